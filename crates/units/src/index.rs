@@ -1,0 +1,50 @@
+//! Which member, which stripe, which region.
+
+use std::fmt;
+
+macro_rules! index {
+    ($(#[$meta:meta])* $name:ident($repr:ty), $word:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name($repr);
+
+        impl $name {
+            #[doc = concat!("The ", $word, " numbered `index`, from 0.")]
+            pub const fn new(index: $repr) -> $name {
+                $name(index)
+            }
+
+            /// The number itself, from 0.
+            pub const fn get(self) -> $repr {
+                self.0
+            }
+
+            /// As an index into a table in memory.
+            pub const fn as_usize(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($word, " {}"), self.0)
+            }
+        }
+    };
+}
+
+index!(
+    /// A disk of the array, by its place in the array.
+    Member(u16),
+    "member"
+);
+index!(
+    /// A set of units that protect one another.
+    Stripe(u64),
+    "stripe"
+);
+index!(
+    /// A part of the array with a parity log of its own (Stodolsky §2.1), or a bit of the dirty map.
+    Region(u32),
+    "region"
+);

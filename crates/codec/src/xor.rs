@@ -1,0 +1,167 @@
+//! Exclusive or of byte slices, and the comparisons that go with it.
+//!
+//! The slices of one call have one length, of any size and alignment. Unequal lengths are a programming error
+//! that would spoil parity silently, so every function here panics on them, in release builds too.
+
+/// `dst ^= src`.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn xor_into(dst: &mut [u8], src: &[u8]) {
+    combine(dst, &[src], Start::Kept);
+}
+
+/// `dst` = the exclusive or of all `sources`: none fills it with zeros, one is a copy.
+///
+/// # Panics
+/// If a source's length differs from that of `dst`.
+pub fn xor_of(dst: &mut [u8], sources: &[&[u8]]) {
+    match sources {
+        [] => dst.fill(0),
+        [only] => {
+            assert_same_length(dst.len(), only.len());
+            dst.copy_from_slice(only);
+        }
+        many => combine(dst, many, Start::Zero),
+    }
+}
+
+/// `dst = old ^ new`: what a write changes, and what its check unit must change by.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn delta(dst: &mut [u8], old: &[u8], new: &[u8]) {
+    combine(dst, &[old, new], Start::Zero);
+}
+
+/// Whether every byte is zero; true of no bytes.
+pub fn is_zero(bytes: &[u8]) -> bool {
+    static ZEROS: [u8; 4096] = [0; 4096];
+    bytes.chunks(ZEROS.len()).all(|chunk| chunk == &ZEROS[..chunk.len()])
+}
+
+/// The index of the first byte in which `a` and `b` differ; `None` if they are equal.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
+    const CHUNK: usize = 512;
+    assert_same_length(a.len(), b.len());
+    // Whole chunks go through the C library's vectorised comparison; only the one that differs is searched.
+    let chunk = a.chunks(CHUNK).zip(b.chunks(CHUNK)).position(|(x, y)| x != y)?;
+    let start = chunk * CHUNK;
+    let within = a[start..].iter().zip(&b[start..]).position(|(x, y)| x != y)?;
+    Some(start + within)
+}
+
+/// What the destination holds before the sources are combined into it.
+#[derive(Clone, Copy, PartialEq)]
+enum Start {
+    /// Its own bytes take part.
+    Kept,
+    /// Its own bytes are forgotten.
+    Zero,
+}
+
+/// The part of the destination that is finished before the next is begun. It stays in the first-level cache
+/// while group after group of sources is added, and is long enough for the prefetcher to follow each source.
+const TILE: usize = 4096;
+
+/// Sources added per pass over a tile: enough that the tile's own traffic is small, few enough for registers.
+const GROUP: usize = 4;
+
+/// Bytes that one step of the inner loop holds in registers: four AVX2 vectors.
+const BLOCK: usize = 128;
+
+/// Combines `sources` into `dst`, with the widest instructions that the processor has.
+fn combine(dst: &mut [u8], sources: &[&[u8]], start: Start) {
+    for source in sources {
+        assert_same_length(dst.len(), source.len());
+    }
+    // AVX-512 was measured and is no faster: at these widths the caches are the limit.
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: `combine_avx2` is unsafe to call only because it needs AVX2, and the line above found it.
+        return unsafe { combine_avx2(dst, sources, start) };
+    }
+    combine_tiles(dst, sources, start);
+}
+
+/// [`combine_tiles`] compiled for AVX2: loops over fixed blocks, which come out as fast as intrinsics.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn combine_avx2(dst: &mut [u8], sources: &[&[u8]], start: Start) {
+    combine_tiles(dst, sources, start);
+}
+
+/// Works tile by tile, group by group. All of it is inlined, to be compiled for its caller's features.
+#[inline(always)]
+fn combine_tiles(dst: &mut [u8], sources: &[&[u8]], start: Start) {
+    for (index, tile) in dst.chunks_mut(TILE).enumerate() {
+        let mut start = start;
+        for group in sources.chunks(GROUP) {
+            combine_group(tile, group, index * TILE, start);
+            start = Start::Kept;
+        }
+    }
+}
+
+/// Adds up to [`GROUP`] sources, from `offset` on, to one tile.
+#[inline(always)]
+fn combine_group(tile: &mut [u8], group: &[&[u8]], offset: usize, start: Start) {
+    let length = tile.len();
+    match *group {
+        [a] => combine_blocks(tile, [a].map(|s| &s[offset..][..length]), start),
+        [a, b] => combine_blocks(tile, [a, b].map(|s| &s[offset..][..length]), start),
+        [a, b, c] => combine_blocks(tile, [a, b, c].map(|s| &s[offset..][..length]), start),
+        [a, b, c, d] => combine_blocks(tile, [a, b, c, d].map(|s| &s[offset..][..length]), start),
+        _ => unreachable!("groups have 1 to {GROUP} sources"),
+    }
+}
+
+/// The inner loop: whole blocks through registers, then the bytes that are left.
+#[inline(always)]
+fn combine_blocks<const N: usize>(dst: &mut [u8], sources: [&[u8]; N], start: Start) {
+    let (blocks, rest) = dst.as_chunks_mut::<BLOCK>();
+    let source_blocks = sources.map(|s| &s.as_chunks::<BLOCK>().0[..blocks.len()]);
+    let source_rests = sources.map(|s| &s.as_chunks::<BLOCK>().1[..rest.len()]);
+    for (i, block) in blocks.iter_mut().enumerate() {
+        let mut sum = if start == Start::Kept { *block } else { [0; BLOCK] };
+        for source in &source_blocks {
+            for (byte, added) in sum.iter_mut().zip(&source[i]) {
+                *byte ^= added;
+            }
+        }
+        *block = sum;
+    }
+    for (i, byte) in rest.iter_mut().enumerate() {
+        let kept = if start == Start::Kept { *byte } else { 0 };
+        *byte = source_rests.iter().fold(kept, |sum, source| sum ^ source[i]);
+    }
+}
+
+/// The guard of every function here.
+#[track_caller]
+fn assert_same_length(expected: usize, found: usize) {
+    assert_eq!(expected, found, "slices to be combined or compared must have one length");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What processors without AVX2 run; the tests in `tests/` reach it only on those.
+    #[test]
+    fn the_portable_loop_equals_the_chosen_one() {
+        let source =
+            |seed: usize| (0..2 * TILE + BLOCK + 5).map(|i| ((i * seed) >> 3) as u8).collect::<Vec<_>>();
+        let sources: Vec<_> = (1..=GROUP + 3).map(source).collect();
+        let slices: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
+        for start in [Start::Kept, Start::Zero] {
+            let (mut portable, mut chosen) = (source(97), source(97));
+            combine_tiles(&mut portable, &slices, start);
+            combine(&mut chosen, &slices, start);
+            assert!(portable == chosen);
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! One connection, without I/O: bytes in, events and reply bytes out.
+
+use crate::error::{Disconnect, NbdError, Refusal};
+use crate::export::Terms;
+use crate::handshake::{Handshake, Negotiated};
+use crate::reply;
+use crate::request::{Extent, Header, Request};
+use crate::wire::{self, REQUEST_HEADER};
+
+/// Names a request in flight on one connection; used again after its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequestId(pub(crate) u16);
+
+/// What [`Connection::advance`] made of its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advance {
+    /// Bytes used up at the front of the input.
+    pub consumed: usize,
+    /// What they said.
+    pub event: Event,
+}
+
+impl Advance {
+    pub(crate) const NEED_INPUT: Self = Self { consumed: 0, event: Event::NeedInput };
+
+    pub(crate) fn handled(consumed: usize) -> Self {
+        Self { consumed, event: Event::Handled }
+    }
+}
+
+/// What happened on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The message at the front is not complete: call again with more behind the same bytes.
+    NeedInput,
+    /// A message was handled, and answered if it wants an answer; call again with what is left.
+    Handled,
+    /// A request came. Answer it, at any time and in any order, with [`Connection::complete`]. The payload of
+    /// a [`Request::Write`] follows as [`Event::Payload`].
+    Request {
+        /// Names it.
+        id: RequestId,
+        /// What is asked for.
+        request: Request,
+    },
+    /// The input stands in the payload of this write: take up to `remaining` bytes from its front, or from
+    /// the socket, and say so with [`Connection::take_payload`].
+    Payload {
+        /// The write.
+        id: RequestId,
+        /// Bytes still to come, not zero.
+        remaining: u32,
+    },
+    /// [`Limits::in_flight`](crate::Limits::in_flight) requests are in flight: call again when one was
+    /// completed.
+    AtLimit,
+    /// The client took its leave (`NBD_CMD_DISC`, `NBD_OPT_ABORT`): take no more input, answer what is in
+    /// flight, send what is in the output, close.
+    Finished,
+    /// The client broke the protocol: close.
+    Disconnect(Disconnect),
+}
+
+#[derive(Debug)]
+enum Phase {
+    Handshake(Handshake),
+    Header,
+    Payload {
+        id: RequestId,
+        remaining: u32,
+    },
+    /// The payload of a refused write; the refusal is sent when it is over.
+    Skip {
+        remaining: u32,
+        cookie: u64,
+        refusal: Refusal,
+    },
+    Finished,
+    Broken(Disconnect),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    cookie: u64,
+    request: Request,
+}
+
+/// The server side of one connection. The [`Terms`] must be the same at every call.
+#[derive(Debug)]
+pub struct Connection {
+    phase: Phase,
+    negotiated: Negotiated,
+    requests: Vec<Option<InFlight>>,
+    free: Vec<RequestId>,
+}
+
+impl Connection {
+    /// A new connection; the greeting is appended to `output`.
+    #[must_use]
+    pub fn new(terms: &Terms, output: &mut Vec<u8>) -> Self {
+        let in_flight = terms.limits().in_flight;
+        Self {
+            phase: Phase::Handshake(Handshake::new(output)),
+            negotiated: Negotiated::default(),
+            requests: vec![None; usize::from(in_flight)],
+            free: (0..in_flight).rev().map(RequestId).collect(),
+        }
+    }
+
+    /// Handles at most one message at the front of `input`; an answer that needs no backend is appended to
+    /// `output`. The input that was not consumed must come again at the front of the next call's.
+    pub fn advance(&mut self, terms: &Terms, input: &[u8], output: &mut Vec<u8>) -> Advance {
+        let advance = match &mut self.phase {
+            Phase::Handshake(handshake) => {
+                let advance = handshake.advance(terms, input, output);
+                if handshake.done {
+                    self.negotiated = handshake.negotiated;
+                    self.phase = Phase::Header;
+                }
+                advance
+            }
+            Phase::Header => self.header(terms, input, output),
+            &mut Phase::Payload { id, remaining } => {
+                Advance { consumed: 0, event: Event::Payload { id, remaining } }
+            }
+            Phase::Skip { .. } => self.skip(input, output),
+            Phase::Finished => Advance { consumed: 0, event: Event::Finished },
+            Phase::Broken(reason) => Advance { consumed: 0, event: Event::Disconnect(*reason) },
+        };
+        match advance.event {
+            Event::Finished => self.phase = Phase::Finished,
+            Event::Disconnect(reason) => self.phase = Phase::Broken(reason),
+            _ => {}
+        }
+        advance
+    }
+
+    fn header(&mut self, terms: &Terms, input: &[u8], output: &mut Vec<u8>) -> Advance {
+        let Some(header) = Header::parse(input) else { return Advance::NEED_INPUT };
+        if header.magic != wire::NBD_REQUEST_MAGIC {
+            let event = Event::Disconnect(Disconnect::RequestMagic(header.magic));
+            return Advance { consumed: 0, event };
+        }
+        if header.command == wire::NBD_CMD_DISC {
+            return Advance { consumed: REQUEST_HEADER, event: Event::Finished };
+        }
+        let cookie = header.cookie;
+        match header.check(terms, self.negotiated) {
+            Ok(request) => self.accept(cookie, request),
+            Err(refusal) => {
+                match header.payload() {
+                    0 => self.refuse(cookie, refusal, output),
+                    remaining => self.phase = Phase::Skip { remaining, cookie, refusal },
+                }
+                Advance::handled(REQUEST_HEADER)
+            }
+        }
+    }
+
+    fn accept(&mut self, cookie: u64, request: Request) -> Advance {
+        let Some(id) = self.free.pop() else { return Advance { consumed: 0, event: Event::AtLimit } };
+        self.requests[usize::from(id.0)] = Some(InFlight { cookie, request });
+        if let Request::Write { length, .. } = request {
+            self.phase = Phase::Payload { id, remaining: length };
+        }
+        Advance { consumed: REQUEST_HEADER, event: Event::Request { id, request } }
+    }
+
+    fn skip(&mut self, input: &[u8], output: &mut Vec<u8>) -> Advance {
+        let Phase::Skip { remaining, cookie, refusal } = &mut self.phase else { return Advance::NEED_INPUT };
+        if input.is_empty() {
+            return Advance::NEED_INPUT;
+        }
+        let part = input.len().min(*remaining as usize);
+        // At most `remaining`.
+        *remaining -= part as u32;
+        if *remaining == 0 {
+            let (cookie, refusal) = (*cookie, *refusal);
+            self.phase = Phase::Header;
+            self.refuse(cookie, refusal, output);
+        }
+        Advance::handled(part)
+    }
+
+    fn refuse(&self, cookie: u64, refusal: Refusal, output: &mut Vec<u8>) {
+        if self.negotiated.structured_replies {
+            reply::error(output, cookie, refusal.error(), refusal);
+        } else {
+            reply::simple(output, cookie, refusal.error().code());
+        }
+    }
+
+    /// Says that `taken` bytes of the payload were received. Returns how many are still to come; at zero the
+    /// write is whole, and headers follow.
+    ///
+    /// # Panics
+    /// When `taken` is above what remained of the payload, which is an error of the caller and not of the
+    /// client.
+    pub fn take_payload(&mut self, taken: u32) -> u32 {
+        let Phase::Payload { remaining, .. } = &mut self.phase else {
+            assert_eq!(taken, 0, "no payload is due");
+            return 0;
+        };
+        assert!(taken <= *remaining, "more payload taken than was due");
+        *remaining -= taken;
+        let left = *remaining;
+        if left == 0 {
+            self.phase = Phase::Header;
+        }
+        left
+    }
+
+    /// Answers a request: appends the reply to `output`. After a read that went well, the data must follow in
+    /// the stream; its length in bytes is returned. A write is answered only when its payload is whole. An
+    /// `id` that is not in flight is ignored.
+    pub fn complete(
+        &mut self,
+        id: RequestId,
+        result: Result<(), NbdError>,
+        output: &mut Vec<u8>,
+    ) -> Option<u32> {
+        let InFlight { cookie, request } = self.remove(id)?;
+        let structured = self.negotiated.structured_replies;
+        match (result, request) {
+            (Err(error), _) => {
+                let error = sendable(error, request);
+                if structured {
+                    reply::error(output, cookie, error, error);
+                } else {
+                    reply::simple(output, cookie, error.code());
+                }
+                None
+            }
+            (Ok(()), Request::Read { offset, length }) => {
+                if structured {
+                    reply::offset_data(output, cookie, offset, length);
+                } else {
+                    reply::simple(output, cookie, 0);
+                }
+                Some(length)
+            }
+            (Ok(()), Request::BlockStatus { length, req_one, .. }) => {
+                reply::block_status(output, cookie, length, req_one, &[]);
+                None
+            }
+            // A simple reply is shorter than a chunk, and allowed where there is no data.
+            (Ok(()), _) => {
+                reply::simple(output, cookie, 0);
+                None
+            }
+        }
+    }
+
+    /// Answers a [`Request::BlockStatus`] with the extents from its offset on. They may reach beyond its end
+    /// and stop short of it; with none, all is said to be allocated. Any other request is completed without
+    /// error.
+    pub fn complete_block_status(&mut self, id: RequestId, extents: &[Extent], output: &mut Vec<u8>) {
+        let Some(InFlight { cookie, request: Request::BlockStatus { length, req_one, .. } }) = self.get(id)
+        else {
+            self.complete(id, Ok(()), output);
+            return;
+        };
+        self.remove(id);
+        reply::block_status(output, cookie, length, req_one, extents);
+    }
+
+    /// Forgets a request without an answer; for connections that are gone.
+    pub fn abandon(&mut self, id: RequestId) {
+        self.remove(id);
+    }
+
+    /// Requests not yet answered.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.requests.len() - self.free.len()
+    }
+
+    /// Whether the handshake is over.
+    #[must_use]
+    pub fn is_transmitting(&self) -> bool {
+        !matches!(self.phase, Phase::Handshake(_))
+    }
+
+    /// Whether the client is in the middle of a payload, wanted or refused.
+    #[must_use]
+    pub fn awaits_payload(&self) -> bool {
+        matches!(self.phase, Phase::Payload { .. } | Phase::Skip { .. })
+    }
+
+    fn get(&self, id: RequestId) -> Option<InFlight> {
+        self.requests.get(usize::from(id.0)).copied().flatten()
+    }
+
+    fn remove(&mut self, id: RequestId) -> Option<InFlight> {
+        let request = self.requests.get_mut(usize::from(id.0))?.take()?;
+        self.free.push(id);
+        Some(request)
+    }
+}
+
+/// `ENOTSUP` may only be said of fast zeroes.
+fn sendable(error: NbdError, request: Request) -> NbdError {
+    match (error, request) {
+        (NbdError::Enotsup, Request::WriteZeroes { fast_zero: true, .. }) => error,
+        (NbdError::Enotsup, _) => NbdError::Einval,
+        _ => error,
+    }
+}

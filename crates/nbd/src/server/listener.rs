@@ -1,0 +1,108 @@
+//! Listening sockets.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, fchmod};
+use rustix::io::Errno;
+use rustix::net::sockopt::{set_socket_keepalive, set_tcp_nodelay};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::error::ListenError;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+pub(super) struct Listener {
+    socket: OwnedFd,
+    /// The socket file, with its device and inode; removed with the listener.
+    file: Option<(PathBuf, u64, u64)>,
+}
+
+impl Listener {
+    /// Listens on a path, with mode 0600 from its first moment. A socket that nobody listens on is replaced.
+    pub(super) fn unix(path: &Path) -> Result<Self, ListenError> {
+        let failed = |source| ListenError::Io { address: path.display().to_string(), source };
+        let socket = match bind_unix(path) {
+            Err(Errno::ADDRINUSE) => {
+                remove_stale(path)?;
+                bind_unix(path).map_err(|error| failed(error.into()))?
+            }
+            bound => bound.map_err(|error| failed(error.into()))?,
+        };
+        let metadata = fs::symlink_metadata(path).map_err(failed)?;
+        let file = Some((path.to_owned(), metadata.dev(), metadata.ino()));
+        Ok(Self { socket, file })
+    }
+
+    /// Listens on an address; port 0 chooses one, which is returned.
+    pub(super) fn tcp(address: SocketAddr) -> Result<(Self, SocketAddr), ListenError> {
+        let failed = |source| ListenError::Io { address: address.to_string(), source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        Ok((Self { socket: listener.into(), file: None }, address))
+    }
+
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Accepts one connection, if there is one.
+    pub(super) fn accept(&self) -> Result<OwnedFd, Errno> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = rustix::net::accept_with(&self.socket, flags)?;
+        if self.file.is_none() {
+            // Replies are sent whole: waiting for more would only delay them. A client whose host has
+            // vanished is found out some time. Neither is worth losing the connection for.
+            let _ = set_tcp_nodelay(&socket, true);
+            let _ = set_socket_keepalive(&socket, true);
+        }
+        Ok(socket)
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let Some((path, device, inode)) = &self.file else { return };
+        let ours = fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == (*device, *inode));
+        if ours {
+            // A file that stays behind is recognised as stale.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn bind_unix(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // The file that bind makes takes its mode from the socket: there is no moment at which others may
+    // connect.
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    rustix::net::listen(&socket, BACKLOG)?;
+    Ok(socket)
+}
+
+fn remove_stale(path: &Path) -> Result<(), ListenError> {
+    let failed = |source| ListenError::Io { address: path.display().to_string(), source };
+    let metadata = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata.map_err(failed)?,
+    };
+    if !metadata.file_type().is_socket() {
+        return Err(ListenError::NotASocket(path.to_owned()));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(failed)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        _ => Err(ListenError::InUse(path.to_owned())),
+    }
+}

@@ -1,0 +1,427 @@
+//! One client: its socket, what was received from it and what is to be sent to it.
+
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
+
+use super::backend::{Backend, BufferHandle, RequestToken};
+use super::outbox::{Outbox, Sent};
+use crate::connection::{Connection, Event, RequestId};
+use crate::error::{Disconnect, NbdError};
+use crate::export::Terms;
+use crate::request::{Extent, Request};
+
+/// Bytes received at a time, and buffered at most.
+const INPUT: usize = 256 << 10;
+/// A write from this many bytes on is received into the backend's buffer as far as possible ...
+const LARGE: u32 = 64 << 10;
+/// ... by receiving no more than this behind it: the header of the next, and little of its payload.
+const READ_AHEAD: usize = 4 << 10;
+/// Copied bytes waiting to be sent above which no more messages are looked at.
+const OUTPUT: usize = 256 << 10;
+/// Bytes within [`Limits::stall_timeout`](crate::Limits::stall_timeout) that count as progress.
+const PROGRESS: usize = 64 << 10;
+
+/// Why the input of a peer is not looked at now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    /// There is no more of it: wait for the socket.
+    Input,
+    /// The backend has no credit: wait for `resume`.
+    Credit,
+    /// Too much is in flight or waiting to be sent: wait for completions and the socket.
+    Busy,
+    /// There will be no more: close when what is in flight is answered.
+    Finished,
+    /// The client is gone or must go: close.
+    Gone,
+}
+
+/// What the server keeps of a request in flight.
+#[derive(Clone, Copy, Debug)]
+struct Attached {
+    generation: u32,
+    buffer: Option<BufferHandle>,
+}
+
+/// A write whose payload is being received.
+#[derive(Clone, Copy, Debug)]
+struct Filling {
+    token: RequestToken,
+    request: Request,
+    buffer: BufferHandle,
+    filled: usize,
+}
+
+/// Watches over something that must not stand still.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    since: Duration,
+    bytes: usize,
+}
+
+impl Watch {
+    fn advance(&mut self, bytes: usize, now: Duration) {
+        self.bytes += bytes;
+        if self.bytes >= PROGRESS {
+            *self = Self { since: now, bytes: 0 };
+        }
+    }
+}
+
+/// What all peers share in a turn of the owner's loop.
+pub(super) struct Turn {
+    pub(super) terms: Terms,
+    pub(super) now: Duration,
+    /// Of the youngest request, over all connections.
+    pub(super) generation: u32,
+}
+
+pub(super) struct Peer {
+    /// `None` when it is closed and only its requests in flight remain.
+    socket: Option<OwnedFd>,
+    index: u16,
+    connection: Connection,
+    attached: Vec<Option<Attached>>,
+    input: Box<[u8]>,
+    start: usize,
+    end: usize,
+    read_ahead: usize,
+    /// Accepted, and waiting for a credit.
+    waiting: Option<(RequestId, Request)>,
+    filling: Option<Filling>,
+    outbox: Outbox,
+    /// The socket took no more; epoll tells when it does.
+    pub(super) blocked: bool,
+    pub(super) pause: Pause,
+    /// Its socket was found readable while its input was paused.
+    pub(super) deaf: bool,
+    /// What epoll was told to watch.
+    pub(super) interest: EventFlags,
+    /// On the server's list of peers with something to send.
+    pub(super) dirty: bool,
+    /// On the server's list of peers whose input is to be looked at again.
+    pub(super) runnable: bool,
+    /// On the server's list of peers that want a credit.
+    pub(super) starved: bool,
+    /// How the client broke the protocol.
+    pub(super) violation: Option<Disconnect>,
+    accepted: Duration,
+    payload_watch: Option<Watch>,
+    output_watch: Option<Watch>,
+}
+
+impl Peer {
+    pub(super) fn new(socket: OwnedFd, index: u16, turn: &Turn) -> Self {
+        let terms = &turn.terms;
+        let mut outbox = Outbox::default();
+        let connection = Connection::new(terms, &mut outbox.bytes);
+        Self {
+            socket: Some(socket),
+            index,
+            connection,
+            attached: vec![None; usize::from(terms.limits().in_flight)],
+            input: vec![0; INPUT].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            read_ahead: INPUT,
+            waiting: None,
+            filling: None,
+            outbox,
+            blocked: false,
+            pause: Pause::Input,
+            deaf: false,
+            interest: EventFlags::empty(),
+            dirty: false,
+            runnable: false,
+            starved: false,
+            violation: None,
+            accepted: turn.now,
+            payload_watch: None,
+            output_watch: None,
+        }
+    }
+
+    pub(super) fn socket(&self) -> Option<BorrowedFd<'_>> {
+        self.socket.as_ref().map(AsFd::as_fd)
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.connection.in_flight()
+    }
+
+    /// Takes no more input from now on.
+    pub(super) fn finish(&mut self, backend: &mut impl Backend) {
+        self.forget_unsubmitted(backend);
+        if !self.connection.is_transmitting() || self.pause == Pause::Gone {
+            self.pause = Pause::Gone;
+        } else {
+            self.pause = Pause::Finished;
+        }
+    }
+
+    /// Whether it can be closed.
+    pub(super) fn is_over(&self) -> bool {
+        match self.pause {
+            Pause::Gone => true,
+            Pause::Finished => self.in_flight() == 0 && self.outbox.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether a peer that paused because too much was going on may go on.
+    pub(super) fn has_room(&self, terms: &Terms) -> bool {
+        let going_on = self.in_flight() + self.outbox.payloads();
+        self.outbox.copied() < OUTPUT && going_on < usize::from(terms.limits().in_flight)
+    }
+
+    /// Receives once, as much as there is room for, and looks at it.
+    pub(super) fn receive(&mut self, turn: &mut Turn, backend: &mut impl Backend) {
+        match self.receive_once(backend) {
+            Ok(0) => self.pause = Pause::Gone,
+            Ok(bytes) => {
+                if let Some(watch) = &mut self.payload_watch {
+                    watch.advance(bytes, turn.now);
+                }
+                self.run(turn, backend);
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.pause = Pause::Gone,
+        }
+    }
+
+    fn receive_once(&mut self, backend: &mut impl Backend) -> Result<usize, Errno> {
+        let Some(socket) = &self.socket else { return Ok(0) };
+        // What is left is a piece of one message: a header, or an option, which has room behind it.
+        self.input.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        let limit = self.input.len().min(self.end + self.read_ahead);
+        let Some(filling) = &mut self.filling else {
+            let bytes = recv(socket, &mut self.input[self.end..limit], RecvFlags::empty())?.0;
+            self.end += bytes;
+            return Ok(bytes);
+        };
+        let length = filling.request.buffer_length() as usize;
+        let mut pieces = [
+            IoSliceMut::new(&mut backend.bytes_mut(filling.buffer)[filling.filled..length]),
+            IoSliceMut::new(&mut self.input[self.end..limit]),
+        ];
+        let mut control = RecvAncillaryBuffer::default();
+        let bytes = recvmsg(socket, &mut pieces, &mut control, RecvFlags::empty())?.bytes;
+        let part = bytes.min(length - filling.filled);
+        filling.filled += part;
+        self.end += bytes - part;
+        // A part of a 32-bit length.
+        self.connection.take_payload(part as u32);
+        Ok(bytes)
+    }
+
+    /// Looks at the input until it must pause.
+    pub(super) fn run(&mut self, turn: &mut Turn, backend: &mut impl Backend) {
+        self.pause = self.run_until_pause(turn, backend);
+        // A payload that waits for a credit does not wait for the client.
+        let due = self.connection.awaits_payload() && self.pause == Pause::Input;
+        let watch = self.payload_watch.unwrap_or(Watch { since: turn.now, bytes: 0 });
+        self.payload_watch = due.then_some(watch);
+    }
+
+    fn run_until_pause(&mut self, turn: &mut Turn, backend: &mut impl Backend) -> Pause {
+        loop {
+            if let Some((id, request)) = self.waiting {
+                if !self.begin(id, request, turn, backend) {
+                    return Pause::Credit;
+                }
+                self.waiting = None;
+            }
+            if self.filling.is_some() {
+                if !self.fill(backend) {
+                    return Pause::Input;
+                }
+            } else if !self.has_room(&turn.terms) {
+                return Pause::Busy;
+            }
+            let input = &self.input[self.start..self.end];
+            let advance = self.connection.advance(&turn.terms, input, &mut self.outbox.bytes);
+            self.start += advance.consumed;
+            match advance.event {
+                Event::Handled => {}
+                Event::Request { id, request } => self.waiting = Some((id, request)),
+                Event::NeedInput | Event::Payload { .. } => return Pause::Input,
+                Event::AtLimit => return Pause::Busy,
+                Event::Finished => return Pause::Finished,
+                Event::Disconnect(reason) => {
+                    self.violation = Some(reason);
+                    return Pause::Gone;
+                }
+            }
+        }
+    }
+
+    /// Gets a buffer for the request, and submits it unless its payload must come first. False without
+    /// credit.
+    fn begin(
+        &mut self,
+        id: RequestId,
+        request: Request,
+        turn: &mut Turn,
+        backend: &mut impl Backend,
+    ) -> bool {
+        let buffer = match request.buffer_length() {
+            0 => None,
+            length => match backend.reserve(length) {
+                None => return false,
+                buffer => buffer,
+            },
+        };
+        turn.generation = turn.generation.wrapping_add(1);
+        let token = RequestToken { generation: turn.generation, peer: self.index, id };
+        self.attached[usize::from(id.0)] = Some(Attached { generation: turn.generation, buffer });
+        match (request, buffer) {
+            (Request::Write { length, .. }, Some(buffer)) => {
+                self.read_ahead = if length >= LARGE { READ_AHEAD } else { INPUT };
+                self.filling = Some(Filling { token, request, buffer, filled: 0 });
+            }
+            _ => backend.submit(token, request, buffer),
+        }
+        true
+    }
+
+    /// Copies what was received of the payload; submits the write when it is whole. False while it is not.
+    fn fill(&mut self, backend: &mut impl Backend) -> bool {
+        let Some(filling) = &mut self.filling else { return true };
+        let rest = filling.request.buffer_length() as usize - filling.filled;
+        let part = rest.min(self.end - self.start);
+        backend.bytes_mut(filling.buffer)[filling.filled..filling.filled + part]
+            .copy_from_slice(&self.input[self.start..self.start + part]);
+        filling.filled += part;
+        self.start += part;
+        // A part of a 32-bit length.
+        self.connection.take_payload(part as u32);
+        if part < rest {
+            return false;
+        }
+        backend.submit(filling.token, filling.request, Some(filling.buffer));
+        self.filling = None;
+        true
+    }
+
+    /// Queues the answer of a request. False when no such request is in flight.
+    pub(super) fn complete(
+        &mut self,
+        token: RequestToken,
+        answer: Answer<'_>,
+        backend: &mut impl Backend,
+    ) -> bool {
+        let Some(attached) = self.detach(token) else { return false };
+        if self.socket.is_none() {
+            self.connection.abandon(token.id);
+            release(attached.buffer, backend);
+            return true;
+        }
+        let data = match answer {
+            Answer::Result(result) => self.connection.complete(token.id, result, &mut self.outbox.bytes),
+            Answer::Extents(extents) => {
+                self.connection.complete_block_status(token.id, extents, &mut self.outbox.bytes);
+                None
+            }
+        };
+        match (data, attached.buffer) {
+            (Some(length), Some(buffer)) => self.outbox.push_payload(buffer, length, backend),
+            (_, buffer) => release(buffer, backend),
+        }
+        true
+    }
+
+    fn detach(&mut self, token: RequestToken) -> Option<Attached> {
+        if self.filling.is_some_and(|filling| filling.token == token) {
+            return None;
+        }
+        let slot = self.attached.get_mut(usize::from(token.id.0))?;
+        slot.take_if(|attached| attached.generation == token.generation)
+    }
+
+    /// What epoll should watch. While it is paused for a moment, reading stays of interest until it proves a
+    /// nuisance: that saves two system calls a pause.
+    pub(super) fn wanted(&self) -> EventFlags {
+        let lazily = !self.deaf && self.interest.contains(EventFlags::IN);
+        let reads = match self.pause {
+            Pause::Input => true,
+            Pause::Credit | Pause::Busy => lazily,
+            Pause::Finished | Pause::Gone => false,
+        };
+        let mut wanted = EventFlags::empty();
+        wanted.set(EventFlags::IN, reads);
+        wanted.set(EventFlags::OUT, self.blocked);
+        wanted
+    }
+
+    /// Whether there is something to send, and room in the socket as far as is known.
+    pub(super) fn can_send(&self) -> bool {
+        !self.blocked && !self.outbox.is_empty()
+    }
+
+    /// Sends what is queued, as far as the socket takes it; an error closes.
+    pub(super) fn send(&mut self, now: Duration, backend: &mut impl Backend) {
+        let Some(socket) = &self.socket else { return };
+        match self.outbox.send(socket.as_fd(), backend) {
+            Ok(Sent { drained: true, .. }) => {
+                self.blocked = false;
+                self.output_watch = None;
+            }
+            Ok(Sent { bytes, .. }) => {
+                self.blocked = true;
+                self.output_watch.get_or_insert(Watch { since: now, bytes: 0 }).advance(bytes, now);
+            }
+            Err(_) => self.pause = Pause::Gone,
+        }
+    }
+
+    /// When it is to be dropped unless it moves.
+    pub(super) fn deadline(&self, terms: &Terms) -> Option<Duration> {
+        let limits = terms.limits();
+        let handshake = (!self.connection.is_transmitting())
+            .then_some(self.accepted.saturating_add(limits.handshake_timeout));
+        let stalled =
+            |watch: Option<Watch>| watch.map(|watch| watch.since.saturating_add(limits.stall_timeout));
+        [handshake, stalled(self.payload_watch), stalled(self.output_watch)].into_iter().flatten().min()
+    }
+
+    /// Closes the socket and releases every buffer that is not in the backend's hands.
+    pub(super) fn close(&mut self, backend: &mut impl Backend) {
+        self.socket = None;
+        self.pause = Pause::Gone;
+        self.payload_watch = None;
+        self.output_watch = None;
+        self.input = Box::default();
+        self.outbox.clear(backend);
+        self.forget_unsubmitted(backend);
+    }
+
+    fn forget_unsubmitted(&mut self, backend: &mut impl Backend) {
+        if let Some((id, _)) = self.waiting.take() {
+            self.connection.abandon(id);
+        }
+        if let Some(filling) = self.filling.take() {
+            self.attached[usize::from(filling.token.id.0)] = None;
+            self.connection.abandon(filling.token.id);
+            backend.release(filling.buffer);
+        }
+    }
+}
+
+/// What the backend says to a request.
+pub(super) enum Answer<'a> {
+    Result(Result<(), NbdError>),
+    Extents(&'a [Extent]),
+}
+
+fn release(buffer: Option<BufferHandle>, backend: &mut impl Backend) {
+    if let Some(buffer) = buffer {
+        backend.release(buffer);
+    }
+}

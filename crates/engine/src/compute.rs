@@ -1,0 +1,156 @@
+//! Arithmetic between buffers: check units, deltas and comparisons.
+//!
+//! The first part is the destination or the reference, the others are the sources; all have one length.
+//! Nothing is allocated. Parts that overlap where they must not, or that an access is filling, panic: the plan
+//! is wrong and would spoil a check unit.
+
+use parlour_codec::xor as codec;
+
+use crate::memory::{Buffer, Memory, Part};
+
+/// Sources that go through the codec at once; the rest follow in a second pass.
+const GROUP: usize = 16;
+
+/// First part = exclusive or of the others: none fills it with zeroes, one is a copy.
+///
+/// # Panics
+/// If there is no first part, lengths differ, or the first overlaps another.
+pub fn xor(memory: &mut Memory, parts: &[Part]) {
+    combine(memory, parts, codec::xor_of);
+}
+
+/// First part ^= each of the others.
+///
+/// # Panics
+/// As [`xor()`].
+pub fn xor_into(memory: &mut Memory, parts: &[Part]) {
+    combine(memory, parts, |destination, sources| {
+        sources.iter().for_each(|source| codec::xor_into(destination, source));
+    });
+}
+
+/// Whether any part differs from the first.
+///
+/// # Panics
+/// If there is no first part or lengths differ.
+pub fn differs(memory: &Memory, parts: &[Part]) -> bool {
+    let (first, others) = split(parts);
+    others.iter().any(|other| differ(memory, first, *other))
+}
+
+fn differ(memory: &Memory, a: Part, b: Part) -> bool {
+    assert_eq!(a.length, b.length, "parts to be compared have one length");
+    match (a.buffer, b.buffer) {
+        (Buffer::Zeroes, Buffer::Zeroes) => false,
+        // Zeroes have no memory of their full length to compare with.
+        (Buffer::Zeroes, _) => !codec::is_zero(memory.read(b)),
+        (_, Buffer::Zeroes) => !codec::is_zero(memory.read(a)),
+        _ => codec::first_difference(memory.read(a), memory.read(b)).is_some(),
+    }
+}
+
+/// Applies `first` to the destination and the first group of sources, and adds the sources after it.
+fn combine(memory: &mut Memory, parts: &[Part], first: impl FnOnce(&mut [u8], &[&[u8]])) {
+    let (destination, sources) = split(parts);
+    // A loan: while it is out, a source that overlaps the destination is refused.
+    let mut lease = memory.lend_mut(destination);
+    let bytes = lease.bytes_mut();
+    let mut group: [&[u8]; GROUP] = [&[]; GROUP];
+    let mut filled = 0;
+    // Zeroes change nothing.
+    let mut sources = sources.iter().filter(|source| {
+        assert_eq!(source.length, destination.length, "parts to be combined have one length");
+        source.buffer != Buffer::Zeroes
+    });
+    for (slot, source) in group.iter_mut().zip(sources.by_ref()) {
+        *slot = memory.read(*source);
+        filled += 1;
+    }
+    first(bytes, &group[..filled]);
+    for source in sources {
+        codec::xor_into(bytes, memory.read(*source));
+    }
+    memory.give_back(lease);
+}
+
+fn split(parts: &[Part]) -> (Part, &[Part]) {
+    let (first, others) = parts.split_first().expect("a computation names what it is about first");
+    (*first, others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parlour_units::Bytes;
+
+    const LENGTH: usize = 4096;
+
+    fn part(number: u32, start: usize) -> Part {
+        Part { buffer: Buffer::Payload(number), start, length: LENGTH }
+    }
+
+    const ZEROES: Part = Part { buffer: Buffer::Zeroes, start: 0, length: LENGTH };
+
+    /// Buffers 0 to `count`, each of two parts; byte `i` of a part holds a value of its own.
+    fn filled(count: u32) -> Memory {
+        let mut memory = Memory::new(Bytes::ZERO);
+        for number in 0..count {
+            memory.take(number, 2 * LENGTH);
+            for start in [0, LENGTH] {
+                for (index, byte) in memory.write(part(number, start)).iter_mut().enumerate() {
+                    *byte = value(number, start, index);
+                }
+            }
+        }
+        memory
+    }
+
+    fn value(number: u32, start: usize, index: usize) -> u8 {
+        (number as usize * 31 + start / 512 + index * 7 + index / 251) as u8
+    }
+
+    fn expected(sources: &[(u32, usize)]) -> Vec<u8> {
+        (0..LENGTH).map(|i| sources.iter().fold(0, |sum, (n, start)| sum ^ value(*n, *start, i))).collect()
+    }
+
+    #[test]
+    fn a_destination_becomes_the_sum_of_any_number_of_sources() {
+        for count in [0, 1, 2, 15, 16, 17, 40] {
+            let mut memory = filled(count + 1);
+            let parts: Vec<Part> = (0..=count).map(|number| part(number, 0)).collect();
+            xor(&mut memory, &parts);
+            let sources: Vec<_> = (1..=count).map(|number| (number, 0)).collect();
+            assert_eq!(memory.read(part(0, 0)), expected(&sources), "{count} sources");
+        }
+    }
+
+    #[test]
+    fn sources_may_lie_in_the_destinations_buffer() {
+        let mut memory = filled(2);
+        xor_into(&mut memory, &[part(0, LENGTH), part(0, 0), part(1, 0), ZEROES]);
+        assert_eq!(memory.read(part(0, LENGTH)), expected(&[(0, LENGTH), (0, 0), (1, 0)]));
+    }
+
+    #[test]
+    #[should_panic(expected = "in use by an access")]
+    fn a_source_that_overlaps_the_destination_is_refused() {
+        xor(&mut filled(1), &[part(0, 0), part(0, 512)]);
+    }
+
+    #[test]
+    fn zeroes_are_a_source_of_any_length() {
+        let mut memory = filled(1);
+        xor(&mut memory, &[part(0, 0), ZEROES]);
+        assert!(!differs(&memory, &[part(0, 0), ZEROES]));
+        assert!(differs(&memory, &[part(0, LENGTH), ZEROES]));
+        assert!(differs(&memory, &[ZEROES, part(0, 0), part(0, LENGTH)]));
+    }
+
+    #[test]
+    fn every_part_is_compared_with_the_first() {
+        let mut memory = filled(3);
+        xor(&mut memory, &[part(0, 0), part(1, 0)]);
+        assert!(!differs(&memory, &[part(0, 0), part(1, 0)]));
+        assert!(differs(&memory, &[part(0, 0), part(1, 0), part(2, 0)]));
+    }
+}

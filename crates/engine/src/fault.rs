@@ -1,0 +1,94 @@
+//! What a failed access says about its member.
+
+use rustix::io::Errno;
+
+/// How an access to a member failed, as far as the array must know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The place cannot be read (a latent sector error); the rest of the member may be fine.
+    Unreadable,
+    /// The member does not answer, refuses to write, or ends before its end.
+    Gone,
+    /// The member has no room for what should be there; not its fault.
+    NoSpace,
+}
+
+/// A failed access: its fault, and what the kernel said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The kernel refused.
+    #[error("{errno}")]
+    Refused {
+        /// What that says about the member.
+        fault: Fault,
+        /// The kernel's reason.
+        errno: Errno,
+    },
+    /// A transfer ended early: the member is shorter than it was.
+    #[error("the member ends before its end; was it truncated?")]
+    Truncated,
+}
+
+impl Failure {
+    /// The failure of a read for the reason `errno`.
+    pub fn of_read(errno: Errno) -> Failure {
+        let fault = match errno {
+            // The block layer's words for a medium error, a failed protection check and a target error, and
+            // the file systems' for a bad checksum: all are about this place, not about the member.
+            Errno::IO | Errno::NODATA | Errno::ILSEQ | Errno::REMOTEIO | Errno::BADMSG | Errno::UCLEAN => {
+                Fault::Unreadable
+            }
+            _ => Fault::Gone,
+        };
+        Failure::Refused { fault, errno }
+    }
+
+    /// The failure of a write, zeroing or flush for the reason `errno`.
+    ///
+    /// A drive remaps bad sectors when they are written, so one that cannot be written is at its end.
+    pub fn of_write(errno: Errno) -> Failure {
+        let fault = match errno {
+            // FBIG is a limit on the size of files: the member is as innocent of it as of a full disk.
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::NoSpace,
+            _ => Fault::Gone,
+        };
+        Failure::Refused { fault, errno }
+    }
+
+    /// What it says about the member.
+    pub fn fault(self) -> Fault {
+        match self {
+            Failure::Refused { fault, .. } => fault,
+            Failure::Truncated => Fault::Gone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_medium_error_is_about_a_place_when_read_and_about_the_member_when_written() {
+        for errno in [Errno::IO, Errno::NODATA, Errno::ILSEQ] {
+            assert_eq!(Failure::of_read(errno).fault(), Fault::Unreadable);
+            assert_eq!(Failure::of_write(errno).fault(), Fault::Gone);
+        }
+    }
+
+    #[test]
+    fn a_full_file_system_is_no_fault_of_the_member() {
+        for errno in [Errno::NOSPC, Errno::DQUOT, Errno::FBIG] {
+            assert_eq!(Failure::of_write(errno).fault(), Fault::NoSpace);
+        }
+    }
+
+    #[test]
+    fn a_member_that_does_not_answer_is_gone() {
+        for errno in [Errno::NODEV, Errno::NXIO, Errno::ROFS, Errno::BADF, Errno::NOLINK, Errno::TIMEDOUT] {
+            assert_eq!(Failure::of_read(errno).fault(), Fault::Gone);
+            assert_eq!(Failure::of_write(errno).fault(), Fault::Gone);
+        }
+        assert_eq!(Failure::Truncated.fault(), Fault::Gone);
+    }
+}

@@ -1,0 +1,123 @@
+//! Carrying accesses out: the choice of how, and what all ways have in common.
+
+use std::fmt;
+use std::io;
+
+use rustix::fd::BorrowedFd;
+
+use crate::access::{Access, Done};
+use crate::inline::Inline;
+use crate::threads::Threads;
+use crate::uring::Ring;
+
+/// A way to carry accesses out. They are done in any order and at the same time.
+///
+/// Dropping it waits for what is in flight.
+pub trait IoBackend: fmt::Debug + Send {
+    /// Takes all of `batch`, entering the kernel once if it can.
+    ///
+    /// # Errors
+    /// If the way itself is broken; what failed on a member comes with its [`Done`].
+    fn submit(&mut self, batch: &mut Vec<Access>) -> io::Result<()>;
+
+    /// Adds what is done to `done`. Does not wait.
+    ///
+    /// # Errors
+    /// If the way itself is broken.
+    fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()>;
+
+    /// Readable when there may be something to reap. Some accesses are done when `submit` returns, and do not
+    /// make it readable: reap once after submitting, before waiting.
+    fn wait_fd(&self) -> BorrowedFd<'_>;
+
+    /// How many accesses were taken and not handed back.
+    fn in_flight(&self) -> usize;
+
+    /// What it is called, for people.
+    fn name(&self) -> &'static str;
+}
+
+/// How accesses are to be carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Short ones to members on memory at once, others through io_uring; through threads where it is refused.
+    #[default]
+    Auto,
+    /// All through io_uring.
+    Uring,
+    /// All through a pool of threads.
+    Threads,
+}
+
+/// No way to carry accesses out.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// io_uring was asked for and is refused.
+    #[error("io_uring is refused here: {0}; choose threads, or let the choice be automatic")]
+    Uring(#[source] io::Error),
+    /// The threads cannot be started.
+    #[error(
+        "cannot start the threads that access the members: {0}; raise the limits on processes and open files"
+    )]
+    Threads(#[source] io::Error),
+}
+
+/// The accesses of one array.
+#[derive(Debug)]
+pub struct Io {
+    backend: Box<dyn IoBackend>,
+    /// Absent where everything is to go through the backend.
+    inline: Option<Inline>,
+    /// What goes to the backend of a batch, kept for its capacity.
+    rest: Vec<Access>,
+}
+
+impl Io {
+    /// Starts accesses as chosen.
+    ///
+    /// # Errors
+    /// If what was chosen is refused.
+    pub fn new(choice: Choice) -> Result<Io, StartError> {
+        let backend: Box<dyn IoBackend> = match (choice, Ring::new()) {
+            (Choice::Auto | Choice::Uring, Ok(ring)) => Box::new(ring),
+            (Choice::Uring, Err(error)) => return Err(StartError::Uring(error)),
+            (Choice::Auto, Err(_)) | (Choice::Threads, _) => {
+                Box::new(Threads::new().map_err(StartError::Threads)?)
+            }
+        };
+        let inline = (choice == Choice::Auto).then(Inline::default);
+        Ok(Io { backend, inline, rest: Vec::new() })
+    }
+}
+
+impl IoBackend for Io {
+    fn submit(&mut self, batch: &mut Vec<Access>) -> io::Result<()> {
+        let Some(inline) = &mut self.inline else { return self.backend.submit(batch) };
+        // The backend's go first, so that the kernel has begun them while the others are done here.
+        self.rest.extend(batch.extract_if(.., |access| !Inline::suits(access)));
+        if !self.rest.is_empty() {
+            self.backend.submit(&mut self.rest)?;
+        }
+        inline.run(batch);
+        Ok(())
+    }
+
+    fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
+        if let Some(inline) = &mut self.inline {
+            inline.reap(done);
+        }
+        if self.backend.in_flight() > 0 { self.backend.reap(done) } else { Ok(()) }
+    }
+
+    fn wait_fd(&self) -> BorrowedFd<'_> {
+        self.backend.wait_fd()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.backend.in_flight() + self.inline.as_ref().map_or(0, Inline::len)
+    }
+
+    fn name(&self) -> &'static str {
+        self.backend.name()
+    }
+}

@@ -1,0 +1,32 @@
+//! The array's real driver: members are files and block devices, time is real, payload is memory.
+//!
+//! From the bottom up:
+//! - [`Member`] is an open, locked member: what it is, and its few synchronous accesses;
+//! - [`Memory`] owns the payload bytes, by buffer, and lends parts of them to accesses under way;
+//! - [`Access`] is one read, write, zeroing or flush of a member, and [`Io`] carries accesses out: through
+//!   io_uring, a pool of threads, or at once where that is cheapest;
+//! - [`compute`] is the arithmetic between buffers.
+//!
+//! `unsafe` code lives under `src/uring/` only: memory that the kernel works on while the program goes on.
+
+#![deny(unsafe_code)]
+
+pub mod compute;
+
+mod access;
+mod backlog;
+mod fault;
+mod inline;
+mod io;
+mod member;
+mod memory;
+mod perform;
+mod threads;
+mod uring;
+
+pub use access::{Access, Done, Operation, Priority};
+pub use fault::{Failure, Fault};
+pub use io::{Choice, Io, IoBackend, StartError};
+pub use member::{Foreign, Member, MemberError, Mode};
+pub use memory::{Buffer, Memory, Part, Statistics};
+pub use uring::Lease;

@@ -1,0 +1,75 @@
+//! Why a member cannot be had.
+
+use std::path::PathBuf;
+
+use parlour_units::Bytes;
+use rustix::io::Errno;
+
+/// Why a member cannot be opened, made or prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum MemberError {
+    /// There is nothing at the path.
+    #[error("{path}: no such file or device; check the path, or create the array first", path = .path.display())]
+    Missing {
+        /// The member's path.
+        path: PathBuf,
+    },
+    /// There is something at the path where a new file was to be made.
+    #[error("{path}: exists already; name another path, or remove it if it is not needed", path = .path.display())]
+    Exists {
+        /// The member's path.
+        path: PathBuf,
+    },
+    /// It is neither a regular file nor a block device.
+    #[error("{path}: is {what}; a member is a regular file or a block device", path = .path.display())]
+    Unsuitable {
+        /// The member's path.
+        path: PathBuf,
+        /// What it is instead.
+        what: &'static str,
+    },
+    /// The caller may not open it.
+    #[error("{path}: permission denied; run as a user who may read and write it", path = .path.display())]
+    Forbidden {
+        /// The member's path.
+        path: PathBuf,
+    },
+    /// It, or its file system, cannot be written.
+    #[error("{path}: is read-only; serve the array with --read-only, or make it writable", path = .path.display())]
+    ReadOnly {
+        /// The member's path.
+        path: PathBuf,
+    },
+    /// Somebody else has it open as a member, or it is mounted or claimed.
+    #[error("{path}: is in use by another server or is mounted; stop that first", path = .path.display())]
+    InUse {
+        /// The member's path.
+        path: PathBuf,
+    },
+    /// Its blocks are of a size that is not 512 or 4096 bytes.
+    #[error("{path}: has blocks of {block}; only devices with blocks of 512 or 4096 bytes can be members", path = .path.display())]
+    BlockSize {
+        /// The member's path.
+        path: PathBuf,
+        /// The device's logical block size.
+        block: Bytes,
+    },
+    /// There is no room for what is to be set aside.
+    #[error("{path}: no space for {length}; free some space or use a smaller member", path = .path.display())]
+    NoSpace {
+        /// The member's path.
+        path: PathBuf,
+        /// How much was to be set aside.
+        length: Bytes,
+    },
+    /// The kernel refused something else.
+    #[error("{path}: cannot {action}: {errno}", path = .path.display())]
+    Refused {
+        /// The member's path.
+        path: PathBuf,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The kernel's reason.
+        errno: Errno,
+    },
+}

@@ -1,0 +1,235 @@
+//! A member: an open, locked file or block device, what is known of it, and its synchronous accesses.
+//!
+//! Those are for superblocks while an array is assembled or created; an array at work goes through
+//! [`Io`](crate::Io).
+
+mod create;
+mod error;
+mod foreign;
+mod open;
+mod zeroing;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use parlour_units::{Bytes, Sector, Sectors};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{SeekFrom, fdatasync, fstat, seek};
+use rustix::io::{Errno, ReadWriteFlags, pread};
+
+pub use error::MemberError;
+pub use foreign::Foreign;
+pub(crate) use zeroing::Zeroing;
+
+use crate::fault::Failure;
+use crate::uring::{PAGE, Pages};
+
+/// What a member is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Looking only: shares the member with others who look.
+    ReadOnly,
+    /// Serving: excludes everybody else.
+    ReadWrite,
+}
+
+/// What a member is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    File,
+    Device,
+}
+
+/// An open member. Its lock ends when it is dropped.
+#[derive(Debug)]
+pub struct Member {
+    path: PathBuf,
+    file: OwnedFd,
+    kind: Kind,
+    mode: Mode,
+    length: Bytes,
+    block: Bytes,
+    direct: bool,
+    on_memory: bool,
+    /// The best way to have zeroes that did not fail yet.
+    zeroing: AtomicU8,
+    /// The last round in which its length was found right.
+    checked: AtomicU64,
+}
+
+/// Accesses that are begun together, for which one look at a member is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Round(u64);
+
+impl Round {
+    pub(crate) fn begin() -> Round {
+        // Members start with round 0, in which nothing was looked at.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Round(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl Member {
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its length when it was opened, in whole blocks.
+    pub fn length(&self) -> Sectors {
+        Sectors::from_bytes(self.length).expect("blocks are whole sectors")
+    }
+
+    /// Its logical block size, 512 or 4096 bytes: the grain of every access.
+    pub fn block(&self) -> Bytes {
+        self.block
+    }
+
+    /// What it was opened for.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether accesses go round the page cache (O_DIRECT).
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Whether it is a file in memory (tmpfs, ramfs), where no access waits for a device.
+    pub fn is_on_memory(&self) -> bool {
+        self.on_memory
+    }
+
+    /// Whether it is a block device.
+    pub fn is_device(&self) -> bool {
+        self.kind == Kind::Device
+    }
+
+    /// Whether all of it is known to read as zeroes, without reading it: a file without data.
+    pub fn is_known_zero(&self) -> bool {
+        self.kind == Kind::File && seek(&self.file, SeekFrom::Data(0)) == Err(Errno::NXIO)
+    }
+
+    /// Reads at `at`, as much as `bytes` holds: whole blocks.
+    ///
+    /// # Errors
+    /// As an access under way would fail.
+    ///
+    /// # Panics
+    /// If the place or the length is not of whole blocks.
+    pub fn read_at(&self, at: Sector, bytes: &mut [u8]) -> Result<(), Failure> {
+        self.assert_blocks(at, bytes.len());
+        if self.direct && !is_aligned(bytes) {
+            let mut pages = bounce(bytes.len());
+            self.read_aligned(at.bytes(), pages.write(0..bytes.len()))?;
+            bytes.copy_from_slice(pages.read(0..bytes.len()));
+            return Ok(());
+        }
+        self.read_aligned(at.bytes(), bytes)
+    }
+
+    /// Writes `bytes`, whole blocks, at `at`; if `durable`, returns when they are on stable storage.
+    ///
+    /// # Errors
+    /// As an access under way would fail.
+    ///
+    /// # Panics
+    /// If the place or the length is not of whole blocks.
+    pub fn write_at(&self, at: Sector, bytes: &[u8], durable: bool) -> Result<(), Failure> {
+        self.assert_blocks(at, bytes.len());
+        self.check_length()?;
+        if self.direct && !is_aligned(bytes) {
+            let mut pages = bounce(bytes.len());
+            pages.write(0..bytes.len()).copy_from_slice(bytes);
+            return self.write_aligned(at.bytes(), pages.read(0..bytes.len()), durable);
+        }
+        self.write_aligned(at.bytes(), bytes, durable)
+    }
+
+    /// Makes all that was written durable.
+    ///
+    /// # Errors
+    /// As an access under way would fail.
+    pub fn flush(&self) -> Result<(), Failure> {
+        fdatasync(&self.file).map_err(Failure::of_write)
+    }
+
+    pub(crate) fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// [`Member::check_length`], once a round: it costs a third of a short write to memory.
+    pub(crate) fn check_length_in(&self, round: Round) -> Result<(), Failure> {
+        if self.checked.load(Ordering::Relaxed) != round.0 {
+            self.check_length()?;
+            self.checked.store(round.0, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Refuses a file that is shorter than it was.
+    pub(crate) fn check_length(&self) -> Result<(), Failure> {
+        if self.kind == Kind::Device {
+            return Ok(());
+        }
+        let now = fstat(&self.file).map_err(Failure::of_write)?.st_size;
+        if (now as u64) < self.length.get() { Err(Failure::Truncated) } else { Ok(()) }
+    }
+
+    fn assert_blocks(&self, at: Sector, length: usize) {
+        let block = self.block.get();
+        assert!(
+            at.bytes().is_multiple_of(block) && (length as u64).is_multiple_of(block),
+            "accesses are of whole blocks"
+        );
+    }
+
+    fn read_aligned(&self, at: u64, mut bytes: &mut [u8]) -> Result<(), Failure> {
+        let mut at = at;
+        while !bytes.is_empty() {
+            match pread(&self.file, &mut *bytes, at) {
+                Ok(0) => return Err(Failure::Truncated),
+                Ok(count) => {
+                    bytes = &mut bytes[count..];
+                    at += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Failure::of_read(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_aligned(&self, at: u64, mut bytes: &[u8], durable: bool) -> Result<(), Failure> {
+        let flags = if durable { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
+        let mut at = at;
+        while !bytes.is_empty() {
+            let vector = std::io::IoSlice::new(bytes);
+            match rustix::io::pwritev2(&self.file, &[vector], at, flags) {
+                Ok(0) => return Err(Failure::Truncated),
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    at += count as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Failure::of_write(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    fn refused(&self, action: &'static str) -> impl FnOnce(Errno) -> MemberError {
+        let path = self.path.clone();
+        move |errno| MemberError::Refused { path, action, errno }
+    }
+}
+
+/// Whether the kernel takes the bytes for O_DIRECT on any member.
+fn is_aligned(bytes: &[u8]) -> bool {
+    bytes.as_ptr().addr().is_multiple_of(PAGE)
+}
+
+/// Aligned memory for `length` bytes.
+fn bounce(length: usize) -> Pages {
+    Pages::zeroed(length.next_multiple_of(PAGE).max(PAGE))
+}

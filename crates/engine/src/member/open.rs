@@ -1,0 +1,219 @@
+//! Opening a member: lock it, and find out what it is.
+
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::thread::sleep;
+use std::time::Duration;
+
+use parlour_units::Bytes;
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    AtFlags, FallocateFlags, FileType, FlockOperation, OFlags, SeekFrom, StatxFlags, fallocate, fcntl_getfl,
+    fcntl_setfl, flock, fstat, fstatfs, ioctl_blksszget, open, seek, statx,
+};
+use rustix::io::{Errno, pread};
+
+use super::{Kind, Member, MemberError, Mode, Zeroing};
+use crate::uring::{PAGE, Pages};
+
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+const RAMFS_MAGIC: u64 = 0x8584_58f6;
+
+/// Block sizes that a member may have.
+const BLOCKS: [u64; 2] = [512, 4096];
+
+/// Tries for a lock, because others (udev, blkid) hold shared ones for a moment.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+impl Member {
+    /// Opens and locks the member at `path`.
+    ///
+    /// # Errors
+    /// If it is not there, not a file or block device, in use by somebody else, or not permitted.
+    pub fn open(path: impl AsRef<Path>, mode: Mode) -> Result<Member, MemberError> {
+        let path = path.as_ref();
+        // Before it is opened: opening a FIFO or a terminal can block or do worse.
+        let found = rustix::fs::stat(path).map_err(|errno| refusal(path, errno))?;
+        let kind = kind(path, FileType::from_raw_mode(found.st_mode))?;
+        let (file, direct) = open_best(path, kind, mode)?;
+        Member::adopt(path, file, kind, mode, direct)
+    }
+
+    /// Locks what was opened, and finds out what it is.
+    fn adopt(
+        path: &Path,
+        file: OwnedFd,
+        kind: Kind,
+        mode: Mode,
+        direct: bool,
+    ) -> Result<Member, MemberError> {
+        let refused = |action| move |errno| MemberError::Refused { path: path.into(), action, errno };
+        lock(path, &file, mode)?;
+        let opened = fstat(&file).map_err(refused("be examined"))?;
+        let (block, direct) = block_size(path, &file, kind, direct)?;
+        let end = match kind {
+            Kind::File => opened.st_size as u64,
+            Kind::Device => seek(&file, SeekFrom::End(0)).map_err(refused("find the end"))?,
+        };
+        let length = Bytes::new(end - end % block.get());
+        if !direct {
+            let flags = fcntl_getfl(&file).map_err(refused("read the flags"))?;
+            fcntl_setfl(&file, flags - OFlags::DIRECT).map_err(refused("use the page cache"))?;
+        }
+        let on_memory = kind == Kind::File && is_on_memory(&file);
+        let zeroing = best_zeroing(&file, kind, mode, length, opened.st_rdev).into_cell();
+        let checked = AtomicU64::new(0);
+        Ok(Member { path: path.into(), file, kind, mode, length, block, direct, on_memory, zeroing, checked })
+    }
+}
+
+fn kind(path: &Path, found: FileType) -> Result<Kind, MemberError> {
+    let what = match found {
+        FileType::RegularFile => return Ok(Kind::File),
+        FileType::BlockDevice => return Ok(Kind::Device),
+        FileType::Directory => "a directory",
+        FileType::CharacterDevice => "a character device",
+        FileType::Fifo => "a pipe",
+        FileType::Socket => "a socket",
+        _ => "of an unknown kind",
+    };
+    Err(MemberError::Unsuitable { path: path.into(), what })
+}
+
+/// Opens with O_DIRECT, or without where that is refused; says which.
+fn open_best(path: &Path, kind: Kind, mode: Mode) -> Result<(OwnedFd, bool), MemberError> {
+    let access = match mode {
+        Mode::ReadOnly => OFlags::RDONLY,
+        Mode::ReadWrite => OFlags::RDWR,
+    };
+    // On a block device O_EXCL keeps off mounts, other arrays and everybody else who claims it.
+    let claim = if kind == Kind::Device && mode == Mode::ReadWrite { OFlags::EXCL } else { OFlags::empty() };
+    let flags = access | claim | OFlags::CLOEXEC;
+    match open(path, flags | OFlags::DIRECT, rustix::fs::Mode::empty()) {
+        Ok(file) => Ok((file, true)),
+        Err(Errno::INVAL) => open(path, flags, rustix::fs::Mode::empty())
+            .map(|file| (file, false))
+            .map_err(|errno| refusal(path, errno)),
+        Err(errno) => Err(refusal(path, errno)),
+    }
+}
+
+/// Why a path could not be opened, in words that say what to do.
+pub(super) fn refusal(path: &Path, errno: Errno) -> MemberError {
+    let path = path.to_path_buf();
+    match errno {
+        Errno::NOENT | Errno::NOTDIR => MemberError::Missing { path },
+        Errno::EXIST => MemberError::Exists { path },
+        Errno::ACCESS | Errno::PERM => MemberError::Forbidden { path },
+        Errno::ROFS => MemberError::ReadOnly { path },
+        Errno::BUSY | Errno::TXTBSY => MemberError::InUse { path },
+        errno => MemberError::Refused { path, action: "open", errno },
+    }
+}
+
+fn lock(path: &Path, file: &OwnedFd, mode: Mode) -> Result<(), MemberError> {
+    let operation = match mode {
+        Mode::ReadOnly => FlockOperation::NonBlockingLockShared,
+        Mode::ReadWrite => FlockOperation::NonBlockingLockExclusive,
+    };
+    for attempt in 1.. {
+        match flock(file, operation) {
+            Ok(()) => break,
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) if attempt < LOCK_TRIES => sleep(LOCK_PAUSE),
+            Err(Errno::WOULDBLOCK) => return Err(MemberError::InUse { path: path.into() }),
+            Err(errno) => return Err(MemberError::Refused { path: path.into(), action: "lock", errno }),
+        }
+    }
+    Ok(())
+}
+
+/// The logical block size, and whether O_DIRECT (if it was granted) works with it.
+fn block_size(path: &Path, file: &OwnedFd, kind: Kind, direct: bool) -> Result<(Bytes, bool), MemberError> {
+    let told = match kind {
+        Kind::Device => {
+            let refused =
+                |errno| MemberError::Refused { path: path.into(), action: "ask for the block size", errno };
+            let block = u64::from(ioctl_blksszget(file).map_err(refused)?);
+            if !BLOCKS.contains(&block) {
+                return Err(MemberError::BlockSize { path: path.into(), block: Bytes::new(block) });
+            }
+            return Ok((Bytes::new(block), direct && read_works(file, block)));
+        }
+        Kind::File if direct => direct_alignment(file),
+        Kind::File => Alignment::Refused,
+    };
+    let candidates: &[u64] = match &told {
+        Alignment::Unknown => &BLOCKS,
+        Alignment::Blocks(block) => std::slice::from_ref(block),
+        Alignment::Refused => &[],
+    };
+    match candidates.iter().find(|block| read_works(file, **block)) {
+        Some(block) => Ok((Bytes::new(*block), true)),
+        None => Ok((Bytes::new(BLOCKS[0]), false)),
+    }
+}
+
+/// What a file system says about O_DIRECT on a file.
+enum Alignment {
+    /// It works in blocks of this size.
+    Blocks(u64),
+    /// It works as with the page cache, or in blocks that no member may have.
+    Refused,
+    /// Nothing; only trying helps.
+    Unknown,
+}
+
+fn direct_alignment(file: &OwnedFd) -> Alignment {
+    let Ok(told) = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
+        return Alignment::Unknown;
+    };
+    if told.stx_mask & StatxFlags::DIOALIGN.bits() == 0 {
+        return Alignment::Unknown;
+    }
+    let place = u64::from(told.stx_dio_offset_align);
+    let memory = u64::from(told.stx_dio_mem_align);
+    // Parts of buffers start at multiples of the block, so memory must not need more.
+    match BLOCKS.iter().find(|block| place <= **block && memory <= **block) {
+        Some(block) if place > 0 => Alignment::Blocks(*block),
+        _ => Alignment::Refused,
+    }
+}
+
+/// Whether a block can be read at a place and to an address that are multiples of it and no more.
+fn read_works(file: &OwnedFd, block: u64) -> bool {
+    let length = block as usize;
+    let mut pages = Pages::zeroed(2 * PAGE);
+    // Only EINVAL speaks against O_DIRECT: a bad sector or an empty file does not.
+    pread(file, pages.write(length..2 * length), block) != Err(Errno::INVAL)
+}
+
+fn is_on_memory(file: &OwnedFd) -> bool {
+    fstatfs(file).is_ok_and(|system| matches!(system.f_type as u64, TMPFS_MAGIC | RAMFS_MAGIC))
+}
+
+/// The best way to have zeroes here, as far as can be known without changing anything.
+fn best_zeroing(file: &OwnedFd, kind: Kind, mode: Mode, length: Bytes, device: u64) -> Zeroing {
+    let punches = match kind {
+        _ if mode == Mode::ReadOnly => false,
+        // Behind the end of a file there is nothing that a hole could take away.
+        Kind::File => {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            fallocate(file, flags, length.get().next_multiple_of(PAGE as u64), PAGE as u64).is_ok()
+        }
+        Kind::Device => device_zeroes_fast(device),
+    };
+    if punches { Zeroing::Punch } else { Zeroing::Range }
+}
+
+/// Whether a block device has a command for zeroes, by its own account.
+fn device_zeroes_fast(device: u64) -> bool {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let directory = format!("/sys/dev/block/{major}:{minor}");
+    // A partition has its queue one level up.
+    ["queue", "../queue"].iter().any(|queue| {
+        std::fs::read_to_string(format!("{directory}/{queue}/write_zeroes_max_bytes"))
+            .is_ok_and(|text| text.trim() != "0")
+    })
+}

@@ -1,0 +1,249 @@
+//! Page-aligned memory whose parts can be lent out and are then checked as a borrow is, while running.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::mem::ManuallyDrop;
+use std::ops::Range;
+use std::ptr::NonNull;
+
+/// Alignment and grain of buffers: fits every O_DIRECT member and the kernel's pages.
+pub(crate) const PAGE: usize = 4096;
+
+/// An allocation of whole pages. It never moves.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    address: NonNull<u8>,
+    length: usize,
+    /// Loans that are out; few at a time, so a list is the fastest table.
+    loans: Vec<Loan>,
+}
+
+/// Which bytes are lent, and whether to be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Loan {
+    start: usize,
+    end: usize,
+    exclusive: bool,
+}
+
+/// The right to read, or to read and change, some bytes of a buffer, wherever the lease travels.
+///
+/// Made by [`Memory`](crate::Memory) and to be given back to it. A lease that is lost keeps its bytes lent
+/// for ever: a leak, never a dangling address.
+#[derive(Debug)]
+pub struct Lease {
+    address: NonNull<u8>,
+    length: usize,
+    exclusive: bool,
+    /// Whose they are: the memory's own mark, to find the way back.
+    owner: u32,
+}
+
+// SAFETY: an exclusive lease is the only way to its bytes, and while shared leases are out nobody can change
+// theirs (`Pages` refuses); so a lease may be used from any thread, as a `&mut [u8]` or `&[u8]` might.
+unsafe impl Send for Lease {}
+
+// SAFETY: the raw address is reached through `&self` and `&mut self` under the borrow checker's rules, and
+// through leases under the rule above.
+unsafe impl Send for Pages {}
+
+impl Pages {
+    /// `length` zero bytes, a multiple of [`PAGE`] and not none.
+    pub(crate) fn zeroed(length: usize) -> Pages {
+        let layout = Self::layout(length);
+        // SAFETY: `layout` has a size that is not zero.
+        let address = NonNull::new(unsafe { alloc_zeroed(layout) });
+        let address = address.unwrap_or_else(|| handle_alloc_error(layout));
+        Pages { address, length, loans: Vec::new() }
+    }
+
+    fn layout(length: usize) -> Layout {
+        assert!(length > 0 && length.is_multiple_of(PAGE), "buffers are whole pages, not {length} bytes");
+        Layout::from_size_align(length, PAGE).expect("a buffer fits the address space")
+    }
+
+    /// The bytes, for ever.
+    pub(crate) fn leak(self) -> &'static [u8] {
+        let pages = ManuallyDrop::new(self);
+        assert!(pages.loans.is_empty(), "lent bytes cannot be given away");
+        // SAFETY: initialised, never freed (no drop) and, `self` being gone and no lease out, never changed.
+        unsafe { std::slice::from_raw_parts(pages.address.as_ptr(), pages.length) }
+    }
+
+    /// How many bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether any part is lent.
+    pub(crate) fn is_lent(&self) -> bool {
+        !self.loans.is_empty()
+    }
+
+    /// The bytes in `range`.
+    ///
+    /// # Panics
+    /// If the range is out of bounds or lent to be changed.
+    pub(crate) fn read(&self, range: Range<usize>) -> &[u8] {
+        self.admit(&range, false);
+        // SAFETY: in bounds and initialised (allocated zeroed). Until the returned borrow of `self` ends, no
+        // `write` and no `lend_mut` can be called, and no exclusive lease that overlaps is out.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr().add(range.start), range.len()) }
+    }
+
+    /// The bytes in `range`, to be changed.
+    ///
+    /// # Panics
+    /// If the range is out of bounds or lent.
+    pub(crate) fn write(&mut self, range: Range<usize>) -> &mut [u8] {
+        self.admit(&range, true);
+        // SAFETY: in bounds and initialised (allocated zeroed). `self` is borrowed for as long, and no lease
+        // that overlaps is out, so this is the only way to these bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr().add(range.start), range.len()) }
+    }
+
+    /// Lends `range`; to be changed if `exclusive`.
+    ///
+    /// # Panics
+    /// If the range is out of bounds, or lent in a way that excludes this.
+    pub(crate) fn lend(&mut self, range: Range<usize>, exclusive: bool, owner: u32) -> Lease {
+        self.admit(&range, exclusive);
+        self.loans.push(Loan { start: range.start, end: range.end, exclusive });
+        // SAFETY: `admit` found the start in bounds.
+        let address = unsafe { self.address.add(range.start) };
+        Lease { address, length: range.len(), exclusive, owner }
+    }
+
+    /// Ends a loan.
+    ///
+    /// # Panics
+    /// If the lease is not of this buffer.
+    pub(crate) fn give_back(&mut self, lease: Lease) {
+        let start = lease.address.as_ptr().addr().wrapping_sub(self.address.as_ptr().addr());
+        let loan = Loan { start, end: start.wrapping_add(lease.length), exclusive: lease.exclusive };
+        let index =
+            self.loans.iter().position(|known| *known == loan).expect("a lease goes back where it came from");
+        self.loans.swap_remove(index);
+    }
+
+    /// A borrow that has to be checked while running, since leases know no lifetimes.
+    fn admit(&self, range: &Range<usize>, exclusive: bool) {
+        assert!(
+            range.start <= range.end && range.end <= self.length,
+            "bytes {range:?} are not in a buffer of {}",
+            self.length
+        );
+        let collision = self
+            .loans
+            .iter()
+            .find(|loan| (exclusive || loan.exclusive) && loan.start < range.end && range.start < loan.end);
+        assert!(collision.is_none(), "bytes {range:?} of a buffer are in use by an access: {collision:?}");
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        if self.is_lent() {
+            // Somebody, perhaps the kernel, may still work on these bytes: leaking them is the safe end.
+            return;
+        }
+        // SAFETY: allocated in `zeroed` with this layout; no lease is out and `self` is not borrowed.
+        unsafe { dealloc(self.address.as_ptr(), Self::layout(self.length)) }
+    }
+}
+
+impl Lease {
+    /// A lease of bytes that are never changed or freed.
+    pub(crate) fn of_static(bytes: &'static [u8], owner: u32) -> Lease {
+        Lease { address: NonNull::from(bytes).cast(), length: bytes.len(), exclusive: false, owner }
+    }
+
+    /// How many bytes.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether it is of no bytes at all.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Whether the bytes may be changed.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
+    pub(crate) fn owner(&self) -> u32 {
+        self.owner
+    }
+
+    /// Where the bytes start, for the kernel.
+    pub(super) fn address(&self) -> *mut u8 {
+        self.address.as_ptr()
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        // SAFETY: the bytes stay allocated until the lease is given back, which consumes it. If it is shared,
+        // nobody can change them till then; if exclusive, only this lease can, and it is borrowed.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length) }
+    }
+
+    /// # Panics
+    /// If the lease is shared.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        assert!(self.exclusive, "a shared lease does not let its bytes be changed");
+        // SAFETY: as in `bytes`; exclusive and borrowed as such, so this is the only way to the bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.length) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_do_not_overlap_are_lent_at_the_same_time() {
+        let mut pages = Pages::zeroed(2 * PAGE);
+        let mut first = pages.lend(0..PAGE, true, 0);
+        let second = pages.lend(PAGE..2 * PAGE, false, 0);
+        first.bytes_mut().fill(7);
+        assert!(second.bytes().iter().all(|byte| *byte == 0));
+        assert_eq!(pages.read(PAGE..PAGE + 4), [0; 4]);
+        pages.give_back(first);
+        pages.give_back(second);
+        assert_eq!(pages.read(0..4), [7; 4]);
+        assert!(!pages.is_lent());
+    }
+
+    #[test]
+    #[should_panic(expected = "in use by an access")]
+    fn bytes_that_are_being_read_into_cannot_be_looked_at() {
+        let mut pages = Pages::zeroed(PAGE);
+        let _lease = pages.lend(0..512, true, 0);
+        pages.read(511..600);
+    }
+
+    #[test]
+    #[should_panic(expected = "in use by an access")]
+    fn bytes_that_are_being_written_out_cannot_be_changed() {
+        let mut pages = Pages::zeroed(PAGE);
+        let _lease = pages.lend(0..512, false, 0);
+        pages.write(0..1);
+    }
+
+    #[test]
+    #[should_panic(expected = "where it came from")]
+    fn a_lease_goes_back_to_its_own_buffer_only() {
+        let (mut one, mut other) = (Pages::zeroed(PAGE), Pages::zeroed(PAGE));
+        let lease = one.lend(0..512, false, 0);
+        other.give_back(lease);
+    }
+
+    #[test]
+    fn a_lease_outlives_the_buffer_it_came_from() {
+        let mut pages = Pages::zeroed(PAGE);
+        let mut lease = pages.lend(0..512, true, 0);
+        drop(pages);
+        lease.bytes_mut().fill(1);
+        assert_eq!(lease.bytes()[511], 1);
+    }
+}

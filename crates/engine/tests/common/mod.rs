@@ -1,0 +1,205 @@
+//! What the tests of members and of accesses share.
+#![allow(dead_code, reason = "each test program uses its part of this")]
+
+use std::process::Command;
+use std::sync::Arc;
+
+use parlour_engine::{
+    Access, Buffer, Choice, Done, Fault, Io, IoBackend, Member, Memory, Operation, Part, Priority,
+};
+use parlour_units::{Bytes, Sector, Sectors};
+use tempfile::TempDir;
+
+/// Memory and a way to carry accesses out, driven one batch at a time.
+pub(crate) struct Driver {
+    pub(crate) memory: Memory,
+    pub(crate) io: Io,
+    next: u64,
+}
+
+impl Driver {
+    pub(crate) fn new(choice: Choice) -> Driver {
+        let io = Io::new(choice).expect("accesses can be carried out here");
+        Driver { memory: Memory::new(Bytes::mib(64)), io, next: 0 }
+    }
+
+    /// An access of `member` whose bytes are those of `parts`.
+    pub(crate) fn access(
+        &mut self,
+        member: &Arc<Member>,
+        operation: Operation,
+        at: u64,
+        parts: &[Part],
+    ) -> Access {
+        let length: usize = parts.iter().map(|part| part.length).sum();
+        let mut leases = Vec::new();
+        for part in parts {
+            match operation {
+                Operation::Read => leases.push(self.memory.lend_mut(*part)),
+                _ => self.memory.lend(*part, &mut leases),
+            }
+        }
+        self.bare(member, operation, at, length as u64, leases)
+    }
+
+    /// A zeroing or a flush.
+    pub(crate) fn plain(
+        &mut self,
+        member: &Arc<Member>,
+        operation: Operation,
+        at: u64,
+        length: u64,
+    ) -> Access {
+        self.bare(member, operation, at, length, Vec::new())
+    }
+
+    fn bare(
+        &mut self,
+        member: &Arc<Member>,
+        operation: Operation,
+        at: u64,
+        length: u64,
+        leases: Vec<parlour_engine::Lease>,
+    ) -> Access {
+        self.next += 1;
+        let range = (sector(at), Sectors::from_bytes(Bytes::new(length)).expect("whole sectors"));
+        let priority = if self.next.is_multiple_of(2) { Priority::Background } else { Priority::Foreground };
+        Access::new(self.next, Arc::clone(member), priority, operation, range, leases)
+    }
+
+    /// Carries `batch` out, gives all leases back and returns the results in the order of the batch.
+    pub(crate) fn run(&mut self, batch: Vec<Access>) -> Vec<Result<(), Fault>> {
+        let mut batch = batch;
+        let count = batch.len();
+        self.io.submit(&mut batch).expect("the way itself works");
+        assert!(batch.is_empty());
+        let mut done: Vec<Done> = Vec::new();
+        self.io.reap(&mut done).expect("the way itself works");
+        while done.len() < count {
+            wait(&self.io);
+            self.io.reap(&mut done).expect("the way itself works");
+        }
+        assert_eq!(self.io.in_flight(), 0);
+        done.sort_by_key(|done| done.id);
+        done.into_iter()
+            .map(|done| {
+                done.parts.into_iter().for_each(|lease| self.memory.give_back(lease));
+                done.result.map_err(|failure| failure.fault())
+            })
+            .collect()
+    }
+
+    /// Runs one access that must succeed.
+    pub(crate) fn succeed(&mut self, access: Access) {
+        assert_eq!(self.run(vec![access]), [Ok(())]);
+    }
+}
+
+/// Waits until there may be something to reap.
+pub(crate) fn wait(io: &Io) {
+    let fd = io.wait_fd();
+    let mut polled = [rustix::event::PollFd::new(&fd, rustix::event::PollFlags::IN)];
+    let patience = rustix::event::Timespec { tv_sec: 20, tv_nsec: 0 };
+    match rustix::event::poll(&mut polled, Some(&patience)) {
+        Ok(0) => panic!("nothing was done in 20 s: {io:?}"),
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(errno) => panic!("poll: {errno}"),
+    }
+}
+
+/// The ways that there are here: io_uring may be refused, as it is in many containers.
+pub(crate) fn ways() -> Vec<Choice> {
+    let mut ways = vec![Choice::Auto, Choice::Threads];
+    match Io::new(Choice::Uring) {
+        Ok(_) => ways.push(Choice::Uring),
+        Err(refused) => eprintln!("skipped: {refused}"),
+    }
+    ways
+}
+
+pub(crate) fn sector(byte: u64) -> Sector {
+    Sector::from_bytes(byte).expect("a whole sector")
+}
+
+pub(crate) fn payload(number: u32, start: usize, length: usize) -> Part {
+    Part { buffer: Buffer::Payload(number), start, length }
+}
+
+/// A small generator of numbers that look random, the same each time.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
+        bytes.chunks_mut(8).for_each(|chunk| {
+            let value = self.next().to_le_bytes();
+            chunk.copy_from_slice(&value[..chunk.len()]);
+        });
+    }
+}
+
+/// A directory on a disk.
+pub(crate) fn on_disk() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+/// A directory in memory, where there is one.
+pub(crate) fn on_memory() -> Option<TempDir> {
+    tempfile::tempdir_in("/dev/shm").ok()
+}
+
+/// Directories of all the kinds that there are here.
+pub(crate) fn places() -> Vec<TempDir> {
+    [Some(on_disk()), on_memory()].into_iter().flatten().collect()
+}
+
+/// Runs a command; its output if it succeeded.
+pub(crate) fn command(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A loop device, taken away when dropped. `None` where the caller may not have one.
+pub(crate) struct LoopDevice(pub(crate) String);
+
+impl LoopDevice {
+    pub(crate) fn new(file: &str, block: u32) -> Option<LoopDevice> {
+        let block = block.to_string();
+        command("losetup", &["--find", "--show", "--sector-size", &block, file]).map(LoopDevice)
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        command("losetup", &["--detach", &self.0]);
+    }
+}
+
+/// A tiny file system in memory, unmounted when dropped. `None` where the caller may not mount.
+pub(crate) struct TinyFileSystem(pub(crate) TempDir);
+
+impl TinyFileSystem {
+    pub(crate) fn new(size: &str) -> Option<TinyFileSystem> {
+        let directory = on_disk();
+        let options = format!("size={size}");
+        let target = directory.path().to_str()?;
+        command("mount", &["-t", "tmpfs", "-o", &options, "none", target])?;
+        Some(TinyFileSystem(directory))
+    }
+}
+
+impl Drop for TinyFileSystem {
+    fn drop(&mut self) {
+        command("umount", &[self.0.path().to_str().expect("made from text")]);
+    }
+}

@@ -1,0 +1,59 @@
+//! Running other programs in sight of the reader.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+/// Why a program did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// It is missing, or may not be run.
+    #[error("cannot run `{line}`: {source}")]
+    NotStarted { line: String, source: io::Error },
+    /// It ran and failed.
+    #[error("`{line}` failed: {status}")]
+    Failed { line: String, status: ExitStatus },
+}
+
+/// Prints the command line, runs it, and lets it write to this terminal.
+pub(crate) fn run(command: &mut Command) -> Result<(), CommandError> {
+    let line = line_of(command);
+    eprintln!("$ {line}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(CommandError::Failed { line, status }),
+        Err(source) => Err(CommandError::NotStarted { line, source }),
+    }
+}
+
+/// The command as one would type it; a program given by its full path is shown by its name.
+fn line_of(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    let words = std::iter::once(name).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_reads_as_typed() {
+        let mut command = Command::new("/some/where/cargo");
+        command.args(["test", "--workspace"]);
+        assert_eq!(line_of(&command), "cargo test --workspace");
+    }
+
+    #[test]
+    fn a_failing_program_is_named() {
+        let error = run(&mut Command::new("false")).unwrap_err();
+        assert!(error.to_string().starts_with("`false` failed"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = run(&mut Command::new("no-such-program")).unwrap_err();
+        assert!(error.to_string().starts_with("cannot run `no-such-program`"), "{error}");
+    }
+}

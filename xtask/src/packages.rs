@@ -1,0 +1,194 @@
+//! The Debian packages that the end-to-end tests need.
+//!
+//! A package is judged by what it is wanted for: its programs can be found, its module can be imported. So a
+//! tool that came from elsewhere is as good, and nothing asks the package database.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::command::{self, CommandError};
+
+/// Why the tools are not there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PackageError {
+    /// Only root may install packages.
+    #[error("the end-to-end tests lack {lacks}; install what they need with:\n\n    {line}\n")]
+    NotRoot { lacks: String, line: String },
+    /// `apt-get` failed.
+    #[error(transparent)]
+    Apt(#[from] CommandError),
+    /// The packages were installed and the tool still does not work.
+    #[error("{packages} installed, yet the end-to-end tests lack {lacks}; is another version first in PATH?")]
+    StillMissing { packages: String, lacks: String },
+}
+
+/// One thing that the tests use, and the package that brings it.
+struct Tool {
+    package: &'static str,
+    probe: Probe,
+}
+
+/// How to see that a tool is there.
+enum Probe {
+    /// A program of this name can be found.
+    Program(&'static str),
+    /// fio can speak NBD: not every build of it can.
+    FioSpeaksNbd,
+    /// The system's Python has libnbd's module; another Python in PATH would not see it.
+    PythonImportsNbd,
+}
+
+static TOOLS: [Tool; 18] = [
+    program("fio", "fio"),
+    Tool { package: "fio", probe: Probe::FioSpeaksNbd },
+    program("libnbd-bin", "nbdinfo"),
+    program("libnbd-bin", "nbdcopy"),
+    program("libnbd-bin", "nbdfuse"),
+    program("python3-libnbd", "nbdsh"),
+    Tool { package: "python3-libnbd", probe: Probe::PythonImportsNbd },
+    program("nbdkit", "nbdkit"),
+    program("qemu-utils", "qemu-img"),
+    program("qemu-utils", "qemu-io"),
+    program("e2fsprogs", "mkfs.ext4"),
+    program("e2fsprogs", "e2fsck"),
+    program("xfsprogs", "mkfs.xfs"),
+    program("xfsprogs", "xfs_repair"),
+    program("btrfs-progs", "mkfs.btrfs"),
+    program("btrfs-progs", "btrfs"),
+    program("mount", "mount"),
+    program("mount", "losetup"),
+];
+
+const fn program(package: &'static str, name: &'static str) -> Tool {
+    Tool { package, probe: Probe::Program(name) }
+}
+
+impl Probe {
+    fn succeeds(&self) -> bool {
+        match self {
+            Self::Program(name) => is_program(name),
+            Self::FioSpeaksNbd => {
+                output_of("fio", &["--enghelp"]).is_some_and(|engines| lists(&engines, "nbd"))
+            }
+            Self::PythonImportsNbd => output_of("/usr/bin/python3", &["-c", "import nbd"]).is_some(),
+        }
+    }
+
+    /// What is lacking when the probe fails.
+    fn lack(&self) -> &'static str {
+        match self {
+            Self::Program(name) => name,
+            Self::FioSpeaksNbd => "fio's nbd engine",
+            Self::PythonImportsNbd => "Python's module nbd",
+        }
+    }
+}
+
+/// Sees to it that every tool is there, installing packages where that is allowed.
+pub(crate) fn ensure() -> Result<(), PackageError> {
+    let missing = missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(PackageError::NotRoot { lacks: lacks(&missing), line: line_to_run(&missing) });
+    }
+    install(&missing)
+}
+
+fn install(missing: &[&Tool]) -> Result<(), PackageError> {
+    eprintln!("the end-to-end tests lack {}", lacks(missing));
+    command::run(&mut apt_get(&["update"]))?;
+    let mut install = apt_get(&["install", "--yes", "--no-install-recommends"]);
+    command::run(install.args(packages(missing)))?;
+    match self::missing()[..] {
+        [] => Ok(()),
+        ref still => {
+            Err(PackageError::StillMissing { packages: words(packages(still)), lacks: lacks(still) })
+        }
+    }
+}
+
+/// `apt-get` that asks no questions and reads no terminal.
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    command
+}
+
+fn missing() -> Vec<&'static Tool> {
+    TOOLS.iter().filter(|tool| !tool.probe.succeeds()).collect()
+}
+
+fn packages(tools: &[&Tool]) -> BTreeSet<&'static str> {
+    tools.iter().map(|tool| tool.package).collect()
+}
+
+fn lacks(tools: &[&Tool]) -> String {
+    tools.iter().map(|tool| tool.probe.lack()).collect::<Vec<_>>().join(", ")
+}
+
+fn line_to_run(tools: &[&Tool]) -> String {
+    format!("sudo apt-get update && sudo apt-get install --yes {}", words(packages(tools)))
+}
+
+fn words(packages: BTreeSet<&str>) -> String {
+    packages.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a program can be found. Debian keeps the file systems' tools where no ordinary user's PATH looks.
+fn is_program(name: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    folders.map(|folder| folder.join(name)).any(|file| is_executable(&file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// What a program prints, if it ends well.
+fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether a line of `listing` is `name`, but for white space.
+fn lists(listing: &str, name: &str) -> bool {
+    listing.lines().any(|line| line.trim() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_to_run_names_each_package_once() {
+        let tools: Vec<&Tool> =
+            TOOLS.iter().filter(|tool| tool.package.starts_with("qemu") || tool.package == "fio").collect();
+        assert_eq!(tools.len(), 4);
+        assert_eq!(line_to_run(&tools), "sudo apt-get update && sudo apt-get install --yes fio qemu-utils");
+        assert_eq!(lacks(&tools), "fio, fio's nbd engine, qemu-img, qemu-io");
+    }
+
+    #[test]
+    fn a_program_is_found_by_its_name() {
+        assert!(is_program("sh"));
+        assert!(!is_program("no-such-program"));
+    }
+
+    #[test]
+    fn a_probe_that_cannot_run_fails() {
+        assert_eq!(output_of("no-such-program", &[]), None);
+        assert_eq!(output_of("false", &[]), None);
+        assert_eq!(output_of("echo", &["here"]).as_deref(), Some("here\n"));
+    }
+
+    #[test]
+    fn an_engine_is_listed_only_by_its_whole_name() {
+        assert!(lists("Available IO engines:\n\tlibaio\n\tnbd\n", "nbd"));
+        assert!(!lists("Available IO engines:\n\tnbdx\n", "nbd"));
+    }
+}

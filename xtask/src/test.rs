@@ -1,0 +1,25 @@
+//! `cargo xtask test`: everything that must hold before a change is offered.
+
+use crate::command::{self, CommandError};
+use crate::packages::{self, PackageError};
+use crate::workspace::cargo;
+
+/// Why the tests did not pass.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TestError {
+    /// The tools of the end-to-end suite are not there.
+    #[error(transparent)]
+    Packages(#[from] PackageError),
+    /// A build or a test failed.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+}
+
+/// Installs what is missing, builds the program as people run it, and runs every test.
+pub(crate) fn run() -> Result<(), TestError> {
+    packages::ensure()?;
+    command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
+    // The end-to-end suite is among these: the integration tests of crates/cli.
+    command::run(&mut cargo(&["test", "--workspace"]))?;
+    Ok(())
+}

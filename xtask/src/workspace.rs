@@ -1,0 +1,21 @@
+//! Where the workspace is, and its own `cargo`.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The root of the workspace: the folder that holds this package's.
+pub(crate) fn root() -> PathBuf {
+    // As `cargo run` says it; a program that was built before its folder moved would not know.
+    let package =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    package.parent().unwrap_or(&package).to_owned()
+}
+
+/// The `cargo` that runs this program, started at the root.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(root());
+    command
+}

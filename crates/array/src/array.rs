@@ -1,0 +1,419 @@
+//! The array itself: it is told what happened and answers with what to do next.
+//!
+//! How to drive it:
+//!
+//! 1. [`Array::submit`] what hosts ask, [`Array::complete`] what became of effects,
+//!    [`Array::handle_timeout`] when [`Array::poll_timeout`] has come.
+//! 2. After any of these, drain [`Array::poll_effect`], [`Array::poll_completion`], [`Array::poll_event`] and
+//!    [`Array::poll_release`] until each says none.
+//!
+//! A read's payload is in its buffer when its completion is polled; the driver gives the buffer back by
+//! [`Array::release`]. A write's buffer is given back by the driver in the same way, after its completion.
+
+use std::collections::VecDeque;
+
+use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
+
+use crate::buffer::{BufferId, Buffers, Slice};
+use crate::effect::{Action, Class, Effect, EffectId, Fault, Outcome};
+use crate::geometry::Geometry;
+use crate::health::Health;
+use crate::host::Hosts;
+use crate::identity::Identity;
+use crate::job::{JobId, Jobs, Kind, Trouble};
+use crate::locks::Locks;
+use crate::log::Logs;
+use crate::maintenance::Maintenance;
+use crate::metadata::Records;
+use crate::plan::{Builder, Source};
+use crate::request::Completion;
+use crate::status::{Counters, Event};
+use crate::tuning::Tuning;
+
+/// Whether and how the array serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It reads and writes.
+    Serving,
+    /// It reads only: it was opened so, or a member has no space left.
+    ReadOnly,
+    /// It finishes what it began and takes nothing new.
+    Stopping,
+    /// It is stopped: nothing is in flight and all is recorded.
+    Stopped,
+}
+
+/// A disk array. See the module for how to drive it.
+#[derive(Debug)]
+pub struct Array {
+    pub(crate) geometry: Geometry,
+    pub(crate) tuning: Tuning,
+    pub(crate) identity: Identity,
+    pub(crate) mode: Mode,
+    pub(crate) now: Instant,
+    pub(crate) buffers: Buffers,
+    pub(crate) jobs: Jobs,
+    pub(crate) hosts: Hosts,
+    pub(crate) locks: Locks,
+    pub(crate) health: Health,
+    pub(crate) records: Records,
+    pub(crate) logs: Option<Logs>,
+    pub(crate) maintenance: Maintenance,
+    pub(crate) builder: Builder,
+    pub(crate) counters: Counters,
+    pub(crate) turn: u64,
+    /// Jobs that may go on.
+    pub(crate) runnable: VecDeque<JobId>,
+    /// Stripe jobs that wait for scratch memory, first come first served.
+    pub(crate) memory_waiters: VecDeque<JobId>,
+    pub(crate) scratch_in_use: Sectors,
+    /// By class.
+    effects: [VecDeque<EffectId>; 5],
+    pub(crate) completions: VecDeque<Completion>,
+    pub(crate) events: VecDeque<Event>,
+}
+
+impl Array {
+    pub(crate) fn assembled(
+        geometry: Geometry,
+        tuning: Tuning,
+        identity: Identity,
+        mode: Mode,
+        now: Instant,
+        health: Health,
+        records: Records,
+        logs: Option<Logs>,
+    ) -> Array {
+        Array {
+            maintenance: Maintenance::default(),
+            geometry,
+            tuning,
+            identity,
+            mode,
+            now,
+            buffers: Buffers::new(),
+            jobs: Jobs::default(),
+            hosts: Hosts::default(),
+            locks: Locks::default(),
+            health,
+            records,
+            logs,
+            builder: Builder::default(),
+            counters: Counters::default(),
+            turn: 0,
+            runnable: VecDeque::new(),
+            memory_waiters: VecDeque::new(),
+            scratch_in_use: Sectors::ZERO,
+            effects: Default::default(),
+            completions: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The array's shape.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Whether and how it serves.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Takes a credit and a buffer for a host's payload of `length`. None: the hosts' memory is all in use; ask
+    /// again after a completion.
+    pub fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
+        if self.hosts.memory + length > self.tuning.host_memory && !self.hosts.memory.is_zero() {
+            return None;
+        }
+        self.hosts.memory += length;
+        Some(self.buffers.take(length))
+    }
+
+    /// Gives back what [`Array::reserve`] took.
+    pub fn release(&mut self, buffer: BufferId) {
+        self.hosts.memory = self.hosts.memory - self.buffers.length(buffer);
+        self.buffers.release(buffer);
+    }
+
+    /// The length of a buffer.
+    pub fn buffer_length(&self, buffer: BufferId) -> Sectors {
+        self.buffers.length(buffer)
+    }
+
+    /// A buffer whose memory the driver may take back.
+    pub fn poll_release(&mut self) -> Option<BufferId> {
+        self.buffers.poll_release()
+    }
+
+    /// A request that is done.
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+
+    /// Something that people want to know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next thing to do. Foreground work comes first.
+    pub fn poll_effect(&mut self) -> Option<Effect> {
+        let id = self.effects.iter_mut().find_map(VecDeque::pop_front)?;
+        let job = self.jobs.of_effect(id).expect("a job waits for its effects");
+        let job = self.jobs.get(job);
+        Some(Effect { id, class: job.class, action: job.plan.steps[id.step() as usize].action })
+    }
+
+    /// The bytes of an effect, in order.
+    pub fn slices(&self, effect: EffectId) -> &[Slice] {
+        let job = self.jobs.of_effect(effect).expect("slices are asked for before the answer");
+        let job = self.jobs.get(job);
+        let spans = &job.plan.steps[effect.step() as usize].spans;
+        &job.slices[spans.start as usize..spans.end as usize]
+    }
+
+    /// The metadata that slices of [`BufferId::METADATA`] mean.
+    pub fn metadata(&self, effect: EffectId) -> &[u8] {
+        let job = self.jobs.of_effect(effect).expect("metadata is asked for before the answer");
+        &self.jobs.get(job).metadata
+    }
+
+    /// What became of an effect.
+    ///
+    /// # Panics
+    /// Where the effect was never handed out or was answered before.
+    pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
+        self.advance_clock(now);
+        let id = self.jobs.of_effect(effect).expect("an effect is answered once");
+        let job = self.jobs.get_mut(id);
+        let step = &job.plan.steps[effect.step() as usize];
+        let (action, spans) = (step.action, step.spans.clone());
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Metadata(bytes) => {
+                let at = job.slices[spans.start as usize].start.bytes().as_usize();
+                job.metadata[at..at + bytes.len()].copy_from_slice(bytes);
+            }
+            Outcome::Differs => job.differing.push(effect.step()),
+            Outcome::Failed(fault) => job.troubles.push(Trouble::new(fault, action)),
+        }
+        job.outstanding -= 1;
+        let done = job.outstanding == 0;
+        self.note_answer(action);
+        if done {
+            self.phase_done(id);
+        }
+        self.work();
+    }
+
+    pub(crate) fn advance_clock(&mut self, now: Instant) {
+        self.now = self.now.max(now);
+    }
+
+    /// Lets all jobs that may go on do so.
+    pub(crate) fn work(&mut self) {
+        loop {
+            while let Some(job) = self.runnable.pop_front() {
+                self.advance_stripe(job);
+            }
+            if !self.pump_memory() && !self.pump_maintenance() && !self.pump_logs() && !self.pump_records() {
+                return;
+            }
+        }
+    }
+
+    /// Hands out the first phase of a job whose plan is built. `host` is the payload that it works on.
+    pub(crate) fn start_plan(&mut self, id: JobId, host: Option<BufferId>, rooms: &[(BufferId, Sectors)]) {
+        let job = self.jobs.get_mut(id);
+        assert!(job.scratch.is_empty(), "a plan starts with no buffers of an earlier one");
+        for length in &job.plan.scratch {
+            job.scratch.push(self.buffers.take(*length));
+        }
+        job.slices.clear();
+        for span in &job.plan.spans {
+            let (buffer, base) = match span.source {
+                Source::Host => (host.expect("a plan on the host's payload has one"), Sectors::ZERO),
+                Source::Zeroes => (BufferId::ZEROES, Sectors::ZERO),
+                Source::Scratch(index) => (job.scratch[usize::from(index)], Sectors::ZERO),
+                Source::Record(index) => rooms[usize::from(index)],
+                Source::Metadata => (BufferId::METADATA, Sectors::ZERO),
+                Source::Buffer(buffer) => (buffer, Sectors::ZERO),
+            };
+            job.slices.push(Slice { buffer, start: base + span.start, length: span.length });
+        }
+        job.next_step = 0;
+        job.troubles.clear();
+        job.differing.clear();
+        self.next_phase(id);
+    }
+
+    /// Hands out the next phase, or ends the plan.
+    fn next_phase(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        let first = job.next_step as usize;
+        let Some(step) = job.plan.steps.get(first) else {
+            self.plan_done(id);
+            return;
+        };
+        let phase = step.phase;
+        if job.plan.commit_before == Some(phase) {
+            self.commit_records(id);
+        }
+        let job = self.jobs.get_mut(id);
+        let count = job.plan.steps[first..].iter().take_while(|step| step.phase == phase).count();
+        job.next_step = (first + count) as u32;
+        job.outstanding = count as u32;
+        for step in first..first + count {
+            self.hand_out(id, step);
+        }
+        if self.jobs.get(id).outstanding == 0 {
+            self.phase_done(id);
+        }
+    }
+
+    /// Queues one step as an effect, addressed to the member that stands in the step's place.
+    fn hand_out(&mut self, id: JobId, step: usize) {
+        let job = self.jobs.get_mut(id);
+        let class = job.class;
+        let action = &mut job.plan.steps[step].action;
+        if let Some(place) = target(action) {
+            let member = if job.by_member { Some(*place) } else { self.health.member_at(*place) };
+            let Some(member) = member.filter(|member| self.health.member(*member).is_some()) else {
+                let trouble = Trouble::new(Fault::Gone, *action);
+                job.troubles.push(Trouble { member: Member::new(u16::MAX), ..trouble });
+                job.outstanding -= 1;
+                return;
+            };
+            *place = member;
+            let action = *action;
+            self.note_hand_out(class, action, member);
+        }
+        self.effects[class as usize].push_back(EffectId::new(id.index, id.generation, step as u32));
+    }
+
+    fn note_hand_out(&mut self, class: Class, action: Action, member: Member) {
+        match action {
+            Action::Read { length, .. } => self.health.count(member, class, false, length),
+            Action::Write { length, .. } => self.health.count(member, class, true, length),
+            _ => {}
+        }
+        let record = self.health.record(member).expect("an effect goes to a member that is there");
+        record.queue += 1;
+        match action {
+            Action::Read { at, length, .. } => record.head = at + length,
+            Action::Write { at, length, .. } | Action::Zero { at, length, .. } => record.head = at + length,
+            Action::Flush { .. } => {
+                record.flushing += 1;
+                record.traffic[class as usize].flushes += 1;
+            }
+            Action::Xor | Action::XorInto | Action::Compare => {}
+        }
+    }
+
+    fn note_answer(&mut self, mut action: Action) {
+        let Some(record) = target(&mut action).and_then(|member| self.health.record(*member)) else { return };
+        record.queue -= 1;
+        match action {
+            Action::Write { .. } | Action::Zero { .. } => record.unflushed = true,
+            Action::Flush { .. } => record.flushing -= 1,
+            _ => {}
+        }
+    }
+
+    fn phase_done(&mut self, id: JobId) {
+        if self.jobs.get(id).troubles.is_empty() {
+            self.next_phase(id);
+        } else {
+            self.plan_broken(id);
+        }
+    }
+
+    /// A plan is done: what follows depends on what it was for.
+    fn plan_done(&mut self, id: JobId) {
+        self.release_scratch(id);
+        match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
+            Kind::Read { .. } => self.read_done(id),
+            Kind::Stripe(_) => self.stripe_done(id),
+            Kind::Flush { .. } => self.flush_done(id),
+            Kind::Append { .. } => self.append_done(id),
+            Kind::Reintegrate { .. } => self.reintegrate_pass_done(id),
+            Kind::Load { .. } => self.load_done(id),
+            Kind::Checkpoint { .. } => self.checkpoint_done(id),
+            Kind::CleanFlush => self.clean_flush_done(id),
+            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_done(id),
+        }
+    }
+
+    /// Some step of a plan failed, and all others of its phase are answered.
+    fn plan_broken(&mut self, id: JobId) {
+        self.release_scratch(id);
+        let troubles = std::mem::take(&mut self.jobs.get_mut(id).troubles);
+        for trouble in &troubles {
+            self.note_trouble(trouble);
+        }
+        match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
+            Kind::Read { .. } => self.read_broken(id, &troubles),
+            Kind::Stripe(_) => self.stripe_broken(id, &troubles),
+            Kind::Flush { .. } => self.flush_broken(id, &troubles),
+            Kind::Append { .. } => self.append_broken(id, &troubles),
+            Kind::Reintegrate { .. } => self.reintegrate_broken(id, &troubles),
+            Kind::Load { .. } => self.load_broken(id),
+            Kind::Checkpoint { .. } => self.end_job(id),
+            Kind::CleanFlush => self.clean_flush_broken(id),
+            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id),
+        }
+    }
+
+    pub(crate) fn release_scratch(&mut self, id: JobId) {
+        let mut scratch = std::mem::take(&mut self.jobs.get_mut(id).scratch);
+        scratch.drain(..).for_each(|buffer| self.buffers.release(buffer));
+        self.jobs.get_mut(id).scratch = scratch;
+    }
+
+    pub(crate) fn end_job(&mut self, id: JobId) {
+        self.jobs.end(id);
+    }
+
+    /// What a failed access means for the member, whoever's access it was.
+    fn note_trouble(&mut self, trouble: &Trouble) {
+        match trouble.fault {
+            Fault::Gone => self.fail_by_itself(trouble.member),
+            Fault::NoSpace => self.out_of_space(trouble.member),
+            Fault::Unreadable => self.count_error(trouble.member),
+        }
+    }
+
+    /// Region and number in it of a stripe.
+    pub(crate) fn region_of(&self, stripe: Stripe) -> (Region, u32) {
+        let (region, index) = self.geometry.layout().region_of(stripe);
+        (region, index as u32)
+    }
+
+    /// Where a place in the data area is on its member.
+    pub(crate) fn absolute(&self, at: Sector) -> Sector {
+        self.geometry.data_start() + at.from_start()
+    }
+}
+
+/// The member that an action goes to.
+fn target(action: &mut Action) -> Option<&mut Member> {
+    match action {
+        Action::Read { member, .. }
+        | Action::Write { member, .. }
+        | Action::Zero { member, .. }
+        | Action::Flush { member } => Some(member),
+        Action::Xor | Action::XorInto | Action::Compare => None,
+    }
+}
+
+impl Trouble {
+    fn new(fault: Fault, mut action: Action) -> Trouble {
+        let member = target(&mut action).copied().unwrap_or(Member::new(u16::MAX));
+        let (at, length, reading) = match action {
+            Action::Read { at, length, .. } => (at, length, true),
+            Action::Write { at, length, .. } | Action::Zero { at, length, .. } => (at, length, false),
+            _ => (Sector::ZERO, Sectors::ZERO, false),
+        };
+        Trouble { fault, member, at, length, reading }
+    }
+}

@@ -1,0 +1,271 @@
+//! From members in any order to an array, or to the reason why not (G5).
+//!
+//! The newest superblock speaks for the array. A member is believed if that superblock's table calls it active
+//! (or rebuilding, or spare) and the member itself stands in the newest session. One that missed a session is
+//! stale; one whose session is not among those that the newest remembers went its own way, and then a person
+//! has to choose.
+
+use parlour_units::Sectors;
+
+use crate::dirty::{Bits, StoredMap, decode_applied};
+use crate::geometry::Geometry;
+use crate::identity::Identity;
+use crate::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
+
+/// Something that may be a member.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// How people call it: its path.
+    pub name: String,
+    /// Its length.
+    pub length: Sectors,
+    /// Its superblock.
+    pub superblock: Result<Superblock, SuperblockError>,
+}
+
+/// What a candidate is to the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It stands in this place.
+    Member(u16),
+    /// It is a spare.
+    Spare,
+    /// It was excluded, or missed a session: what it holds is old.
+    Stale(u16),
+    /// It belongs to another array.
+    Foreign,
+    /// The array does not know it (any more).
+    Unknown,
+    /// It is shorter than it was.
+    Truncated(u16),
+    /// It has no superblock that can be used.
+    Damaged(SuperblockError),
+}
+
+/// Why candidates make no array.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AssemblyError {
+    /// None of them has a superblock.
+    #[error("no member of an array among: {0}")]
+    NoMembers(String),
+    /// Two are the same member.
+    #[error("{0} and {1} are both the same member of the array (one is a copy); give only one of them")]
+    Duplicate(String, String),
+    /// Two arrays have as many members here.
+    #[error("members of different arrays, as many of each: {0} and {1}; give the members of one")]
+    SeveralArrays(String, String),
+    /// Two members went different ways.
+    #[error(
+        "{0} and {1} were each used without the other, and hold different data; give only the ones whose data you want"
+    )]
+    Diverged(String, String),
+    /// More are missing than the organization survives.
+    #[error(
+        "too many members are missing: {missing}; this array survives {tolerance} of those that share data"
+    )]
+    TooManyMissing {
+        /// Which.
+        missing: String,
+        /// How many it survives.
+        tolerance: u16,
+    },
+    /// It was not stopped properly and a member is missing.
+    #[error(
+        "the array was not stopped properly and {missing} is missing: what was being written when it stopped, in up to \
+         {regions} of {of} regions, may read wrong where it lay on the missing member; use --force to accept that"
+    )]
+    UncleanAndDegraded {
+        /// Which members.
+        missing: String,
+        /// Regions that may be inconsistent.
+        regions: u32,
+        /// All regions.
+        of: u32,
+    },
+    /// Opened for reading only, it could not be read.
+    #[error("the array is degraded and its parity log is not empty: it must be opened for writing once")]
+    ReadOnlyNeedsWriting,
+    /// Its format may be read but not written.
+    #[error("a later version has written this array; this one may only read it (use --read-only)")]
+    WritingUnsafe,
+}
+
+/// An array put together, ready to be opened.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    /// The superblock that speaks for the array.
+    pub superblock: Superblock,
+    /// The array's shape.
+    pub geometry: Geometry,
+    /// By place: which candidate stands there.
+    pub places: Vec<Option<usize>>,
+    /// Candidates that are spares.
+    pub spares: Vec<usize>,
+    /// By candidate: what it is.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Assembly {
+    /// Puts `candidates` together.
+    ///
+    /// # Errors
+    /// They make no array.
+    pub fn new(candidates: &[Candidate]) -> Result<Assembly, AssemblyError> {
+        let array = choose_array(candidates)?;
+        let of_array: Vec<(usize, &Superblock)> = candidates
+            .iter()
+            .enumerate()
+            .filter_map(|(index, candidate)| Some((index, candidate.superblock.as_ref().ok()?)))
+            .filter(|(_, superblock)| superblock.array == array)
+            .collect();
+        refuse_duplicates(candidates, &of_array)?;
+        let (newest_index, newest) = *of_array
+            .iter()
+            .max_by_key(|(_, superblock)| (superblock.session_number, superblock.sequence))
+            .expect("the array was chosen because it has a member");
+        refuse_diverged(candidates, &of_array, newest_index, newest)?;
+        let geometry = Geometry::from_stored(newest.geometry);
+        let mut assembly = Assembly {
+            superblock: newest.clone(),
+            places: vec![None; usize::from(geometry.members())],
+            spares: Vec::new(),
+            verdicts: Vec::new(),
+            geometry,
+        };
+        for (index, candidate) in candidates.iter().enumerate() {
+            let verdict = assembly.judge(candidate, array);
+            match verdict {
+                Verdict::Member(place) => assembly.places[usize::from(place)] = Some(index),
+                Verdict::Spare => assembly.spares.push(index),
+                _ => {}
+            }
+            assembly.verdicts.push(verdict);
+        }
+        Ok(assembly)
+    }
+
+    fn judge(&self, candidate: &Candidate, array: Identity) -> Verdict {
+        let superblock = match &candidate.superblock {
+            Ok(superblock) => superblock,
+            Err(error) => return Verdict::Damaged(error.clone()),
+        };
+        if superblock.array != array {
+            return Verdict::Foreign;
+        }
+        let table = &self.superblock.table;
+        let Some(entry) = table.iter().position(|entry| entry.member == superblock.member) else {
+            return Verdict::Unknown;
+        };
+        let place = entry as u16;
+        if candidate.length < self.geometry.least_member_length()
+            || candidate.length < superblock.member_length
+        {
+            return Verdict::Truncated(place);
+        }
+        let current = superblock.session() == self.superblock.session();
+        match table[entry].state {
+            EntryState::Spare => Verdict::Spare,
+            EntryState::Active | EntryState::Rebuilding { .. } if current => Verdict::Member(place),
+            _ => Verdict::Stale(place),
+        }
+    }
+
+    /// Places without a member.
+    pub fn missing(&self) -> Vec<u16> {
+        (0..self.geometry.members()).filter(|place| self.places[usize::from(*place)].is_none()).collect()
+    }
+
+    /// Whether the data of all missing places can be had from the others.
+    pub(crate) fn survives(&self) -> bool {
+        use parlour_units::Member;
+        let whole = |place: u16| {
+            let active = matches!(self.superblock.table[usize::from(place)].state, EntryState::Active);
+            active && self.places[usize::from(place)].is_some()
+        };
+        let tolerance = usize::from(self.geometry.fault_tolerance());
+        (0..self.geometry.members()).all(|place| {
+            let others = (0..self.geometry.members()).filter(|other| {
+                !whole(*other) && self.geometry.share_stripes(Member::new(place), Member::new(*other))
+            });
+            others.count() <= tolerance
+        })
+    }
+
+    /// The newest dirty map among blocks that were read from members.
+    pub(crate) fn newest_map(&self, blocks: &[Vec<u8>]) -> Option<StoredMap> {
+        let regions = self.geometry.layout().region_count();
+        let maps = blocks.iter().filter_map(|block| StoredMap::decode(block, self.superblock.array, regions));
+        maps.max_by_key(|map| map.sequence)
+    }
+
+    /// The newest table of applied sequence numbers.
+    pub(crate) fn newest_table(&self, blocks: &[Vec<u8>]) -> Option<Vec<u64>> {
+        let regions = self.geometry.layout().region_count();
+        let tables = blocks.iter().filter_map(|block| decode_applied(block, self.superblock.array, regions));
+        tables.max_by_key(|(sequence, _)| *sequence).map(|(_, table)| table)
+    }
+
+    /// A map that says nothing is known: all regions are to be resynced.
+    pub(crate) fn unknown_map(&self) -> StoredMap {
+        let regions = self.geometry.layout().region_count();
+        StoredMap { sequence: 0, dirty: Bits::full(regions), resync: Bits::full(regions) }
+    }
+}
+
+/// The array that most candidates belong to.
+fn choose_array(candidates: &[Candidate]) -> Result<Identity, AssemblyError> {
+    let mut found: Vec<(Identity, usize, &str)> = Vec::new();
+    for candidate in candidates {
+        let Ok(superblock) = &candidate.superblock else { continue };
+        match found.iter_mut().find(|(array, _, _)| *array == superblock.array) {
+            Some((_, count, _)) => *count += 1,
+            None => found.push((superblock.array, 1, &candidate.name)),
+        }
+    }
+    found.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
+    match found[..] {
+        [] => Err(AssemblyError::NoMembers(
+            candidates.iter().map(|candidate| candidate.name.as_str()).collect::<Vec<_>>().join(", "),
+        )),
+        [(_, most, first), (_, next, second), ..] if most == next => {
+            Err(AssemblyError::SeveralArrays(first.into(), second.into()))
+        }
+        [(array, ..), ..] => Ok(array),
+    }
+}
+
+fn refuse_duplicates(
+    candidates: &[Candidate],
+    of_array: &[(usize, &Superblock)],
+) -> Result<(), AssemblyError> {
+    for (position, (index, superblock)) in of_array.iter().enumerate() {
+        let twin = of_array[position + 1..].iter().find(|(_, other)| other.member == superblock.member);
+        if let Some((other, _)) = twin {
+            return Err(AssemblyError::Duplicate(
+                candidates[*index].name.clone(),
+                candidates[*other].name.clone(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_diverged(
+    candidates: &[Candidate],
+    of_array: &[(usize, &Superblock)],
+    newest_index: usize,
+    newest: &Superblock,
+) -> Result<(), AssemblyError> {
+    let remembered = REMEMBERED_SESSIONS as u64;
+    let diverged = of_array.iter().find(|(_, superblock)| {
+        let recent = superblock.session_number + remembered > newest.session_number;
+        recent && !newest.sessions.contains(&superblock.session())
+    });
+    match diverged {
+        Some((index, _)) => Err(AssemblyError::Diverged(
+            candidates[newest_index].name.clone(),
+            candidates[*index].name.clone(),
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,121 @@
+//! Names for payload memory. The array plans with names; the driver owns the bytes.
+//!
+//! A buffer's name is taken here, its memory is given by the driver when an effect first mentions it, and
+//! goes back to the driver when the last reference is dropped ([`Buffers::poll_release`]). The budget bounds
+//! the sum of all lengths, so memory is bounded whatever the hosts do.
+
+use parlour_units::Sectors;
+
+/// A name for payload memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BufferId(u32);
+
+impl BufferId {
+    /// Not a buffer: the effect's own metadata bytes, at the slice's offset in them.
+    pub const METADATA: BufferId = BufferId(u32::MAX);
+    /// Not a buffer: as many zeroes as the slice is long. Never written to.
+    pub const ZEROES: BufferId = BufferId(u32::MAX - 1);
+
+    /// A small dense number, fit for a table of buffers.
+    ///
+    /// # Panics
+    /// For [`BufferId::METADATA`] and [`BufferId::ZEROES`], which are not in any table.
+    pub fn as_usize(self) -> usize {
+        assert!(self.0 < Self::ZEROES.0, "metadata and zeroes have no place in a table of buffers");
+        self.0 as usize
+    }
+}
+
+/// A part of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Which buffer.
+    pub buffer: BufferId,
+    /// Where the part starts, in sectors from the buffer's start.
+    pub start: Sectors,
+    /// How long it is.
+    pub length: Sectors,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    length: Sectors,
+    references: u32,
+}
+
+/// The table of buffer names with their reference counts and the budget that bounds them.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    released: Vec<BufferId>,
+    in_use: Sectors,
+    peak: Sectors,
+}
+
+impl Buffers {
+    pub(crate) fn new() -> Buffers {
+        Buffers {
+            slots: Vec::new(),
+            free: Vec::new(),
+            released: Vec::new(),
+            in_use: Sectors::ZERO,
+            peak: Sectors::ZERO,
+        }
+    }
+
+    /// A new buffer with one reference.
+    pub(crate) fn take(&mut self, length: Sectors) -> BufferId {
+        assert!(!length.is_zero(), "a buffer holds something");
+        self.in_use += length;
+        self.peak = self.peak.max(self.in_use);
+        let slot = Slot { length, references: 1 };
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = slot;
+                BufferId(index)
+            }
+            None => {
+                let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 buffers");
+                self.slots.push(slot);
+                BufferId(index)
+            }
+        }
+    }
+
+    /// One more reference to `buffer`.
+    pub(crate) fn hold(&mut self, buffer: BufferId) {
+        let slot = &mut self.slots[buffer.as_usize()];
+        assert!(slot.references > 0, "only a live buffer can be held");
+        slot.references += 1;
+    }
+
+    /// One reference less; the last one gives the memory back.
+    pub(crate) fn release(&mut self, buffer: BufferId) {
+        let slot = &mut self.slots[buffer.as_usize()];
+        assert!(slot.references > 0, "a buffer is released as often as it was held");
+        slot.references -= 1;
+        if slot.references == 0 {
+            self.in_use = self.in_use - slot.length;
+            self.free.push(buffer.0);
+            self.released.push(buffer);
+        }
+    }
+
+    /// A buffer whose memory the driver may take back.
+    pub(crate) fn poll_release(&mut self) -> Option<BufferId> {
+        self.released.pop()
+    }
+
+    pub(crate) fn length(&self, buffer: BufferId) -> Sectors {
+        self.slots[buffer.as_usize()].length
+    }
+
+    pub(crate) fn in_use(&self) -> Sectors {
+        self.in_use
+    }
+
+    pub(crate) fn peak(&self) -> Sectors {
+        self.peak
+    }
+}

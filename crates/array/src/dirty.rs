@@ -1,0 +1,179 @@
+//! The dirty map: which regions may be inconsistent if the array dies now.
+//!
+//! Two bits a region. *Dirty*: a write may be in flight, or parity updates live in the log; made durable
+//! before the first write to a clean region, cleared lazily after everything in the region is durable. *Resync*: check
+//! units are known not to fit (after a crash, or never synchronized). After an unclean stop, dirty regions
+//! become resync regions. A second table, written when the array is stopped, says up to which sequence number each
+//! region's log has been applied.
+
+use parlour_units::Region;
+
+use crate::bytes::{Reader, Writer, seal_holds};
+use crate::identity::Identity;
+
+const MAP_MAGIC: [u8; 8] = *b"PRLRDIRT";
+const TABLE_MAGIC: [u8; 8] = *b"PRLRAPPL";
+const CHECKSUM_AT: usize = 8;
+const HEADER_BYTES: usize = 64;
+
+/// Bytes of an encoded map of `regions` regions.
+pub(crate) fn map_bytes(regions: u32) -> u64 {
+    HEADER_BYTES as u64 + 2 * u64::from(regions.div_ceil(8))
+}
+
+/// Bytes of an encoded table of applied sequence numbers.
+pub(crate) fn table_bytes(regions: u32) -> u64 {
+    HEADER_BYTES as u64 + 8 * u64::from(regions)
+}
+
+/// One bit a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bits {
+    words: Vec<u64>,
+    set: u32,
+    length: u32,
+}
+
+impl Bits {
+    pub(crate) fn new(length: u32) -> Bits {
+        Bits { words: vec![0; length.div_ceil(64) as usize], set: 0, length }
+    }
+
+    pub(crate) fn full(length: u32) -> Bits {
+        let mut bits = Bits::new(length);
+        (0..length).for_each(|index| bits.set(Region::new(index)));
+        bits
+    }
+
+    pub(crate) fn get(&self, region: Region) -> bool {
+        self.words[region.as_usize() / 64] >> (region.get() % 64) & 1 == 1
+    }
+
+    pub(crate) fn set(&mut self, region: Region) {
+        if !self.get(region) {
+            self.words[region.as_usize() / 64] |= 1 << (region.get() % 64);
+            self.set += 1;
+        }
+    }
+
+    pub(crate) fn clear(&mut self, region: Region) {
+        if self.get(region) {
+            self.words[region.as_usize() / 64] &= !(1 << (region.get() % 64));
+            self.set -= 1;
+        }
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.set
+    }
+
+    /// The first set bit at or behind `from`.
+    pub(crate) fn next(&self, from: u32) -> Option<Region> {
+        (from..self.length).map(Region::new).find(|region| self.get(*region))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Region> + '_ {
+        (0..self.length).map(Region::new).filter(|region| self.get(*region))
+    }
+
+    pub(crate) fn merge(&mut self, other: &Bits) {
+        other.iter().for_each(|region| self.set(region));
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.truncate(self.length.div_ceil(8) as usize);
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8], length: u32) -> Bits {
+        let mut bits = Bits::new(length);
+        for index in 0..length {
+            if bytes[index as usize / 8] >> (index % 8) & 1 == 1 {
+                bits.set(Region::new(index));
+            }
+        }
+        bits
+    }
+}
+
+/// A map as it stands on the members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredMap {
+    pub(crate) sequence: u64,
+    pub(crate) dirty: Bits,
+    pub(crate) resync: Bits,
+}
+
+impl StoredMap {
+    pub(crate) fn encode(&self, array: Identity, padded: usize) -> Vec<u8> {
+        let mut out = header(MAP_MAGIC, array, self.dirty.length, self.sequence, padded);
+        out.bytes(&self.dirty.bytes()).bytes(&self.resync.bytes());
+        out.sealed(CHECKSUM_AT)
+    }
+
+    /// The map in `block`, if it is one of `array` with `regions` regions.
+    pub(crate) fn decode(block: &[u8], array: Identity, regions: u32) -> Option<StoredMap> {
+        let sequence = decode_header(block, MAP_MAGIC, array, regions, map_bytes(regions))?;
+        let bits = regions.div_ceil(8) as usize;
+        let (dirty, rest) = block[HEADER_BYTES..].split_at(bits);
+        Some(StoredMap {
+            sequence,
+            dirty: Bits::from_bytes(dirty, regions),
+            resync: Bits::from_bytes(&rest[..bits], regions),
+        })
+    }
+}
+
+/// The table of applied sequence numbers, one a region.
+pub(crate) fn encode_applied(applied: &[u64], sequence: u64, array: Identity, padded: usize) -> Vec<u8> {
+    let mut out = header(TABLE_MAGIC, array, applied.len() as u32, sequence, padded);
+    for sequence in applied {
+        out.u64(*sequence);
+    }
+    out.sealed(CHECKSUM_AT)
+}
+
+/// The table in `block` and its own sequence number, if it is one of `array` with `regions` regions.
+pub(crate) fn decode_applied(block: &[u8], array: Identity, regions: u32) -> Option<(u64, Vec<u64>)> {
+    let sequence = decode_header(block, TABLE_MAGIC, array, regions, table_bytes(regions))?;
+    let mut from = Reader::new(&block[HEADER_BYTES..]);
+    Some((sequence, (0..regions).map(|_| from.u64()).collect()))
+}
+
+fn header(magic: [u8; 8], array: Identity, regions: u32, sequence: u64, padded: usize) -> Writer {
+    let mut out = Writer::new(padded);
+    out.bytes(&magic).u32(0).u32(regions).bytes(&array.0).u64(sequence);
+    out.seek(HEADER_BYTES);
+    out
+}
+
+fn decode_header(block: &[u8], magic: [u8; 8], array: Identity, regions: u32, length: u64) -> Option<u64> {
+    let mut from = Reader::new(block);
+    if from.array() != magic || !seal_holds(block, CHECKSUM_AT) {
+        return None;
+    }
+    let (_checksum, counted) = (from.u32(), from.u32());
+    let fits = counted == regions && from.array() == array.0 && block.len() as u64 >= length;
+    fits.then(|| from.u64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_survives_encoding_and_a_damaged_one_is_not_believed() {
+        let mut map = StoredMap { sequence: 7, dirty: Bits::new(70), resync: Bits::full(70) };
+        map.dirty.set(Region::new(69));
+        let array = Identity([3; 16]);
+        let mut block = map.encode(array, 4_096);
+        assert_eq!(StoredMap::decode(&block, array, 70), Some(map));
+        assert_eq!(StoredMap::decode(&block, Identity([4; 16]), 70), None);
+        block[100] ^= 1;
+        assert_eq!(StoredMap::decode(&block, array, 70), None);
+        let table = encode_applied(&[1, 2, 3], 9, array, 4_096);
+        assert_eq!(decode_applied(&table, array, 3), Some((9, vec![1, 2, 3])));
+        assert_eq!(decode_applied(&table, array, 4), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! What the array asks of its driver, and how the driver answers.
+//!
+//! An [`Effect`] is one access to one member or one small computation. Its payload is named by slices
+//! ([`Array::slices`](crate::Array::slices)), its metadata comes by value
+//! ([`Array::metadata`](crate::Array::metadata)). Effects that are handed out together may be carried out in
+//! any order and at the same time: where one must be done before another, the second is not handed out
+//! before the first was answered.
+
+use parlour_units::{Member, Sector, Sectors};
+
+/// Names an effect until it is answered; used again only after millions of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectId(u64);
+
+/// Bits of an effect's name that say which job; the rest are the job's generation and the step.
+const JOB_BITS: u32 = 20;
+const STEP_BITS: u32 = 20;
+
+impl EffectId {
+    /// Jobs at once, and steps of one plan, are fewer than this.
+    pub(crate) const LIMIT: u32 = 1 << JOB_BITS;
+
+    pub(crate) fn new(job: u32, generation: u32, step: u32) -> EffectId {
+        assert!(job < Self::LIMIT && step < Self::LIMIT, "jobs and steps are bounded by the buffer budget");
+        EffectId(
+            u64::from(generation) << (JOB_BITS + STEP_BITS) | u64::from(job) << STEP_BITS | u64::from(step),
+        )
+    }
+
+    pub(crate) fn job(self) -> u32 {
+        (self.0 >> STEP_BITS) as u32 & (Self::LIMIT - 1)
+    }
+
+    pub(crate) fn step(self) -> u32 {
+        self.0 as u32 & (Self::LIMIT - 1)
+    }
+
+    /// The generation, cut to the bits that a name has room for.
+    pub(crate) fn generation(self) -> u32 {
+        (self.0 >> (JOB_BITS + STEP_BITS)) as u32
+    }
+
+    /// `generation` as it is kept in a name.
+    pub(crate) fn cut_generation(generation: u32) -> u32 {
+        generation & ((1 << (64 - JOB_BITS - STEP_BITS)) - 1)
+    }
+
+    /// The name as a number, for a driver's own tables.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The name back from [`EffectId::get`].
+    pub const fn from_raw(raw: u64) -> EffectId {
+        EffectId(raw)
+    }
+}
+
+/// Whose work an effect is; a driver with a queue puts people first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// A host waits for it.
+    Foreground,
+    /// The parity log: appending and reintegrating (Stodolsky §2; footnote 10: may yield to people).
+    Log,
+    /// Superblocks, dirty map.
+    Metadata,
+    /// Rebuild and resync.
+    Rebuild,
+    /// Scrub.
+    Scrub,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Read `length` from `member` at `at` into the effect's slices, in their order.
+    Read {
+        /// From which member.
+        member: Member,
+        /// From where on it.
+        at: Sector,
+        /// How much: the sum of the slices.
+        length: Sectors,
+    },
+    /// Write the effect's slices, in their order, to `member` at `at`.
+    Write {
+        /// To which member.
+        member: Member,
+        /// To where on it.
+        at: Sector,
+        /// How much: the sum of the slices.
+        length: Sectors,
+        /// Answered only when it is on stable storage, as with RWF_DSYNC.
+        durable: bool,
+    },
+    /// Make `length` at `at` read as zeroes, giving the space back where the member can.
+    Zero {
+        /// On which member.
+        member: Member,
+        /// From where.
+        at: Sector,
+        /// How much.
+        length: Sectors,
+    },
+    /// Make all writes that `member` has answered durable, as fdatasync does.
+    Flush {
+        /// Which member.
+        member: Member,
+    },
+    /// First slice = xor of all the others (none: zeroes; one: a copy). The first overlaps no other.
+    Xor,
+    /// First slice ^= each of the others.
+    XorInto,
+    /// Compare the first slice with each of the others.
+    Compare,
+}
+
+/// One thing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// Its name, for the answer.
+    pub id: EffectId,
+    /// Whose work it is.
+    pub class: Class,
+    /// What to do.
+    pub action: Action,
+}
+
+/// What became of an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// Done.
+    Done,
+    /// A read of metadata is done, and this is what it read.
+    Metadata(&'a [u8]),
+    /// A comparison found a difference.
+    Differs,
+    /// It failed.
+    Failed(Fault),
+}
+
+/// How an access to a member failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The place cannot be read (a latent sector error): the rest of the member may be fine.
+    Unreadable,
+    /// The member does not answer or refuses to write: it is to be failed.
+    Gone,
+    /// The member has no space for what should be there (ENOSPC, EDQUOT): not its fault.
+    NoSpace,
+}

@@ -1,0 +1,497 @@
+//! An array's shape: its organization, its sizes, and where on a member everything lies. Fixed at creation and
+//! kept in every superblock; all that may change from one opening to the next is in [`Tuning`](crate::Tuning).
+//!
+//! ```text
+//! member   0          1 MiB·k                                          end − 1 MiB
+//!          ├ metadata ┼ data area: units of stripes, parity, logs ─────┼ tail ┤
+//!          superblock, dirty maps, region tables                         superblock's second copy
+//! ```
+
+use parlour_units::{Bytes, Member, Sector, Sectors};
+use serde::{Deserialize, Serialize};
+
+use crate::dirty;
+use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, ShapeRequest};
+use crate::organization::{Code, LayoutChoice, Organization, RefusedCombination};
+
+/// Members of an array, spares apart: as many as a superblock has room for.
+pub const MAXIMUM_MEMBERS: u16 = 64;
+/// What metadata is aligned to, and the space at a member's end: 1 MiB.
+pub const ALIGNMENT: Sectors = Sectors::new(2_048);
+/// A superblock: 4 KiB.
+pub const SUPERBLOCK: Sectors = Sectors::new(8);
+/// Where the dirty maps start.
+const MAPS_AT: Sectors = Sectors::new(128);
+/// Metadata is written in whole 4 KiB.
+const METADATA_BLOCK: Sectors = Sectors::new(8);
+
+/// What people ask for when they create an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Creation {
+    /// The four choices.
+    pub organization: Organization,
+    /// Copies of each unit, where units are copied.
+    pub copies: u16,
+    /// Members, spares apart.
+    pub members: u16,
+    /// Parity groups side by side.
+    pub groups: u16,
+    /// The stripe unit.
+    pub unit: Sectors,
+    /// The block size: requests are multiples of it.
+    pub block: Sectors,
+    /// The shortest member's length.
+    pub member_length: Sectors,
+    /// The logs, where there are logs.
+    pub log: LogCreation,
+}
+
+/// What people ask of the logs; what they leave open follows from the members' size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LogCreation {
+    /// A log segment (K tracks, or a size where there are no tracks).
+    pub segment: Option<Sectors>,
+    /// Sublogs of each region (L).
+    pub sublogs: Option<u16>,
+    /// Length of log over length of parity (A).
+    pub ratio: Option<f64>,
+    /// About how many regions (B).
+    pub regions: Option<u32>,
+    /// Whole tracks of this length for each share (§2.4).
+    pub track: Option<Sectors>,
+}
+
+/// Why an array cannot be created so.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CreationError {
+    /// The four choices do not go together.
+    #[error(transparent)]
+    Combination(#[from] RefusedCombination),
+    /// There are too few members.
+    #[error("{members} members are too few: this organization needs at least {least}")]
+    TooFewMembers {
+        /// How many there are.
+        members: u16,
+        /// How many it needs.
+        least: u16,
+    },
+    /// There are too many members.
+    #[error("{0} members are too many: an array has at most {MAXIMUM_MEMBERS}")]
+    TooManyMembers(u16),
+    /// The members do not divide into the groups.
+    #[error("{members} members do not divide into {groups} equal groups")]
+    UnequalGroups {
+        /// How many there are.
+        members: u16,
+        /// How many groups were asked for.
+        groups: u16,
+    },
+    /// The members do not divide into sets of copies.
+    #[error("{members} members do not divide into sets of {copies} copies")]
+    UnequalCopies {
+        /// How many there are.
+        members: u16,
+        /// Copies of each unit.
+        copies: u16,
+    },
+    /// Several groups make no sense without check units, or with copies.
+    #[error("parity groups side by side are for organizations with parity; {0} groups make no sense here")]
+    UselessGroups(u16),
+    /// The block size is not one that members have.
+    #[error("a block of {0} is not possible: use 512 B or 4 KiB")]
+    BadBlock(Bytes),
+    /// The stripe unit is not made of blocks.
+    #[error("a stripe unit of {unit} is no multiple of the members' block of {block}")]
+    UnitNotBlocks {
+        /// The stripe unit.
+        unit: Bytes,
+        /// The block size.
+        block: Bytes,
+    },
+    /// The stripe unit is larger than a member.
+    #[error("a stripe unit of {unit} exceeds a member, which has {room} for data")]
+    UnitTooLarge {
+        /// The stripe unit.
+        unit: Bytes,
+        /// Room for data on a member.
+        room: Bytes,
+    },
+    /// The member is too small for the metadata.
+    #[error("members of {0} are too small: metadata alone needs {1}")]
+    MemberTooSmall(Bytes, Bytes),
+    /// Too many sublogs.
+    #[error(
+        "{sublogs} sublogs (L) are too many for {members} members in a group: at most {most}, so that a stripe keeps a data unit and its parity"
+    )]
+    TooManySublogs {
+        /// L.
+        sublogs: u16,
+        /// N.
+        members: u16,
+        /// The most that is possible.
+        most: u16,
+    },
+    /// The log segment is not usable.
+    #[error(
+        "a log segment of {0} is not possible: use a multiple of the block, at least 8 blocks and at most 16 MiB"
+    )]
+    BadSegment(Bytes),
+    /// The log ratio is not usable.
+    #[error("a log of {0} times the parity (A) is not possible: use more than 0 and at most 16")]
+    BadRatio(f64),
+    /// No region fits.
+    #[error(
+        "no region with a log segment of {segment} fits into members of {room}: use larger members or a smaller segment"
+    )]
+    NoRegionFits {
+        /// The log segment.
+        segment: Bytes,
+        /// Room for data on a member.
+        room: Bytes,
+    },
+}
+
+/// An array's shape. See the module.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    stored: StoredGeometry,
+    layout: Layout,
+}
+
+/// What of the shape is kept; the rest follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredGeometry {
+    /// The four choices.
+    pub organization: Organization,
+    /// Copies of each unit, where units are copied.
+    pub copies: u16,
+    /// Members of a group, groups, stripe unit, length of the data area.
+    pub layout: LayoutRequest,
+    /// The block size in sectors.
+    pub block: u64,
+    /// Where the data area starts, in sectors.
+    pub data_start: u64,
+    /// The regions, where there are logs.
+    pub regions: Option<RegionShape>,
+}
+
+impl Geometry {
+    /// Settles all that `creation` leaves open.
+    ///
+    /// # Errors
+    /// What is asked for is impossible.
+    pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
+        creation.organization.check()?;
+        check_sizes(creation)?;
+        let group_members = check_members(creation)?;
+        let data_start = data_start(creation);
+        let room = room(creation.member_length, data_start).ok_or_else(|| {
+            CreationError::MemberTooSmall(
+                creation.member_length.bytes(),
+                (data_start + ALIGNMENT * 2).bytes(),
+            )
+        })?;
+        if creation.unit > room {
+            return Err(CreationError::UnitTooLarge { unit: creation.unit.bytes(), room: room.bytes() });
+        }
+        let layout = LayoutRequest {
+            group_members,
+            groups: creation.groups,
+            unit: creation.unit.get(),
+            length: room.get(),
+        };
+        let regions = match creation.organization.layout {
+            LayoutChoice::Regions => Some(choose_regions(creation, group_members, room)?),
+            _ => None,
+        };
+        Ok(Geometry::from_stored(StoredGeometry {
+            organization: creation.organization,
+            copies: creation.copies,
+            layout,
+            block: creation.block.get(),
+            data_start: data_start.get(),
+            regions,
+        }))
+    }
+
+    /// The shape from what is kept of it.
+    ///
+    /// # Panics
+    /// Where `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] says so before.
+    pub fn from_stored(stored: StoredGeometry) -> Geometry {
+        let layout = match (stored.organization.layout, stored.regions) {
+            (LayoutChoice::Regions, Some(shape)) => Layout::regions(shape, stored.layout),
+            (LayoutChoice::Regions, None) => unreachable!("a layout in regions is kept with its regions"),
+            (choice, _) => Layout::arranged(arrangement(choice, stored.copies), stored.layout),
+        };
+        Geometry { stored, layout }
+    }
+
+    /// What is kept.
+    pub fn stored(&self) -> &StoredGeometry {
+        &self.stored
+    }
+
+    /// The four choices.
+    pub fn organization(&self) -> Organization {
+        self.stored.organization
+    }
+
+    /// Where units live.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Members, spares apart.
+    pub fn members(&self) -> u16 {
+        self.layout.members()
+    }
+
+    /// The block size.
+    pub fn block(&self) -> Sectors {
+        Sectors::new(self.stored.block)
+    }
+
+    /// The data that hosts can store.
+    pub fn capacity(&self) -> Sectors {
+        self.layout.capacity()
+    }
+
+    /// Members that may fail, whichever they are, without loss of data.
+    pub fn fault_tolerance(&self) -> u16 {
+        self.layout.check_units()
+    }
+
+    /// The members that hold the same stripes as `member`, itself included.
+    pub fn peers(&self, member: Member) -> std::ops::Range<u16> {
+        let n = self.stored.layout.group_members;
+        match self.stored.organization.layout {
+            LayoutChoice::Neighbours => {
+                let first = member.get() / self.stored.copies * self.stored.copies;
+                first..first + self.stored.copies
+            }
+            _ => {
+                let first = member.get() / n * n;
+                first..first + n
+            }
+        }
+    }
+
+    /// Whether `member` and `other` hold units of the same stripes.
+    pub fn share_stripes(&self, member: Member, other: Member) -> bool {
+        match self.stored.organization.layout {
+            LayoutChoice::Shadows => {
+                let sets = self.members() / self.stored.copies;
+                member.get() % sets == other.get() % sets
+            }
+            _ => self.peers(member).contains(&other.get()),
+        }
+    }
+
+    /// Where the data area starts on each member.
+    pub fn data_start(&self) -> Sector {
+        Sector::new(self.stored.data_start)
+    }
+
+    /// The least length of a member.
+    pub fn least_member_length(&self) -> Sectors {
+        Sectors::new(self.stored.data_start + self.stored.layout.length) + ALIGNMENT
+    }
+
+    /// Where the superblock's two copies lie on a member of `length`.
+    pub fn superblock_places(length: Sectors) -> [Sector; 2] {
+        [Sector::ZERO, Sector::ZERO + (length.round_down(ALIGNMENT) - ALIGNMENT)]
+    }
+
+    /// Length of a dirty map, of which each member holds two.
+    pub fn map_length(&self) -> Sectors {
+        map_length(self.layout.region_count())
+    }
+
+    /// Where dirty map `slot` (0 or 1) lies.
+    pub fn map_place(&self, slot: usize) -> Sector {
+        Sector::ZERO + MAPS_AT + self.map_length() * slot as u64
+    }
+
+    /// Length of a table of applied sequence numbers, of which each member holds two where there are logs.
+    pub fn table_length(&self) -> Sectors {
+        table_length(self.layout.region_count())
+    }
+
+    /// Where table `slot` (0 or 1) lies: behind the maps.
+    pub fn table_place(&self, slot: usize) -> Sector {
+        self.map_place(2) + self.table_length() * slot as u64
+    }
+}
+
+impl StoredGeometry {
+    /// Whether this could have been made by [`Geometry::create`]: what a damaged superblock says is not
+    /// to be computed with.
+    pub fn is_sound(&self) -> bool {
+        let LayoutRequest { group_members, groups, unit, length } = self.layout;
+        let members = u32::from(group_members) * u32::from(groups);
+        let counts = group_members > 0 && groups > 0 && members <= u32::from(MAXIMUM_MEMBERS);
+        let sizes = (self.block == 1 || self.block == 8)
+            && unit > 0
+            && unit.is_multiple_of(self.block)
+            && unit <= length
+            && length < 1 << 50
+            && self.data_start < 1 << 40;
+        let copies = match self.organization.code {
+            Code::Copy => self.copies >= 2 && group_members.is_multiple_of(self.copies),
+            _ => true,
+        };
+        let regions = match (self.organization.layout, &self.regions) {
+            (LayoutChoice::Regions, Some(shape)) => self.regions_sound(shape),
+            (LayoutChoice::Regions, None) => false,
+            (LayoutChoice::Parity(_), _) => group_members >= 2,
+            _ => true,
+        };
+        self.organization.check().is_ok() && counts && sizes && copies && regions
+    }
+
+    fn regions_sound(&self, shape: &RegionShape) -> bool {
+        let counts = shape.sublogs >= 1
+            && u32::from(shape.sublogs) + 2 <= u32::from(self.layout.group_members)
+            && shape.regions > 0
+            && shape.stripes > 0
+            && shape.sublog_segments > 0;
+        let sizes = shape.segment >= 8 * self.block
+            && shape.segment <= LARGEST_SEGMENT.get()
+            && shape.segment.is_multiple_of(self.block)
+            && shape.grain > 0;
+        let data = u128::from(shape.regions) * u128::from(shape.stripes) * u128::from(self.layout.unit);
+        counts && sizes && data < 1 << 50
+    }
+}
+
+fn arrangement(choice: LayoutChoice, copies: u16) -> Arrangement {
+    match choice {
+        LayoutChoice::Concatenated => Arrangement::Concatenated,
+        LayoutChoice::Striped => Arrangement::Striped,
+        LayoutChoice::Neighbours => Arrangement::Neighbours { copies },
+        LayoutChoice::Shadows => Arrangement::Shadows { copies },
+        LayoutChoice::Parity(rotation) => Arrangement::Parity(rotation),
+        LayoutChoice::Regions => unreachable!("a layout in regions is not one rule for the whole member"),
+    }
+}
+
+fn check_sizes(creation: &Creation) -> Result<(), CreationError> {
+    let block = creation.block;
+    if block.get() != 1 && block.get() != 8 {
+        return Err(CreationError::BadBlock(block.bytes()));
+    }
+    if creation.unit.is_zero() || !creation.unit.is_multiple_of(block) {
+        return Err(CreationError::UnitNotBlocks { unit: creation.unit.bytes(), block: block.bytes() });
+    }
+    Ok(())
+}
+
+/// The members of each group.
+fn check_members(creation: &Creation) -> Result<u16, CreationError> {
+    let (members, groups) = (creation.members, creation.groups.max(1));
+    if members > MAXIMUM_MEMBERS {
+        return Err(CreationError::TooManyMembers(members));
+    }
+    let least = match creation.organization.layout {
+        LayoutChoice::Concatenated | LayoutChoice::Striped => 1,
+        LayoutChoice::Neighbours | LayoutChoice::Shadows => creation.copies.max(2),
+        LayoutChoice::Parity(_) => 3,
+        LayoutChoice::Regions => 3,
+    };
+    if members < least * groups {
+        return Err(CreationError::TooFewMembers { members, least: least * groups });
+    }
+    if !members.is_multiple_of(groups) {
+        return Err(CreationError::UnequalGroups { members, groups });
+    }
+    if groups > 1 && creation.organization.code != Code::Xor {
+        return Err(CreationError::UselessGroups(groups));
+    }
+    if creation.organization.code == Code::Copy && !members.is_multiple_of(creation.copies) {
+        return Err(CreationError::UnequalCopies { members, copies: creation.copies });
+    }
+    Ok(members / groups)
+}
+
+/// The largest log segment: 16 MiB.
+const LARGEST_SEGMENT: Sectors = Sectors::new(32_768);
+/// A region takes at most about this much of a member (1 GiB), so that no reintegration holds it for long.
+const LARGEST_REGION: Sectors = Sectors::new(1 << 21);
+/// Members from here on (64 GiB) are large: segments of 1 MiB, shorter logs.
+const LARGE_MEMBER: Sectors = Sectors::new(1 << 27);
+
+/// Wishes of [`Creation::log`], with defaults: `docs/format.md`, "Sizes".
+fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<RegionShape, CreationError> {
+    let large = room >= LARGE_MEMBER;
+    let small_segment = if room < Sectors::new(1 << 17) { Sectors::new(64) } else { Sectors::new(256) };
+    let segment = creation.log.segment.unwrap_or(if large { Sectors::new(2_048) } else { small_segment });
+    let least = creation.block * 8;
+    if segment < least || segment > LARGEST_SEGMENT || !segment.is_multiple_of(creation.block) {
+        return Err(CreationError::BadSegment(segment.bytes()));
+    }
+    let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
+    let most = members - 2;
+    if sublogs == 0 || sublogs > most {
+        return Err(CreationError::TooManySublogs { sublogs, members, most });
+    }
+    let log_ratio = creation.log.ratio.unwrap_or(if large { 1.0 / 16.0 } else { 0.5 });
+    if !(log_ratio > 0.0 && log_ratio <= 16.0) {
+        return Err(CreationError::BadRatio(log_ratio));
+    }
+    let request = ShapeRequest {
+        members,
+        unit: creation.unit,
+        length: room,
+        sublogs,
+        segment,
+        log_ratio,
+        regions: creation.log.regions.unwrap_or_else(|| default_regions(room, segment)),
+        grain: creation.log.track.unwrap_or(creation.block),
+    };
+    RegionShape::choose(&request)
+        .ok_or(CreationError::NoRegionFits { segment: segment.bytes(), room: room.bytes() })
+}
+
+/// L ≈ 0.16 N balances a region that alone is written, its data cached (Stodolsky §6, as corrected).
+fn balanced_sublogs(members: u16) -> u16 {
+    ((u32::from(members) * 16).div_ceil(100) as u16).clamp(1, members - 2)
+}
+
+/// B ≈ √(TV/K) (Stodolsky §2.4), but no region takes more than [`LARGEST_REGION`] of a member.
+fn default_regions(room: Sectors, segment: Sectors) -> u32 {
+    let by_memory = (room / segment).isqrt();
+    let by_latency = room / LARGEST_REGION;
+    by_memory.max(by_latency).clamp(1, 1 << 20) as u32
+}
+
+fn map_length(regions: u32) -> Sectors {
+    Sectors::new(dirty::map_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
+}
+
+fn table_length(regions: u32) -> Sectors {
+    Sectors::new(dirty::table_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
+}
+
+/// Where the data area starts: behind metadata for the most regions that the member can have.
+fn data_start(creation: &Creation) -> Sectors {
+    let most_regions = match creation.organization.layout {
+        LayoutChoice::Regions => {
+            let wish = creation.log.regions.unwrap_or_else(|| {
+                let segment = creation.log.segment.unwrap_or(Sectors::new(64));
+                default_regions(creation.member_length, segment)
+            });
+            // The search may go 10% higher and up to a multiple of the members, in each group.
+            (wish + wish / 10 + u32::from(creation.members) * 2)
+                .saturating_mul(u32::from(creation.groups.max(1)))
+        }
+        _ => 16_384,
+    };
+    (MAPS_AT + (map_length(most_regions) + table_length(most_regions)) * 2).round_up(ALIGNMENT)
+}
+
+/// Room for data on a member of `length`.
+fn room(length: Sectors, data_start: Sectors) -> Option<Sectors> {
+    let room = length.round_down(ALIGNMENT).saturating_sub(data_start + ALIGNMENT);
+    (!room.is_zero()).then_some(room)
+}

@@ -1,0 +1,225 @@
+//! Which members stand where, and how they are.
+//!
+//! A *place* is a column of the layout; a *member* is what the driver numbered. They are the same number
+//! until a spare or a replacement takes a failed member's place.
+
+use parlour_units::{Member, Sector, Sectors, Stripe};
+
+use crate::effect::Class;
+use crate::geometry::Geometry;
+use crate::identity::Identity;
+use crate::plan::{StripeView, UnitSet};
+
+/// How the member in a place stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaceState {
+    /// It holds all that it should.
+    Active,
+    /// It holds what it should in the first `done` stripes; stripes from there to `issued` are being rebuilt.
+    Rebuilding {
+        /// Stripes that are rebuilt.
+        done: u64,
+        /// Stripes whose rebuild has begun.
+        issued: u64,
+    },
+    /// There is none, or it is not believed.
+    Failed,
+}
+
+/// A member as the driver gave it.
+#[derive(Clone, Debug)]
+pub struct MemberInfo {
+    /// Its identity, as in its superblock.
+    pub identity: Identity,
+    /// Its length.
+    pub length: Sectors,
+    /// Whether zeroed ranges give their space back and surely read as zeroes.
+    pub unmaps: bool,
+}
+
+/// How a place is at the opening.
+#[derive(Clone, Debug)]
+pub(crate) struct Standing {
+    /// The member in it, if it is there.
+    pub(crate) info: Option<MemberInfo>,
+    pub(crate) state: PlaceState,
+    /// Who stands in it, or stood in it last.
+    pub(crate) identity: Identity,
+}
+
+/// What went to and from a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Reads.
+    pub reads: u64,
+    /// Sectors read.
+    pub read: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Sectors written.
+    pub written: u64,
+    /// Flushes.
+    pub flushes: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct MemberRecord {
+    pub(crate) info: MemberInfo,
+    /// Accesses handed out and not answered.
+    pub(crate) queue: u32,
+    /// Where the last access ended.
+    pub(crate) head: Sector,
+    /// Whether a write was answered since its last flush began.
+    pub(crate) unflushed: bool,
+    /// Flushes under way.
+    pub(crate) flushing: u32,
+    pub(crate) errors: u32,
+    /// By class.
+    pub(crate) traffic: [Traffic; 5],
+}
+
+#[derive(Debug)]
+pub(crate) struct PlaceRecord {
+    pub(crate) member: Option<Member>,
+    pub(crate) state: PlaceState,
+    /// Who stands here, or stood here last.
+    pub(crate) identity: Identity,
+}
+
+/// Places and members.
+#[derive(Debug)]
+pub(crate) struct Health {
+    pub(crate) places: Vec<PlaceRecord>,
+    pub(crate) members: Vec<Option<MemberRecord>>,
+    pub(crate) spares: Vec<Member>,
+    degraded: bool,
+}
+
+impl Health {
+    pub(crate) fn new(places: Vec<Standing>, spares: Vec<MemberInfo>) -> Health {
+        let mut health =
+            Health { places: Vec::new(), members: Vec::new(), spares: Vec::new(), degraded: false };
+        for (index, Standing { info, state, identity }) in places.into_iter().enumerate() {
+            let member = info.as_ref().map(|_| Member::new(index as u16));
+            health.members.push(info.map(MemberRecord::new));
+            let state = if member.is_some() { state } else { PlaceState::Failed };
+            health.places.push(PlaceRecord { member, state, identity });
+        }
+        for info in spares {
+            let member = health.add(info);
+            health.spares.push(member);
+        }
+        health.review();
+        health
+    }
+
+    /// Numbers a new member.
+    pub(crate) fn add(&mut self, info: MemberInfo) -> Member {
+        self.members.push(Some(MemberRecord::new(info)));
+        Member::new(self.members.len() as u16 - 1)
+    }
+
+    /// Whether some place is not active.
+    pub(crate) fn is_degraded(&self) -> bool {
+        self.degraded
+    }
+
+    /// To be called after a place's state has changed.
+    pub(crate) fn review(&mut self) {
+        self.degraded = self.places.iter().any(|place| place.state != PlaceState::Active);
+    }
+
+    pub(crate) fn state(&self, place: Member) -> PlaceState {
+        self.places[place.as_usize()].state
+    }
+
+    /// The member that stands in `place` and is believed.
+    pub(crate) fn member_at(&self, place: Member) -> Option<Member> {
+        let record = &self.places[place.as_usize()];
+        record.member.filter(|_| record.state != PlaceState::Failed)
+    }
+
+    /// The place in which `member` stands and is believed.
+    pub(crate) fn place_of(&self, member: Member) -> Option<Member> {
+        let places = (0..self.places.len() as u16).map(Member::new);
+        places.into_iter().find(|place| self.member_at(*place) == Some(member))
+    }
+
+    /// Members in places that are believed, and the places.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = (Member, Member)> + '_ {
+        let places = (0..self.places.len() as u16).map(Member::new);
+        places.filter_map(|place| Some((place, self.member_at(place)?)))
+    }
+
+    pub(crate) fn record(&mut self, member: Member) -> Option<&mut MemberRecord> {
+        self.members.get_mut(member.as_usize())?.as_mut()
+    }
+
+    pub(crate) fn member(&self, member: Member) -> Option<&MemberRecord> {
+        self.members.get(member.as_usize())?.as_ref()
+    }
+
+    /// Whether a healthy read may use what `place` holds of `stripe`.
+    pub(crate) fn readable(&self, place: Member, stripe: Stripe) -> bool {
+        match self.state(place) {
+            PlaceState::Active => true,
+            PlaceState::Rebuilding { done, .. } => stripe.get() < done,
+            PlaceState::Failed => false,
+        }
+    }
+
+    /// The units of `stripe` that a job which holds its lock must do without.
+    pub(crate) fn missing(&self, geometry: &Geometry, stripe: Stripe) -> UnitSet {
+        if !self.degraded {
+            return UnitSet::NONE;
+        }
+        let layout = geometry.layout();
+        let gone = |place: Member| match self.state(place) {
+            PlaceState::Active => false,
+            // Between the two frontiers a stripe is locked until it is rebuilt.
+            PlaceState::Rebuilding { issued, .. } => stripe.get() >= issued,
+            PlaceState::Failed => true,
+        };
+        layout.units().filter(|unit| gone(layout.place(stripe, *unit).member)).collect()
+    }
+
+    pub(crate) fn view<'a>(&self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {
+        StripeView { geometry, stripe, missing: self.missing(geometry, stripe) }
+    }
+
+    /// Whether the data of `place` could still be had without it.
+    pub(crate) fn can_lose(&self, geometry: &Geometry, place: Member) -> bool {
+        let others = (0..self.places.len() as u16).map(Member::new).filter(|other| {
+            *other != place
+                && geometry.share_stripes(place, *other)
+                && self.state(*other) != PlaceState::Active
+        });
+        others.count() < usize::from(geometry.fault_tolerance())
+    }
+
+    pub(crate) fn count(&mut self, member: Member, class: Class, write: bool, length: Sectors) {
+        let Some(record) = self.record(member) else { return };
+        let traffic = &mut record.traffic[class as usize];
+        if write {
+            traffic.writes += 1;
+            traffic.written += length.get();
+        } else {
+            traffic.reads += 1;
+            traffic.read += length.get();
+        }
+    }
+}
+
+impl MemberRecord {
+    fn new(info: MemberInfo) -> MemberRecord {
+        MemberRecord {
+            info,
+            queue: 0,
+            head: Sector::ZERO,
+            unflushed: false,
+            flushing: 0,
+            errors: 0,
+            traffic: [Traffic::default(); 5],
+        }
+    }
+}

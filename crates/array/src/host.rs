@@ -1,0 +1,464 @@
+//! Hosts' requests: checked, cut into jobs, answered when all jobs are done.
+
+use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
+
+use crate::array::{Array, Mode};
+use crate::buffer::BufferId;
+use crate::effect::{Action, Class, Fault};
+use crate::job::{HostId, JobId, Kind, Purpose, Trouble};
+use crate::layout::{Occupant, Place, Unit};
+use crate::map::{Columns, Piece, Window, pieces, windows};
+use crate::organization::ReadChoice;
+use crate::plan::{Content, Source, Span, UnitSet};
+use crate::request::{Completion, Operation, Request, RequestError};
+
+#[derive(Debug)]
+struct HostRequest {
+    request: Request,
+    jobs: u32,
+    error: Option<RequestError>,
+}
+
+/// Requests that are not yet answered.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    slots: Vec<Option<HostRequest>>,
+    free: Vec<u32>,
+    /// Payload memory that hosts hold.
+    pub(crate) memory: Sectors,
+    flush_waiters: Vec<HostId>,
+    /// What a read reads: kept for its memory.
+    reads: Vec<(Member, Sector, Span)>,
+    pieces: Vec<Piece>,
+    windows: Vec<Window>,
+}
+
+impl Hosts {
+    fn insert(&mut self, request: Request) -> HostId {
+        let slot = Some(HostRequest { request, jobs: 0, error: None });
+        match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = slot;
+                HostId(index)
+            }
+            None => {
+                self.slots.push(slot);
+                HostId(self.slots.len() as u32 - 1)
+            }
+        }
+    }
+
+    fn get(&mut self, id: HostId) -> &mut HostRequest {
+        self.slots[id.0 as usize].as_mut().expect("a request is named until it is answered")
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+}
+
+impl Array {
+    /// Takes a host's request. It is answered by a completion, at once if it is refused.
+    pub fn submit(&mut self, now: Instant, request: Request) {
+        self.advance_clock(now);
+        match self.check(&request) {
+            Ok(()) if request.length.is_zero() && request.operation != Operation::Flush => {
+                self.answer(request, Ok(()));
+            }
+            Ok(()) => {
+                let host = self.hosts.insert(request);
+                self.begin(host, request);
+            }
+            Err(error) => self.answer(request, Err(error)),
+        }
+        self.work();
+    }
+
+    fn check(&self, request: &Request) -> Result<(), RequestError> {
+        let block = self.geometry.block();
+        let Request { operation, at, length, .. } = *request;
+        let writes = !matches!(operation, Operation::Read | Operation::Flush);
+        if matches!(self.mode, Mode::Stopping | Mode::Stopped) {
+            return Err(RequestError::Stopping);
+        }
+        if writes && self.mode == Mode::ReadOnly {
+            return Err(RequestError::ReadOnly);
+        }
+        if !at.from_start().is_multiple_of(block) || !length.is_multiple_of(block) {
+            return Err(RequestError::Misaligned);
+        }
+        let capacity = self.geometry.capacity();
+        if at.from_start() > capacity || length > capacity - at.from_start() {
+            return Err(RequestError::BeyondEnd);
+        }
+        let payload = matches!(operation, Operation::Read | Operation::Write { .. }) && !length.is_zero();
+        let fits = request.buffer.is_some_and(|buffer| self.buffers.length(buffer) >= length);
+        if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
+    }
+
+    fn answer(&mut self, request: Request, result: Result<(), RequestError>) {
+        self.completions.push_back(Completion { tag: request.tag, result });
+    }
+
+    fn begin(&mut self, host: HostId, request: Request) {
+        // Held until all jobs are started, so that none of them ends the request early.
+        self.hosts.get(host).jobs = 1;
+        match request.operation {
+            Operation::Read => {
+                self.counters.host_reads += 1;
+                self.counters.host_read += request.length.get();
+                self.begin_read(host, request);
+            }
+            Operation::Write { durable } => {
+                self.counters.host_writes += 1;
+                self.counters.host_written += request.length.get();
+                self.begin_write(host, request, Content::Host, durable);
+            }
+            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
+                self.begin_zeroes(host, request, may_unmap && !durable, fast_only, durable);
+            }
+            Operation::Trim => self.begin_trim(host, request),
+            Operation::Flush => {
+                self.counters.host_flushes += 1;
+                self.hosts.get(host).jobs += 1;
+                self.hosts.flush_waiters.push(host);
+                self.resume_hosts();
+            }
+        }
+        self.host_job_done(host, Ok(()));
+    }
+
+    /// One of a request's jobs is done.
+    pub(crate) fn host_job_done(&mut self, host: HostId, result: Result<(), RequestError>) {
+        let slot = self.hosts.get(host);
+        slot.error = slot.error.or(result.err());
+        slot.jobs -= 1;
+        if slot.jobs > 0 {
+            return;
+        }
+        let (request, error) = (slot.request, slot.error);
+        self.hosts.slots[host.0 as usize] = None;
+        self.hosts.free.push(host.0);
+        self.answer(request, error.map_or(Ok(()), Err));
+    }
+
+    pub(crate) fn host_buffer(&mut self, host: HostId) -> Option<BufferId> {
+        self.hosts.get(host).request.buffer
+    }
+
+    // Reads.
+
+    /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each stripe where
+    /// something is missing.
+    fn begin_read(&mut self, host: HostId, request: Request) {
+        let mut reads = std::mem::take(&mut self.hosts.reads);
+        let mut found = std::mem::take(&mut self.hosts.pieces);
+        let mut missing = false;
+        let whole_unit = self.geometry.layout().unit_length();
+        let first = request.at.from_start() / self.geometry.layout().stripe_data();
+        let end = request.at + request.length;
+        let last = end.from_start().get().div_ceil(self.geometry.layout().stripe_data().get());
+        for stripe in (first..last).map(Stripe::new) {
+            let window = Window { stripe, columns: Columns::new(Sectors::ZERO, whole_unit) };
+            pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+            for piece in &found {
+                match self.choose_unit(stripe, piece) {
+                    Some(unit) => {
+                        let place = self.geometry.layout().place(stripe, unit);
+                        let at = self.absolute(place.at + piece.columns.from);
+                        reads.push((
+                            place.member,
+                            at,
+                            Span::new(Source::Host, piece.host, piece.columns.length()),
+                        ));
+                    }
+                    None => missing = true,
+                }
+            }
+        }
+        if !reads.is_empty() {
+            self.start_direct_read(host, &mut reads);
+        }
+        self.hosts.reads = reads;
+        self.hosts.pieces = found;
+        if missing {
+            self.begin_degraded_reads(host, request);
+        }
+    }
+
+    fn start_direct_read(&mut self, host: HostId, reads: &mut Vec<(Member, Sector, Span)>) {
+        self.hosts.get(host).jobs += 1;
+        let id = self.jobs.start(Kind::Read { host }, Class::Foreground);
+        if reads.len() > 1 {
+            reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
+        }
+        let longest = self.tuning.longest_access;
+        let plan = &mut self.jobs.get_mut(id).plan;
+        let mut rest = reads.drain(..).peekable();
+        while let Some((member, at, span)) = rest.next() {
+            let from = plan.spans.len() as u32;
+            let mut length = span.length;
+            plan.spans.push(span);
+            while let Some((_, _, next)) = rest.next_if(|(other, place, next)| {
+                *other == member && *place == at + length && length + next.length <= longest
+            }) {
+                length += next.length;
+                plan.spans.push(next);
+            }
+            plan.close(Action::Read { member, at, length }, from);
+        }
+        drop(rest);
+        let buffer = self.host_buffer(host);
+        self.start_plan(id, buffer, &[]);
+    }
+
+    /// The unit to read `piece` from; none where it must be computed.
+    fn choose_unit(&mut self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
+        let layout = self.geometry.layout();
+        if layout.data_units() > 1 || layout.check_units() == 0 {
+            let place = layout.place(stripe, piece.unit);
+            let readable = !self.health.is_degraded() || self.health.readable(place.member, stripe);
+            return readable.then_some(piece.unit);
+        }
+        self.choose_copy(stripe, piece.columns)
+    }
+
+    fn choose_copy(&mut self, stripe: Stripe, columns: Columns) -> Option<Unit> {
+        let layout = self.geometry.layout();
+        let readable = |unit: &Unit| self.health.readable(layout.place(stripe, *unit).member, stripe);
+        let mut copies = layout.units().filter(readable);
+        // Until a region is resynced its copies may differ: all must read the one that the others will follow.
+        if self.records.resync.get(layout.region_of(stripe).0) {
+            return copies.next();
+        }
+        let member = |unit: Unit| {
+            let place = layout.place(stripe, unit);
+            let member = self.health.member_at(place.member).and_then(|member| self.health.member(member));
+            let record = member.expect("a readable place has a member");
+            let at = self.geometry.data_start() + (place.at + columns.from).from_start();
+            let distance = record.head.get().abs_diff(at.get());
+            (record.queue, distance)
+        };
+        match self.geometry.organization().read {
+            ReadChoice::Direct | ReadChoice::Primary => copies.next(),
+            ReadChoice::RoundRobin => {
+                let copies: Vec<Unit> = copies.collect();
+                let turn = self.turn.checked_rem(copies.len() as u64)?;
+                self.turn += 1;
+                Some(copies[turn as usize])
+            }
+            ReadChoice::ShortestQueue => copies.min_by_key(|unit| member(*unit)),
+            ReadChoice::NearestHead => copies.min_by_key(|unit| member(*unit).1),
+        }
+    }
+
+    fn begin_degraded_reads(&mut self, host: HostId, request: Request) {
+        let list = self.list_windows(request);
+        for window in &list {
+            let mut found = Vec::new();
+            pieces(self.geometry.layout(), request.at, request.length, *window, &mut found);
+            found.retain(|piece| self.choose_unit(window.stripe, piece).is_none());
+            if !found.is_empty() {
+                self.counters.degraded_reads += 1;
+                self.hosts.get(host).jobs += 1;
+                self.start_stripe(Purpose::Read, *window, Some(host), found, Content::Host, false);
+            }
+        }
+        self.hosts.windows = list;
+    }
+
+    pub(crate) fn read_done(&mut self, id: JobId) {
+        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        self.end_job(id);
+        self.host_job_done(host, Ok(()));
+    }
+
+    /// Some of a read failed: what is unreadable is repaired, then all is read again as the array now is.
+    pub(crate) fn read_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        if self.still_standing(troubles) {
+            return self.read_failed(id);
+        }
+        for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
+            self.start_repairs(id, trouble);
+        }
+        if self.jobs.get(id).repairs == 0 {
+            self.repairs_done(id);
+        }
+    }
+
+    /// Whether a member that is gone had to be kept, because the array has nothing to replace it: then what
+    /// needs it fails, and is not tried for ever.
+    pub(crate) fn still_standing(&self, troubles: &[Trouble]) -> bool {
+        let kept = |trouble: &Trouble| self.health.place_of(trouble.member).is_some();
+        troubles.iter().any(|trouble| trouble.fault == Fault::Gone && kept(trouble))
+    }
+
+    fn read_failed(&mut self, id: JobId) {
+        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        self.end_job(id);
+        self.host_job_done(host, Err(RequestError::Lost));
+    }
+
+    /// Starts a repair of each unit that an unreadable place belongs to.
+    pub(crate) fn start_repairs(&mut self, parent: JobId, trouble: &Trouble) {
+        let Some(place) = self.health.place_of(trouble.member) else { return };
+        let start = self.geometry.data_start();
+        if trouble.at < start {
+            return;
+        }
+        let mut at = Sector::ZERO + (trouble.at - start);
+        let end = at + trouble.length;
+        while at < end {
+            let Occupant::Unit { stripe, unit, offset } =
+                self.geometry.layout().occupant(Place { member: place, at })
+            else {
+                return;
+            };
+            let length = (self.geometry.layout().unit_length() - offset).min(end - at).min(self.tuning.slice);
+            let window = Window { stripe, columns: Columns::new(offset, offset + length) };
+            self.jobs.get_mut(parent).repairs += 1;
+            let job =
+                self.start_stripe(Purpose::Repair { parent }, window, None, Vec::new(), Content::Host, false);
+            self.jobs.stripe(job).targets = UnitSet::of(unit);
+            at = at + length;
+        }
+    }
+
+    /// All repairs that a job waited for are done.
+    pub(crate) fn repairs_done(&mut self, id: JobId) {
+        let lost = self.jobs.get(id).unrepaired;
+        match self.jobs.get(id).kind {
+            Some(Kind::Read { .. }) if lost => self.read_failed(id),
+            Some(Kind::Read { host }) => {
+                self.end_job(id);
+                let request = self.hosts.get(host).request;
+                self.begin_read(host, request);
+                self.host_job_done(host, Ok(()));
+            }
+            Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
+            ref other => unreachable!("{other:?} waits for no repair"),
+        }
+    }
+
+    // Writes.
+
+    fn begin_write(&mut self, host: HostId, request: Request, content: Content, durable: bool) {
+        let list = self.list_windows(request);
+        for window in &list {
+            self.begin_window(host, request, *window, content, durable);
+        }
+        self.hosts.windows = list;
+    }
+
+    /// The windows of a request, in a list that is to be given back for its memory.
+    fn list_windows(&mut self, request: Request) -> Vec<Window> {
+        let mut list = std::mem::take(&mut self.hosts.windows);
+        list.clear();
+        list.extend(windows(self.geometry.layout(), request.at, request.length, self.tuning.slice));
+        list
+    }
+
+    fn begin_window(
+        &mut self,
+        host: HostId,
+        request: Request,
+        window: Window,
+        content: Content,
+        durable: bool,
+    ) {
+        let mut found = Vec::new();
+        pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+        self.hosts.get(host).jobs += 1;
+        self.start_stripe(Purpose::Write, window, Some(host), found, content, durable);
+    }
+
+    fn begin_zeroes(&mut self, host: HostId, request: Request, may_unmap: bool, fast: bool, durable: bool) {
+        let unmaps = may_unmap && self.members_unmap();
+        let list = self.list_windows(request);
+        if fast && !(unmaps && list.iter().all(|window| self.is_whole(request, *window))) {
+            self.hosts.get(host).error = Some(RequestError::NotFast);
+            return;
+        }
+        self.counters.host_writes += 1;
+        self.counters.host_written += request.length.get();
+        for window in &list {
+            self.begin_window(host, request, *window, Content::Zeroes { may_unmap: unmaps }, durable);
+        }
+        self.hosts.windows = list;
+    }
+
+    /// Whole stripes give their space back; what is less is left as it is.
+    fn begin_trim(&mut self, host: HostId, request: Request) {
+        if !self.members_unmap() {
+            return;
+        }
+        let list = self.list_windows(request);
+        for window in &list {
+            if self.is_whole(request, *window) {
+                self.begin_window(host, request, *window, Content::Zeroes { may_unmap: true }, false);
+            }
+        }
+        self.hosts.windows = list;
+    }
+
+    /// Whether a request covers the window in all data units.
+    fn is_whole(&self, request: Request, window: Window) -> bool {
+        let mut found = Vec::new();
+        pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+        found.len() == usize::from(self.geometry.layout().data_units())
+            && found.iter().all(|piece| piece.columns == window.columns)
+    }
+
+    fn members_unmap(&self) -> bool {
+        self.health
+            .standing()
+            .all(|(_, member)| self.health.member(member).is_some_and(|record| record.info.unmaps))
+    }
+
+    // Flushes.
+
+    /// Starts the flushes that may start.
+    pub(crate) fn resume_hosts(&mut self) {
+        if self.hosts.flush_waiters.is_empty() || !self.flush_may_start() {
+            return;
+        }
+        for host in std::mem::take(&mut self.hosts.flush_waiters) {
+            let id = self.jobs.start(Kind::Flush { host }, Class::Foreground);
+            self.plan_flushes(id);
+            self.start_plan(id, None, &[]);
+        }
+    }
+
+    /// Where a member is missing its data is in the parity alone, which must first be up to date.
+    fn flush_may_start(&mut self) -> bool {
+        let behind = self.health.is_degraded() && self.logs.as_ref().is_some_and(|logs| logs.any_live());
+        if behind {
+            self.want_all_parity();
+        }
+        !behind && !self.records.barrier()
+    }
+
+    pub(crate) fn flush_done(&mut self, id: JobId) {
+        let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
+        self.end_job(id);
+        self.host_job_done(host, Ok(()));
+    }
+
+    /// A member that could not be flushed is failed by now: the others are flushed again after that is durable.
+    pub(crate) fn flush_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
+        self.end_job(id);
+        let lost =
+            self.still_standing(troubles) || troubles.iter().any(|trouble| trouble.fault != Fault::Gone);
+        if lost {
+            self.host_job_done(host, Err(RequestError::Lost));
+        } else {
+            self.hosts.flush_waiters.push(host);
+            self.resume_hosts();
+        }
+    }
+}

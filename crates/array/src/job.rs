@@ -1,0 +1,238 @@
+//! A job: one plan being carried out, and why.
+
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use crate::buffer::{BufferId, Slice};
+use crate::effect::{Class, EffectId, Fault};
+use crate::log::Room;
+use crate::map::{Piece, Window};
+use crate::plan::{Content, Fragment, LogMethod, Plan, UnitSet};
+
+/// Names a job while it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct JobId {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+/// Names a host's request while it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HostId(pub(crate) u32);
+
+/// What a job is for.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// A read of units that can all be read as they are.
+    Read { host: HostId },
+    /// Anything that works on one stripe.
+    Stripe(Box<StripeJob>),
+    /// Members are flushed because a host asked.
+    Flush { host: HostId },
+    /// Members are flushed before regions are marked clean.
+    CleanFlush,
+    /// Superblocks are written.
+    Superblock,
+    /// The dirty map is written.
+    Map,
+    /// The table of applied sequence numbers is written.
+    Table,
+    /// Log segments are appended.
+    Append { region: Region, segments: Vec<u32> },
+    /// A log is folded into the parity.
+    Reintegrate { region: Region },
+    /// A log's headers are read.
+    Load { region: Region },
+    /// The rebuilt member is flushed before its frontier is recorded.
+    Checkpoint { place: Member, done: u64 },
+    /// Members are flushed before the array stops.
+    StopFlush,
+}
+
+/// Why a job works on a stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A host reads where a unit is missing.
+    Read,
+    /// A host writes.
+    Write,
+    /// A unit that could not be read is computed, rewritten and verified.
+    Repair { parent: JobId },
+    /// A member's units are computed anew.
+    Rebuild { place: Member },
+    /// Check units are computed anew.
+    Resync { region: Region },
+    /// Units are compared.
+    Scrub,
+}
+
+/// How far a stripe job has come on its way to its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    /// Its scratch memory is not yet reserved.
+    Memory,
+    /// Its log space is not yet reserved.
+    LogSpace,
+    /// It has not its stripe's lock.
+    Lock,
+    /// Its region is not yet durably dirty.
+    Dirty,
+    /// Its stripe's parity may be behind the log.
+    Settle,
+    /// Ready to be planned, unless a member's exclusion is not yet durable.
+    Plan,
+    /// Its plan runs.
+    Running,
+}
+
+/// A job on one stripe.
+#[derive(Debug)]
+pub(crate) struct StripeJob {
+    pub(crate) purpose: Purpose,
+    pub(crate) window: Window,
+    pub(crate) region: Region,
+    pub(crate) host: Option<HostId>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) content: Content,
+    pub(crate) durable: bool,
+    pub(crate) stage: Stage,
+    pub(crate) memory: Sectors,
+    pub(crate) locked: bool,
+    /// Counted as a writer of its region.
+    pub(crate) writing: bool,
+    /// Keeps its region's log from being reintegrated.
+    pub(crate) holds_parity: bool,
+    pub(crate) method: Option<LogMethod>,
+    pub(crate) fragments: Vec<Fragment>,
+    pub(crate) rooms: Vec<Room>,
+    /// Its records count.
+    pub(crate) committed: bool,
+    pub(crate) targets: UnitSet,
+    pub(crate) attempts: u32,
+    /// In a scrub: what was found is now being repaired.
+    pub(crate) repairing: bool,
+}
+
+/// A step that failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trouble {
+    pub(crate) fault: Fault,
+    pub(crate) member: Member,
+    pub(crate) at: Sector,
+    pub(crate) length: Sectors,
+    pub(crate) reading: bool,
+}
+
+/// One plan being carried out.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) generation: u32,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) class: Class,
+    pub(crate) plan: Plan,
+    pub(crate) slices: Vec<Slice>,
+    pub(crate) metadata: Vec<u8>,
+    pub(crate) scratch: Vec<BufferId>,
+    pub(crate) next_step: u32,
+    pub(crate) outstanding: u32,
+    pub(crate) troubles: Vec<Trouble>,
+    /// Comparisons that found a difference, by step.
+    pub(crate) differing: Vec<u32>,
+    /// Whether the plan's members are the driver's numbers already, not places.
+    pub(crate) by_member: bool,
+    /// Repairs that this job waits for.
+    pub(crate) repairs: u32,
+    /// A repair did not succeed.
+    pub(crate) unrepaired: bool,
+}
+
+/// All jobs; those that are done keep their memory for the next.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    slots: Vec<Job>,
+    free: Vec<u32>,
+}
+
+impl Jobs {
+    pub(crate) fn start(&mut self, kind: Kind, class: Class) -> JobId {
+        let index = self.free.pop().unwrap_or_else(|| {
+            let index = self.slots.len() as u32;
+            assert!(index < EffectId::LIMIT, "credits bound the jobs at once");
+            self.slots.push(Job::empty());
+            index
+        });
+        let job = &mut self.slots[index as usize];
+        job.kind = Some(kind);
+        job.class = class;
+        JobId { index, generation: job.generation }
+    }
+
+    /// Ends a job. Its buffers must have been given back.
+    pub(crate) fn end(&mut self, id: JobId) {
+        let job = self.get_mut(id);
+        assert!(job.scratch.is_empty() && job.outstanding == 0, "a job ends with nothing in flight");
+        job.generation = EffectId::cut_generation(job.generation.wrapping_add(1));
+        job.kind = None;
+        job.plan.clear();
+        job.slices.clear();
+        job.metadata.clear();
+        job.next_step = 0;
+        job.troubles.clear();
+        job.differing.clear();
+        job.by_member = false;
+        job.repairs = 0;
+        job.unrepaired = false;
+        self.free.push(id.index);
+    }
+
+    pub(crate) fn get_mut(&mut self, id: JobId) -> &mut Job {
+        let job = &mut self.slots[id.index as usize];
+        assert_eq!(job.generation, id.generation, "a job is named only while it lives");
+        job
+    }
+
+    pub(crate) fn get(&self, id: JobId) -> &Job {
+        let job = &self.slots[id.index as usize];
+        assert_eq!(job.generation, id.generation, "a job is named only while it lives");
+        job
+    }
+
+    /// The job of an effect, if it still lives.
+    pub(crate) fn of_effect(&self, effect: EffectId) -> Option<JobId> {
+        let job = self.slots.get(effect.job() as usize)?;
+        let alive = job.kind.is_some() && job.generation == effect.generation();
+        alive.then_some(JobId { index: effect.job(), generation: job.generation })
+    }
+
+    pub(crate) fn alive(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The stripe job in `id`.
+    pub(crate) fn stripe(&mut self, id: JobId) -> &mut StripeJob {
+        match &mut self.get_mut(id).kind {
+            Some(Kind::Stripe(stripe)) => stripe,
+            other => unreachable!("a job on a stripe was expected, not {other:?}"),
+        }
+    }
+}
+
+impl Job {
+    fn empty() -> Job {
+        Job {
+            generation: 0,
+            kind: None,
+            class: Class::Foreground,
+            plan: Plan::default(),
+            slices: Vec::new(),
+            metadata: Vec::new(),
+            scratch: Vec::new(),
+            next_step: 0,
+            outstanding: 0,
+            troubles: Vec::new(),
+            differing: Vec::new(),
+            by_member: false,
+            repairs: 0,
+            unrepaired: false,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The layouts that are one rule for the whole member: concatenated, striped, copied, rotated parity.
+//!
+//! Rows count units from the start of a member's data area; members count within their group.
+
+use serde::{Deserialize, Serialize};
+
+use super::Unit;
+
+/// How a stripe's units lie on the members of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// One member after another (simple volumes).
+    Concatenated,
+    /// Unit by unit over all members (RAID level 0).
+    Striped,
+    /// Each unit and its copies on neighbouring members (Stodolsky figure 1, RAID level 1).
+    Neighbours {
+        /// Copies of each unit, the first included.
+        copies: u16,
+    },
+    /// Striped over the first members; the later members repeat the whole (Chen figure 1b).
+    Shadows {
+        /// Copies of each unit, the first included.
+        copies: u16,
+    },
+    /// One check unit a stripe, on the last member or rotated.
+    Parity(Rotation),
+}
+
+/// Where the parity of each stripe lies, and where its data starts (Lee and Katz 1991).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rotation {
+    /// All parity on the last member (RAID level 4).
+    Dedicated,
+    /// Parity moves left from the last member; data fills the others from the first.
+    LeftAsymmetric,
+    /// Parity moves left from the last member; data starts after it (Stodolsky figure 1, RAID level 5).
+    LeftSymmetric,
+    /// Parity moves right from the first member; data fills the others from the first (Chen figure 1c).
+    RightAsymmetric,
+    /// Parity moves right from the first member; data starts after it.
+    RightSymmetric,
+}
+
+impl Rotation {
+    fn parity_member(self, members: u64, row: u64) -> u64 {
+        match self {
+            Rotation::Dedicated => members - 1,
+            Rotation::LeftAsymmetric | Rotation::LeftSymmetric => members - 1 - row % members,
+            Rotation::RightAsymmetric | Rotation::RightSymmetric => row % members,
+        }
+    }
+
+    fn starts_after_parity(self) -> bool {
+        matches!(self, Rotation::LeftSymmetric | Rotation::RightSymmetric)
+    }
+}
+
+impl Arrangement {
+    /// Data and check units of a stripe over `members`.
+    pub(crate) fn units(self, members: u16) -> (u16, u16) {
+        match self {
+            Arrangement::Concatenated => (1, 0),
+            Arrangement::Striped => (members, 0),
+            Arrangement::Neighbours { copies } | Arrangement::Shadows { copies } => (1, copies - 1),
+            Arrangement::Parity(_) => (members - 1, 1),
+        }
+    }
+
+    /// Stripes that `members` of `rows` units hold.
+    pub(crate) fn stripes(self, members: u16, rows: u64) -> u64 {
+        match self {
+            Arrangement::Concatenated => rows * u64::from(members),
+            Arrangement::Striped | Arrangement::Parity(_) => rows,
+            Arrangement::Neighbours { copies } | Arrangement::Shadows { copies } => {
+                rows * u64::from(members / copies)
+            }
+        }
+    }
+
+    /// The member and row of `unit` of `stripe`, of `stripes` in all.
+    pub(crate) fn place(self, members: u16, stripes: u64, stripe: u64, unit: Unit) -> (u16, u64) {
+        let n = u64::from(members);
+        let u = u64::from(unit.get());
+        let (member, row) = match self {
+            Arrangement::Concatenated => {
+                let rows = stripes / n;
+                (stripe / rows, stripe % rows)
+            }
+            Arrangement::Striped => (u, stripe),
+            Arrangement::Neighbours { copies } => {
+                let sets = n / u64::from(copies);
+                (stripe % sets * u64::from(copies) + u, stripe / sets)
+            }
+            Arrangement::Shadows { copies } => {
+                let sets = n / u64::from(copies);
+                (u * sets + stripe % sets, stripe / sets)
+            }
+            Arrangement::Parity(rotation) => {
+                let parity = rotation.parity_member(n, stripe);
+                let member = if u == n - 1 {
+                    parity
+                } else if rotation.starts_after_parity() {
+                    (parity + 1 + u) % n
+                } else {
+                    u + u64::from(u >= parity)
+                };
+                (member, stripe)
+            }
+        };
+        (member as u16, row)
+    }
+
+    /// The stripe and unit at `row` of `member`: the inverse of [`Arrangement::place`].
+    pub(crate) fn occupant(self, members: u16, stripes: u64, member: u16, row: u64) -> Option<(u64, Unit)> {
+        let n = u64::from(members);
+        let m = u64::from(member);
+        let (stripe, unit) = match self {
+            Arrangement::Concatenated => {
+                let rows = stripes / n;
+                if row >= rows {
+                    return None;
+                }
+                (m * rows + row, 0)
+            }
+            Arrangement::Striped => (row, m),
+            Arrangement::Neighbours { copies } => {
+                let c = u64::from(copies);
+                (row * (n / c) + m / c, m % c)
+            }
+            Arrangement::Shadows { copies } => {
+                let sets = n / u64::from(copies);
+                (row * sets + m % sets, m / sets)
+            }
+            Arrangement::Parity(rotation) => {
+                let parity = rotation.parity_member(n, row);
+                let unit = if m == parity {
+                    n - 1
+                } else if rotation.starts_after_parity() {
+                    (m + n - parity - 1) % n
+                } else {
+                    m - u64::from(m > parity)
+                };
+                (row, unit)
+            }
+        };
+        (stripe < stripes).then_some((stripe, Unit::new(unit as u16)))
+    }
+}

@@ -1,0 +1,317 @@
+//! Where a unit lives, which units protect one another, and back: what lives here?
+//!
+//! A *stripe* is `data_units` data units and `check_units` check units of one size. The data of an array
+//! runs stripe after stripe: data unit `n` is unit `n % data_units` of stripe `n / data_units`, in
+//! every layout. A mirror's stripe is one data unit and its copies; a nonredundant stripe has no check unit.
+//! With several parity groups side by side, stripe `s` lies in group `s % groups`.
+//!
+//! Places here count from the start of a member's data area; [`Geometry`](crate::Geometry) knows where that is.
+
+mod arrangement;
+mod regions;
+
+use parlour_units::{Member, Region, Sector, Sectors, Stripe};
+use serde::{Deserialize, Serialize};
+
+pub use arrangement::{Arrangement, Rotation};
+pub use regions::{RegionShape, Regions, ShapeRequest};
+
+/// A unit of a stripe: the data units are numbered first, then the check units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Unit(u16);
+
+impl Unit {
+    /// The unit numbered `index`.
+    pub const fn new(index: u16) -> Unit {
+        Unit(index)
+    }
+
+    /// The number itself.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+
+    /// As an index into a table in memory.
+    pub const fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A place on a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Which member.
+    pub member: Member,
+    /// Where in its data area.
+    pub at: Sector,
+}
+
+/// What lives at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupant {
+    /// A stripe's unit, at `offset` in it.
+    Unit {
+        /// Which stripe.
+        stripe: Stripe,
+        /// Which of its units.
+        unit: Unit,
+        /// How far into the unit.
+        offset: Sectors,
+    },
+    /// A region's parity log.
+    Log {
+        /// Whose log.
+        region: Region,
+        /// Which of its sublogs.
+        sublog: u16,
+        /// How far into the sublog.
+        offset: Sectors,
+    },
+    /// Nothing: what was left over when the units were dealt out.
+    Unused,
+}
+
+/// A layout of units over members.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    kind: Kind,
+    groups: u16,
+    group_members: u16,
+    unit: Sectors,
+    data_units: u16,
+    check_units: u16,
+    group_stripes: u64,
+    /// Consecutive stripes of a group that share a bit of the dirty map, and a parity log if there is one.
+    region_stripes: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Arranged(Arrangement),
+    Regions(Regions),
+}
+
+/// What a layout is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LayoutRequest {
+    /// Members in each parity group.
+    pub group_members: u16,
+    /// Groups side by side.
+    pub groups: u16,
+    /// The stripe unit, in sectors.
+    pub unit: u64,
+    /// Sectors of each member's data area.
+    pub length: u64,
+}
+
+impl Layout {
+    /// Deals units out over members by `arrangement`.
+    pub(crate) fn arranged(arrangement: Arrangement, request: LayoutRequest) -> Layout {
+        let unit = Sectors::new(request.unit);
+        let rows = Sectors::new(request.length) / unit;
+        let (data_units, check_units) = arrangement.units(request.group_members);
+        let group_stripes = arrangement.stripes(request.group_members, rows);
+        let total = group_stripes * u64::from(request.groups);
+        Layout {
+            kind: Kind::Arranged(arrangement),
+            groups: request.groups,
+            group_members: request.group_members,
+            unit,
+            data_units,
+            check_units,
+            group_stripes,
+            region_stripes: dirty_granule(total, unit * u64::from(data_units)),
+        }
+    }
+
+    /// Deals units out region by region, each region with its log (Stodolsky figures 8 and 9).
+    pub(crate) fn regions(shape: RegionShape, request: LayoutRequest) -> Layout {
+        let regions = Regions::new(shape, request.group_members, Sectors::new(request.unit));
+        Layout {
+            groups: request.groups,
+            group_members: request.group_members,
+            unit: Sectors::new(request.unit),
+            data_units: regions.data_units(),
+            check_units: 1,
+            group_stripes: u64::from(shape.regions) * u64::from(shape.stripes),
+            region_stripes: u64::from(shape.stripes),
+            kind: Kind::Regions(regions),
+        }
+    }
+
+    /// Data units in a stripe.
+    pub fn data_units(&self) -> u16 {
+        self.data_units
+    }
+
+    /// Check units in a stripe.
+    pub fn check_units(&self) -> u16 {
+        self.check_units
+    }
+
+    /// All units of a stripe, data units first.
+    pub fn units(&self) -> impl DoubleEndedIterator<Item = Unit> + use<> {
+        (0..self.data_units + self.check_units).map(Unit)
+    }
+
+    /// Whether `unit` holds hosts' data.
+    pub fn is_data(&self, unit: Unit) -> bool {
+        unit.0 < self.data_units
+    }
+
+    /// The stripe unit.
+    pub fn unit_length(&self) -> Sectors {
+        self.unit
+    }
+
+    /// Stripes in the array.
+    pub fn stripes(&self) -> u64 {
+        self.group_stripes * u64::from(self.groups)
+    }
+
+    /// Data of one stripe.
+    pub fn stripe_data(&self) -> Sectors {
+        self.unit * u64::from(self.data_units)
+    }
+
+    /// Data of the array.
+    pub fn capacity(&self) -> Sectors {
+        self.stripe_data() * self.stripes()
+    }
+
+    /// Members in all groups.
+    pub fn members(&self) -> u16 {
+        self.group_members * self.groups
+    }
+
+    /// The parity groups.
+    pub fn groups(&self) -> u16 {
+        self.groups
+    }
+
+    /// The members of the group that `stripe` lies in.
+    pub fn group_of(&self, stripe: Stripe) -> std::ops::Range<u16> {
+        let group = (stripe.get() % u64::from(self.groups)) as u16;
+        group * self.group_members..(group + 1) * self.group_members
+    }
+
+    /// The logs' shape, where there are logs.
+    pub fn logs(&self) -> Option<&Regions> {
+        match &self.kind {
+            Kind::Regions(regions) => Some(regions),
+            Kind::Arranged(_) => None,
+        }
+    }
+
+    /// Where `unit` of `stripe` lives.
+    pub fn place(&self, stripe: Stripe, unit: Unit) -> Place {
+        debug_assert!(stripe.get() < self.stripes());
+        let groups = u64::from(self.groups);
+        let (group, row) = ((stripe.get() % groups) as u16, stripe.get() / groups);
+        let (member, at) = match &self.kind {
+            Kind::Arranged(arrangement) => {
+                let (member, row) = arrangement.place(self.group_members, self.group_stripes, row, unit);
+                (member, self.unit * row)
+            }
+            Kind::Regions(regions) => regions.place(row, unit),
+        };
+        Place { member: Member::new(group * self.group_members + member), at: Sector::ZERO + at }
+    }
+
+    /// What lives at `place`.
+    pub fn occupant(&self, place: Place) -> Occupant {
+        let group = place.member.get() / self.group_members;
+        let member = place.member.get() % self.group_members;
+        let offset = place.at.from_start();
+        let in_group = |row: u64| Stripe::new(row * u64::from(self.groups) + u64::from(group));
+        match &self.kind {
+            Kind::Arranged(arrangement) => {
+                match arrangement.occupant(self.group_members, self.group_stripes, member, offset / self.unit)
+                {
+                    Some((row, unit)) => {
+                        Occupant::Unit { stripe: in_group(row), unit, offset: offset % self.unit }
+                    }
+                    None => Occupant::Unused,
+                }
+            }
+            Kind::Regions(regions) => match regions.occupant(member, offset) {
+                regions::Found::Unit { row, unit, offset } => {
+                    Occupant::Unit { stripe: in_group(row), unit, offset }
+                }
+                regions::Found::Log { region, sublog, offset } => Occupant::Log {
+                    region: Region::new(region * u32::from(self.groups) + u32::from(group)),
+                    sublog,
+                    offset,
+                },
+                regions::Found::Unused => Occupant::Unused,
+            },
+        }
+    }
+
+    /// Regions in the array: bits of its dirty map and, with parity logging, logs.
+    pub fn region_count(&self) -> u32 {
+        let count = match self.kind {
+            Kind::Arranged(_) => self.stripes().div_ceil(self.region_stripes),
+            Kind::Regions(_) => self.stripes() / self.region_stripes,
+        };
+        u32::try_from(count).expect("regions are counted in 32 bits")
+    }
+
+    /// The region of `stripe`, and the stripe's number in it.
+    pub fn region_of(&self, stripe: Stripe) -> (Region, u64) {
+        let groups = u64::from(self.groups);
+        let (region, index) = match self.kind {
+            Kind::Arranged(_) => (stripe.get() / self.region_stripes, stripe.get() % self.region_stripes),
+            Kind::Regions(_) => {
+                let row = stripe.get() / groups;
+                (row / self.region_stripes * groups + stripe.get() % groups, row % self.region_stripes)
+            }
+        };
+        (Region::new(region as u32), index)
+    }
+
+    /// The stripe that is number `index` of `region`: the inverse of [`Layout::region_of`]. None past its end.
+    pub fn stripe_in(&self, region: Region, index: u64) -> Option<Stripe> {
+        let groups = u64::from(self.groups);
+        if index >= self.region_stripes {
+            return None;
+        }
+        let stripe = match self.kind {
+            Kind::Arranged(_) => u64::from(region.get()) * self.region_stripes + index,
+            Kind::Regions(_) => {
+                let (row, group) = (u64::from(region.get()) / groups, u64::from(region.get()) % groups);
+                (row * self.region_stripes + index) * groups + group
+            }
+        };
+        (stripe < self.stripes()).then_some(Stripe::new(stripe))
+    }
+
+    /// The most stripes that a region has.
+    pub fn region_stripes(&self) -> u64 {
+        self.region_stripes
+    }
+
+    /// Where `sublog` of `region` starts. None where the layout has no logs.
+    pub fn sublog_place(&self, region: Region, sublog: u16) -> Option<Place> {
+        let groups = u32::from(self.groups);
+        let (member, at) = self.logs()?.sublog(region.get() / groups, sublog);
+        let group = (region.get() % groups) as u16;
+        Some(Place { member: Member::new(group * self.group_members + member), at: Sector::ZERO + at })
+    }
+
+    /// The member that holds `sublog` of `region`.
+    pub fn sublog_member(&self, region: Region, sublog: u16) -> Option<Member> {
+        self.sublog_place(region, sublog).map(|place| place.member)
+    }
+}
+
+/// Regions of the dirty map are at most this many, so that the map stays small.
+const DIRTY_REGIONS: u64 = 16_384;
+/// A region of the dirty map holds at least this much data (4 MiB), so that sequential writers mark few.
+const DIRTY_DATA: Sectors = Sectors::new(8_192);
+
+fn dirty_granule(stripes: u64, stripe_data: Sectors) -> u64 {
+    let by_count = stripes.div_ceil(DIRTY_REGIONS);
+    let by_size = DIRTY_DATA.get().div_ceil(stripe_data.get());
+    by_count.max(by_size).max(1)
+}

@@ -1,0 +1,397 @@
+//! Regions: each a small array with its own parity log (Stodolsky §2.1, figures 8 and 9).
+//!
+//! In a region, `sublogs` members hold the log and no data of the region; the others hold its data. Parity
+//! is striped block by block: over the data members alone when there is one sublog (figure 8), over all
+//! members when there are more (figure 9), never on a member that holds data of the same stripe. On each
+//! member a region is one piece: its share of the parity first, contiguous, then its share of the data or
+//! a sublog. The roles rotate from region to region, so that members are loaded alike when the number of
+//! regions is a multiple of the number of members.
+//!
+//! Which members a stripe uses repeats after a *period* of stripes; tables over one period give the rest.
+
+use parlour_units::Sectors;
+use serde::{Deserialize, Serialize};
+
+use super::Unit;
+
+/// The sizes that define a group's regions; kept in the superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegionShape {
+    /// Regions in each group.
+    pub regions: u32,
+    /// Stripes in a region.
+    pub stripes: u32,
+    /// Sublogs of a region (L).
+    pub sublogs: u16,
+    /// Segments in a sublog.
+    pub sublog_segments: u32,
+    /// Sectors of a log segment (K tracks, or a configured size).
+    pub segment: u64,
+    /// Shares are rounded up to this many sectors: a track, or the block size.
+    pub grain: u64,
+}
+
+/// Wishes from which a [`RegionShape`] is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShapeRequest {
+    /// Members in the group (N).
+    pub members: u16,
+    /// The stripe unit.
+    pub unit: Sectors,
+    /// Each member's data area.
+    pub length: Sectors,
+    /// Sublogs of a region (L).
+    pub sublogs: u16,
+    /// A log segment (K tracks).
+    pub segment: Sectors,
+    /// Length of the log over length of the parity (A).
+    pub log_ratio: f64,
+    /// About how many regions (B).
+    pub regions: u32,
+    /// Round shares up to this: a track for whole tracks (§2.4), else the block size.
+    pub grain: Sectors,
+}
+
+/// Where one unit of a period's stripe lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    /// The role of the member: sublog members first, then data members.
+    role: u16,
+    /// How many units of the same sort (data or parity) earlier stripes of the period have put there.
+    rank: u32,
+}
+
+/// The regions of a group.
+#[derive(Clone, Debug)]
+pub struct Regions {
+    shape: RegionShape,
+    members: u16,
+    unit: Sectors,
+    period: u32,
+    /// By stripe in the period, then by unit.
+    spots: Vec<Spot>,
+    /// By role, then rank: the stripe in the period. Data and parity apart.
+    data_at: Vec<Vec<u32>>,
+    parity_at: Vec<Vec<u32>>,
+    /// By role.
+    parity_share: Vec<Sectors>,
+    data_share: Sectors,
+    sublog: Sectors,
+    /// By member, then region modulo `members`: the piece's start within a cycle of `members` regions.
+    starts: Vec<Sectors>,
+    cycle: Sectors,
+}
+
+/// What lies at a place of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Unit { row: u64, unit: Unit, offset: Sectors },
+    Log { region: u32, sublog: u16, offset: Sectors },
+    Unused,
+}
+
+impl Regions {
+    pub(super) fn new(shape: RegionShape, members: u16, unit: Sectors) -> Regions {
+        let pattern = Pattern::new(members, shape.sublogs);
+        let grain = Sectors::new(shape.grain);
+        let share = |per_period: &[Vec<u32>], role: usize| {
+            let ranks = &per_period[role];
+            let whole = u64::from(shape.stripes / pattern.period) * ranks.len() as u64;
+            let rest = ranks.iter().filter(|stripe| **stripe < shape.stripes % pattern.period).count() as u64;
+            (unit * (whole + rest)).round_up(grain)
+        };
+        let sublogs = usize::from(shape.sublogs);
+        let roles = usize::from(members);
+        let widest = |from: usize, to: usize, of: &[Vec<u32>]| {
+            (from..to).map(|role| share(of, role)).max().unwrap_or(Sectors::ZERO)
+        };
+        let log_parity = widest(0, sublogs, &pattern.parity_at);
+        let data_parity = widest(sublogs, roles, &pattern.parity_at);
+        let mut parity_share = vec![log_parity; sublogs];
+        parity_share.resize(roles, data_parity);
+        let data_share = widest(sublogs, roles, &pattern.data_at);
+        let sublog = Sectors::new(shape.segment) * u64::from(shape.sublog_segments);
+        let mut regions = Regions {
+            shape,
+            members,
+            unit,
+            period: pattern.period,
+            spots: pattern.spots,
+            data_at: pattern.data_at,
+            parity_at: pattern.parity_at,
+            parity_share,
+            data_share,
+            sublog,
+            starts: Vec::new(),
+            cycle: Sectors::ZERO,
+        };
+        regions.fill_starts();
+        regions
+    }
+
+    /// Adds up the pieces of a cycle of `members` regions, in which each member plays each role once.
+    fn fill_starts(&mut self) {
+        for member in 0..self.members {
+            let mut at = Sectors::ZERO;
+            for region in 0..u32::from(self.members) {
+                self.starts.push(at);
+                at += self.piece(self.role(region, member));
+            }
+            self.cycle = at;
+        }
+    }
+
+    /// The sizes.
+    pub fn shape(&self) -> &RegionShape {
+        &self.shape
+    }
+
+    /// Data units in a stripe: N − L − 1.
+    pub fn data_units(&self) -> u16 {
+        self.members - self.shape.sublogs - 1
+    }
+
+    /// Log segments in a region.
+    pub fn segments(&self) -> u32 {
+        u32::from(self.shape.sublogs) * self.shape.sublog_segments
+    }
+
+    /// The sublog of log segment `segment` and the segment's start in it. Segments are dealt round-robin, so
+    /// that sublogs fill and are read alike (§2.5).
+    pub fn segment_place(&self, segment: u32) -> (u16, Sectors) {
+        let sublogs = u32::from(self.shape.sublogs);
+        let start = Sectors::new(self.shape.segment) * u64::from(segment / sublogs);
+        ((segment % sublogs) as u16, start)
+    }
+
+    fn piece(&self, role: u16) -> Sectors {
+        let rest = if role < self.shape.sublogs { self.sublog } else { self.data_share };
+        self.parity_share[usize::from(role)] + rest
+    }
+
+    /// The longest any member's pieces together are.
+    pub fn member_length(&self) -> Sectors {
+        (0..self.members).map(|member| self.piece_start(self.shape.regions, member)).max().expect("members")
+    }
+
+    /// The member that plays role 0 in `region`: rotating left with one sublog (figure 8), else dealing the
+    /// sublogs of region after region over the members (figure 9).
+    fn first_log_member(&self, region: u32) -> u16 {
+        let n = u32::from(self.members);
+        let member = match self.shape.sublogs {
+            1 => n - 1 - region % n,
+            sublogs => (u64::from(region) * u64::from(sublogs) % u64::from(n)) as u32,
+        };
+        member as u16
+    }
+
+    fn role(&self, region: u32, member: u16) -> u16 {
+        (member + self.members - self.first_log_member(region)) % self.members
+    }
+
+    fn member(&self, region: u32, role: u16) -> u16 {
+        (self.first_log_member(region) + role) % self.members
+    }
+
+    fn piece_start(&self, region: u32, member: u16) -> Sectors {
+        let n = u32::from(self.members);
+        let start = self.starts[usize::from(member) * usize::from(self.members) + (region % n) as usize];
+        self.cycle * u64::from(region / n) + start
+    }
+
+    pub(super) fn place(&self, row: u64, unit: Unit) -> (u16, Sectors) {
+        let stripes = u64::from(self.shape.stripes);
+        let (region, stripe) = ((row / stripes) as u32, (row % stripes) as u32);
+        let width = usize::from(self.data_units()) + 1;
+        let spot = self.spots[(stripe % self.period) as usize * width + unit.as_usize()];
+        let role = usize::from(spot.role);
+        let is_parity = unit.get() == self.data_units();
+        let (per_period, before) = match is_parity {
+            true => (self.parity_at[role].len(), Sectors::ZERO),
+            false => (self.data_at[role].len(), self.parity_share[role]),
+        };
+        let rank = u64::from(stripe / self.period) * per_period as u64 + u64::from(spot.rank);
+        let member = self.member(region, spot.role);
+        (member, self.piece_start(region, member) + before + self.unit * rank)
+    }
+
+    pub(super) fn sublog(&self, region: u32, sublog: u16) -> (u16, Sectors) {
+        let member = self.member(region, sublog);
+        (member, self.piece_start(region, member) + self.parity_share[usize::from(sublog)])
+    }
+
+    pub(super) fn occupant(&self, member: u16, at: Sectors) -> Found {
+        let Some((region, within)) = self.piece_at(member, at) else { return Found::Unused };
+        let role = self.role(region, member);
+        let parity = self.parity_share[usize::from(role)];
+        if within >= parity && role < self.shape.sublogs {
+            return Found::Log { region, sublog: role, offset: within - parity };
+        }
+        let (at_rank, within) = match within < parity {
+            true => (&self.parity_at[usize::from(role)], within),
+            false => (&self.data_at[usize::from(role)], within - parity),
+        };
+        let is_parity = std::ptr::eq(at_rank, &self.parity_at[usize::from(role)]);
+        self.unit_at(region, role, at_rank, is_parity, within)
+    }
+
+    fn unit_at(&self, region: u32, role: u16, at_rank: &[u32], is_parity: bool, within: Sectors) -> Found {
+        let rank = within / self.unit;
+        let per_period = at_rank.len() as u64;
+        let Some(whole) = rank.checked_div(per_period) else { return Found::Unused };
+        let stripe = whole * u64::from(self.period) + u64::from(at_rank[(rank % per_period) as usize]);
+        if stripe >= u64::from(self.shape.stripes) {
+            return Found::Unused;
+        }
+        let unit = match is_parity {
+            true => Unit::new(self.data_units()),
+            false => self.data_unit_at(stripe, role),
+        };
+        let row = u64::from(region) * u64::from(self.shape.stripes) + stripe;
+        Found::Unit { row, unit, offset: within % self.unit }
+    }
+
+    fn data_unit_at(&self, stripe: u64, role: u16) -> Unit {
+        let width = usize::from(self.data_units()) + 1;
+        let first = (stripe % u64::from(self.period)) as usize * width;
+        let units = &self.spots[first..first + width - 1];
+        let index =
+            units.iter().position(|spot| spot.role == role).expect("the inverse table names a data unit");
+        Unit::new(index as u16)
+    }
+
+    /// The region whose piece covers `at` on `member`, and how far into the piece that is.
+    fn piece_at(&self, member: u16, at: Sectors) -> Option<(u32, Sectors)> {
+        let n = usize::from(self.members);
+        let starts = &self.starts[usize::from(member) * n..(usize::from(member) + 1) * n];
+        let (cycle, within) = (at / self.cycle, at % self.cycle);
+        let index = starts.partition_point(|start| *start <= within) - 1;
+        let region = u32::try_from(cycle).ok()?.checked_mul(u32::from(self.members))? + index as u32;
+        (region < self.shape.regions).then(|| (region, within - starts[index]))
+    }
+}
+
+/// Which roles the stripes of one period use.
+struct Pattern {
+    period: u32,
+    spots: Vec<Spot>,
+    data_at: Vec<Vec<u32>>,
+    parity_at: Vec<Vec<u32>>,
+}
+
+impl Pattern {
+    /// In each stripe one data member is left out, turn by turn from the last. With one sublog the parity
+    /// goes there. With more, of every N turns as many as there are data members put the parity on the
+    /// member left out and the others on the sublog members, which gives each member the same share.
+    fn new(members: u16, sublogs: u16) -> Pattern {
+        let data_members = members - sublogs;
+        let turns = if sublogs == 1 { 1 } else { members };
+        let period = u32::from(data_members) * u32::from(turns);
+        let roles = usize::from(members);
+        let mut pattern = Pattern {
+            period,
+            spots: Vec::new(),
+            data_at: vec![Vec::new(); roles],
+            parity_at: vec![Vec::new(); roles],
+        };
+        for stripe in 0..period {
+            let left_out = data_members - 1 - (stripe % u32::from(data_members)) as u16;
+            let turn = (stripe / u32::from(data_members)) as u16;
+            let parity_role = match turn < data_members {
+                true => sublogs + left_out,
+                false => turn - data_members,
+            };
+            for step in 1..data_members {
+                let role = sublogs + (left_out + step) % data_members;
+                pattern.put(stripe, role, false);
+            }
+            pattern.put(stripe, parity_role, true);
+        }
+        pattern
+    }
+
+    fn put(&mut self, stripe: u32, role: u16, is_parity: bool) {
+        let ranks = if is_parity { &mut self.parity_at } else { &mut self.data_at };
+        let ranks = &mut ranks[usize::from(role)];
+        self.spots.push(Spot { role, rank: ranks.len() as u32 });
+        ranks.push(stripe);
+    }
+}
+
+impl RegionShape {
+    /// Chooses the number of regions within ±10% of the wish and the largest region that fits, so as to waste
+    /// least (§2.4); prefers multiples of the number of members, which load the members alike. None where
+    /// not even one region of one stripe fits.
+    pub fn choose(request: &ShapeRequest) -> Option<RegionShape> {
+        let n = u32::from(request.members);
+        let wish = request.regions.max(1);
+        let around = wish - wish / 10..=wish + wish / 10;
+        let multiples = |range: &std::ops::RangeInclusive<u32>| -> Vec<u32> {
+            range.clone().filter(|regions| regions.is_multiple_of(n)).collect()
+        };
+        let mut candidates = multiples(&around);
+        if candidates.is_empty() {
+            candidates = vec![wish.next_multiple_of(n)];
+        }
+        let step = candidates.len().div_ceil(64);
+        let best = |regions: Vec<u32>| {
+            regions.into_iter().step_by(step).filter_map(|regions| request.largest(regions)).min_by(|a, b| {
+                a.0.total_cmp(&b.0).then(a.1.regions.abs_diff(wish).cmp(&b.1.regions.abs_diff(wish)))
+            })
+        };
+        // A small array has no room for its wish: halve it until something fits.
+        let mut fewer = wish;
+        let mut found = best(candidates);
+        while found.is_none() && fewer > 1 {
+            fewer /= 2;
+            found = best(vec![fewer.next_multiple_of(n), fewer]);
+        }
+        found.map(|(_, shape)| shape)
+    }
+}
+
+impl ShapeRequest {
+    fn shape(&self, regions: u32, stripes: u32) -> RegionShape {
+        let parity = (self.unit * u64::from(stripes)).get() as f64;
+        let segments = parity * self.log_ratio / self.segment.get() as f64 / f64::from(self.sublogs);
+        RegionShape {
+            regions,
+            stripes,
+            sublogs: self.sublogs,
+            sublog_segments: (segments.round() as u32).max(1),
+            segment: self.segment.get(),
+            grain: self.grain.get(),
+        }
+    }
+
+    /// The largest `regions` regions that fit, and the part of the group's space that they waste.
+    fn largest(&self, regions: u32) -> Option<(f64, RegionShape)> {
+        let fits = |stripes: u32| {
+            let length = Regions::new(self.shape(regions, stripes), self.members, self.unit).member_length();
+            length <= self.length
+        };
+        if !fits(1) {
+            return None;
+        }
+        let (mut low, mut high) = (1u32, 2u32);
+        while high < u32::MAX / 2 && fits(high) {
+            (low, high) = (high, high * 2);
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        let shape = self.shape(regions, low);
+        let used = self.used(&shape);
+        let space = self.length.get() as f64 * f64::from(self.members);
+        Some((1.0 - used / space, shape))
+    }
+
+    /// Sectors of data, parity and log in all regions.
+    fn used(&self, shape: &RegionShape) -> f64 {
+        let units = f64::from(self.members - self.sublogs) * f64::from(shape.stripes);
+        let region = units * self.unit.get() as f64
+            + f64::from(self.sublogs) * f64::from(shape.sublog_segments) * self.segment.get() as f64;
+        region * f64::from(shape.regions)
+    }
+}

@@ -1,0 +1,49 @@
+//! The disk array as a state machine: no clock, no thread, no file, no socket, no random numbers, no payload.
+//!
+//! Read in this order: [`layout`] (where a unit lives), [`organization`] (the four choices), [`plan`] (how a
+//! request is carried out), [`array`](Array) (the machine that carries plans out), then `stripe.rs` (what a job waits
+//! for), `log/` (parity logging), `maintenance/` (failure, rebuild, resync, scrub) and `metadata.rs` (what is
+//! durable before what).
+
+mod array;
+mod assembly;
+mod buffer;
+mod bytes;
+mod dirty;
+mod effect;
+mod geometry;
+mod health;
+mod host;
+mod identity;
+mod job;
+pub mod layout;
+mod locks;
+mod log;
+mod maintenance;
+mod map;
+mod metadata;
+mod opening;
+pub mod organization;
+pub mod plan;
+mod request;
+mod status;
+mod stripe;
+mod superblock;
+mod tuning;
+
+pub use array::{Array, Mode};
+pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
+pub use buffer::{BufferId, Slice};
+pub use effect::{Action, Class, Effect, EffectId, Fault, Outcome};
+pub use geometry::{
+    ALIGNMENT, Creation, CreationError, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK, StoredGeometry,
+};
+pub use health::{MemberInfo, Traffic};
+pub use identity::{Identity, ParseIdentityError};
+pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
+pub use map::{Columns, Piece, Window, pieces, windows};
+pub use opening::{Image, NewArray, Opening, create, is_long_enough};
+pub use request::{Completion, Operation, Request, RequestError, Tag};
+pub use status::{Counters, Event, FailureCause, LogStatus, MemberStatus, Status, TrafficStatus};
+pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};
+pub use tuning::{LargeWrite, LogFlush, LogPool, Tuning};

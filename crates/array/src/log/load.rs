@@ -1,0 +1,108 @@
+//! After a proper stop a region's log is still on its members: its headers are read before the region is used.
+
+use parlour_units::{Region, Sectors};
+
+use super::{Header, LoadState, Record, Segment, SegmentState};
+use crate::array::Array;
+use crate::effect::Class;
+use crate::job::{JobId, Kind};
+use crate::plan::{Source, Span, Strategy};
+
+impl Array {
+    /// Reads both headers of each slot of `region`.
+    pub(crate) fn start_load(&mut self, region: Region) {
+        let layout = self.geometry.layout();
+        let logs = self.logs.as_mut().expect("only logs are loaded");
+        logs.region(region).load = LoadState::Loading;
+        let (header, length) = (logs.header, logs.segment_length);
+        let shape = layout.logs().expect("a logged layout");
+        let id = self.jobs.start(Kind::Load { region }, Class::Log);
+        let job = self.jobs.get_mut(id);
+        job.plan.strategy = Strategy::Metadata;
+        let mut start = Sectors::ZERO;
+        for slot in 0..shape.segments() {
+            let (sublog, offset) = shape.segment_place(slot);
+            let place = layout.sublog_place(region, sublog).expect("a logged layout");
+            for copy in [offset, offset + length - header] {
+                let at = self.geometry.data_start() + (place.at + copy).from_start();
+                job.plan.read(place.member, at, Span::new(Source::Metadata, start, header));
+                start += header;
+            }
+        }
+        job.metadata.resize(start.bytes().as_usize(), 0);
+        self.start_plan(id, None, &[]);
+    }
+
+    pub(crate) fn load_done(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        let metadata = std::mem::take(&mut job.metadata);
+        let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
+        self.end_job(id);
+        let logs = self.logs.as_mut().expect("only logs are loaded");
+        let pair = logs.header.bytes().as_usize() * 2;
+        let (applied, identity) = (logs.applied[region.as_usize()], self.identity);
+        let mut sound = true;
+        for (slot, copies) in metadata.chunks(pair).enumerate() {
+            let (first, second) = copies.split_at(pair / 2);
+            let header = Header::decode(first, identity).or_else(|| Header::decode(second, identity));
+            let Some(header) = header.filter(|header| header.region == region) else { continue };
+            let live: Vec<Record> = header.records.into_iter().filter(|r| r.sequence > applied).collect();
+            sound &= live.iter().all(|record| self.is_sound(record));
+            if sound && !live.is_empty() {
+                self.restore(region, slot as u32, live);
+            }
+        }
+        if sound { self.loaded(region) } else { self.discard_log(region) }
+    }
+
+    fn is_sound(&self, record: &Record) -> bool {
+        let layout = self.geometry.layout();
+        let payload = self.logs.as_ref().expect("only logs are loaded").payload();
+        u64::from(record.stripe) < layout.region_stripes()
+            && record.columns.to <= layout.unit_length()
+            && !record.columns.is_empty()
+            && record.start <= payload
+            && record.unit.get() <= layout.data_units()
+    }
+
+    fn restore(&mut self, region: Region, slot: u32, records: Vec<Record>) {
+        let logs = self.logs.as_mut().expect("only logs are loaded");
+        logs.records += records.len() as u64;
+        for record in &records {
+            *logs.region(region).live.entry(record.stripe).or_default() += 1;
+        }
+        let index = logs.insert(Segment {
+            region,
+            state: SegmentState::Stored,
+            buffer: None,
+            slot: Some(slot),
+            used: logs.payload(),
+            reserved: records.len() as u32,
+            unfilled: 0,
+            records,
+            taken: 0,
+        });
+        let log = logs.region(region);
+        log.segments.push(index);
+        log.slots[slot as usize] = true;
+    }
+
+    fn loaded(&mut self, region: Region) {
+        let log = self.logs.as_mut().expect("only logs are loaded").region(region);
+        log.load = LoadState::Known;
+        let nothing = log.live.is_empty();
+        let wanted = std::mem::take(&mut log.wanted) && !nothing && self.health.is_degraded();
+        self.runnable.extend(log.waiters.drain(..));
+        if wanted {
+            self.want_parity(region);
+        }
+        self.resume_hosts();
+    }
+
+    /// The log cannot be read: the parity is recomputed from the data.
+    pub(crate) fn load_broken(&mut self, id: JobId) {
+        let Some(Kind::Load { region }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a load") };
+        self.end_job(id);
+        self.discard_log(region);
+    }
+}

@@ -1,0 +1,457 @@
+//! The parity log (Stodolsky §2): buffers, segments and what lives in them, region by region.
+//!
+//! A write reserves room in its region's open buffer *before* it takes its stripe's lock and commits its
+//! records *before* it overwrites data. A buffer that is full, and whose reservations are all committed or
+//! given back, is sealed and appended to the region's log as one segment. When the log has no free slot the region
+//! is reintegrated: records on members and in memory are folded into the parity and dropped.
+//!
+//! This file holds the bookkeeping; [`append`], [`reintegrate`] and [`load`] act on it.
+//!
+//! Invariants: a segment's `unfilled` counts rooms that are neither committed nor given back; a stripe's entry
+//! in `live` counts its committed records that are not yet in the parity; while `holders` > 0 or a
+//! reintegration runs, the other does not start.
+
+mod append;
+mod load;
+mod reintegrate;
+mod segment;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use parlour_units::{Region, Sectors};
+
+use crate::buffer::BufferId;
+use crate::geometry::Geometry;
+use crate::job::JobId;
+use crate::layout::Unit;
+use crate::map::Columns;
+use crate::plan::Fragment;
+use crate::tuning::{LogPool, Tuning};
+
+pub(crate) use reintegrate::Reintegration;
+pub(crate) use segment::{Header, Record, RecordKind};
+
+/// Room for one record's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub(crate) segment: u32,
+    pub(crate) start: Sectors,
+    pub(crate) length: Sectors,
+}
+
+/// Whether room could be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reserved {
+    /// Here it is: fragments, cut where a segment ended, and the room for each.
+    Rooms(Vec<Fragment>, Vec<Room>),
+    /// Not before a buffer is free.
+    Later,
+    /// It would never fit into the pool.
+    Never,
+}
+
+/// Where a segment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SegmentState {
+    /// Takes reservations.
+    Open,
+    /// Takes none; waits for its reservations, then for its turn to be appended.
+    Sealed,
+    /// Is being written to its slot.
+    Appending,
+    /// Stands in its slot.
+    Stored,
+}
+
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) region: Region,
+    pub(crate) state: SegmentState,
+    pub(crate) buffer: Option<BufferId>,
+    pub(crate) slot: Option<u32>,
+    pub(crate) used: Sectors,
+    pub(crate) reserved: u32,
+    pub(crate) unfilled: u32,
+    pub(crate) records: Vec<Record>,
+    /// How many of the records are being reintegrated now.
+    pub(crate) taken: usize,
+}
+
+/// Whether the log's headers on the members are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadState {
+    /// They are to be read before the region is used.
+    Unknown,
+    /// They are being read.
+    Loading,
+    /// They are known.
+    Known,
+}
+
+#[derive(Debug)]
+pub(crate) struct RegionLog {
+    pub(crate) load: LoadState,
+    pub(crate) open: Option<u32>,
+    /// Sealed, in the order to be appended.
+    pub(crate) sealed: VecDeque<u32>,
+    /// All segments with records or rooms.
+    pub(crate) segments: Vec<u32>,
+    pub(crate) slots: Vec<bool>,
+    pub(crate) next_slot: u32,
+    /// Committed records that are not in the parity, by stripe.
+    pub(crate) live: HashMap<u32, u32>,
+    /// Jobs that use the parity in place now.
+    pub(crate) holders: u32,
+    /// Somebody needs the parity to be up to date.
+    pub(crate) wanted: bool,
+    pub(crate) queued: bool,
+    pub(crate) reintegrating: Option<Box<Reintegration>>,
+    pub(crate) waiters: Vec<JobId>,
+}
+
+/// The logs of all regions.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    pub(crate) segment_length: Sectors,
+    pub(crate) header: Sectors,
+    slots: u32,
+    pool: LogPool,
+    pool_limit: u32,
+    pub(crate) in_memory: u32,
+    pub(crate) regions: BTreeMap<Region, RegionLog>,
+    segments: Vec<Option<Segment>>,
+    free: Vec<u32>,
+    pub(crate) sequence: u64,
+    pub(crate) records: u64,
+    /// Jobs that wait for a buffer.
+    pub(crate) pool_waiters: VecDeque<JobId>,
+    /// Regions that wait for a reintegration buffer.
+    pub(crate) queue: VecDeque<Region>,
+    pub(crate) running: u32,
+    /// By region: records up to this sequence number are in the parity.
+    pub(crate) applied: Vec<u64>,
+    /// Buffers were freed since waiting jobs last looked.
+    pub(crate) freed: bool,
+}
+
+impl Logs {
+    pub(crate) fn new(
+        geometry: &Geometry,
+        tuning: &Tuning,
+        first_sequence: u64,
+        applied: Vec<u64>,
+    ) -> Option<Logs> {
+        let regions = geometry.layout().logs()?;
+        let segment_length = Sectors::new(regions.shape().segment);
+        let header = segment::header_length(segment_length, geometry.block());
+        let pool_limit = (tuning.log_memory / segment_length).max(2);
+        Some(Logs {
+            segment_length,
+            header,
+            slots: regions.segments(),
+            pool: tuning.log_pool,
+            pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
+            in_memory: 0,
+            regions: BTreeMap::new(),
+            segments: Vec::new(),
+            free: Vec::new(),
+            sequence: first_sequence,
+            records: 0,
+            pool_waiters: VecDeque::new(),
+            queue: VecDeque::new(),
+            running: 0,
+            applied,
+            freed: false,
+        })
+    }
+
+    /// Sectors of payload in a segment.
+    pub(crate) fn payload(&self) -> Sectors {
+        self.segment_length - self.header * 2
+    }
+
+    pub(crate) fn pool_limit(&self) -> u32 {
+        self.pool_limit
+    }
+
+    pub(crate) fn segment(&self, index: u32) -> &Segment {
+        self.segments[index as usize].as_ref().expect("a segment is named only while it lives")
+    }
+
+    pub(crate) fn segment_mut(&mut self, index: u32) -> &mut Segment {
+        self.segments[index as usize].as_mut().expect("a segment is named only while it lives")
+    }
+
+    pub(crate) fn region(&mut self, region: Region) -> &mut RegionLog {
+        let slots = self.slots as usize;
+        self.regions.entry(region).or_insert_with(|| RegionLog::new(slots))
+    }
+
+    /// Whether `stripe` (its number in the region) has records that are not in the parity.
+    pub(crate) fn is_live(&self, region: Region, stripe: u32) -> bool {
+        self.regions.get(&region).is_some_and(|log| log.live.contains_key(&stripe))
+    }
+
+    /// Whether `region` has records that are not in the parity, or has them perhaps.
+    pub(crate) fn region_is_live(&self, region: Region) -> bool {
+        self.regions.get(&region).is_some_and(|log| !log.live.is_empty() || log.load != LoadState::Known)
+    }
+
+    /// Whether any region has.
+    pub(crate) fn any_live(&self) -> bool {
+        self.regions.values().any(|log| !log.live.is_empty() || log.load != LoadState::Known)
+    }
+
+    /// Reserves room for `fragments` in `region`, all or nothing. `take` gives a buffer of a given length.
+    pub(crate) fn reserve(
+        &mut self,
+        region: Region,
+        fragments: &[Fragment],
+        mut take: impl FnMut(Sectors) -> BufferId,
+    ) -> Reserved {
+        let more = self.buffers_needed(region, fragments);
+        let limit = match self.pool {
+            LogPool::Global => self.pool_limit,
+            LogPool::Static => 2,
+        };
+        if more > limit {
+            return Reserved::Never;
+        }
+        let in_use = match self.pool {
+            LogPool::Global => self.in_memory,
+            // One buffer that fills and one that is being appended: the paper's K tracks a region, doubled.
+            LogPool::Static => self.region_buffers(region),
+        };
+        if in_use + more > limit {
+            return Reserved::Later;
+        }
+        let mut cut = Vec::with_capacity(fragments.len());
+        let mut rooms = Vec::with_capacity(fragments.len());
+        for fragment in fragments {
+            self.reserve_one(region, *fragment, &mut take, &mut cut, &mut rooms);
+        }
+        Reserved::Rooms(cut, rooms)
+    }
+
+    fn reserve_one(
+        &mut self,
+        region: Region,
+        fragment: Fragment,
+        take: &mut impl FnMut(Sectors) -> BufferId,
+        cut: &mut Vec<Fragment>,
+        rooms: &mut Vec<Room>,
+    ) {
+        let mut columns = fragment.columns;
+        loop {
+            let open = self.open_segment(region, take);
+            let (payload, most) = (self.payload(), self.most_records());
+            let segment = self.segment_mut(open);
+            let (told, length) = match fragment.bare {
+                true => (columns.length(), Sectors::ZERO),
+                false => {
+                    let length = columns.length().min(payload - segment.used);
+                    (length, length)
+                }
+            };
+            rooms.push(Room { segment: open, start: segment.used, length });
+            let from = columns.from;
+            cut.push(Fragment { columns: Columns::new(from, from + told), ..fragment });
+            segment.used += length;
+            segment.reserved += 1;
+            segment.unfilled += 1;
+            let full = segment.used == payload || segment.reserved == most;
+            columns.from = from + told;
+            if full {
+                self.close(open);
+            }
+            if columns.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn most_records(&self) -> u32 {
+        segment::header_records(self.header) as u32
+    }
+
+    fn region_buffers(&self, region: Region) -> u32 {
+        let log = self.regions.get(&region);
+        log.map_or(0, |log| {
+            log.segments.iter().filter(|index| self.segment(**index).buffer.is_some()).count() as u32
+        })
+    }
+
+    /// Buffers beyond the open one that `fragments` would take.
+    fn buffers_needed(&self, region: Region, fragments: &[Fragment]) -> u32 {
+        let open = self.regions.get(&region).and_then(|log| log.open).map(|index| self.segment(index));
+        let (mut left, mut records) = open.map_or((Sectors::ZERO, 0), |segment| {
+            (self.payload() - segment.used, self.most_records() - segment.reserved)
+        });
+        let mut more = 0;
+        for fragment in fragments {
+            let mut length = if fragment.bare { Sectors::ZERO } else { fragment.columns.length() };
+            loop {
+                if left.is_zero() || records == 0 {
+                    (left, records) = (self.payload(), self.most_records());
+                    more += 1;
+                }
+                let part = length.min(left);
+                (length, left, records) = (length - part, left - part, records - 1);
+                if length.is_zero() {
+                    break;
+                }
+            }
+        }
+        more
+    }
+
+    fn open_segment(&mut self, region: Region, take: &mut impl FnMut(Sectors) -> BufferId) -> u32 {
+        if let Some(open) = self.region(region).open {
+            return open;
+        }
+        let buffer = take(self.payload());
+        self.in_memory += 1;
+        let index = self.insert(Segment::in_memory(region, buffer));
+        let log = self.region(region);
+        log.open = Some(index);
+        log.segments.push(index);
+        index
+    }
+
+    pub(crate) fn insert(&mut self, segment: Segment) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.segments[index as usize] = Some(segment);
+                index
+            }
+            None => {
+                self.segments.push(Some(segment));
+                self.segments.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The open segment takes no more reservations.
+    pub(crate) fn close(&mut self, index: u32) {
+        let segment = self.segment_mut(index);
+        assert_eq!(segment.state, SegmentState::Open, "only an open segment is closed");
+        segment.state = SegmentState::Sealed;
+        let region = segment.region;
+        let log = self.region(region);
+        log.open = None;
+        log.sealed.push_back(index);
+    }
+
+    /// The rooms of a job hold what they should: its records count from now on.
+    pub(crate) fn commit(&mut self, stripe: u32, fragments: &[Fragment], rooms: &[Room], kind: RecordKind) {
+        for (fragment, room) in fragments.iter().zip(rooms) {
+            self.sequence += 1;
+            self.records += 1;
+            let sequence = self.sequence;
+            let segment = self.segment_mut(room.segment);
+            segment.unfilled -= 1;
+            let (unit, columns, start) = (fragment.unit, fragment.columns, room.start);
+            segment.records.push(Record { sequence, stripe, unit, kind, columns, start });
+            let region = segment.region;
+            *self.region(region).live.entry(stripe).or_default() += 1;
+        }
+    }
+
+    /// The rooms of a job stay unused.
+    pub(crate) fn give_back(&mut self, rooms: &[Room]) {
+        for room in rooms {
+            self.segment_mut(room.segment).unfilled -= 1;
+        }
+    }
+
+    /// Forgets `count` records at the front of a segment.
+    pub(crate) fn drop_records(&mut self, index: u32, count: usize) {
+        let segment = self.segment_mut(index);
+        let region = segment.region;
+        let dropped: Vec<u32> = segment.records.drain(..count).map(|record| record.stripe).collect();
+        segment.taken = 0;
+        self.records -= dropped.len() as u64;
+        let log = self.region(region);
+        for stripe in dropped {
+            let count = log.live.get_mut(&stripe).expect("a committed record is counted");
+            *count -= 1;
+            if *count == 0 {
+                log.live.remove(&stripe);
+            }
+        }
+    }
+
+    /// Lets go of a segment that nothing needs any more; returns its buffer.
+    pub(crate) fn retire(&mut self, index: u32) -> Option<BufferId> {
+        let segment = self.segment(index);
+        let needed = !segment.records.is_empty()
+            || segment.unfilled > 0
+            || matches!(segment.state, SegmentState::Open | SegmentState::Appending);
+        if needed {
+            return None;
+        }
+        let segment = self.segments[index as usize].take().expect("it was there");
+        self.free.push(index);
+        let log = self.region(segment.region);
+        log.segments.retain(|other| *other != index);
+        log.sealed.retain(|other| *other != index);
+        if let Some(slot) = segment.slot {
+            log.slots[slot as usize] = false;
+        }
+        if segment.buffer.is_some() {
+            self.in_memory -= 1;
+        }
+        segment.buffer
+    }
+
+    /// A free slot of `region`, by turns.
+    pub(crate) fn free_slot(&mut self, region: Region) -> Option<u32> {
+        let log = self.region(region);
+        let count = log.slots.len() as u32;
+        let slot =
+            (0..count).map(|step| (log.next_slot + step) % count).find(|slot| !log.slots[*slot as usize])?;
+        log.slots[slot as usize] = true;
+        log.next_slot = (slot + 1) % count;
+        Some(slot)
+    }
+
+    /// The unit that new parity is told of.
+    pub(crate) fn check_unit(geometry: &Geometry) -> Unit {
+        Unit::new(geometry.layout().data_units())
+    }
+}
+
+impl RegionLog {
+    fn new(slots: usize) -> RegionLog {
+        RegionLog {
+            load: LoadState::Known,
+            open: None,
+            sealed: VecDeque::new(),
+            segments: Vec::new(),
+            slots: vec![false; slots],
+            next_slot: 0,
+            live: HashMap::new(),
+            holders: 0,
+            wanted: false,
+            queued: false,
+            reintegrating: None,
+            waiters: Vec::new(),
+        }
+    }
+}
+
+impl Segment {
+    fn in_memory(region: Region, buffer: BufferId) -> Segment {
+        Segment {
+            region,
+            state: SegmentState::Open,
+            buffer: Some(buffer),
+            slot: None,
+            used: Sectors::ZERO,
+            reserved: 0,
+            unfilled: 0,
+            records: Vec::new(),
+            taken: 0,
+        }
+    }
+}

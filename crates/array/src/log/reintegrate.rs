@@ -1,0 +1,572 @@
+//! Reintegration: a region's log is folded into its parity in bulk (Stodolsky §2, §2.5).
+//!
+//! Which records still count follows from the index in memory: going back from the newest record of a stripe,
+//! what a later overwrite or cancel record covers is left out. What an overwrite record covers starts from zero.
+//! All that is left is xored in, in any order: so log and parity are read in parallel, and when memory
+//! is short the parity is done in slices, and the log is read for each slice part by part.
+//!
+//! The parity is updated in place, so a pass that has begun to write is never done twice: where a member is
+//! lost meanwhile, its parity is lost with it and the others' is complete.
+
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use super::{LoadState, Logs, Record, RecordKind, SegmentState};
+use crate::array::Array;
+use crate::buffer::BufferId;
+use crate::effect::{Action, Class, Fault};
+use crate::job::{JobId, Kind, Trouble};
+use crate::map::Columns;
+use crate::plan::{Plan, Source, Span, Strategy};
+
+/// A record's part that is to be xored into the parity.
+#[derive(Clone, Copy, Debug)]
+struct Apply {
+    member: Member,
+    at: Sector,
+    length: Sectors,
+    segment: u32,
+    /// Where in the segment's payload.
+    start: Sectors,
+    /// Parity starts from zero here.
+    overwrites: bool,
+}
+
+/// Parity that is read and written in one access.
+#[derive(Clone, Debug)]
+struct Run {
+    member: Member,
+    at: Sector,
+    length: Sectors,
+    /// A range of the applies.
+    applies: std::ops::Range<usize>,
+}
+
+/// A reintegration that is under way.
+#[derive(Debug)]
+pub(crate) struct Reintegration {
+    applies: Vec<Apply>,
+    /// What is still to be done, last first.
+    passes: Vec<Vec<Run>>,
+    /// Segments in memory, kept from going away.
+    held: Vec<(u32, BufferId)>,
+    newest: u64,
+    /// Buffers of the pass that runs.
+    buffers: Vec<BufferId>,
+}
+
+impl Array {
+    /// Somebody needs `region`'s parity to be up to date, or its log to have room.
+    pub(crate) fn want_parity(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let log = logs.region(region);
+        log.wanted = true;
+        match log.load {
+            LoadState::Unknown => self.start_load(region),
+            LoadState::Loading => {}
+            LoadState::Known if log.queued || log.reintegrating.is_some() => {}
+            LoadState::Known => {
+                log.queued = true;
+                logs.queue.push_back(region);
+            }
+        }
+    }
+
+    /// The same for all regions that have live records.
+    pub(crate) fn want_all_parity(&mut self) {
+        let Some(logs) = &self.logs else { return };
+        let live: Vec<Region> =
+            logs.regions.keys().copied().filter(|region| logs.region_is_live(*region)).collect();
+        live.into_iter().for_each(|region| self.want_parity(region));
+    }
+
+    /// A job no longer uses `region`'s parity in place.
+    pub(crate) fn let_go_of_parity(&mut self, region: Region) {
+        let log = self.logs.as_mut().expect("only logs are held").region(region);
+        assert!(log.holders > 0, "parity is let go of as often as it is held");
+        log.holders -= 1;
+    }
+
+    /// Starts what is queued, as far as there are reintegration buffers. Says whether it did.
+    pub(crate) fn start_reintegrations(&mut self) -> bool {
+        let mut any = false;
+        loop {
+            let logs = self.logs.as_mut().expect("only logs are reintegrated");
+            if logs.running >= self.tuning.reintegration_buffers.max(1) {
+                return any;
+            }
+            let free = logs.queue.iter().position(|region| logs.regions[region].holders == 0);
+            let Some(region) = free.and_then(|index| logs.queue.remove(index)) else { return any };
+            any = true;
+            self.start_reintegration(region);
+        }
+    }
+
+    fn start_reintegration(&mut self, region: Region) {
+        let (applies, newest) = self.collect_applies(region);
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let memory: Vec<(u32, BufferId)> = logs.regions[&region]
+            .segments
+            .iter()
+            .filter_map(|index| Some((*index, logs.segment(*index).buffer?)))
+            .collect();
+        memory.iter().for_each(|(_, buffer)| self.buffers.hold(*buffer));
+        logs.running += 1;
+        let log = logs.region(region);
+        (log.queued, log.wanted) = (false, false);
+        let passes = self.split_passes(&applies, &memory);
+        let reintegration = Reintegration { applies, passes, held: memory, newest, buffers: Vec::new() };
+        self.logs.as_mut().expect("it was there").region(region).reintegrating =
+            Some(Box::new(reintegration));
+        self.next_pass(region);
+    }
+
+    /// What is to be xored in, in the order of places; and the newest record's sequence number.
+    fn collect_applies(&mut self, region: Region) -> (Vec<Apply>, u64) {
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let indices = logs.region(region).segments.clone();
+        let mut records: Vec<(Record, u32)> = Vec::new();
+        for index in indices {
+            let segment = logs.segment_mut(index);
+            segment.taken = segment.records.len();
+            records.extend(segment.records.iter().map(|record| (*record, index)));
+        }
+        let newest = records.iter().map(|(record, _)| record.sequence).max().unwrap_or(0);
+        records.sort_unstable_by_key(|(record, _)| (record.stripe, u64::MAX - record.sequence));
+        let mut applies = Vec::with_capacity(records.len());
+        for stripe in records.chunk_by(|(a, _), (b, _)| a.stripe == b.stripe) {
+            self.applies_of_stripe(region, stripe, &mut applies);
+        }
+        applies.sort_unstable_by_key(|apply| (apply.member, apply.at));
+        (applies, newest)
+    }
+
+    /// `records` are those of one stripe, newest first.
+    fn applies_of_stripe(&self, region: Region, records: &[(Record, u32)], applies: &mut Vec<Apply>) {
+        let layout = self.geometry.layout();
+        let stripe =
+            layout.stripe_in(region, u64::from(records[0].0.stripe)).expect("a record is of its region");
+        let check = Logs::check_unit(&self.geometry);
+        if self.health.missing(&self.geometry, stripe).has(check) {
+            return;
+        }
+        let place = layout.place(stripe, check);
+        let mut covered: Vec<Columns> = Vec::new();
+        for (record, segment) in records {
+            for columns in uncovered(record.columns, &covered) {
+                if record.kind != RecordKind::Cancel {
+                    applies.push(Apply {
+                        member: place.member,
+                        at: self.absolute(place.at + columns.from),
+                        length: columns.length(),
+                        segment: *segment,
+                        start: record.start + (columns.from - record.columns.from),
+                        overwrites: record.kind == RecordKind::Overwrite,
+                    });
+                }
+            }
+            if record.kind != RecordKind::Update {
+                covered.push(record.columns);
+            }
+        }
+    }
+
+    /// Cuts the work into passes that fit the reintegration buffer.
+    fn split_passes(&self, applies: &[Apply], memory: &[(u32, BufferId)]) -> Vec<Vec<Run>> {
+        let runs = self.runs(applies);
+        let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
+        let stored = self.stored_segments(applies, memory).len() as u64;
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let budget = self.tuning.reintegration_memory;
+        if parity + logs.segment_length * stored <= budget {
+            return if runs.is_empty() { Vec::new() } else { vec![runs] };
+        }
+        let slice = Sectors::new(budget.get() / 2);
+        let mut passes: Vec<Vec<Run>> = Vec::new();
+        let mut filled = slice;
+        for run in runs {
+            if filled + run.length > slice {
+                passes.push(Vec::new());
+                filled = Sectors::ZERO;
+            }
+            filled += run.length;
+            passes.last_mut().expect("one was pushed").push(run);
+        }
+        passes.reverse();
+        passes
+    }
+
+    /// Joins neighbouring applies to runs, across small gaps.
+    fn runs(&self, applies: &[Apply]) -> Vec<Run> {
+        let slice = Sectors::new(self.tuning.reintegration_memory.get() / 2).max(self.geometry.block());
+        let longest = self.tuning.longest_access.min(slice);
+        let mut runs: Vec<Run> = Vec::new();
+        for (index, apply) in applies.iter().enumerate() {
+            let end = apply.at + apply.length;
+            let joined = runs.last_mut().filter(|run| {
+                run.member == apply.member
+                    && apply.at <= run.at + run.length + self.tuning.reintegration_gap
+                    && end - run.at <= longest
+            });
+            match joined {
+                Some(run) => {
+                    run.length = run.length.max(end - run.at);
+                    run.applies.end = index + 1;
+                }
+                // What overlaps the last run belongs to it, however long that gets.
+                None => match runs
+                    .last_mut()
+                    .filter(|run| run.member == apply.member && apply.at < run.at + run.length)
+                {
+                    Some(run) => {
+                        run.length = run.length.max(end - run.at);
+                        run.applies.end = index + 1;
+                    }
+                    None => runs.push(Run {
+                        member: apply.member,
+                        at: apply.at,
+                        length: apply.length,
+                        applies: index..index + 1,
+                    }),
+                },
+            }
+        }
+        runs
+    }
+
+    /// The segments that `applies` need and that are not in memory, in the order of slots.
+    fn stored_segments(&self, applies: &[Apply], memory: &[(u32, BufferId)]) -> Vec<u32> {
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let mut stored: Vec<u32> = applies
+            .iter()
+            .map(|apply| apply.segment)
+            .filter(|index| memory.iter().all(|(held, _)| held != index))
+            .collect();
+        stored.sort_unstable_by_key(|index| (logs.segment(*index).slot, *index));
+        stored.dedup();
+        stored
+    }
+
+    fn next_pass(&mut self, region: Region) {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let reintegration = log.reintegrating.as_mut().expect("it is under way");
+        let Some(runs) = reintegration.passes.last().cloned() else {
+            self.reintegrated(region);
+            return;
+        };
+        let id = self.jobs.start(Kind::Reintegrate { region }, Class::Log);
+        let mut plan = std::mem::take(&mut self.jobs.get_mut(id).plan);
+        self.plan_pass(&mut plan, region, &runs);
+        self.jobs.get_mut(id).plan = plan;
+        self.start_plan(id, None, &[]);
+    }
+
+    fn plan_pass(&mut self, plan: &mut Plan, region: Region, runs: &[Run]) {
+        plan.strategy = Strategy::Reintegrate;
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let reintegration = log.reintegrating.take().expect("it is under way");
+        let applies: Vec<Apply> =
+            runs.iter().flat_map(|run| reintegration.applies[run.applies.clone()].iter().copied()).collect();
+        let parity: Vec<BufferId> = runs.iter().map(|run| self.buffers.take(run.length)).collect();
+        for (run, buffer) in runs.iter().zip(&parity) {
+            plan.read(run.member, run.at, Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length));
+        }
+        let stored = self.stored_segments(&applies, &reintegration.held);
+        let chunk = self.chunk_segments(runs).min(stored.len().max(1));
+        let segment_length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
+        let chunk_buffers: Vec<BufferId> =
+            (0..chunk.min(stored.len())).map(|_| self.buffers.take(segment_length)).collect();
+        // The first part of the log is read beside the parity.
+        let mut parts = stored.chunks(chunk);
+        let first = parts.next().unwrap_or(&[]);
+        self.plan_log_reads(plan, region, first, &chunk_buffers);
+        plan.next_phase();
+        zero_overwritten(plan, runs, &parity, &reintegration.applies);
+        let mut sources = reintegration.held.clone();
+        sources.extend(first.iter().copied().zip(chunk_buffers.iter().copied()));
+        self.plan_applies(plan, runs, &parity, &reintegration, &sources, first);
+        for part in parts {
+            plan.next_phase();
+            self.plan_log_reads(plan, region, part, &chunk_buffers);
+            plan.next_phase();
+            let sources: Vec<(u32, BufferId)> =
+                part.iter().copied().zip(chunk_buffers.iter().copied()).collect();
+            self.plan_applies(plan, runs, &parity, &reintegration, &sources, part);
+        }
+        plan.next_phase();
+        for (run, buffer) in runs.iter().zip(&parity) {
+            plan.write(
+                run.member,
+                run.at,
+                Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length),
+                false,
+            );
+        }
+        let mut reintegration = reintegration;
+        reintegration.buffers = parity;
+        reintegration.buffers.extend(chunk_buffers);
+        self.logs.as_mut().expect("it was there").region(region).reintegrating = Some(reintegration);
+    }
+
+    /// How many segments fit beside the parity of a pass.
+    fn chunk_segments(&self, runs: &[Run]) -> usize {
+        let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
+        let left = self.tuning.reintegration_memory.saturating_sub(parity);
+        let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
+        ((left / segment) as usize).max(1)
+    }
+
+    /// Reads segments into buffers; those that are neighbours on a sublog in one access.
+    fn plan_log_reads(&self, plan: &mut Plan, region: Region, segments: &[u32], buffers: &[BufferId]) {
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let layout = self.geometry.layout();
+        let place = |index: u32| {
+            let slot = logs.segment(index).slot.expect("what is not in memory is in a slot");
+            let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(slot);
+            let place = layout.sublog_place(region, sublog).expect("a logged layout");
+            (place.member, self.absolute(place.at + offset))
+        };
+        let mut reads: Vec<(Member, Sector, BufferId)> = segments
+            .iter()
+            .zip(buffers)
+            .map(|(index, buffer)| {
+                let (member, at) = place(*index);
+                (member, at, *buffer)
+            })
+            .collect();
+        reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
+        let length = logs.segment_length;
+        let neighbours = |a: &(Member, Sector, BufferId), b: &(Member, Sector, BufferId)| {
+            a.0 == b.0 && a.1 + length == b.1
+        };
+        for access in reads.chunk_by(neighbours) {
+            let from = plan.spans.len() as u32;
+            let whole = |(_, _, buffer): &(Member, Sector, BufferId)| {
+                Span::new(Source::Buffer(*buffer), Sectors::ZERO, length)
+            };
+            plan.spans.extend(access.iter().map(whole));
+            let (member, at, _) = access[0];
+            plan.close(Action::Read { member, at, length: length * access.len() as u64 }, from);
+        }
+    }
+
+    /// Xors in what stands in `sources`. `stored` are those of them that were read with their header.
+    fn plan_applies(
+        &self,
+        plan: &mut Plan,
+        runs: &[Run],
+        parity: &[BufferId],
+        reintegration: &Reintegration,
+        sources: &[(u32, BufferId)],
+        stored: &[u32],
+    ) {
+        let header = self.logs.as_ref().expect("only logs are reintegrated").header;
+        for (run, buffer) in runs.iter().zip(parity) {
+            for apply in &reintegration.applies[run.applies.clone()] {
+                let Some((index, source)) = sources.iter().find(|(index, _)| *index == apply.segment) else {
+                    continue;
+                };
+                let before = if stored.contains(index) { header } else { Sectors::ZERO };
+                let record = Span::new(Source::Buffer(*source), before + apply.start, apply.length);
+                let destination = Span::new(Source::Buffer(*buffer), apply.at - run.at, apply.length);
+                plan.xor_into(destination, [record]);
+            }
+        }
+    }
+
+    pub(crate) fn reintegrate_pass_done(&mut self, id: JobId) {
+        let Some(Kind::Reintegrate { region }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a reintegration")
+        };
+        self.end_job(id);
+        self.release_pass(region);
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.reintegrating.as_mut().expect("it is under way").passes.pop();
+        self.next_pass(region);
+    }
+
+    fn release_pass(&mut self, region: Region) {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let reintegration = log.reintegrating.as_mut().expect("it is under way");
+        let buffers = std::mem::take(&mut reintegration.buffers);
+        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+    }
+
+    /// All passes are done: the records are in the parity.
+    fn reintegrated(&mut self, region: Region) {
+        self.end_reintegration(region, true);
+        self.counters.reintegrations += 1;
+        self.append_ready(region);
+        self.check_log_members(region);
+    }
+
+    /// Drops what was taken (if `applied`, as applied) and wakes those that waited.
+    fn end_reintegration(&mut self, region: Region, applied: bool) {
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let reintegration = logs.region(region).reintegrating.take().expect("it is under way");
+        logs.running -= 1;
+        reintegration.held.iter().for_each(|(_, buffer)| self.buffers.release(*buffer));
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        for index in logs.region(region).segments.clone() {
+            let logs = self.logs.as_mut().expect("only logs are reintegrated");
+            let taken = logs.segment(index).taken;
+            logs.drop_records(index, if applied { taken } else { 0 });
+            self.retire_segment(index);
+        }
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        logs.freed = true;
+        if applied {
+            let known = &mut logs.applied[region.as_usize()];
+            *known = (*known).max(reintegration.newest);
+        }
+        self.runnable.extend(self.logs.as_mut().expect("it was there").region(region).waiters.drain(..));
+        self.records.touch(region);
+        self.resume_hosts();
+    }
+
+    /// Part of a pass failed.
+    pub(crate) fn reintegrate_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let job = self.jobs.get_mut(id);
+        let wrote =
+            job.plan.steps[job.next_step as usize - 1].phase == job.plan.steps.last().expect("steps").phase;
+        let Some(Kind::Reintegrate { region }) = job.kind.take() else { unreachable!("a reintegration") };
+        self.end_job(id);
+        self.release_pass(region);
+        let members_lost = !self.still_standing(troubles) && troubles.iter().all(|t| t.fault == Fault::Gone);
+        let log_lost = self.log_is_lost(region);
+        if members_lost && wrote {
+            // What was lost with its member is lost; the rest is written, and must not be xored in again.
+            let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+            log.reintegrating.as_mut().expect("it is under way").passes.pop();
+            self.next_pass(region);
+        } else if members_lost && !log_lost {
+            self.drop_missing_runs(region);
+            self.next_pass(region);
+        } else {
+            self.end_reintegration(region, false);
+            self.discard_log(region);
+        }
+    }
+
+    /// Parity whose member was lost is no longer to be updated.
+    fn drop_missing_runs(&mut self, region: Region) {
+        let health = &self.health;
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let reintegration = log.reintegrating.as_mut().expect("it is under way");
+        for pass in &mut reintegration.passes {
+            pass.retain(|run| health.member_at(run.member).is_some());
+        }
+        reintegration.passes.retain(|pass| !pass.is_empty());
+    }
+
+    /// Whether a segment of `region` stands on a member that is failed.
+    pub(crate) fn log_is_lost(&self, region: Region) -> bool {
+        let Some(logs) = &self.logs else { return false };
+        let Some(log) = logs.regions.get(&region) else { return false };
+        let layout = self.geometry.layout();
+        let lost = |index: &u32| {
+            let segment = logs.segment(*index);
+            let stored = segment.state == SegmentState::Stored && !segment.records.is_empty();
+            segment.slot.filter(|_| stored).is_some_and(|slot| {
+                let (sublog, _) = layout.logs().expect("a logged layout").segment_place(slot);
+                let member = layout.sublog_member(region, sublog).expect("a logged layout");
+                self.health.member_at(member).is_none()
+            })
+        };
+        log.segments.iter().any(lost)
+    }
+
+    /// A log that was lost with its member is emptied, and the parity recomputed from the data (§2).
+    pub(crate) fn check_log_members(&mut self, region: Region) {
+        let idle = self.logs.as_ref().is_some_and(|logs| logs.regions[&region].reintegrating.is_none());
+        if idle && self.log_is_lost(region) {
+            self.discard_log(region);
+        }
+    }
+
+    /// Forgets `region`'s log and has its parity recomputed.
+    pub(crate) fn discard_log(&mut self, region: Region) {
+        self.need_resync(region);
+        let logs = self.logs.as_mut().expect("only logs are discarded");
+        let newest = logs.sequence;
+        logs.applied[region.as_usize()] = newest;
+        logs.freed = true;
+        let log = logs.region(region);
+        (log.load, log.wanted) = (LoadState::Known, false);
+        if log.reintegrating.is_some() {
+            return;
+        }
+        for index in log.segments.clone() {
+            let logs = self.logs.as_mut().expect("only logs are discarded");
+            let count = logs.segment(index).records.len();
+            logs.drop_records(index, count);
+            if logs.segment(index).state == SegmentState::Open && logs.segment(index).unfilled == 0 {
+                logs.close(index);
+            }
+            self.retire_segment(index);
+        }
+        let log = self.logs.as_mut().expect("only logs are discarded").region(region);
+        self.runnable.extend(log.waiters.drain(..));
+    }
+
+    /// A member was failed: logs that stood on it are lost, what others hold is folded into the parity.
+    pub(crate) fn logs_after_failure(&mut self, place: Member) {
+        let Some(logs) = &mut self.logs else { return };
+        self.runnable.extend(logs.pool_waiters.drain(..));
+        let regions: Vec<Region> = logs.regions.keys().copied().collect();
+        for region in regions {
+            let layout = self.geometry.layout();
+            let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
+            let on_it = (0..sublogs).any(|sublog| layout.sublog_member(region, sublog) == Some(place));
+            let logs = self.logs.as_ref().expect("it was there");
+            let log = &logs.regions[&region];
+            let unknown = log.load != LoadState::Known && on_it;
+            if log.reintegrating.is_some() {
+                continue;
+            }
+            if unknown && log.load == LoadState::Unknown || self.log_is_lost(region) {
+                self.discard_log(region);
+            } else if !unknown && logs.region_is_live(region) {
+                self.want_parity(region);
+            }
+        }
+    }
+}
+
+/// Parity that an overwrite record replaces starts from zero.
+fn zero_overwritten(plan: &mut Plan, runs: &[Run], parity: &[BufferId], applies: &[Apply]) {
+    for (run, buffer) in runs.iter().zip(parity) {
+        for apply in applies[run.applies.clone()].iter().filter(|apply| apply.overwrites) {
+            plan.xor(Span::new(Source::Buffer(*buffer), apply.at - run.at, apply.length), []);
+        }
+    }
+}
+
+/// The parts of `columns` that none of `covered` has.
+fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
+    let mut parts = vec![columns];
+    for cover in covered {
+        parts = parts
+            .into_iter()
+            .flat_map(|part| {
+                let left = Columns::new(part.from, part.to.min(cover.from));
+                let right = Columns::new(part.from.max(cover.to), part.to);
+                [left, right]
+            })
+            .filter(|part| !part.is_empty())
+            .collect();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_later_records_cover_is_cut_out() {
+        let columns = |from, to| Columns::new(Sectors::new(from), Sectors::new(to));
+        let left = uncovered(columns(0, 10), &[columns(2, 4), columns(4, 5), columns(8, 20)]);
+        assert_eq!(left, [columns(0, 2), columns(5, 8)]);
+        assert!(uncovered(columns(2, 4), &[columns(0, 10)]).is_empty());
+    }
+}

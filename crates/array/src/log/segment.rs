@@ -1,0 +1,132 @@
+//! A log segment on a member: a header, the payload of its records, the header again.
+//!
+//! The header stands in blocks of its own so that a tear in the payload cannot damage it, and twice so that
+//! one bad block does not lose the segment. `docs/format.md` draws it.
+
+use parlour_units::{Region, Sectors};
+
+use crate::bytes::{Reader, Writer, seal_holds};
+use crate::identity::Identity;
+use crate::layout::Unit;
+use crate::map::Columns;
+
+const MAGIC: [u8; 8] = *b"PRLRSEGM";
+const CHECKSUM_AT: usize = 8;
+const HEADER_BYTES: usize = 64;
+const RECORD_BYTES: usize = 32;
+
+/// What a record tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordKind {
+    /// Old data ⊕ new data: to be xored into the parity.
+    Update,
+    /// New parity: replaces it, and all that was logged before.
+    Overwrite,
+    /// Parity was written in place: all that was logged before is void.
+    Cancel,
+}
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Rises over all records of the array.
+    pub(crate) sequence: u64,
+    /// Number of the stripe in its region.
+    pub(crate) stripe: u32,
+    /// The unit that was written; the check unit for new parity.
+    pub(crate) unit: Unit,
+    pub(crate) kind: RecordKind,
+    pub(crate) columns: Columns,
+    /// Where in the segment's payload the record's own stands.
+    pub(crate) start: Sectors,
+}
+
+/// A header, as read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) region: Region,
+    pub(crate) records: Vec<Record>,
+}
+
+/// Sectors of a header in segments of `segment`: 1/64 of it, in whole blocks.
+pub(crate) fn header_length(segment: Sectors, block: Sectors) -> Sectors {
+    Sectors::new(segment.get().div_ceil(64)).round_up(block)
+}
+
+/// Records that a header of `length` has room for.
+pub(crate) fn header_records(length: Sectors) -> usize {
+    (length.bytes().as_usize() - HEADER_BYTES) / RECORD_BYTES
+}
+
+impl Header {
+    pub(crate) fn encode(&self, array: Identity, length: Sectors) -> Vec<u8> {
+        assert!(self.records.len() <= header_records(length), "a segment closes when its header is full");
+        let mut out = Writer::new(length.bytes().as_usize());
+        out.bytes(&MAGIC).u32(0).u32(self.region.get()).bytes(&array.0).u32(self.records.len() as u32);
+        out.seek(HEADER_BYTES);
+        for record in &self.records {
+            out.u64(record.sequence).u32(record.stripe).u16(record.unit.get());
+            out.u16(record.kind as u16);
+            out.u32(record.columns.from.get() as u32).u32(record.columns.length().get() as u32);
+            out.u32(record.start.get() as u32).u32(0);
+        }
+        out.sealed(CHECKSUM_AT)
+    }
+
+    /// The header in `block`, if it is one of `array`.
+    pub(crate) fn decode(block: &[u8], array: Identity) -> Option<Header> {
+        let mut from = Reader::new(block);
+        if from.array() != MAGIC || !seal_holds(block, CHECKSUM_AT) {
+            return None;
+        }
+        let (_checksum, region) = (from.u32(), Region::new(from.u32()));
+        if from.array() != array.0 {
+            return None;
+        }
+        let count = from.u32() as usize;
+        if HEADER_BYTES + count * RECORD_BYTES > block.len() {
+            return None;
+        }
+        from.seek(HEADER_BYTES);
+        let records = (0..count).map(|_| decode_record(&mut from)).collect::<Option<_>>()?;
+        Some(Header { region, records })
+    }
+}
+
+fn decode_record(from: &mut Reader<'_>) -> Option<Record> {
+    let (sequence, stripe, unit) = (from.u64(), from.u32(), Unit::new(from.u16()));
+    let kind = match from.u16() {
+        0 => RecordKind::Update,
+        1 => RecordKind::Overwrite,
+        2 => RecordKind::Cancel,
+        _ => return None,
+    };
+    let (first, length, start) = (from.u32(), from.u32(), Sectors::new(from.u32().into()));
+    from.u32();
+    let first = Sectors::new(first.into());
+    let columns = Columns::new(first, first + Sectors::new(length.into()));
+    Some(Record { sequence, stripe, unit, kind, columns, start })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_survives_encoding_and_a_damaged_one_is_not_believed() {
+        let record = |sequence| Record {
+            sequence,
+            stripe: 5,
+            unit: Unit::new(2),
+            kind: RecordKind::Overwrite,
+            columns: Columns::new(Sectors::new(8), Sectors::new(16)),
+            start: Sectors::new(24),
+        };
+        let header = Header { region: Region::new(3), records: vec![record(1), record(9)] };
+        let mut block = header.encode(Identity([1; 16]), Sectors::new(8));
+        assert_eq!(Header::decode(&block, Identity([1; 16])), Some(header));
+        assert_eq!(Header::decode(&block, Identity([2; 16])), None);
+        block[70] ^= 1;
+        assert_eq!(Header::decode(&block, Identity([1; 16])), None);
+    }
+}

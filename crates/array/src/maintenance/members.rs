@@ -1,0 +1,289 @@
+//! Members fail, are failed, removed, added, replaced.
+
+use parlour_units::{Bytes, Instant, Member};
+
+use super::Rebuild;
+use crate::array::{Array, Mode};
+use crate::health::{MemberInfo, PlaceState};
+use crate::identity::Identity;
+use crate::job::JobId;
+use crate::status::{Event, FailureCause};
+
+/// Why a command was not carried out; nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AdminError {
+    /// There is no such member.
+    #[error("the array has no {0}; it has members 0 to {1}")]
+    NoSuchMember(Member, u16),
+    /// It cannot be done without.
+    #[error("{0} cannot be failed: the array would lose data, because nothing can take over what it holds")]
+    Needed(Member),
+    /// It is failed already.
+    #[error("{0} is failed already")]
+    AlreadyFailed(Member),
+    /// Only a failed member can be removed.
+    #[error("{0} is active; fail it first")]
+    StillActive(Member),
+    /// The new member is too small.
+    #[error("a member of {has} is too small for this array: it needs {needs}")]
+    TooSmall {
+        /// What it has.
+        has: Bytes,
+        /// What it must have.
+        needs: Bytes,
+    },
+    /// Too many spares.
+    #[error("the array has all the spares that it can record")]
+    TooManySpares,
+    /// The array does not write.
+    #[error("the array is read-only")]
+    ReadOnly,
+    /// One at a time.
+    #[error("{0} is being rebuilt; one member is rebuilt at a time")]
+    RebuildUnderWay(Member),
+    /// There is nothing to rebuild.
+    #[error("nothing to rebuild: every member is active")]
+    NothingToRebuild,
+    /// There is nothing to rebuild onto.
+    #[error("no spare to rebuild onto; add one, or replace the failed member")]
+    NoSpare,
+    /// A scrub is under way.
+    #[error("a scrub is under way")]
+    ScrubUnderWay,
+    /// The organization has nothing to compare.
+    #[error("this organization keeps no redundancy: there is nothing to scrub")]
+    NothingToScrub,
+    /// The repair does not suit the organization.
+    #[error("{0}")]
+    WrongRepair(&'static str),
+}
+
+impl Array {
+    fn place(&self, place: Member) -> Result<Member, AdminError> {
+        let members = self.geometry.members();
+        if place.get() < members { Ok(place) } else { Err(AdminError::NoSuchMember(place, members - 1)) }
+    }
+
+    fn writes(&self) -> Result<(), AdminError> {
+        if self.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
+    }
+
+    /// Excludes the member in `place`, because people say so.
+    ///
+    /// # Errors
+    /// It cannot be done without, or is not there.
+    pub fn fail(&mut self, now: Instant, place: Member) -> Result<(), AdminError> {
+        self.advance_clock(now);
+        self.writes()?;
+        let place = self.place(place)?;
+        if self.health.state(place) == PlaceState::Failed {
+            return Err(AdminError::AlreadyFailed(place));
+        }
+        if !self.fail_place(place, FailureCause::Asked) {
+            return Err(AdminError::Needed(place));
+        }
+        self.work();
+        Ok(())
+    }
+
+    /// Forgets the failed member in `place`. Returns the driver's number of it, to be closed.
+    ///
+    /// # Errors
+    /// It is active, or is not there.
+    pub fn remove(&mut self, now: Instant, place: Member) -> Result<Option<Member>, AdminError> {
+        self.advance_clock(now);
+        self.writes()?;
+        let place = self.place(place)?;
+        if self.health.state(place) != PlaceState::Failed {
+            return Err(AdminError::StillActive(place));
+        }
+        let record = &mut self.health.places[place.as_usize()];
+        record.identity = Identity::NONE;
+        let member = record.member.take();
+        self.record_change();
+        self.work();
+        Ok(member)
+    }
+
+    /// Adds a spare. It takes a failed member's place by itself. Returns the number by which effects name it.
+    ///
+    /// # Errors
+    /// It is too small, or there are too many.
+    pub fn add_spare(&mut self, now: Instant, info: MemberInfo) -> Result<Member, AdminError> {
+        self.advance_clock(now);
+        self.writes()?;
+        self.fits(&info)?;
+        let entries = self.health.places.len() + self.health.spares.len();
+        if entries >= crate::superblock::MEMBER_ENTRIES {
+            return Err(AdminError::TooManySpares);
+        }
+        let member = self.health.add(info);
+        self.health.spares.push(member);
+        self.record_change();
+        self.take_spare();
+        self.work();
+        Ok(member)
+    }
+
+    fn fits(&self, info: &MemberInfo) -> Result<(), AdminError> {
+        let needs = self.geometry.least_member_length();
+        if info.length < needs {
+            return Err(AdminError::TooSmall { has: info.length.bytes(), needs: needs.bytes() });
+        }
+        Ok(())
+    }
+
+    /// Puts a new member into `place` and rebuilds it. A member that is still active there is failed first.
+    /// Returns the number by which effects name the new one.
+    ///
+    /// # Errors
+    /// It is too small, or the old one cannot be done without.
+    pub fn replace(&mut self, now: Instant, place: Member, info: MemberInfo) -> Result<Member, AdminError> {
+        self.advance_clock(now);
+        self.writes()?;
+        let place = self.place(place)?;
+        self.fits(&info)?;
+        if let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| rebuild.place != place) {
+            return Err(AdminError::RebuildUnderWay(rebuild.place));
+        }
+        // A spare must not take the place meanwhile.
+        if self.health.state(place) != PlaceState::Failed && !self.exclude(place, FailureCause::Asked) {
+            return Err(AdminError::Needed(place));
+        }
+        let member = self.health.add(info);
+        self.occupy(place, member);
+        self.work();
+        Ok(member)
+    }
+
+    /// Starts a rebuild that has stopped, or takes a spare.
+    ///
+    /// # Errors
+    /// There is nothing to rebuild, or nothing to rebuild onto.
+    pub fn rebuild(&mut self, now: Instant) -> Result<Member, AdminError> {
+        self.advance_clock(now);
+        self.writes()?;
+        if let Some(rebuild) = &mut self.maintenance.rebuild {
+            rebuild.stopped = false;
+            let place = rebuild.place;
+            self.work();
+            return Ok(place);
+        }
+        if !self.health.is_degraded() {
+            return Err(AdminError::NothingToRebuild);
+        }
+        self.take_spare();
+        self.work();
+        self.maintenance.rebuild.as_ref().map(|rebuild| rebuild.place).ok_or(AdminError::NoSpare)
+    }
+
+    /// A member is gone: it is excluded if the array survives that.
+    pub(crate) fn fail_by_itself(&mut self, member: Member) {
+        self.fail_member(member, FailureCause::Gone);
+    }
+
+    fn fail_member(&mut self, member: Member, cause: FailureCause) {
+        if let Some(place) = self.health.place_of(member) {
+            if !self.fail_place(place, cause) {
+                self.events.push_back(Event::MemberKept { place });
+            }
+        } else if self.health.spares.contains(&member) {
+            self.health.spares.retain(|spare| *spare != member);
+            self.events.push_back(Event::SpareDropped { member });
+            self.record_change();
+        }
+    }
+
+    /// A member could not read something.
+    pub(crate) fn count_error(&mut self, member: Member) {
+        let threshold = self.tuning.error_threshold;
+        let Some(record) = self.health.record(member) else { return };
+        record.errors += 1;
+        if record.errors > threshold {
+            self.fail_member(member, FailureCause::Errors);
+        }
+    }
+
+    /// What was written in a repair did not read back.
+    pub(crate) fn verification_failed(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        let (window, targets) = (job.window, job.targets);
+        let layout = self.geometry.layout();
+        let unit = layout.units().find(|unit| targets.has(*unit)).expect("a repair has a target");
+        let place = layout.place(window.stripe, unit).member;
+        if let Some(member) = self.health.member_at(place) {
+            self.fail_member(member, FailureCause::Unfaithful);
+        }
+    }
+
+    /// A member has no space for what should be there. That is not its fault; but the array cannot write.
+    pub(crate) fn out_of_space(&mut self, member: Member) {
+        if self.counters.out_of_space {
+            return;
+        }
+        self.counters.out_of_space = true;
+        if self.mode == Mode::Serving {
+            self.mode = Mode::ReadOnly;
+        }
+        let place = self.health.place_of(member).unwrap_or(member);
+        self.events.push_back(Event::OutOfSpace { place });
+        self.wake_all();
+    }
+
+    /// Excludes `place`, and lets a spare take it. Says no where data would be lost.
+    fn fail_place(&mut self, place: Member, cause: FailureCause) -> bool {
+        let excluded = self.exclude(place, cause);
+        if excluded {
+            self.take_spare();
+        }
+        excluded
+    }
+
+    fn exclude(&mut self, place: Member, cause: FailureCause) -> bool {
+        let lose = matches!(self.health.state(place), PlaceState::Rebuilding { .. })
+            || self.health.can_lose(&self.geometry, place);
+        if !lose {
+            return false;
+        }
+        self.health.places[place.as_usize()].state = PlaceState::Failed;
+        self.health.review();
+        if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.place == place) {
+            self.maintenance.rebuild = None;
+        }
+        self.events.push_back(Event::MemberFailed { place, cause });
+        self.record_exclusion();
+        self.logs_after_failure(place);
+        self.resume_hosts();
+        true
+    }
+
+    /// A spare takes a failed member's place.
+    pub(crate) fn take_spare(&mut self) {
+        if self.maintenance.rebuild.is_some() || self.mode != Mode::Serving {
+            return;
+        }
+        let places = (0..self.geometry.members()).map(Member::new);
+        let failed = places.into_iter().find(|place| self.health.state(*place) == PlaceState::Failed);
+        let Some(place) =
+            failed.filter(|_| !self.health.spares.is_empty() && self.geometry.fault_tolerance() > 0)
+        else {
+            return;
+        };
+        let member = self.health.spares.remove(0);
+        self.occupy(place, member);
+    }
+
+    /// Puts `member` into `place`, to be rebuilt.
+    fn occupy(&mut self, place: Member, member: Member) {
+        let identity = self.health.member(member).expect("it was added").info.identity;
+        let record = &mut self.health.places[place.as_usize()];
+        record.member = Some(member);
+        record.identity = identity;
+        record.state = PlaceState::Rebuilding { done: 0, issued: 0 };
+        self.health.review();
+        self.maintenance.durable_frontier = 0;
+        self.maintenance.rebuild = Some(Rebuild::new(place, 0, self.now));
+        self.events.push_back(Event::PlaceTaken { place, member });
+        self.record_change();
+    }
+}

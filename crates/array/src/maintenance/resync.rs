@@ -1,0 +1,125 @@
+//! Resync: check units of regions that may be inconsistent are computed anew from the data; copies follow the
+//! first of them.
+
+use parlour_units::Region;
+
+use super::{Front, Maintenance, Task};
+use crate::array::Array;
+use crate::job::Purpose;
+use crate::map::Window;
+use crate::plan::UnitSet;
+use crate::request::RequestError;
+use crate::status::Event;
+
+/// The region that is being resynced.
+#[derive(Debug)]
+pub(crate) struct Resync {
+    region: Region,
+    front: Front,
+    /// Some stripe could not be resynced.
+    incomplete: bool,
+}
+
+impl Maintenance {
+    /// What could not be resynced may be possible now.
+    pub(crate) fn resync_again(&mut self) {
+        self.resync_from = 0;
+    }
+}
+
+impl Array {
+    pub(crate) fn resync_task(&self) -> Option<Task> {
+        let left = u64::from(self.records.resync.count());
+        if left == 0 {
+            return None;
+        }
+        let (began, total) = self.maintenance.resync_began.unwrap_or((self.now, left));
+        let total = total.max(left);
+        let stopped = self.maintenance.resync.is_none() && self.next_resync().is_none();
+        Some(self.task(total - left, total, (began, 0), stopped))
+    }
+
+    fn next_resync(&self) -> Option<Region> {
+        self.records.resync.next(self.maintenance.resync_from)
+    }
+
+    /// Begins the next stripe of a region that needs it. Says whether it did anything.
+    pub(crate) fn step_resync(&mut self) -> bool {
+        if self.maintenance.resync.is_none() && !self.begin_region() {
+            return false;
+        }
+        let resync = self.maintenance.resync.as_ref().expect("a region was begun");
+        let (region, index) = (resync.region, resync.front.next);
+        let Some(stripe) = self.geometry.layout().stripe_in(region, index) else {
+            return self.finish_region();
+        };
+        let layout = self.geometry.layout();
+        let missing = self.health.missing(&self.geometry, stripe);
+        let mut present = layout.units().filter(|unit| !missing.has(*unit));
+        let targets: Option<UnitSet> = if layout.data_units() == 1 {
+            present.next().map(|_first| present.collect())
+        } else {
+            let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));
+            (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
+        };
+        let windows = layout.unit_length().get().div_ceil(self.tuning.slice.get()) as u32;
+        let resync = self.maintenance.resync.as_mut().expect("a region was begun");
+        match targets {
+            Some(targets) if !targets.is_empty() => {
+                resync.front.begin(windows);
+                for job in self.start_maintenance(Purpose::Resync { region }, stripe) {
+                    self.jobs.stripe(job).targets = targets;
+                }
+            }
+            possible => {
+                resync.front.begin(0);
+                resync.incomplete |= possible.is_none();
+            }
+        }
+        true
+    }
+
+    fn begin_region(&mut self) -> bool {
+        let Some(region) = self.next_resync() else { return false };
+        let total = u64::from(self.records.resync.count());
+        self.maintenance.resync_began.get_or_insert((self.now, total));
+        self.maintenance.resync = Some(Resync { region, front: Front::at(0), incomplete: false });
+        true
+    }
+
+    pub(crate) fn resynced_window(
+        &mut self,
+        region: Region,
+        window: Window,
+        result: Result<(), RequestError>,
+    ) {
+        let index = self.geometry.layout().region_of(window.stripe).1;
+        let Some(resync) = self.maintenance.resync.as_mut().filter(|resync| resync.region == region) else {
+            return;
+        };
+        resync.incomplete |= result.is_err();
+        resync.front.end(parlour_units::Stripe::new(index));
+    }
+
+    /// All stripes of a region were begun. Says whether all are done, too.
+    fn finish_region(&mut self) -> bool {
+        let resync = self.maintenance.resync.as_ref().expect("a region was begun");
+        if !resync.front.is_idle() {
+            return false;
+        }
+        let (region, incomplete) = (resync.region, resync.incomplete);
+        self.maintenance.resync = None;
+        if incomplete {
+            self.maintenance.resync_from = region.get() + 1;
+        } else {
+            self.resynced(region);
+        }
+        if self.records.resync.count() == 0 {
+            self.maintenance.resync_began = None;
+            self.events.push_back(Event::ResyncDone);
+        } else if self.next_resync().is_none() {
+            self.events.push_back(Event::ResyncIncomplete);
+        }
+        true
+    }
+}

@@ -1,0 +1,214 @@
+//! Scrub: all redundancy is read and compared. Mismatches are counted and listed; they are repaired only when
+//! people ask, because a comparison alone does not say which side is right.
+
+use parlour_units::{Instant, Member, Sector, Stripe};
+use serde::Serialize;
+
+use super::{AdminError, Front, Task};
+use crate::array::{Array, Mode};
+use crate::effect::Action;
+use crate::job::{JobId, Purpose};
+use crate::layout::Unit;
+use crate::map::Window;
+use crate::plan::UnitSet;
+use crate::request::RequestError;
+use crate::status::Event;
+
+/// Mismatches beyond these are counted, not listed.
+const LISTED: usize = 1_000;
+
+/// What to do with a mismatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// Count and list it.
+    Nothing,
+    /// Where three or more copies are kept, follow what most of them say.
+    Majority,
+    /// Believe the data, and compute parity from it.
+    ParityFromData,
+}
+
+/// A place where redundancy does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Mismatch {
+    /// The stripe.
+    pub stripe: u64,
+    /// The byte of the array at which its data starts.
+    pub at: u64,
+    /// The first byte in each of its units that was compared.
+    pub column: u64,
+    /// Whether it was repaired.
+    pub repaired: bool,
+}
+
+/// What a scrub found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ScrubReport {
+    /// Stripes that were compared.
+    pub stripes: u64,
+    /// Stripes that could not be compared, because a member is missing.
+    pub skipped: u64,
+    /// Windows (a stripe, or a part of a long one) that do not fit.
+    pub mismatches: u64,
+    /// Of these, repaired.
+    pub repaired: u64,
+    /// Windows that could not be read.
+    pub unreadable: u64,
+    /// The first mismatches.
+    pub listed: Vec<Mismatch>,
+    /// Whether the scrub came to the end.
+    pub complete: bool,
+}
+
+/// A scrub that is under way.
+#[derive(Debug)]
+pub(crate) struct Scrub {
+    front: Front,
+    repair: Repair,
+    began: (Instant, u64),
+    report: ScrubReport,
+}
+
+impl Array {
+    /// Starts a scrub of the whole array.
+    ///
+    /// # Errors
+    /// One is under way, or the organization has nothing to compare or no such repair.
+    pub fn scrub(&mut self, now: Instant, repair: Repair) -> Result<(), AdminError> {
+        self.advance_clock(now);
+        let layout = self.geometry.layout();
+        if self.mode != Mode::Serving {
+            return Err(AdminError::ReadOnly);
+        }
+        if self.maintenance.scrub.is_some() {
+            return Err(AdminError::ScrubUnderWay);
+        }
+        if layout.check_units() == 0 {
+            return Err(AdminError::NothingToScrub);
+        }
+        if repair == Repair::Majority && (layout.data_units() > 1 || layout.check_units() < 2) {
+            return Err(AdminError::WrongRepair(
+                "a majority takes three or more copies; this array has fewer",
+            ));
+        }
+        if repair == Repair::ParityFromData && layout.data_units() == 1 {
+            return Err(AdminError::WrongRepair("this array keeps copies, not parity; repair by majority"));
+        }
+        let report = ScrubReport::default();
+        self.maintenance.scrub = Some(Scrub { front: Front::at(0), repair, began: (self.now, 0), report });
+        self.work();
+        Ok(())
+    }
+
+    pub(crate) fn scrub_task(&self) -> Option<Task> {
+        let scrub = self.maintenance.scrub.as_ref()?;
+        Some(self.task(scrub.front.done(), self.geometry.layout().stripes(), scrub.began, false))
+    }
+
+    /// Begins the next stripe. Says whether it did anything.
+    pub(crate) fn step_scrub(&mut self) -> bool {
+        let stripes = self.geometry.layout().stripes();
+        let windows = self.geometry.layout().unit_length().get().div_ceil(self.tuning.slice.get()) as u32;
+        let Some(scrub) = &mut self.maintenance.scrub else { return false };
+        if scrub.front.next == stripes {
+            return self.finish_scrub();
+        }
+        let stripe = Stripe::new(scrub.front.next);
+        if !self.health.missing(&self.geometry, stripe).is_empty() {
+            let scrub = self.maintenance.scrub.as_mut().expect("it is under way");
+            scrub.report.skipped += 1;
+            scrub.front.begin(0);
+            return true;
+        }
+        scrub.report.stripes += 1;
+        scrub.front.begin(windows);
+        self.start_maintenance(Purpose::Scrub, stripe);
+        true
+    }
+
+    /// A stripe's comparison, or its repair, is done.
+    pub(crate) fn scrub_stripe_done(&mut self, id: JobId) {
+        if self.jobs.stripe(id).repairing {
+            self.note_mismatch(id, true);
+            self.end_scrub_stripe(id);
+            return;
+        }
+        if self.jobs.get(id).differing.is_empty() {
+            self.end_scrub_stripe(id);
+            return;
+        }
+        match self.scrub_targets(id) {
+            Some(targets) => self.repair_scrubbed(id, targets),
+            None => {
+                self.note_mismatch(id, false);
+                self.end_scrub_stripe(id);
+            }
+        }
+    }
+
+    /// The units to be rewritten, where a repair was asked for and is possible.
+    fn scrub_targets(&self, id: JobId) -> Option<UnitSet> {
+        let scrub = self.maintenance.scrub.as_ref()?;
+        let layout = self.geometry.layout();
+        match scrub.repair {
+            Repair::Nothing => None,
+            Repair::ParityFromData => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
+            Repair::Majority => self.outvoted(id),
+        }
+    }
+
+    /// The copies that differ from what more than half of them say.
+    fn outvoted(&self, id: JobId) -> Option<UnitSet> {
+        let job = self.jobs.get(id);
+        let units: Vec<Unit> = self.geometry.layout().units().collect();
+        let compares = job.plan.steps.iter().enumerate().filter(|(_, step)| step.action == Action::Compare);
+        let mut equal = vec![vec![true; units.len()]; units.len()];
+        let pairs = (0..units.len()).flat_map(|a| (a + 1..units.len()).map(move |b| (a, b)));
+        for ((a, b), (step, _)) in pairs.zip(compares) {
+            let differs = job.differing.contains(&(step as u32));
+            equal[a][b] = !differs;
+            equal[b][a] = !differs;
+        }
+        let votes = |a: usize| equal[a].iter().filter(|same| **same).count();
+        let winner = (0..units.len()).find(|a| votes(*a) * 2 > units.len())?;
+        Some((0..units.len()).filter(|other| !equal[winner][*other]).map(|other| units[other]).collect())
+    }
+
+    fn note_mismatch(&mut self, id: JobId, repaired: bool) {
+        let window = self.jobs.stripe(id).window;
+        let at = (self.geometry.layout().stripe_data() * window.stripe.get()).bytes().get();
+        let Some(scrub) = &mut self.maintenance.scrub else { return };
+        scrub.report.mismatches += 1;
+        scrub.report.repaired += u64::from(repaired);
+        if scrub.report.listed.len() < LISTED {
+            let column = window.columns.from.bytes().get();
+            scrub.report.listed.push(Mismatch { stripe: window.stripe.get(), at, column, repaired });
+        }
+    }
+
+    pub(crate) fn scrubbed_window(&mut self, window: Window, result: Result<(), RequestError>) {
+        let Some(scrub) = &mut self.maintenance.scrub else { return };
+        scrub.report.unreadable += u64::from(result.is_err());
+        scrub.front.end(window.stripe);
+    }
+
+    fn finish_scrub(&mut self) -> bool {
+        let idle = self.maintenance.scrub.as_ref().is_some_and(|scrub| scrub.front.is_idle());
+        if let Some(mut scrub) = self.maintenance.scrub.take_if(|_| idle) {
+            scrub.report.complete = true;
+            self.maintenance.last_scrub = Some(scrub.report.clone());
+            self.events.push_back(Event::ScrubDone(scrub.report));
+        }
+        idle
+    }
+
+    /// Where a member's data area starts: what tests of drivers damage lies behind.
+    pub fn member_data_start(&self) -> Sector {
+        self.geometry.data_start()
+    }
+
+    /// The place in which a member stands, for messages.
+    pub fn place_of(&self, member: Member) -> Option<Member> {
+        self.health.place_of(member)
+    }
+}

@@ -1,0 +1,487 @@
+//! What the array keeps of itself on its members, and what must be durable before what.
+//!
+//! - A region's dirty bit before the first write to the region.
+//! - A member's exclusion, in the survivors' superblocks, before any write completes that the member missed.
+//! - Data and parity before a dirty bit is cleared; everything before a superblock says "clean".
+//!
+//! One superblock writing and one map writing are under way at a time; what comes meanwhile goes into the next.
+
+use parlour_units::{Instant, Member, Region, Sectors};
+
+use crate::array::{Array, Mode};
+use crate::dirty::{Bits, StoredMap, encode_applied};
+use crate::effect::{Action, Class};
+use crate::geometry::{Geometry, SUPERBLOCK};
+use crate::health::PlaceState;
+use crate::identity::Identity;
+use crate::job::{JobId, Kind};
+use crate::plan::{Source, Span, Strategy};
+use crate::superblock::{Entry, EntryState, Superblock};
+
+/// How far stopping has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    Draining,
+    Flushing,
+    Table,
+    Map,
+    Superblock,
+}
+
+/// The array's records of itself.
+#[derive(Debug)]
+pub(crate) struct Records {
+    /// Whether anything is recorded at all.
+    pub(crate) enabled: bool,
+    pub(crate) name: String,
+    pub(crate) created: u64,
+    sequence: u64,
+    pub(crate) session_number: u64,
+    pub(crate) sessions: Vec<Identity>,
+    clean: bool,
+    /// Versions of the superblock's content: the newest, the one being written, the last written.
+    wanted: u64,
+    writing: Option<u64>,
+    written: u64,
+    /// The version that holds the newest exclusion: no degraded write completes before it is written.
+    exclusion: u64,
+    barrier_waiters: Vec<JobId>,
+    pub(crate) dirty: Bits,
+    durable: Bits,
+    pub(crate) resync: Bits,
+    map_sequence: u64,
+    map_wanted: bool,
+    map_writing: Option<Bits>,
+    map_waiters: Vec<JobId>,
+    /// Writes in flight, by region.
+    writers: Vec<u32>,
+    /// Written since the last look for idle regions.
+    touched: Bits,
+    clean_at: Option<Instant>,
+    cleaning: bool,
+    stop: Option<Stop>,
+}
+
+/// What the records start from.
+#[derive(Debug)]
+pub(crate) struct RecordsStart {
+    pub(crate) enabled: bool,
+    pub(crate) name: String,
+    pub(crate) created: u64,
+    pub(crate) sequence: u64,
+    pub(crate) session_number: u64,
+    pub(crate) sessions: Vec<Identity>,
+    pub(crate) map: StoredMap,
+}
+
+impl Records {
+    pub(crate) fn new(start: RecordsStart, regions: u32) -> Records {
+        Records {
+            enabled: start.enabled,
+            name: start.name,
+            created: start.created,
+            sequence: start.sequence,
+            session_number: start.session_number,
+            sessions: start.sessions,
+            clean: false,
+            wanted: u64::from(start.enabled),
+            writing: None,
+            written: 0,
+            exclusion: u64::from(start.enabled),
+            barrier_waiters: Vec::new(),
+            durable: start.map.dirty.clone(),
+            dirty: start.map.dirty,
+            resync: start.map.resync,
+            map_sequence: start.map.sequence,
+            map_wanted: start.enabled,
+            map_writing: None,
+            map_waiters: Vec::new(),
+            writers: vec![0; regions as usize],
+            touched: Bits::new(regions),
+            clean_at: None,
+            cleaning: false,
+            stop: None,
+        }
+    }
+
+    /// Whether some exclusion (or this session's opening) is not yet durable.
+    pub(crate) fn barrier(&self) -> bool {
+        self.written < self.exclusion
+    }
+
+    /// `region` was in use just now.
+    pub(crate) fn touch(&mut self, region: Region) {
+        self.touched.set(region);
+    }
+
+    fn map_due(&self) -> bool {
+        self.enabled && self.map_wanted && self.map_writing.is_none()
+    }
+
+    fn superblock_due(&self) -> bool {
+        self.enabled && self.wanted > self.written && self.writing.is_none()
+    }
+}
+
+impl Array {
+    /// The superblocks are to be written anew.
+    pub(crate) fn record_change(&mut self) {
+        if self.records.enabled {
+            self.records.wanted += 1;
+        }
+    }
+
+    /// The same, and no write completes before.
+    pub(crate) fn record_exclusion(&mut self) {
+        self.record_change();
+        self.records.exclusion = if self.records.enabled { self.records.wanted } else { 0 };
+    }
+
+    /// Passes, or parks `job` until exclusions are durable.
+    pub(crate) fn pass_barrier(&mut self, job: JobId) -> bool {
+        let passes = !self.records.barrier();
+        if !passes {
+            self.records.barrier_waiters.push(job);
+        }
+        passes
+    }
+
+    /// Passes when `region` is durably dirty, and counts a writer in it; else parks `job`.
+    pub(crate) fn enter_region(&mut self, region: Region, job: JobId) -> bool {
+        let records = &mut self.records;
+        records.touched.set(region);
+        if self.tuning.dirty_map && records.enabled && !records.durable.get(region) {
+            records.dirty.set(region);
+            records.map_wanted = true;
+            records.map_waiters.push(job);
+            return false;
+        }
+        records.dirty.set(region);
+        records.writers[region.as_usize()] += 1;
+        self.expect_cleaning();
+        true
+    }
+
+    /// A writer of `region` is done.
+    pub(crate) fn leave_region(&mut self, region: Region) {
+        self.records.touched.set(region);
+        let writers = &mut self.records.writers[region.as_usize()];
+        assert!(*writers > 0, "a region is left as often as it is entered");
+        *writers -= 1;
+    }
+
+    /// `region`'s check units do not fit, or perhaps do not.
+    pub(crate) fn need_resync(&mut self, region: Region) {
+        if !self.records.resync.get(region) {
+            self.records.resync.set(region);
+            self.records.map_wanted = true;
+        }
+    }
+
+    /// `region`'s check units fit again.
+    pub(crate) fn resynced(&mut self, region: Region) {
+        self.records.resync.clear(region);
+        // What was written is not yet flushed: the region stays dirty until it is.
+        self.records.dirty.set(region);
+        self.records.map_wanted = true;
+        self.records.touched.set(region);
+        self.expect_cleaning();
+    }
+
+    fn expect_cleaning(&mut self) {
+        if self.records.clean_at.is_none() {
+            self.records.clean_at = Some(self.now + self.tuning.clean_after);
+        }
+    }
+
+    pub(crate) fn clean_deadline(&self) -> Option<Instant> {
+        let idle = self.mode == Mode::Serving && self.records.enabled && !self.records.cleaning;
+        self.records.clean_at.filter(|_| idle)
+    }
+
+    /// Regions that were idle since the last look are flushed, to be marked clean.
+    pub(crate) fn clean_idle_regions(&mut self) {
+        let Some(due) = self.clean_deadline().filter(|due| *due <= self.now) else { return };
+        let any = self.idle_regions().next().is_some();
+        if any {
+            self.records.cleaning = true;
+            let job = self.jobs.start(Kind::CleanFlush, Class::Metadata);
+            self.plan_flushes(job);
+            self.start_plan(job, None, &[]);
+            return;
+        }
+        self.records.touched = Bits::new(self.records.writers.len() as u32);
+        let more = self.records.dirty.count() > 0;
+        self.records.clean_at = more.then_some(due.max(self.now) + self.tuning.clean_after);
+    }
+
+    fn idle_regions(&self) -> impl Iterator<Item = Region> + '_ {
+        let records = &self.records;
+        records.dirty.iter().filter(|region| {
+            let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(*region));
+            records.writers[region.as_usize()] == 0
+                && !records.touched.get(*region)
+                && !records.resync.get(*region)
+                && !live
+        })
+    }
+
+    pub(crate) fn clean_flush_done(&mut self, id: JobId) {
+        self.end_job(id);
+        let idle: Vec<Region> = self.idle_regions().collect();
+        for region in &idle {
+            self.records.dirty.clear(*region);
+            self.records.durable.clear(*region);
+        }
+        self.records.map_wanted |= !idle.is_empty();
+        self.records.cleaning = false;
+        self.records.touched = Bits::new(self.records.writers.len() as u32);
+        self.records.clean_at = Some(self.now + self.tuning.clean_after);
+    }
+
+    pub(crate) fn clean_flush_broken(&mut self, id: JobId) {
+        self.end_job(id);
+        self.records.cleaning = false;
+        self.records.clean_at = Some(self.now + self.tuning.clean_after);
+    }
+
+    /// Fills `job`'s plan with a flush of each member that was written since its last.
+    pub(crate) fn plan_flushes(&mut self, job: JobId) {
+        let standing: Vec<(Member, Member)> = self.health.standing().collect();
+        for (place, member) in standing {
+            let record = self.health.record(member).expect("a standing member is there");
+            // A flush that is under way does not cover what was written after it began.
+            if std::mem::take(&mut record.unflushed) || record.flushing > 0 {
+                self.jobs.get_mut(job).plan.push(Action::Flush { member: place }, &[]);
+            }
+        }
+    }
+
+    /// Starts what is due; says whether it did.
+    pub(crate) fn pump_records(&mut self) -> bool {
+        if self.records.superblock_due() {
+            self.write_superblocks();
+            true
+        } else if self.records.map_due() {
+            self.write_map();
+            true
+        } else {
+            self.pump_stop()
+        }
+    }
+
+    fn write_superblocks(&mut self) {
+        self.records.writing = Some(self.records.wanted);
+        self.records.sequence += 1;
+        let id = self.jobs.start(Kind::Superblock, Class::Metadata);
+        let members = self.superblock_members();
+        let blocks: Vec<Superblock> =
+            members.iter().map(|(member, entry)| self.superblock(*member, *entry)).collect();
+        let job = self.jobs.get_mut(id);
+        job.by_member = true;
+        job.plan.strategy = Strategy::Metadata;
+        for block in &blocks {
+            job.metadata.extend(block.encode());
+        }
+        for copy in 0..2 {
+            job.plan.next_phase();
+            for (index, (member, _)) in members.iter().enumerate() {
+                let at = Geometry::superblock_places(blocks[index].member_length)[copy];
+                let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
+                job.plan.write(*member, at, span, true);
+            }
+        }
+        self.start_plan(id, None, &[]);
+    }
+
+    /// Who gets a superblock, with its entry in the member table.
+    fn superblock_members(&self) -> Vec<(Member, u16)> {
+        let places = self.health.places.len() as u16;
+        let spares = self.health.spares.iter().enumerate();
+        let standing = self.health.standing().map(|(place, member)| (member, place.get()));
+        standing.chain(spares.map(|(index, member)| (*member, places + index as u16))).collect()
+    }
+
+    fn superblock(&self, member: Member, entry: u16) -> Superblock {
+        let info = &self.health.member(member).expect("a standing member is there").info;
+        let records = &self.records;
+        Superblock {
+            array: self.identity,
+            member: info.identity,
+            entry,
+            member_length: info.length,
+            sequence: records.sequence,
+            session_number: records.session_number,
+            sessions: records.sessions.clone(),
+            clean: records.clean,
+            writable: true,
+            geometry: *self.geometry.stored(),
+            name: records.name.clone(),
+            created: records.created,
+            table: self.member_table(),
+        }
+    }
+
+    fn member_table(&self) -> Vec<Entry> {
+        let place = |place: &crate::health::PlaceRecord| {
+            let state = match place.state {
+                PlaceState::Active => EntryState::Active,
+                PlaceState::Failed => EntryState::Failed,
+                PlaceState::Rebuilding { .. } => {
+                    EntryState::Rebuilding { frontier: self.maintenance.durable_frontier }
+                }
+            };
+            Entry { member: place.identity, state }
+        };
+        let spare = |member: &Member| {
+            let info = &self.health.member(*member).expect("a spare is there").info;
+            Entry { member: info.identity, state: EntryState::Spare }
+        };
+        self.health.places.iter().map(place).chain(self.health.spares.iter().map(spare)).collect()
+    }
+
+    fn write_map(&mut self) {
+        self.records.map_wanted = false;
+        self.records.map_sequence += 1;
+        let map = StoredMap {
+            sequence: self.records.map_sequence,
+            dirty: self.records.dirty.clone(),
+            resync: self.records.resync.clone(),
+        };
+        let length = self.geometry.map_length();
+        let block = map.encode(self.identity, length.bytes().as_usize());
+        let at = self.geometry.map_place((map.sequence % 2) as usize);
+        self.records.map_writing = Some(map.dirty);
+        let id = self.jobs.start(Kind::Map, Class::Metadata);
+        self.write_to_all(id, at, block, length);
+    }
+
+    /// Writes the same metadata to all standing members, durably.
+    fn write_to_all(&mut self, id: JobId, at: parlour_units::Sector, block: Vec<u8>, length: Sectors) {
+        let job = self.jobs.get_mut(id);
+        job.metadata = block;
+        job.plan.strategy = Strategy::Metadata;
+        for (place, _) in self.health.standing() {
+            job.plan.write(place, at, Span::new(Source::Metadata, Sectors::ZERO, length), true);
+        }
+        self.start_plan(id, None, &[]);
+    }
+
+    /// A record is written.
+    pub(crate) fn record_done(&mut self, id: JobId) {
+        match self.jobs.get_mut(id).kind.take() {
+            Some(Kind::Superblock) => self.superblocks_written(),
+            Some(Kind::Map) => self.map_written(),
+            Some(Kind::Table) => self.records.stop = Some(Stop::Map),
+            Some(Kind::StopFlush) => self.records.stop = Some(Stop::Table),
+            other => unreachable!("{other:?} is no record"),
+        }
+        self.end_job(id);
+    }
+
+    /// A record could not be written everywhere. A member that could be done without is failed by now, and
+    /// the survivors' superblocks are to be written again; one that could not is left as it is.
+    pub(crate) fn record_broken(&mut self, id: JobId) {
+        let again = matches!(self.jobs.get(id).kind, Some(Kind::Superblock))
+            && self.records.writing.is_some_and(|version| self.records.wanted > version);
+        if again {
+            self.records.writing = None;
+            self.end_job(id);
+        } else {
+            self.record_done(id);
+        }
+    }
+
+    fn superblocks_written(&mut self) {
+        self.records.written = self.records.writing.take().expect("a superblock writing was under way");
+        if !self.records.barrier() {
+            self.runnable.extend(self.records.barrier_waiters.drain(..));
+            self.resume_hosts();
+        }
+        if self.records.clean && self.records.written == self.records.wanted {
+            self.mode = Mode::Stopped;
+        }
+    }
+
+    fn map_written(&mut self) {
+        self.records.durable = self.records.map_writing.take().expect("a map writing was under way");
+        self.runnable.extend(self.records.map_waiters.drain(..));
+        // What went idle while it was written is clean in the next.
+        let idle = &self.records.dirty;
+        let still: Vec<Region> = self.records.durable.iter().filter(|region| !idle.get(*region)).collect();
+        still.into_iter().for_each(|region| self.records.durable.clear(region));
+    }
+
+    /// Finishes what is begun, records that all is well, and stops.
+    pub fn stop(&mut self, now: Instant) {
+        self.advance_clock(now);
+        if !self.records.enabled {
+            self.mode = Mode::Stopped;
+        } else if !matches!(self.mode, Mode::Stopping | Mode::Stopped) {
+            self.mode = Mode::Stopping;
+            self.records.stop = Some(Stop::Draining);
+            self.wake_all();
+        }
+        self.work();
+    }
+
+    /// Whether nothing is under way but records.
+    fn quiet(&self) -> bool {
+        self.jobs.alive() == 0 && self.hosts.is_empty()
+    }
+
+    fn pump_stop(&mut self) -> bool {
+        let Some(stage) = self.records.stop.filter(|_| self.quiet()) else { return false };
+        match stage {
+            Stop::Draining if self.close_logs() => return true,
+            Stop::Draining => {
+                self.records.stop = Some(Stop::Flushing);
+            }
+            Stop::Flushing => {
+                let id = self.jobs.start(Kind::StopFlush, Class::Metadata);
+                self.plan_flushes(id);
+                self.start_plan(id, None, &[]);
+            }
+            Stop::Table => self.write_table(),
+            Stop::Map => {
+                let clean: Vec<Region> = self.regions_without_log().collect();
+                clean.into_iter().for_each(|region| self.records.dirty.clear(region));
+                self.records.stop = Some(Stop::Superblock);
+                self.write_map();
+            }
+            Stop::Superblock => {
+                self.records.stop = None;
+                self.records.clean = true;
+                self.record_change();
+            }
+        }
+        true
+    }
+
+    fn regions_without_log(&self) -> impl Iterator<Item = Region> + '_ {
+        let live = |region: &Region| self.logs.as_ref().is_some_and(|logs| logs.region_is_live(*region));
+        self.records.dirty.iter().filter(move |region| !live(region))
+    }
+
+    fn write_table(&mut self) {
+        let Some(logs) = &self.logs else {
+            self.records.stop = Some(Stop::Map);
+            return;
+        };
+        let length = self.geometry.table_length();
+        let sequence = self.records.session_number;
+        let block = encode_applied(&logs.applied, sequence, self.identity, length.bytes().as_usize());
+        let at = self.geometry.table_place((sequence % 2) as usize);
+        let id = self.jobs.start(Kind::Table, Class::Metadata);
+        self.write_to_all(id, at, block, length);
+    }
+
+    /// Jobs that wait for what may never come now look again.
+    pub(crate) fn wake_all(&mut self) {
+        self.runnable.extend(self.records.map_waiters.drain(..));
+        self.runnable.extend(self.records.barrier_waiters.drain(..));
+        if let Some(logs) = &mut self.logs {
+            self.runnable.extend(logs.pool_waiters.drain(..));
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Creating an array's metadata, and opening an array from it.
+
+use parlour_units::{Instant, Member, Sector, Sectors};
+
+use crate::array::{Array, Mode};
+use crate::assembly::{Assembly, AssemblyError};
+use crate::dirty::{Bits, StoredMap, encode_applied};
+use crate::geometry::Geometry;
+use crate::health::{Health, MemberInfo, PlaceState, Standing};
+use crate::identity::Identity;
+use crate::log::{LoadState, Logs};
+use crate::maintenance::Rebuild;
+use crate::metadata::{Records, RecordsStart};
+use crate::organization::Code;
+use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, Superblock};
+use crate::tuning::Tuning;
+
+/// Identities and names for a new array. The driver chooses them.
+#[derive(Clone, Debug)]
+pub struct NewArray {
+    /// The array's identity.
+    pub array: Identity,
+    /// The first session's identity.
+    pub session: Identity,
+    /// Identity and length of each member, in the order of places.
+    pub members: Vec<(Identity, Sectors)>,
+    /// The array's name, at most 64 bytes.
+    pub name: String,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Whether all members are known to hold zeroes, so that their redundancy fits already.
+    pub zeroed: bool,
+}
+
+/// What to write to a member, in this order, each durable before the next.
+pub type Image = Vec<(Sector, Vec<u8>)>;
+
+/// The metadata of a new array, by member.
+pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
+    let regions = geometry.layout().region_count();
+    let redundant = geometry.layout().check_units() > 0;
+    let resync = if new.zeroed || !redundant { Bits::new(regions) } else { Bits::full(regions) };
+    let map = StoredMap { sequence: 1, dirty: Bits::new(regions), resync };
+    let map_bytes = map.encode(new.array, geometry.map_length().bytes().as_usize());
+    let table_bytes =
+        encode_applied(&vec![0; regions as usize], 1, new.array, geometry.table_length().bytes().as_usize());
+    let table = new.members.iter().map(|(member, _)| Entry { member: *member, state: EntryState::Active });
+    let table: Vec<Entry> = table.collect();
+    let image = |(entry, (member, length)): (usize, &(Identity, Sectors))| {
+        let superblock = Superblock {
+            array: new.array,
+            member: *member,
+            entry: entry as u16,
+            member_length: *length,
+            sequence: 1,
+            session_number: 1,
+            sessions: vec![new.session],
+            clean: true,
+            writable: true,
+            geometry: *geometry.stored(),
+            name: new.name.clone(),
+            created: new.created,
+            table: table.clone(),
+        };
+        let mut image = vec![(geometry.map_place(1), map_bytes.clone())];
+        image.push((geometry.map_place(0), vec![0; map_bytes.len()]));
+        if geometry.layout().logs().is_some() {
+            image.push((geometry.table_place(1), table_bytes.clone()));
+            image.push((geometry.table_place(0), vec![0; table_bytes.len()]));
+        }
+        let places = Geometry::superblock_places(*length);
+        image.extend(places.into_iter().rev().map(|at| (at, superblock.encode())));
+        image
+    };
+    new.members.iter().enumerate().map(image).collect()
+}
+
+/// How an array is to be opened.
+#[derive(Debug)]
+pub struct Opening {
+    /// The array, put together.
+    pub assembly: Assembly,
+    /// By place: the member, if it is there.
+    pub members: Vec<Option<MemberInfo>>,
+    /// Spares.
+    pub spares: Vec<MemberInfo>,
+    /// Both dirty maps of each member, as read.
+    pub maps: Vec<Vec<u8>>,
+    /// Both tables of applied sequence numbers of each member, as read; none where there are no logs.
+    pub tables: Vec<Vec<u8>>,
+    /// A fresh identity for this session.
+    pub session: Identity,
+    /// Open without writing anything.
+    pub read_only: bool,
+    /// Open though something may be lost.
+    pub force: bool,
+    /// Bounds, thresholds and pace.
+    pub tuning: Tuning,
+}
+
+impl Array {
+    /// Opens an array. Its first effects record the new session; hosts may be served at once.
+    ///
+    /// # Errors
+    /// Too much is missing, or something may be lost and [`Opening::force`] is not set.
+    pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
+        let Opening { assembly, members, spares, tuning, read_only, force, session, .. } = &opening;
+        let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
+        if !assembly.survives() {
+            return Err(AssemblyError::TooManyMissing {
+                missing: missing_names(assembly),
+                tolerance: geometry.fault_tolerance(),
+            });
+        }
+        if !superblock.writable && !read_only {
+            return Err(AssemblyError::WritingUnsafe);
+        }
+        let mut map = assembly.newest_map(&opening.maps).unwrap_or_else(|| assembly.unknown_map());
+        let table = assembly.newest_table(&opening.tables).unwrap_or_default();
+        if !superblock.clean {
+            check_unclean(assembly, &map, *force)?;
+            map.resync.merge(&map.dirty);
+        }
+        let degraded = !assembly.missing().is_empty();
+        let live = superblock.clean && geometry.layout().logs().is_some() && map.dirty.count() > 0;
+        if *read_only && degraded && live {
+            return Err(AssemblyError::ReadOnlyNeedsWriting);
+        }
+        let session_number = superblock.session_number + 1;
+        let first_sequence = session_number << 40;
+        let mut sessions = vec![*session];
+        sessions.extend(superblock.sessions.iter().take(REMEMBERED_SESSIONS - 1));
+        let logs = open_logs(assembly, tuning, &map, table, first_sequence);
+        let standing = standings(assembly, members);
+        let records = Records::new(
+            RecordsStart {
+                enabled: !read_only,
+                name: superblock.name.clone(),
+                created: superblock.created,
+                sequence: superblock.sequence,
+                session_number,
+                sessions,
+                map,
+            },
+            geometry.layout().region_count(),
+        );
+        let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
+        let health = Health::new(standing, spares.clone());
+        let mut array =
+            Array::assembled(geometry.clone(), *tuning, superblock.array, mode, now, health, records, logs);
+        array.resume_rebuild();
+        array.settle_after_opening();
+        array.work();
+        Ok(array)
+    }
+
+    /// A rebuild that was under way goes on where it was recorded.
+    fn resume_rebuild(&mut self) {
+        let places = (0..self.geometry.members()).map(Member::new);
+        for place in places {
+            if let PlaceState::Rebuilding { done, .. } = self.health.state(place) {
+                self.maintenance.durable_frontier = done;
+                self.maintenance.rebuild = Some(Rebuild::new(place, done, self.now));
+            }
+        }
+    }
+
+    /// Logs on members that are missing are lost; what the others hold is folded into the parity.
+    fn settle_after_opening(&mut self) {
+        if self.mode != Mode::Serving {
+            return;
+        }
+        let failed: Vec<Member> = (0..self.geometry.members())
+            .map(Member::new)
+            .filter(|place| self.health.state(*place) == PlaceState::Failed)
+            .collect();
+        for place in failed {
+            self.logs_after_failure(place);
+        }
+        self.take_spare();
+    }
+}
+
+fn missing_names(assembly: &Assembly) -> String {
+    let names: Vec<String> =
+        assembly.missing().into_iter().map(|place| Member::new(place).to_string()).collect();
+    names.join(", ")
+}
+
+/// Parity that may not fit cannot stand in for a missing member.
+fn check_unclean(assembly: &Assembly, map: &StoredMap, force: bool) -> Result<(), AssemblyError> {
+    let degraded = !assembly.missing().is_empty()
+        || assembly.superblock.table.iter().any(|entry| matches!(entry.state, EntryState::Rebuilding { .. }));
+    let parity = assembly.geometry.organization().code == Code::Xor;
+    let regions = map.dirty.count();
+    if degraded && parity && regions > 0 && !force {
+        let missing = match missing_names(assembly) {
+            none if none.is_empty() => "a member that was being rebuilt".into(),
+            names => names,
+        };
+        let of = assembly.geometry.layout().region_count();
+        return Err(AssemblyError::UncleanAndDegraded { missing, regions, of });
+    }
+    Ok(())
+}
+
+fn standings(assembly: &Assembly, members: &[Option<MemberInfo>]) -> Vec<Standing> {
+    let standing = |(place, info): (usize, &Option<MemberInfo>)| {
+        let entry = assembly.superblock.table[place];
+        let state = match entry.state {
+            EntryState::Active => PlaceState::Active,
+            EntryState::Rebuilding { frontier } => {
+                PlaceState::Rebuilding { done: frontier, issued: frontier }
+            }
+            EntryState::Vacant | EntryState::Failed | EntryState::Spare => PlaceState::Failed,
+        };
+        Standing { info: info.clone(), state, identity: entry.member }
+    };
+    members.iter().enumerate().map(standing).collect()
+}
+
+/// After a proper stop the logs of dirty regions are still to be read; after any other they are void.
+fn open_logs(
+    assembly: &Assembly,
+    tuning: &Tuning,
+    map: &StoredMap,
+    table: Vec<u64>,
+    first_sequence: u64,
+) -> Option<Logs> {
+    let geometry = &assembly.geometry;
+    let regions = geometry.layout().region_count() as usize;
+    let whole = assembly.superblock.clean && table.len() == regions;
+    let applied = if whole { table } else { vec![first_sequence; regions] };
+    let mut logs = Logs::new(geometry, tuning, first_sequence, applied)?;
+    if whole {
+        for region in map.dirty.iter().filter(|region| !map.resync.get(*region)) {
+            logs.region(region).load = LoadState::Unknown;
+        }
+    }
+    Some(logs)
+}
+
+/// How long a member must be for its superblocks to be found: the caller reads [`Geometry::superblock_places`].
+pub fn is_long_enough(length: Sectors) -> bool {
+    length >= crate::geometry::ALIGNMENT * 2
+}

@@ -1,0 +1,322 @@
+//! An organization is four choices: layout, code, update, read. The names that people know are rows of one
+//! table; a combination that makes no sense is refused with the reason.
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Rotation;
+
+/// Where units live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayoutChoice {
+    /// One member after another.
+    Concatenated,
+    /// Striped over all members.
+    Striped,
+    /// Copies on neighbouring members.
+    Neighbours,
+    /// The second half (third, …) of the members repeats the first.
+    Shadows,
+    /// One check unit a stripe.
+    Parity(Rotation),
+    /// Regions, each with parity and a log.
+    Regions,
+}
+
+impl LayoutChoice {
+    /// Each choice.
+    pub const ALL: [LayoutChoice; 10] = [
+        LayoutChoice::Concatenated,
+        LayoutChoice::Striped,
+        LayoutChoice::Neighbours,
+        LayoutChoice::Shadows,
+        LayoutChoice::Parity(Rotation::Dedicated),
+        LayoutChoice::Parity(Rotation::LeftAsymmetric),
+        LayoutChoice::Parity(Rotation::LeftSymmetric),
+        LayoutChoice::Parity(Rotation::RightAsymmetric),
+        LayoutChoice::Parity(Rotation::RightSymmetric),
+        LayoutChoice::Regions,
+    ];
+}
+
+/// How check units follow from data units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// There are none.
+    None,
+    /// Each repeats the one data unit.
+    Copy,
+    /// One, the exclusive or of all data units.
+    Xor,
+}
+
+impl Code {
+    /// Each choice.
+    pub const ALL: [Code; 3] = [Code::None, Code::Copy, Code::Xor];
+}
+
+/// When check units follow a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// With the write.
+    InPlace,
+    /// Later, from a log of parity updates (Stodolsky §2).
+    Logged,
+}
+
+impl Update {
+    /// Each choice.
+    pub const ALL: [Update; 2] = [Update::InPlace, Update::Logged];
+}
+
+/// Which copy answers a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadChoice {
+    /// There is one copy only.
+    Direct,
+    /// The first copy that can be read.
+    Primary,
+    /// The copies in turn.
+    RoundRobin,
+    /// The copy whose member has the fewest accesses outstanding; ties go to the nearest head.
+    ShortestQueue,
+    /// The copy whose member's head is nearest.
+    NearestHead,
+}
+
+impl ReadChoice {
+    /// Each choice.
+    pub const ALL: [ReadChoice; 5] = [
+        ReadChoice::Direct,
+        ReadChoice::Primary,
+        ReadChoice::RoundRobin,
+        ReadChoice::ShortestQueue,
+        ReadChoice::NearestHead,
+    ];
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Organization {
+    /// Where units live.
+    pub layout: LayoutChoice,
+    /// How check units follow from data units.
+    pub code: Code,
+    /// When they follow.
+    pub update: Update,
+    /// Which copy answers.
+    pub read: ReadChoice,
+}
+
+/// Why a combination makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RefusedCombination {
+    /// A layout without check units has nothing to encode.
+    #[error("a layout without check units takes no code; use code = none")]
+    NoCheckUnits,
+    /// A layout with check units needs a rule for them.
+    #[error("this layout has check units; name the code that fills them")]
+    NoCode,
+    /// The xor of one data unit is its copy.
+    #[error("the xor of a single data unit is its copy; use code = copy")]
+    XorOfOne,
+    /// A copy of several data units does not fit into one check unit.
+    #[error("one check unit cannot hold copies of several data units; use code = xor")]
+    CopyOfMany,
+    /// Only the layout in regions has logs.
+    #[error("this layout has no room for a parity log; use layout = regions to log updates")]
+    NoLog,
+    /// Regions without logging waste the log's space.
+    #[error("with parity updated in place the regions' logs would be wasted space; use a parity layout")]
+    UnusedLog,
+    /// There is no choice of copies.
+    #[error("there is one copy of each unit to read; use read = direct")]
+    OneCopy,
+    /// There is a choice of copies.
+    #[error("there are several copies of each unit; say which one answers (primary, round-robin, …)")]
+    ManyCopies,
+}
+
+impl Organization {
+    /// Whether the four choices make sense together.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub fn check(self) -> Result<(), RefusedCombination> {
+        use RefusedCombination as Refused;
+        match (self.layout, self.code) {
+            (LayoutChoice::Concatenated | LayoutChoice::Striped, Code::None) => {}
+            (LayoutChoice::Concatenated | LayoutChoice::Striped, _) => return Err(Refused::NoCheckUnits),
+            (_, Code::None) => return Err(Refused::NoCode),
+            (LayoutChoice::Neighbours | LayoutChoice::Shadows, Code::Xor) => return Err(Refused::XorOfOne),
+            (LayoutChoice::Parity(_) | LayoutChoice::Regions, Code::Copy) => return Err(Refused::CopyOfMany),
+            _ => {}
+        }
+        match (self.layout, self.update) {
+            (LayoutChoice::Regions, Update::InPlace) => return Err(Refused::UnusedLog),
+            (LayoutChoice::Regions, Update::Logged) | (_, Update::InPlace) => {}
+            (_, Update::Logged) => return Err(Refused::NoLog),
+        }
+        match (self.code, self.read) {
+            (Code::Copy, ReadChoice::Direct) => Err(Refused::ManyCopies),
+            (Code::Copy, _) | (_, ReadChoice::Direct) => Ok(()),
+            _ => Err(Refused::OneCopy),
+        }
+    }
+
+    /// The row's name in the table, if it has one.
+    pub fn name(self) -> Option<&'static str> {
+        NAMED.iter().find(|row| row.organization.same_but_for_reads(self)).map(|row| row.name)
+    }
+
+    fn same_but_for_reads(self, other: Organization) -> bool {
+        (self.layout, self.code, self.update) == (other.layout, other.code, other.update)
+    }
+
+    /// The row called `name`.
+    ///
+    /// # Errors
+    /// The name is not in the table; the error names the nearest that is.
+    pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
+        NAMED.iter().find(|row| row.name == name).ok_or_else(|| UnknownOrganization {
+            name: name.into(),
+            nearest: nearest(name, NAMED.iter().map(|row| row.name)).expect("the table has rows"),
+        })
+    }
+}
+
+/// A name that is not in the table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{name}' is no organization; did you mean '{nearest}'? (known: simple, raid0, raid1, raid01, raid10, raid4, raid5, parity-logging)"
+)]
+pub struct UnknownOrganization {
+    name: String,
+    nearest: &'static str,
+}
+
+/// A row with the name that people know it by.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedOrganization {
+    /// The name, as in commands and configuration.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// The four choices.
+    pub organization: Organization,
+    /// Copies of each unit: a number, all members, or (without copies) 1.
+    pub copies: Copies,
+}
+
+/// How many copies of each unit an organization keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copies {
+    /// Units are not copied.
+    One,
+    /// Two, unless told otherwise.
+    Two,
+    /// As many as there are members.
+    Members,
+}
+
+const fn row(
+    name: &'static str,
+    about: &'static str,
+    layout: LayoutChoice,
+    code: Code,
+    update: Update,
+    read: ReadChoice,
+    copies: Copies,
+) -> NamedOrganization {
+    NamedOrganization { name, about, organization: Organization { layout, code, update, read }, copies }
+}
+
+/// The table.
+pub const NAMED: [NamedOrganization; 8] = {
+    use {Code::*, LayoutChoice::*, ReadChoice::*, Update::*};
+    [
+        row(
+            "simple",
+            "one member after another, no redundancy",
+            Concatenated,
+            Code::None,
+            InPlace,
+            Direct,
+            Copies::One,
+        ),
+        row("raid0", "striped, no redundancy", Striped, Code::None, InPlace, Direct, Copies::One),
+        row("raid1", "every member a copy", Neighbours, Copy, InPlace, ShortestQueue, Copies::Members),
+        row("raid01", "one stripe set and its shadow", Shadows, Copy, InPlace, ShortestQueue, Copies::Two),
+        row("raid10", "striped over pairs of copies", Neighbours, Copy, InPlace, ShortestQueue, Copies::Two),
+        row(
+            "raid4",
+            "striped, parity on the last member",
+            Parity(Rotation::Dedicated),
+            Xor,
+            InPlace,
+            Direct,
+            Copies::One,
+        ),
+        row(
+            "raid5",
+            "striped, parity rotated",
+            Parity(Rotation::LeftSymmetric),
+            Xor,
+            InPlace,
+            Direct,
+            Copies::One,
+        ),
+        row(
+            "parity-logging",
+            "striped, parity rotated, parity updates logged",
+            Regions,
+            Xor,
+            Logged,
+            Direct,
+            Copies::One,
+        ),
+    ]
+};
+
+/// The candidate that differs from `word` by the fewest edits.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates.min_by_key(|candidate| edits(word, candidate))
+}
+
+/// Levenshtein's distance.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_row_makes_sense() {
+        for row in &NAMED {
+            assert_eq!(row.organization.check(), Ok(()), "{}", row.name);
+            assert_eq!(row.organization.name().is_some(), true);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_is_answered_with_the_nearest() {
+        let error = Organization::named("parity-loging").unwrap_err();
+        assert!(error.to_string().contains("'parity-logging'"), "{error}");
+    }
+}

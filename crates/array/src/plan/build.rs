@@ -1,0 +1,647 @@
+//! Builders: from the pieces of a stripe to a plan, by the strategy that takes the fewest accesses (Chen §3).
+
+use parlour_units::{Sector, Sectors, Stripe};
+
+use crate::effect::Action;
+use crate::geometry::Geometry;
+use crate::layout::{Place, Unit};
+use crate::map::{Columns, Piece};
+
+use super::{Band, Plan, Source, Span, Strategy, bands};
+
+/// A set of a stripe's units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UnitSet(u64);
+
+impl UnitSet {
+    pub(crate) const NONE: UnitSet = UnitSet(0);
+
+    pub(crate) fn of(unit: Unit) -> UnitSet {
+        UnitSet(1 << unit.get())
+    }
+
+    pub(crate) fn has(self, unit: Unit) -> bool {
+        self.0 >> unit.get() & 1 == 1
+    }
+
+    pub(crate) fn insert(&mut self, unit: Unit) {
+        self.0 |= 1 << unit.get();
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    pub(crate) fn and(self, other: UnitSet) -> UnitSet {
+        UnitSet(self.0 & other.0)
+    }
+}
+
+impl FromIterator<Unit> for UnitSet {
+    fn from_iter<I: IntoIterator<Item = Unit>>(units: I) -> UnitSet {
+        units.into_iter().fold(UnitSet::NONE, |mut set, unit| {
+            set.insert(unit);
+            set
+        })
+    }
+}
+
+/// A stripe as a plan sees it: where its units are, and which of them can be used.
+#[derive(Clone, Copy)]
+pub(crate) struct StripeView<'a> {
+    pub(crate) geometry: &'a Geometry,
+    pub(crate) stripe: Stripe,
+    /// Units whose member is failed or not yet rebuilt.
+    pub(crate) missing: UnitSet,
+}
+
+/// More is missing than the code can make up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lost;
+
+impl StripeView<'_> {
+    fn place(&self, unit: Unit, column: Sectors) -> Place {
+        let place = self.geometry.layout().place(self.stripe, unit);
+        let at = self.geometry.data_start() + (place.at + column).from_start();
+        Place { member: place.member, at }
+    }
+
+    fn data(&self) -> impl Iterator<Item = Unit> + use<> {
+        (0..self.geometry.layout().data_units()).map(Unit::new)
+    }
+
+    fn checks(&self) -> impl Iterator<Item = Unit> + use<> {
+        let data = self.geometry.layout().data_units();
+        (data..data + self.geometry.layout().check_units()).map(Unit::new)
+    }
+
+    fn present_checks(self) -> impl Iterator<Item = Unit> {
+        self.checks().filter(move |unit| !self.missing.has(*unit))
+    }
+
+    fn present_check(self) -> Option<Unit> {
+        self.present_checks().next()
+    }
+}
+
+/// What a write writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// The host's payload.
+    Host,
+    /// Zeroes; whole stripes may give their space back.
+    Zeroes { may_unmap: bool },
+}
+
+impl Content {
+    fn span(self, piece: &Piece, columns: Columns) -> Span {
+        let start = piece.host + (columns.from - piece.columns.from);
+        match self {
+            Content::Host => Span::new(Source::Host, start, columns.length()),
+            Content::Zeroes { .. } => Span::new(Source::Zeroes, Sectors::ZERO, columns.length()),
+        }
+    }
+}
+
+/// How a write to a healthy stripe goes to the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogMethod {
+    /// Difference of old and new data.
+    Update,
+    /// New parity.
+    Overwrite,
+    /// New parity in place; what the log holds for the stripe no longer counts.
+    Cancel,
+}
+
+/// Room in the log that is reserved for a plan: record `n` of the plan tells of these columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    /// The unit whose difference is told; the check unit where new parity is.
+    pub(crate) unit: Unit,
+    pub(crate) columns: Columns,
+    /// It has no payload: a cancel record.
+    pub(crate) bare: bool,
+}
+
+/// How a band's check units are brought up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Modify,
+    Reconstruct,
+    /// No check unit is there to be updated.
+    Nothing,
+}
+
+/// Builds plans, keeping the memory of its tables from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Builder {
+    bands: Vec<(Band, Method)>,
+    plain: Vec<Band>,
+    reads: Vec<(Unit, Columns)>,
+}
+
+impl Builder {
+    /// A write whose check units are updated at once.
+    pub(crate) fn write_in_place(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        content: Content,
+        durable: bool,
+    ) -> Result<(), Lost> {
+        if self.unmaps(view, pieces, content) {
+            unmap(plan, view, pieces);
+            return Ok(());
+        }
+        bands(pieces, &mut self.plain);
+        self.choose(view)?;
+        plan.strategy = self.strategy(view);
+        let hull = self.hull();
+        let scratch = self.read_phase(plan, view, hull);
+        plan.next_phase();
+        let parity = self.parity_phase(plan, view, pieces, content, hull, &scratch);
+        plan.next_phase();
+        write_pieces(plan, view, pieces, content, durable);
+        // A copy is as much the data as the first is; and where a data unit is missing, its content lives in
+        // the check unit alone. Other check units are recomputed after a crash.
+        let copies = view.geometry.layout().data_units() == 1;
+        let check_durable = durable && (copies || !view.missing.and(view.data().collect()).is_empty());
+        self.write_checks(plan, view, pieces, content, hull, parity, check_durable);
+        Ok(())
+    }
+
+    /// A write to a stripe without missing units whose parity goes to the log.
+    pub(crate) fn write_logged(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        content: Content,
+        durable: bool,
+        method: LogMethod,
+        fragments: &[Fragment],
+    ) {
+        match method {
+            LogMethod::Update => logged_update(plan, view, pieces, content, fragments),
+            LogMethod::Overwrite => self.logged_overwrite(plan, view, pieces, content, fragments),
+            LogMethod::Cancel => unreachable!("a cancelling write updates parity in place"),
+        }
+        plan.next_phase();
+        plan.commit_before = Some(plan.phase());
+        write_pieces(plan, view, pieces, content, durable);
+    }
+
+    /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log.
+    pub(crate) fn log_method(&mut self, view: StripeView<'_>, pieces: &[Piece], cancels: bool) -> LogMethod {
+        bands(pieces, &mut self.plain);
+        let data = u32::from(view.geometry.layout().data_units());
+        if self.plain.iter().all(|band| band.written.count() == data) {
+            return if cancels { LogMethod::Cancel } else { LogMethod::Overwrite };
+        }
+        self.reads.clear();
+        for band in &self.plain {
+            let rest = view.data().filter(|unit| !band.written.has(*unit));
+            self.reads.extend(rest.map(|unit| (unit, band.columns)));
+        }
+        merge(&mut self.reads);
+        if self.reads.len() < pieces.len() { LogMethod::Overwrite } else { LogMethod::Update }
+    }
+
+    /// What a method logs: a fragment for each piece, or for each band of new parity.
+    pub(crate) fn fragments(
+        &mut self,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        method: LogMethod,
+    ) -> Vec<Fragment> {
+        match method {
+            LogMethod::Update => pieces
+                .iter()
+                .map(|piece| Fragment { unit: piece.unit, columns: piece.columns, bare: false })
+                .collect(),
+            LogMethod::Overwrite => {
+                bands(pieces, &mut self.plain);
+                let unit = view.checks().next().expect("a logged layout has parity");
+                self.plain.iter().map(|band| Fragment { unit, columns: band.columns, bare: false }).collect()
+            }
+            LogMethod::Cancel => {
+                let unit = view.checks().next().expect("a logged layout has parity");
+                vec![Fragment { unit, columns: pieces[0].columns, bare: true }]
+            }
+        }
+    }
+
+    fn unmaps(&mut self, view: StripeView<'_>, pieces: &[Piece], content: Content) -> bool {
+        let layout = view.geometry.layout();
+        content == (Content::Zeroes { may_unmap: true })
+            && pieces.len() == usize::from(layout.data_units())
+            && pieces.iter().all(|piece| piece.columns == pieces[0].columns)
+    }
+
+    /// Chooses a method for each band. Where both are possible, one is taken for all bands: the one that
+    /// reads fewer times, then less, then the modifying one.
+    fn choose(&mut self, view: StripeView<'_>) -> Result<(), Lost> {
+        let modify = self.candidate(view, Method::Modify);
+        let reconstruct = self.candidate(view, Method::Reconstruct);
+        let best = match (modify, reconstruct) {
+            (Some(modify), Some(reconstruct)) if reconstruct < modify => Method::Reconstruct,
+            (Some(_), _) => Method::Modify,
+            (None, Some(_)) => Method::Reconstruct,
+            (None, None) => return Err(Lost),
+        };
+        self.candidate(view, best).map(|_| ()).ok_or(Lost)
+    }
+
+    /// Gives each band `preferred` where that is possible, and says how many reads of how much it takes.
+    fn candidate(&mut self, view: StripeView<'_>, preferred: Method) -> Option<(usize, Sectors)> {
+        self.bands.clear();
+        self.reads.clear();
+        for band in &self.plain {
+            let method = possible(view, band, preferred)?;
+            self.bands.push((*band, method));
+            match method {
+                Method::Modify => {
+                    let written = view.data().filter(|unit| band.written.has(*unit));
+                    self.reads.extend(written.chain(view.present_check()).map(|unit| (unit, band.columns)));
+                }
+                Method::Reconstruct => {
+                    let rest = view.data().filter(|unit| !band.written.has(*unit));
+                    self.reads.extend(rest.map(|unit| (unit, band.columns)));
+                }
+                Method::Nothing => {}
+            }
+        }
+        merge(&mut self.reads);
+        let total = self.reads.iter().fold(Sectors::ZERO, |sum, (_, columns)| sum + columns.length());
+        Some((self.reads.len(), total))
+    }
+
+    fn strategy(&self, view: StripeView<'_>) -> Strategy {
+        let layout = view.geometry.layout();
+        let all = |method| self.bands.iter().all(|(_, chosen)| *chosen == method);
+        if layout.check_units() == 0 {
+            Strategy::Direct
+        } else if layout.data_units() == 1 {
+            Strategy::Copies
+        } else if !view.missing.is_empty() {
+            Strategy::DegradedWrite
+        } else if all(Method::Modify) {
+            Strategy::ReadModifyWrite
+        } else if self.reads.is_empty() {
+            Strategy::FullStripe
+        } else {
+            Strategy::ReconstructWrite
+        }
+    }
+
+    fn hull(&self) -> Columns {
+        let first = self.plain.first().expect("a write touches something").columns;
+        let last = self.plain.last().expect("a write touches something").columns;
+        Columns::new(first.from, last.to)
+    }
+
+    /// Reads what the methods need, each unit into a scratch buffer of its own.
+    fn read_phase(&self, plan: &mut Plan, view: StripeView<'_>, hull: Columns) -> Vec<(Unit, Source)> {
+        let mut scratch: Vec<(Unit, Source)> = Vec::new();
+        for (unit, columns) in &self.reads {
+            let source = match scratch.iter().find(|(read, _)| read == unit) {
+                Some((_, source)) => *source,
+                None => {
+                    let source = plan.scratch(hull.length());
+                    scratch.push((*unit, source));
+                    source
+                }
+            };
+            let place = view.place(*unit, columns.from);
+            plan.read(place.member, place.at, Span::new(source, columns.from - hull.from, columns.length()));
+        }
+        scratch
+    }
+
+    /// Computes new parity into the scratch buffer that is returned; none where nothing is computed.
+    fn parity_phase(
+        &self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        content: Content,
+        hull: Columns,
+        scratch: &[(Unit, Source)],
+    ) -> Option<Source> {
+        let copies = view.geometry.layout().data_units() == 1;
+        let check = view.present_check().filter(|_| !copies)?;
+        let parity = match scratch.iter().find(|(unit, _)| *unit == check) {
+            Some((_, source)) => *source,
+            None => plan.scratch(hull.length()),
+        };
+        for (band, method) in &self.bands {
+            let columns = band.columns;
+            let read = |unit: Unit| scratch.iter().find(|(read, _)| *read == unit).map(|(_, source)| *source);
+            let old = |unit: Unit| {
+                let source = read(unit).expect("what a method needs was read");
+                Span::new(source, columns.from - hull.from, columns.length())
+            };
+            let new = |unit: Unit| {
+                let piece =
+                    pieces.iter().find(|piece| piece.unit == unit).expect("a written unit has a piece");
+                content.span(piece, columns)
+            };
+            let destination = Span::new(parity, columns.from - hull.from, columns.length());
+            let written = view.data().filter(|unit| band.written.has(*unit));
+            match method {
+                Method::Modify => {
+                    plan.xor_into(destination, written.flat_map(|unit| [old(unit), new(unit)]));
+                }
+                Method::Reconstruct => {
+                    let unit = |unit| if band.written.has(unit) { new(unit) } else { old(unit) };
+                    plan.xor(destination, view.data().map(unit));
+                }
+                Method::Nothing => {}
+            }
+        }
+        Some(parity)
+    }
+
+    fn write_checks(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        content: Content,
+        hull: Columns,
+        parity: Option<Source>,
+        durable: bool,
+    ) {
+        for check in view.present_checks() {
+            self.reads.clear();
+            self.reads.extend(self.bands.iter().map(|(band, _)| (check, band.columns)));
+            merge(&mut self.reads);
+            for (_, columns) in &self.reads {
+                let span = match parity {
+                    Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
+                    None => content.span(&pieces[0], *columns),
+                };
+                let place = view.place(check, columns.from);
+                plan.write(place.member, place.at, span, durable);
+            }
+        }
+    }
+
+    fn logged_overwrite(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        content: Content,
+        fragments: &[Fragment],
+    ) {
+        bands(pieces, &mut self.plain);
+        self.reads.clear();
+        for band in &self.plain {
+            let rest = view.data().filter(|unit| !band.written.has(*unit));
+            self.reads.extend(rest.map(|unit| (unit, band.columns)));
+        }
+        merge(&mut self.reads);
+        let hull = self.hull();
+        let scratch = self.read_phase(plan, view, hull);
+        plan.strategy = Strategy::LoggedOverwrite;
+        plan.next_phase();
+        for (index, fragment) in fragments.iter().enumerate() {
+            let columns = fragment.columns;
+            let source = |unit: Unit| {
+                let written =
+                    pieces.iter().find(|piece| piece.unit == unit && piece.columns.contain(columns));
+                match written {
+                    Some(piece) => content.span(piece, columns),
+                    None => {
+                        let read = scratch.iter().find(|(read, _)| *read == unit);
+                        let (_, source) = read.expect("what is not written was read");
+                        Span::new(*source, columns.from - hull.from, columns.length())
+                    }
+                }
+            };
+            let record = Span::new(Source::Record(index as u16), Sectors::ZERO, columns.length());
+            plan.xor(record, view.data().map(source));
+        }
+    }
+
+    /// A read of pieces some of whose units are missing.
+    pub(crate) fn read_degraded(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+    ) -> Result<(), Lost> {
+        plan.strategy = Strategy::DegradedRead;
+        let mut computed: Vec<(Span, Vec<Span>)> = Vec::new();
+        for piece in pieces {
+            let host = Content::Host.span(piece, piece.columns);
+            if !view.missing.has(piece.unit) {
+                let place = view.place(piece.unit, piece.columns.from);
+                plan.read(place.member, place.at, host);
+                continue;
+            }
+            let sources = self.read_others(plan, view, piece.unit, piece.columns)?;
+            computed.push((host, sources));
+        }
+        plan.next_phase();
+        for (host, sources) in computed {
+            plan.xor(host, sources);
+        }
+        Ok(())
+    }
+
+    /// Reads what `unit` can be computed from: its copy, or all others. Returns where it was read to.
+    fn read_others(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        unit: Unit,
+        columns: Columns,
+    ) -> Result<Vec<Span>, Lost> {
+        let layout = view.geometry.layout();
+        let others = || view.data().chain(view.checks()).filter(|other| *other != unit);
+        let needed: Vec<Unit> = if layout.check_units() == 0 {
+            return Err(Lost);
+        } else if layout.data_units() == 1 {
+            others().find(|other| !view.missing.has(*other)).into_iter().collect()
+        } else {
+            others().collect()
+        };
+        if needed.is_empty() || needed.iter().any(|other| view.missing.has(*other)) {
+            return Err(Lost);
+        }
+        let read = |other: Unit| {
+            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+            let place = view.place(other, columns.from);
+            plan.read(place.member, place.at, span);
+            span
+        };
+        Ok(needed.into_iter().map(read).collect())
+    }
+
+    /// Computes `targets` from the rest of the stripe and writes them; with `verify`, reads them back.
+    pub(crate) fn reconstruct(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        targets: UnitSet,
+        columns: Columns,
+        verify: bool,
+    ) -> Result<(), Lost> {
+        plan.strategy = Strategy::Reconstruct;
+        let view = StripeView { missing: UnitSet(view.missing.0 | targets.0), ..view };
+        let target = view.data().chain(view.checks()).find(|unit| targets.has(*unit)).ok_or(Lost)?;
+        let sources = self.read_others(plan, view, target, columns)?;
+        plan.next_phase();
+        let result = match sources[..] {
+            [only] => only,
+            _ => {
+                let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+                plan.xor(result, sources);
+                result
+            }
+        };
+        plan.next_phase();
+        let units = || view.data().chain(view.checks()).filter(|unit| targets.has(*unit));
+        for unit in units() {
+            let place = view.place(unit, columns.from);
+            plan.write(place.member, place.at, result, verify);
+        }
+        if verify {
+            read_back(plan, view, units().collect(), columns, result);
+        }
+        Ok(())
+    }
+
+    /// Reads all units of a stripe and compares what should fit: the check with the xor of the data, or each pair
+    /// of copies in the order (0,1), (0,2), …, (1,2), …
+    pub(crate) fn verify(&mut self, plan: &mut Plan, view: StripeView<'_>, columns: Columns) {
+        plan.strategy = Strategy::Verify;
+        let layout = view.geometry.layout();
+        let units: Vec<Unit> = layout.units().collect();
+        let read = |unit: &Unit| {
+            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+            let place = view.place(*unit, columns.from);
+            plan.read(place.member, place.at, span);
+            span
+        };
+        let mut spans: Vec<Span> = units.iter().map(read).collect();
+        plan.next_phase();
+        if layout.data_units() > 1 {
+            let check = spans.pop().expect("a stripe with a code has a check unit");
+            let computed = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+            plan.xor(computed, spans);
+            plan.next_phase();
+            plan.compare(computed, check);
+        } else {
+            for (index, a) in spans.iter().enumerate() {
+                spans[index + 1..].iter().for_each(|b| plan.compare(*a, *b));
+            }
+        }
+    }
+}
+
+/// The method that a band can have, `preferred` if possible.
+fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Method> {
+    let layout = view.geometry.layout();
+    let missing_written = !band.written.and(view.missing).is_empty();
+    let missing_rest = view.data().any(|unit| view.missing.has(unit) && !band.written.has(unit));
+    if view.present_check().is_none() {
+        return (!missing_written).then_some(Method::Nothing);
+    }
+    if layout.data_units() == 1 {
+        return Some(Method::Reconstruct);
+    }
+    match (missing_written, missing_rest, preferred) {
+        (true, true, _) => None,
+        (true, false, _) => Some(Method::Reconstruct),
+        (false, true, _) => Some(Method::Modify),
+        (false, false, preferred) => Some(preferred),
+    }
+}
+
+/// Sorts reads by unit and column and joins those that touch.
+fn merge(reads: &mut Vec<(Unit, Columns)>) {
+    reads.sort_unstable();
+    let mut kept = 0;
+    for index in 1..reads.len() {
+        let (unit, columns) = reads[index];
+        let last = &mut reads[kept];
+        if last.0 == unit && last.1.to >= columns.from {
+            last.1.to = last.1.to.max(columns.to);
+        } else {
+            kept += 1;
+            reads[kept] = (unit, columns);
+        }
+    }
+    reads.truncate(kept + 1);
+}
+
+fn write_pieces(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece], content: Content, durable: bool) {
+    for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
+        let place = view.place(piece.unit, piece.columns.from);
+        plan.write(place.member, place.at, content.span(piece, piece.columns), durable);
+    }
+}
+
+fn unmap(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece]) {
+    plan.strategy = Strategy::Unmap;
+    let columns = pieces[0].columns;
+    for unit in view.data().chain(view.checks()).filter(|unit| !view.missing.has(*unit)) {
+        let Place { member, at } = view.place(unit, columns.from);
+        plan.push(Action::Zero { member, at, length: columns.length() }, &[]);
+    }
+}
+
+fn logged_update(
+    plan: &mut Plan,
+    view: StripeView<'_>,
+    pieces: &[Piece],
+    content: Content,
+    fragments: &[Fragment],
+) {
+    plan.strategy = Strategy::LoggedUpdate;
+    let mut old: Vec<Source> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let source = plan.scratch(piece.columns.length());
+        old.push(source);
+        let place = view.place(piece.unit, piece.columns.from);
+        plan.read(place.member, place.at, Span::new(source, Sectors::ZERO, piece.columns.length()));
+    }
+    plan.next_phase();
+    for (index, fragment) in fragments.iter().enumerate() {
+        let found = pieces.iter().position(|piece| piece.unit == fragment.unit);
+        let place = found.expect("a fragment belongs to a piece");
+        let piece = &pieces[place];
+        let length = fragment.columns.length();
+        let before = Span::new(old[place], fragment.columns.from - piece.columns.from, length);
+        let record = Span::new(Source::Record(index as u16), Sectors::ZERO, length);
+        plan.xor(record, [before, content.span(piece, fragment.columns)]);
+    }
+}
+
+/// Reads what was written and compares it with what should stand there.
+fn read_back(plan: &mut Plan, view: StripeView<'_>, units: Vec<Unit>, columns: Columns, expected: Span) {
+    plan.next_phase();
+    let read = |unit: &Unit| {
+        let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+        let place = view.place(*unit, columns.from);
+        plan.read(place.member, place.at, span);
+        span
+    };
+    let spans: Vec<Span> = units.iter().map(read).collect();
+    plan.next_phase();
+    spans.into_iter().for_each(|span| plan.compare(expected, span));
+}
+
+/// The absolute place of `column` of a stripe's unit: for those who plan apart from requests.
+pub(crate) fn absolute(geometry: &Geometry, place: Place) -> Sector {
+    geometry.data_start() + place.at.from_start()
+}

@@ -1,0 +1,224 @@
+//! A plan: typed steps in phases, built in one place and carried out in another, as RAIDframe taught.
+//!
+//! All steps of a phase may run at the same time; a phase starts when the one before is done. Plans follow
+//! one rule: no write is in a phase before a read. So a plan that fails while it reads has changed nothing, and
+//! one that fails while it writes has read all that it needed.
+//!
+//! A plan names no real buffers: it says "the host's payload", "scratch 2", "log record 0". So the same builder serves
+//! the array and `parlour explain`.
+
+mod bands;
+mod build;
+
+use std::fmt;
+use std::ops::Range;
+
+use parlour_units::{Member, Sector, Sectors};
+
+use crate::buffer::BufferId;
+use crate::effect::Action;
+
+pub(crate) use bands::{Band, bands};
+pub(crate) use build::{Builder, Content, Fragment, LogMethod, Lost, StripeView, UnitSet};
+
+/// How a request is carried out on a stripe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Nothing but the host's own accesses.
+    #[default]
+    Direct,
+    /// Reads answered from the units that are left (Chen §2).
+    DegradedRead,
+    /// All data units of the stripe are written: check units follow from them alone.
+    FullStripe,
+    /// Old data and old check are read, and the difference put in (Chen §3, method 1).
+    ReadModifyWrite,
+    /// The rest of the stripe is read, and check computed anew (Chen §3, method 2).
+    ReconstructWrite,
+    /// Some columns are modified, others reconstructed, because members are missing.
+    DegradedWrite,
+    /// Every copy is written.
+    Copies,
+    /// Old data is read and the difference logged (Stodolsky §2).
+    LoggedUpdate,
+    /// New parity is computed and logged as an overwrite record (Stodolsky §2.5).
+    LoggedOverwrite,
+    /// New parity is written in place and a cancel record logged (Stodolsky §2.5, footnote 3).
+    LoggedCancel,
+    /// Whole stripes become zeroes and give their space back.
+    Unmap,
+    /// Units are computed from the others and written (rebuild, resync, repair).
+    Reconstruct,
+    /// Units are read and compared (scrub).
+    Verify,
+    /// Log and parity are read, records applied, parity written (Stodolsky §2).
+    Reintegrate,
+    /// Metadata: superblocks, maps, log segments.
+    Metadata,
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Strategy::Direct => "direct",
+            Strategy::DegradedRead => "degraded read",
+            Strategy::FullStripe => "full-stripe write",
+            Strategy::ReadModifyWrite => "read-modify-write",
+            Strategy::ReconstructWrite => "reconstruct-write",
+            Strategy::DegradedWrite => "degraded write",
+            Strategy::Copies => "write to every copy",
+            Strategy::LoggedUpdate => "logged update",
+            Strategy::LoggedOverwrite => "logged overwrite",
+            Strategy::LoggedCancel => "full-stripe write with cancel record",
+            Strategy::Unmap => "unmap",
+            Strategy::Reconstruct => "reconstruct",
+            Strategy::Verify => "verify",
+            Strategy::Reintegrate => "reintegrate",
+            Strategy::Metadata => "metadata",
+        })
+    }
+}
+
+/// Which bytes a span means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The host's payload.
+    Host,
+    /// Zeroes.
+    Zeroes,
+    /// A scratch buffer of the plan, by number.
+    Scratch(u16),
+    /// Room in a log buffer that was reserved for the plan, by number.
+    Record(u16),
+    /// The job's own metadata bytes.
+    Metadata,
+    /// A buffer that exists apart from the plan.
+    Buffer(BufferId),
+}
+
+/// A part of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Of which source.
+    pub source: Source,
+    /// From where in it.
+    pub start: Sectors,
+    /// How much.
+    pub length: Sectors,
+}
+
+impl Span {
+    pub(crate) fn new(source: Source, start: Sectors, length: Sectors) -> Span {
+        Span { source, start, length }
+    }
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Steps of one phase may run at the same time.
+    pub phase: u16,
+    /// What to do. Members are places in the layout.
+    pub action: Action,
+    /// With which bytes: a range of [`Plan::spans`].
+    pub spans: Range<u32>,
+}
+
+/// Steps in phases. See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// How it was chosen to be done.
+    pub strategy: Strategy,
+    /// In the order of phases.
+    pub steps: Vec<Step>,
+    /// Of all steps.
+    pub spans: Vec<Span>,
+    /// Lengths of the scratch buffers.
+    pub scratch: Vec<Sectors>,
+    /// The phase before which the plan's log records count as written.
+    pub commit_before: Option<u16>,
+    phase: u16,
+}
+
+impl Plan {
+    /// Empties the plan, keeping its memory for the next.
+    pub(crate) fn clear(&mut self) {
+        self.steps.clear();
+        self.spans.clear();
+        self.scratch.clear();
+        self.strategy = Strategy::Direct;
+        self.commit_before = None;
+        self.phase = 0;
+    }
+
+    /// Steps from here on wait for all before, if there are any in the current phase.
+    pub(crate) fn next_phase(&mut self) {
+        if self.steps.last().is_some_and(|step| step.phase == self.phase) {
+            self.phase += 1;
+        }
+    }
+
+    pub(crate) fn phase(&self) -> u16 {
+        self.phase
+    }
+
+    /// A new scratch buffer.
+    pub(crate) fn scratch(&mut self, length: Sectors) -> Source {
+        self.scratch.push(length);
+        Source::Scratch(self.scratch.len() as u16 - 1)
+    }
+
+    /// Adds a step of the current phase.
+    pub(crate) fn push(&mut self, action: Action, spans: &[Span]) {
+        let from = self.spans.len() as u32;
+        self.spans.extend_from_slice(spans);
+        self.close(action, from);
+    }
+
+    /// Adds a step whose spans were put behind `from` before.
+    pub(crate) fn close(&mut self, action: Action, from: u32) {
+        let spans = from..self.spans.len() as u32;
+        self.steps.push(Step { phase: self.phase, action, spans });
+    }
+
+    pub(crate) fn read(&mut self, member: Member, at: Sector, span: Span) {
+        self.push(Action::Read { member, at, length: span.length }, &[span]);
+    }
+
+    pub(crate) fn write(&mut self, member: Member, at: Sector, span: Span, durable: bool) {
+        self.push(Action::Write { member, at, length: span.length, durable }, &[span]);
+    }
+
+    /// `destination` = xor of the spans that were put behind `from`.
+    pub(crate) fn xor(&mut self, destination: Span, sources: impl IntoIterator<Item = Span>) {
+        let from = self.spans.len() as u32;
+        self.spans.push(destination);
+        self.spans.extend(sources);
+        self.close(Action::Xor, from);
+    }
+
+    /// `destination` ^= each of the sources.
+    pub(crate) fn xor_into(&mut self, destination: Span, sources: impl IntoIterator<Item = Span>) {
+        let from = self.spans.len() as u32;
+        self.spans.push(destination);
+        self.spans.extend(sources);
+        self.close(Action::XorInto, from);
+    }
+
+    pub(crate) fn compare(&mut self, a: Span, b: Span) {
+        self.push(Action::Compare, &[a, b]);
+    }
+
+    /// The spans of a step.
+    pub fn spans_of(&self, step: &Step) -> &[Span] {
+        &self.spans[step.spans.start as usize..step.spans.end as usize]
+    }
+
+    /// Accesses to members: computations apart.
+    pub fn accesses(&self) -> usize {
+        self.steps
+            .iter()
+            .filter(|step| !matches!(step.action, Action::Xor | Action::XorInto | Action::Compare))
+            .count()
+    }
+}

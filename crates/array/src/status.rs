@@ -1,0 +1,324 @@
+//! What people are told: events as they happen, and the array's state on request.
+
+use parlour_units::{Bytes, Member, Sector};
+use serde::Serialize;
+
+use crate::array::{Array, Mode};
+use crate::effect::Class;
+use crate::health::{PlaceState, Traffic};
+use crate::maintenance::{ScrubReport, Task};
+use crate::plan::Strategy;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A member was excluded from the array.
+    MemberFailed {
+        /// Its place.
+        place: Member,
+        /// Why.
+        cause: FailureCause,
+    },
+    /// A member answers with errors, and nothing could replace it: it is kept.
+    MemberKept {
+        /// Its place.
+        place: Member,
+    },
+    /// A spare, or a replacement, took a place.
+    PlaceTaken {
+        /// Which place.
+        place: Member,
+        /// Which member.
+        member: Member,
+    },
+    /// A rebuild is complete.
+    RebuildDone {
+        /// The place that is whole again.
+        place: Member,
+    },
+    /// A rebuild stopped, because a block that it needs cannot be read.
+    RebuildStopped {
+        /// The place that was being rebuilt.
+        place: Member,
+        /// The first sector of the array in the stripe that cannot be computed.
+        at: Sector,
+    },
+    /// All regions are in sync.
+    ResyncDone,
+    /// Check units of some stripes could not be recomputed.
+    ResyncIncomplete,
+    /// A scrub is complete.
+    ScrubDone(ScrubReport),
+    /// A member has no space for what should be there: the array is read-only from here on.
+    OutOfSpace {
+        /// Its place.
+        place: Member,
+    },
+    /// A spare cannot be used.
+    SpareDropped {
+        /// Which member.
+        member: Member,
+    },
+}
+
+/// Why a member was excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureCause {
+    /// It did not answer, or refused to write.
+    Gone,
+    /// It had too many read errors.
+    Errors,
+    /// What was written to it did not read back.
+    Unfaithful,
+    /// People said so.
+    Asked,
+}
+
+/// Counts since the array was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Hosts' reads.
+    pub host_reads: u64,
+    /// Sectors that hosts read.
+    pub host_read: u64,
+    /// Hosts' writes.
+    pub host_writes: u64,
+    /// Sectors that hosts wrote.
+    pub host_written: u64,
+    /// Hosts' flushes.
+    pub host_flushes: u64,
+    /// Reads of stripes with something missing.
+    pub degraded_reads: u64,
+    /// Stripes written by full-stripe writes.
+    pub full_stripe: u64,
+    /// By read-modify-write.
+    pub read_modify_write: u64,
+    /// By reconstruct-write.
+    pub reconstruct_write: u64,
+    /// By logged updates.
+    pub logged_update: u64,
+    /// By logged overwrites.
+    pub logged_overwrite: u64,
+    /// Log segments appended (accesses).
+    pub appends: u64,
+    /// Log segments that were appended before they were full.
+    pub short_segments: u64,
+    /// Writes that waited for a log buffer.
+    pub pool_waits: u64,
+    /// Regions reintegrated.
+    pub reintegrations: u64,
+    /// Units that could not be read, and were computed and rewritten.
+    pub repaired: u64,
+    /// Whether a member has run out of space.
+    pub out_of_space: bool,
+}
+
+impl Counters {
+    pub(crate) fn strategy(&mut self, strategy: Strategy) {
+        let counter = match strategy {
+            Strategy::FullStripe | Strategy::LoggedCancel => &mut self.full_stripe,
+            Strategy::ReadModifyWrite => &mut self.read_modify_write,
+            Strategy::ReconstructWrite => &mut self.reconstruct_write,
+            Strategy::LoggedUpdate => &mut self.logged_update,
+            Strategy::LoggedOverwrite => &mut self.logged_overwrite,
+            _ => return,
+        };
+        *counter += 1;
+    }
+}
+
+/// The array's state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// The array's name.
+    pub name: String,
+    /// Its identity.
+    pub identity: String,
+    /// "serving", "read-only", "stopping" or "stopped".
+    pub mode: &'static str,
+    /// The organization's name, if it has one.
+    pub organization: Option<&'static str>,
+    /// What hosts can store.
+    pub capacity: Bytes,
+    /// The block size.
+    pub block: Bytes,
+    /// The stripe unit.
+    pub stripe_unit: Bytes,
+    /// Members that may still fail, whichever they are, without loss.
+    pub spare_redundancy: u16,
+    /// Members that an intact array may lose.
+    pub fault_tolerance: u16,
+    /// Whether the array has lost more than it survives.
+    pub lost: bool,
+    /// Its members.
+    pub members: Vec<MemberStatus>,
+    /// Members ready to take a failed one's place.
+    pub spares: Vec<u16>,
+    /// What is being rebuilt.
+    pub rebuild: Option<Task>,
+    /// Regions that wait to be resynced, and the count of all.
+    pub resync: Option<Task>,
+    /// What is being scrubbed.
+    pub scrub: Option<Task>,
+    /// What the last scrub found.
+    pub last_scrub: Option<ScrubReport>,
+    /// Regions, and how many of them are dirty.
+    pub regions: u32,
+    /// Regions that may be inconsistent if the array dies now.
+    pub dirty_regions: u32,
+    /// The parity logs, if there are any.
+    pub log: Option<LogStatus>,
+    /// Counts since the array was opened.
+    pub counters: Counters,
+    /// Bytes of payload memory in use now, and at the most.
+    pub memory: (Bytes, Bytes),
+}
+
+/// A place and the member in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MemberStatus {
+    /// The place.
+    pub place: u16,
+    /// The driver's number of the member, if one is there.
+    pub member: Option<u16>,
+    /// "active", "rebuilding" or "failed".
+    pub state: &'static str,
+    /// Read errors.
+    pub errors: u32,
+    /// Accesses of hosts, log, metadata, rebuild and scrub.
+    pub traffic: [TrafficStatus; 5],
+}
+
+/// Accesses of one class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TrafficStatus {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Flushes.
+    pub flushes: u64,
+}
+
+/// The parity logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LogStatus {
+    /// Records that are not yet in the parity.
+    pub live_records: u64,
+    /// Log buffers in use.
+    pub buffers: u32,
+    /// Log buffers that there may be.
+    pub buffer_limit: u32,
+    /// Regions with a log in use.
+    pub regions: u32,
+    /// Reintegrations under way.
+    pub reintegrating: u32,
+}
+
+impl Array {
+    /// The array's state now.
+    pub fn status(&self) -> Status {
+        let geometry = &self.geometry;
+        let organization = geometry.organization();
+        let worst =
+            (0..geometry.members()).map(|place| self.missing_beside(Member::new(place))).max().unwrap_or(0);
+        let tolerance = geometry.fault_tolerance();
+        Status {
+            name: self.records.name.clone(),
+            identity: self.identity.to_string(),
+            mode: match self.mode {
+                Mode::Serving => "serving",
+                Mode::ReadOnly => "read-only",
+                Mode::Stopping => "stopping",
+                Mode::Stopped => "stopped",
+            },
+            organization: organization.name(),
+            capacity: geometry.capacity().bytes(),
+            block: geometry.block().bytes(),
+            stripe_unit: geometry.layout().unit_length().bytes(),
+            spare_redundancy: tolerance.saturating_sub(worst),
+            fault_tolerance: tolerance,
+            lost: worst > tolerance,
+            members: self.member_statuses(),
+            spares: self.health.spares.iter().map(|member| member.get()).collect(),
+            rebuild: self.rebuild_task(),
+            resync: self.resync_task(),
+            scrub: self.scrub_task(),
+            last_scrub: self.maintenance.last_scrub.clone(),
+            regions: geometry.layout().region_count(),
+            dirty_regions: self.records.dirty.count(),
+            log: self.log_status(),
+            counters: self.counters,
+            memory: (self.buffers.in_use().bytes(), self.buffers.peak().bytes()),
+        }
+    }
+
+    /// Members that are not active among those that share stripes with `place`, itself included.
+    fn missing_beside(&self, place: Member) -> u16 {
+        let others = (0..self.geometry.members()).map(Member::new);
+        let missing = |other: &Member| {
+            self.geometry.share_stripes(place, *other) && self.health.state(*other) != PlaceState::Active
+        };
+        others.filter(missing).count() as u16
+    }
+
+    fn member_statuses(&self) -> Vec<MemberStatus> {
+        let status = |(index, place): (usize, &crate::health::PlaceRecord)| {
+            let record = place.member.and_then(|member| self.health.member(member));
+            MemberStatus {
+                place: index as u16,
+                member: place.member.map(Member::get),
+                state: match place.state {
+                    PlaceState::Active => "active",
+                    PlaceState::Rebuilding { .. } => "rebuilding",
+                    PlaceState::Failed => "failed",
+                },
+                errors: record.map_or(0, |record| record.errors),
+                traffic: record
+                    .map_or_else(Default::default, |record| record.traffic.map(TrafficStatus::from)),
+            }
+        };
+        self.health.places.iter().enumerate().map(status).collect()
+    }
+
+    fn log_status(&self) -> Option<LogStatus> {
+        let logs = self.logs.as_ref()?;
+        Some(LogStatus {
+            live_records: logs.records,
+            buffers: logs.in_memory,
+            buffer_limit: logs.pool_limit(),
+            regions: logs.regions.values().filter(|log| !log.segments.is_empty()).count() as u32,
+            reintegrating: logs.running,
+        })
+    }
+
+    /// Accesses of a class to all members.
+    pub fn traffic(&self, class: Class) -> Traffic {
+        let mut sum = Traffic::default();
+        for record in self.health.members.iter().flatten() {
+            let traffic = record.traffic[class as usize];
+            sum.reads += traffic.reads;
+            sum.read += traffic.read;
+            sum.writes += traffic.writes;
+            sum.written += traffic.written;
+            sum.flushes += traffic.flushes;
+        }
+        sum
+    }
+}
+
+impl From<Traffic> for TrafficStatus {
+    fn from(traffic: Traffic) -> TrafficStatus {
+        TrafficStatus {
+            reads: traffic.reads,
+            read_bytes: traffic.read * 512,
+            writes: traffic.writes,
+            write_bytes: traffic.written * 512,
+            flushes: traffic.flushes,
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! Jobs on one stripe: what they wait for, how their plans are chosen, how they end.
+//!
+//! A job passes its gates in one order: memory, log space, lock, dirty bit, settled parity, exclusions. It
+//! reserves memory and log space before it takes its lock, and holds one lock at most; what it waits for
+//! behind the lock (a map, a superblock, a reintegration) needs no stripe lock. So nothing waits in a circle.
+
+use parlour_units::{Region, Sectors};
+
+use crate::array::{Array, Mode};
+use crate::buffer::BufferId;
+use crate::effect::{Class, Fault};
+use crate::job::{HostId, JobId, Kind, Purpose, Stage, StripeJob, Trouble};
+use crate::locks;
+use crate::log::{LoadState, RecordKind, Reserved};
+use crate::map::{Piece, Window};
+use crate::plan::{Content, LogMethod, Lost, UnitSet};
+use crate::request::RequestError;
+use crate::tuning::LargeWrite;
+
+/// What a gate says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    /// Go on to the next.
+    Pass,
+    /// The job is parked where it will be woken.
+    Wait,
+    /// The job has ended.
+    Ended,
+}
+
+/// A plan that failed more often than this fails its request: each failure costs a member or a repair.
+const ATTEMPTS: u32 = 200;
+
+impl Array {
+    /// Starts a job on `window` and lets it go as far as it can.
+    pub(crate) fn start_stripe(
+        &mut self,
+        purpose: Purpose,
+        window: Window,
+        host: Option<HostId>,
+        pieces: Vec<Piece>,
+        content: Content,
+        durable: bool,
+    ) -> JobId {
+        let layout = self.geometry.layout();
+        let width = u64::from(layout.data_units() + layout.check_units()) + 1;
+        let class = match purpose {
+            Purpose::Read | Purpose::Write | Purpose::Repair { .. } => Class::Foreground,
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } => Class::Rebuild,
+            Purpose::Scrub => Class::Scrub,
+        };
+        let hull = hull_length(&pieces).unwrap_or(window.columns.length());
+        let job = StripeJob {
+            purpose,
+            window,
+            region: self.region_of(window.stripe).0,
+            host,
+            pieces,
+            content,
+            durable,
+            stage: Stage::Memory,
+            // The most that any plan on these columns takes: every unit and a result.
+            memory: hull * width,
+            locked: false,
+            writing: false,
+            holds_parity: false,
+            method: None,
+            fragments: Vec::new(),
+            rooms: Vec::new(),
+            committed: false,
+            targets: UnitSet::NONE,
+            attempts: 0,
+            repairing: false,
+        };
+        let id = self.jobs.start(Kind::Stripe(Box::new(job)), class);
+        self.runnable.push_back(id);
+        id
+    }
+
+    /// Takes a job through the gates, as far as they are open.
+    pub(crate) fn advance_stripe(&mut self, id: JobId) {
+        loop {
+            let gate = match self.jobs.stripe(id).stage {
+                Stage::Memory => self.memory_gate(id),
+                Stage::LogSpace => self.log_space_gate(id),
+                Stage::Lock => self.lock_gate(id),
+                Stage::Dirty => self.dirty_gate(id),
+                Stage::Settle => self.settle_gate(id),
+                Stage::Plan => self.plan_gate(id),
+                Stage::Running => return,
+            };
+            if gate != Gate::Pass {
+                return;
+            }
+        }
+    }
+
+    fn pass(&mut self, id: JobId, next: Stage) -> Gate {
+        self.jobs.stripe(id).stage = next;
+        Gate::Pass
+    }
+
+    fn memory_gate(&mut self, id: JobId) -> Gate {
+        let memory = self.jobs.stripe(id).memory;
+        if !self.memory_waiters.is_empty() || !self.memory_fits(memory) {
+            self.memory_waiters.push_back(id);
+            return Gate::Wait;
+        }
+        self.scratch_in_use += memory;
+        self.pass(id, Stage::LogSpace)
+    }
+
+    /// A job larger than the whole budget goes when it is alone.
+    fn memory_fits(&self, memory: Sectors) -> bool {
+        self.scratch_in_use.is_zero() || self.scratch_in_use + memory <= self.tuning.scratch_memory
+    }
+
+    /// Lets those that wait for memory go on, first come first served.
+    pub(crate) fn pump_memory(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(id) = self.memory_waiters.front().copied() {
+            let memory = self.jobs.stripe(id).memory;
+            if !self.memory_fits(memory) {
+                break;
+            }
+            self.memory_waiters.pop_front();
+            self.scratch_in_use += memory;
+            self.jobs.stripe(id).stage = Stage::LogSpace;
+            self.runnable.push_back(id);
+            moved = true;
+        }
+        moved
+    }
+
+    /// Whether writes to `region` go through its log now.
+    fn logs_writes(&self, region: Region) -> bool {
+        self.logs.is_some()
+            && !self.health.is_degraded()
+            && !self.records.resync.get(region)
+            && self.mode == Mode::Serving
+    }
+
+    fn log_space_gate(&mut self, id: JobId) -> Gate {
+        let job = self.jobs.stripe(id);
+        let (region, window) = (job.region, job.window);
+        if job.purpose != Purpose::Write || !self.logs_writes(region) {
+            return self.pass(id, Stage::Lock);
+        }
+        if !self.pass_load(region, id) {
+            return Gate::Wait;
+        }
+        let view = self.health.view(&self.geometry, window.stripe);
+        let large = self.large_write();
+        let job = self.jobs.stripe(id);
+        let unmaps = job.content == (Content::Zeroes { may_unmap: true });
+        let cancels = large == LargeWrite::Cancel || unmaps;
+        let method = self.builder.log_method(view, &job.pieces, cancels);
+        let fragments = self.builder.fragments(view, &job.pieces, method);
+        let index = self.geometry.layout().region_of(window.stripe).1 as u32;
+        let logs = self.logs.as_mut().expect("writes are logged");
+        if method == LogMethod::Cancel && !logs.is_live(region, index) {
+            self.jobs.stripe(id).method = Some(method);
+            return self.pass(id, Stage::Lock);
+        }
+        let buffers = &mut self.buffers;
+        match logs.reserve(region, &fragments, |length| buffers.take(length)) {
+            Reserved::Rooms(fragments, rooms) => {
+                let job = self.jobs.stripe(id);
+                (job.method, job.fragments, job.rooms) = (Some(method), fragments, rooms);
+                self.pass(id, Stage::Lock)
+            }
+            Reserved::Later => {
+                logs.pool_waiters.push_back(id);
+                self.counters.pool_waits += 1;
+                Gate::Wait
+            }
+            Reserved::Never => self.pass(id, Stage::Lock),
+        }
+    }
+
+    fn large_write(&self) -> LargeWrite {
+        let logs = self.geometry.layout().logs().expect("a logged layout has logs");
+        let parity = u64::from(logs.shape().stripes) * self.geometry.layout().unit_length().get();
+        let log = u64::from(logs.segments()) * logs.shape().segment;
+        let short = log < parity;
+        self.tuning.large_write.unwrap_or(if short { LargeWrite::Cancel } else { LargeWrite::Overwrite })
+    }
+
+    fn lock_gate(&mut self, id: JobId) -> Gate {
+        let job = self.jobs.stripe(id);
+        let mode = match job.purpose {
+            Purpose::Read => locks::Mode::Shared,
+            _ => locks::Mode::Exclusive,
+        };
+        let stripe = job.window.stripe;
+        // Granted later, the job comes back here with the lock.
+        if !job.locked {
+            self.jobs.stripe(id).locked = true;
+            if !self.locks.take(stripe, mode, id) {
+                return Gate::Wait;
+            }
+        }
+        self.pass(id, Stage::Dirty)
+    }
+
+    fn dirty_gate(&mut self, id: JobId) -> Gate {
+        let job = self.jobs.stripe(id);
+        let region = job.region;
+        let writes = match job.purpose {
+            Purpose::Write => true,
+            // What these write is what the region should hold: the region need not be called dirty for it.
+            Purpose::Read
+            | Purpose::Repair { .. }
+            | Purpose::Rebuild { .. }
+            | Purpose::Resync { .. }
+            | Purpose::Scrub => false,
+        };
+        if !writes || job.writing {
+            return self.pass(id, Stage::Settle);
+        }
+        if self.mode == Mode::ReadOnly {
+            return self.end_stripe(id, Err(RequestError::ReadOnly));
+        }
+        if self.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
+            return Gate::Wait;
+        }
+        self.jobs.stripe(id).writing = self.geometry.layout().check_units() > 0;
+        self.pass(id, Stage::Settle)
+    }
+
+    /// A job that uses the parity in place waits until what the log holds for its stripe is in it, and then
+    /// keeps the region from being reintegrated.
+    fn settle_gate(&mut self, id: JobId) -> Gate {
+        let job = self.jobs.stripe(id);
+        let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
+        let cancels = job.method == Some(LogMethod::Cancel) && !job.rooms.is_empty();
+        let (region, stripe) = (job.region, job.window.stripe);
+        if self.logs.is_none() || job.holds_parity || logged && self.logs_writes(region) {
+            return self.pass(id, Stage::Plan);
+        }
+        if logged || cancels && !self.logs_writes(region) {
+            // The array has changed since the room was reserved.
+            self.give_back_rooms(id);
+            return Gate::Pass;
+        }
+        if !self.pass_load(region, id) || !self.pass_settled(region, stripe, cancels, id) {
+            return Gate::Wait;
+        }
+        self.jobs.stripe(id).holds_parity = true;
+        self.pass(id, Stage::Plan)
+    }
+
+    fn give_back_rooms(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        let rooms = std::mem::take(&mut job.rooms);
+        job.fragments.clear();
+        job.method = None;
+        job.committed = false;
+        let Some(logs) = &mut self.logs else { return };
+        logs.give_back(&rooms);
+        self.after_rooms(&rooms);
+    }
+
+    /// Passes when what the log's headers say is known.
+    pub(crate) fn pass_load(&mut self, region: Region, id: JobId) -> bool {
+        let Some(logs) = &mut self.logs else { return true };
+        let known = logs.regions.get(&region).is_none_or(|log| log.load == LoadState::Known);
+        if !known {
+            logs.region(region).waiters.push(id);
+            self.want_parity(region);
+        }
+        known
+    }
+
+    /// Passes when nothing live is logged for `stripe` (or is about to be voided) and no reintegration runs.
+    fn pass_settled(
+        &mut self,
+        region: Region,
+        stripe: parlour_units::Stripe,
+        cancels: bool,
+        id: JobId,
+    ) -> bool {
+        let index = self.geometry.layout().region_of(stripe).1 as u32;
+        let logs = self.logs.as_mut().expect("only logs need settling");
+        let live = logs.is_live(region, index) && !cancels;
+        let log = logs.region(region);
+        if live || log.reintegrating.is_some() || log.queued {
+            log.waiters.push(id);
+            if live {
+                self.want_parity(region);
+            }
+            return false;
+        }
+        log.holders += 1;
+        true
+    }
+
+    fn plan_gate(&mut self, id: JobId) -> Gate {
+        if !self.pass_barrier(id) {
+            return Gate::Wait;
+        }
+        let job = self.jobs.stripe(id);
+        let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
+        let region = job.region;
+        if job.purpose == Purpose::Write && self.mode == Mode::ReadOnly {
+            return self.end_stripe(id, Err(RequestError::ReadOnly));
+        }
+        if logged && !self.logs_writes(region) {
+            return self.pass(id, Stage::Settle);
+        }
+        match self.build(id) {
+            Ok(()) => {
+                self.pass(id, Stage::Running);
+                self.run(id);
+                Gate::Wait
+            }
+            Err(Lost) => self.end_stripe(id, Err(RequestError::Lost)),
+        }
+    }
+
+    /// Builds the plan for the array as it now is.
+    fn build(&mut self, id: JobId) -> Result<(), Lost> {
+        let view_of = |health: &crate::health::Health, stripe| health.missing(&self.geometry, stripe);
+        let job = self.jobs.get_mut(id);
+        let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
+        let stripe = stripe_job.window.stripe;
+        let missing = view_of(&self.health, stripe);
+        let view = crate::plan::StripeView { geometry: &self.geometry, stripe, missing };
+        let plan = &mut job.plan;
+        plan.clear();
+        let builder = &mut self.builder;
+        match stripe_job.purpose {
+            Purpose::Read => builder.read_degraded(plan, view, &stripe_job.pieces),
+            Purpose::Write => match stripe_job.method {
+                Some(method @ (LogMethod::Update | LogMethod::Overwrite)) => {
+                    let StripeJob { pieces, content, durable, fragments, .. } = stripe_job.as_ref();
+                    builder.write_logged(plan, view, pieces, *content, *durable, method, fragments);
+                    Ok(())
+                }
+                _ => {
+                    let StripeJob { pieces, content, durable, .. } = stripe_job.as_ref();
+                    builder.write_in_place(plan, view, pieces, *content, *durable)?;
+                    if !stripe_job.rooms.is_empty() {
+                        plan.commit_before = plan.steps.last().map(|step| step.phase);
+                    }
+                    Ok(())
+                }
+            },
+            Purpose::Repair { .. } => {
+                let columns = stripe_job.window.columns;
+                builder.reconstruct(plan, view, stripe_job.targets, columns, true)
+            }
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
+                let columns = stripe_job.window.columns;
+                builder.reconstruct(plan, view, stripe_job.targets, columns, false)
+            }
+            Purpose::Scrub if stripe_job.repairing => {
+                let columns = stripe_job.window.columns;
+                builder.reconstruct(plan, view, stripe_job.targets, columns, false)
+            }
+            Purpose::Scrub if view.missing.is_empty() => {
+                builder.verify(plan, view, stripe_job.window.columns);
+                Ok(())
+            }
+            Purpose::Scrub => Err(Lost),
+        }
+    }
+
+    fn run(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        let (host, purpose) = (job.host, job.purpose);
+        let rooms: Vec<(BufferId, Sectors)> = match &self.logs {
+            Some(logs) => {
+                let place = |room: &crate::log::Room| {
+                    (
+                        logs.segment(room.segment).buffer.expect("a room is in memory until it is filled"),
+                        room.start,
+                    )
+                };
+                self.jobs.stripe(id).rooms.iter().map(place).collect()
+            }
+            None => Vec::new(),
+        };
+        let buffer = host.and_then(|host| self.host_buffer(host));
+        if purpose == Purpose::Write {
+            self.counters.strategy(self.jobs.get(id).plan.strategy);
+        }
+        self.start_plan(id, buffer, &rooms);
+    }
+
+    /// The plan's log records hold what they should and count from here on: its data writes follow.
+    pub(crate) fn commit_records(&mut self, id: JobId) {
+        let index = self.jobs.stripe(id).window.stripe;
+        let (_, index) = self.region_of(index);
+        let job = self.jobs.stripe(id);
+        let kind = match job.method {
+            Some(LogMethod::Update) => RecordKind::Update,
+            Some(LogMethod::Overwrite) => RecordKind::Overwrite,
+            _ => RecordKind::Cancel,
+        };
+        let (fragments, rooms) = (std::mem::take(&mut job.fragments), std::mem::take(&mut job.rooms));
+        job.committed = true;
+        let logs = self.logs.as_mut().expect("records are committed to logs");
+        logs.commit(index, &fragments, &rooms, kind);
+        let many = logs.records > self.tuning.live_records;
+        let region = self.jobs.stripe(id).region;
+        self.after_rooms(&rooms);
+        if many {
+            self.want_parity(region);
+        }
+    }
+
+    /// A stripe job's plan is done.
+    pub(crate) fn stripe_done(&mut self, id: JobId) {
+        let purpose = self.jobs.stripe(id).purpose;
+        match purpose {
+            Purpose::Read | Purpose::Write => {
+                self.end_stripe(id, Ok(()));
+            }
+            Purpose::Repair { .. } => {
+                let good = self.jobs.get(id).differing.is_empty();
+                if !good {
+                    self.verification_failed(id);
+                }
+                self.counters.repaired += u64::from(good);
+                self.end_stripe(id, if good { Ok(()) } else { Err(RequestError::Lost) });
+            }
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
+                self.end_stripe(id, Ok(()));
+            }
+            Purpose::Scrub => self.scrub_stripe_done(id),
+        }
+    }
+
+    /// A stripe job's plan failed: it is thrown away and built again for the array as it now is.
+    pub(crate) fn stripe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let job = self.jobs.stripe(id);
+        job.attempts += 1;
+        let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
+        if troubles.iter().any(|trouble| trouble.fault == Fault::NoSpace) {
+            // Some units are written and some not.
+            self.need_resync(region);
+            self.end_stripe(id, Err(RequestError::ReadOnly));
+            return;
+        }
+        if self.still_standing(troubles) || attempts > ATTEMPTS {
+            self.end_stripe(id, Err(RequestError::Lost));
+            return;
+        }
+        let unreadable = troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable);
+        match purpose {
+            // What is lost here cannot be computed from what is unreadable.
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } if unreadable => {
+                self.end_stripe(id, Err(RequestError::Lost));
+            }
+            Purpose::Repair { .. } => {
+                self.end_stripe(id, Err(RequestError::Lost));
+            }
+            _ if unreadable => {
+                // The repair needs the stripe's lock.
+                self.let_go_of_stripe(id);
+                for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
+                    self.start_repairs(id, trouble);
+                }
+                if self.jobs.get(id).repairs == 0 {
+                    self.stripe_repaired(id, false);
+                }
+            }
+            _ => self.replan(id),
+        }
+    }
+
+    /// What the job could not read was repaired, or could not be.
+    pub(crate) fn stripe_repaired(&mut self, id: JobId, lost: bool) {
+        self.jobs.get_mut(id).unrepaired = false;
+        if lost {
+            self.end_stripe(id, Err(RequestError::Lost));
+        } else {
+            self.replan(id);
+        }
+    }
+
+    fn replan(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        if job.committed {
+            // The records count, wherever the data got to: from here the stripe is updated in place.
+            job.committed = false;
+            job.method = None;
+        }
+        self.jobs.stripe(id).stage = Stage::Lock;
+        self.runnable.push_back(id);
+    }
+
+    /// Gives back lock and hold on the parity.
+    fn let_go_of_stripe(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        let (stripe, region) = (job.window.stripe, job.region);
+        if std::mem::take(&mut job.holds_parity) {
+            self.let_go_of_parity(region);
+        }
+        if std::mem::take(&mut self.jobs.stripe(id).locked) {
+            let runnable = &mut self.runnable;
+            self.locks.release(stripe, |job| runnable.push_back(job));
+        }
+    }
+
+    /// Ends a stripe job, giving back all it holds.
+    fn end_stripe(&mut self, id: JobId, result: Result<(), RequestError>) -> Gate {
+        self.let_go_of_stripe(id);
+        if !self.jobs.stripe(id).rooms.is_empty() {
+            self.give_back_rooms(id);
+        }
+        let job = self.jobs.stripe(id);
+        let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
+        let window = job.window;
+        if job.writing {
+            self.leave_region(region);
+        }
+        self.scratch_in_use = self.scratch_in_use - memory;
+        self.end_job(id);
+        match purpose {
+            Purpose::Read | Purpose::Write => {
+                self.host_job_done(host.expect("a host waits for it"), result);
+            }
+            Purpose::Repair { parent } => {
+                let job = self.jobs.get_mut(parent);
+                job.unrepaired |= result.is_err();
+                job.repairs -= 1;
+                if job.repairs == 0 {
+                    self.repairs_done(parent);
+                }
+            }
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } | Purpose::Scrub => {
+                self.maintenance_stripe_ended(purpose, window, result);
+            }
+        }
+        Gate::Ended
+    }
+
+    /// Ends a scrub's job on a stripe.
+    pub(crate) fn end_scrub_stripe(&mut self, id: JobId) {
+        self.end_stripe(id, Ok(()));
+    }
+
+    /// Runs a scrub's repair under the lock that the scrub holds.
+    pub(crate) fn repair_scrubbed(&mut self, id: JobId, targets: UnitSet) {
+        let job = self.jobs.stripe(id);
+        (job.targets, job.repairing, job.stage) = (targets, true, Stage::Plan);
+        self.runnable.push_back(id);
+    }
+}
+
+/// From the first to the last column that pieces touch.
+fn hull_length(pieces: &[Piece]) -> Option<Sectors> {
+    let from = pieces.iter().map(|piece| piece.columns.from).min()?;
+    let to = pieces.iter().map(|piece| piece.columns.to).max()?;
+    Some(to - from)
+}

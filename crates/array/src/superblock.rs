@@ -1,0 +1,295 @@
+//! The superblock: what every member says of itself and of its array. `docs/format.md` draws it.
+//!
+//! Two copies stand at both ends of a member. They are written one after the other, each durable before
+//! the next, with a rising sequence number: whatever is torn, one whole copy is left, and the higher one counts.
+
+use parlour_units::Sectors;
+
+use crate::bytes::{Reader, Writer, seal_holds};
+use crate::geometry::StoredGeometry;
+use crate::identity::Identity;
+use crate::layout::{LayoutRequest, RegionShape, Rotation};
+use crate::organization::{Code, LayoutChoice, Organization, ReadChoice, Update};
+
+/// Bytes of a superblock.
+pub const SUPERBLOCK_BYTES: usize = 4_096;
+/// Its first eight bytes.
+pub const MAGIC: [u8; 8] = *b"PARLOUR\0";
+/// The version of the format.
+pub const VERSION: u32 = 1;
+/// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
+pub const REMEMBERED_SESSIONS: usize = 32;
+/// Entries of the member table: members first, then spares.
+pub const MEMBER_ENTRIES: usize = 96;
+
+const CHECKSUM_AT: usize = 12;
+const GEOMETRY_AT: usize = 128;
+const NAME_AT: usize = 256;
+const NAME_BYTES: usize = 64;
+const SESSIONS_AT: usize = 512;
+const TABLE_AT: usize = 1_024;
+const ENTRY_BYTES: usize = 32;
+/// Feature bits of this version that a reader must know (none yet).
+const KNOWN_INCOMPATIBLE: u64 = 0;
+/// Feature bits of this version that a writer must know (none yet).
+const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
+
+/// What a member says of itself and of its array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Superblock {
+    /// Which array.
+    pub array: Identity,
+    /// Which member.
+    pub member: Identity,
+    /// The entry of the member table that is this member's.
+    pub entry: u16,
+    /// This member's length.
+    pub member_length: Sectors,
+    /// Rises with each writing.
+    pub sequence: u64,
+    /// Rises with each opening of the array.
+    pub session_number: u64,
+    /// This opening's identity first, then those before it.
+    pub sessions: Vec<Identity>,
+    /// Whether the array was stopped properly: nothing in flight, logs complete.
+    pub clean: bool,
+    /// Whether the features in it allow writing (set by [`Superblock::decode`], not kept).
+    pub writable: bool,
+    /// The array's shape.
+    pub geometry: StoredGeometry,
+    /// The array's name, for people.
+    pub name: String,
+    /// Seconds since 1970 when the array was created, for people.
+    pub created: u64,
+    /// Members, then spares.
+    pub table: Vec<Entry>,
+}
+
+/// A line of the member table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Which member stands here.
+    pub member: Identity,
+    /// How it stands.
+    pub state: EntryState,
+}
+
+/// How a member stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryState {
+    /// Nobody stands here.
+    Vacant,
+    /// It holds all that it should.
+    Active,
+    /// It holds what it should in the first `frontier` stripes.
+    Rebuilding {
+        /// Stripes that are rebuilt, durably.
+        frontier: u64,
+    },
+    /// Excluded: what it holds is not believed.
+    Failed,
+    /// Ready to take a failed member's place.
+    Spare,
+}
+
+/// Why a block is no superblock that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SuperblockError {
+    /// There never was one.
+    #[error("no superblock")]
+    Absent,
+    /// There is one, and it does not fit its checksum.
+    #[error("superblock damaged (its checksum does not fit)")]
+    Damaged,
+    /// It fits its checksum, and says what cannot be.
+    #[error("superblock says what cannot be (its {0})")]
+    Nonsense(&'static str),
+    /// A later version wrote it.
+    #[error("superblock of format version {0}; this program knows version {VERSION}")]
+    Version(u32),
+    /// It uses features that this version lacks.
+    #[error("superblock uses features that this program lacks (bits {0:#x})")]
+    Features(u64),
+}
+
+impl Superblock {
+    /// The block as it is written.
+    ///
+    /// # Panics
+    /// Where the table or the name exceeds its room: creation bounds both.
+    pub fn encode(&self) -> Vec<u8> {
+        assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
+        let mut out = Writer::new(SUPERBLOCK_BYTES);
+        out.bytes(&MAGIC).u32(VERSION).u32(0).u64(0).u64(0).u64(0);
+        out.bytes(&self.array.0).bytes(&self.member.0);
+        out.u16(self.entry).u16(self.table.len() as u16).u32(self.name.len() as u32);
+        out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
+        out.u64(u64::from(self.clean)).u64(self.created);
+        encode_geometry(out.seek(GEOMETRY_AT), &self.geometry);
+        out.seek(NAME_AT).bytes(self.name.as_bytes());
+        out.seek(SESSIONS_AT);
+        for session in self.sessions.iter().take(REMEMBERED_SESSIONS) {
+            out.bytes(&session.0);
+        }
+        for (index, entry) in self.table.iter().enumerate() {
+            let (state, frontier) = entry.state.encode();
+            out.seek(TABLE_AT + index * ENTRY_BYTES).bytes(&entry.member.0).u8(state);
+            out.seek(TABLE_AT + index * ENTRY_BYTES + 24).u64(frontier);
+        }
+        out.sealed(CHECKSUM_AT)
+    }
+
+    /// The superblock in `block`.
+    ///
+    /// # Errors
+    /// There is none, or none that this version can use.
+    pub fn decode(block: &[u8]) -> Result<Superblock, SuperblockError> {
+        let mut from = Reader::new(block);
+        if from.array() != MAGIC {
+            return Err(SuperblockError::Absent);
+        }
+        let version = from.u32();
+        if block.len() != SUPERBLOCK_BYTES || !seal_holds(block, CHECKSUM_AT) {
+            return Err(SuperblockError::Damaged);
+        }
+        if version != VERSION {
+            return Err(SuperblockError::Version(version));
+        }
+        let (_checksum, _compatible) = (from.u32(), from.u64());
+        let (read_only_compatible, incompatible) = (from.u64(), from.u64());
+        if incompatible & !KNOWN_INCOMPATIBLE != 0 {
+            return Err(SuperblockError::Features(incompatible));
+        }
+        let (array, member) = (Identity(from.array()), Identity(from.array()));
+        let (entry, entries, name_length) = (from.u16(), usize::from(from.u16()), from.u32() as usize);
+        let (member_length, sequence, session_number) = (from.u64(), from.u64(), from.u64());
+        let (flags, created) = (from.u64(), from.u64());
+        let geometry = decode_geometry(from.seek(GEOMETRY_AT))?;
+        if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
+            return Err(SuperblockError::Nonsense("member table"));
+        }
+        let name = block
+            .get(NAME_AT..NAME_AT + name_length.min(NAME_BYTES))
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .ok_or(SuperblockError::Nonsense("name"))?;
+        let table = decode_table(&mut from, entries)?;
+        if table.len() < usize::from(geometry.layout.group_members) * usize::from(geometry.layout.groups) {
+            return Err(SuperblockError::Nonsense("member table"));
+        }
+        Ok(Superblock {
+            array,
+            member,
+            entry,
+            member_length: Sectors::new(member_length),
+            sequence,
+            session_number,
+            sessions: decode_sessions(from.seek(SESSIONS_AT)),
+            clean: flags & 1 != 0,
+            writable: read_only_compatible & !KNOWN_READ_ONLY_COMPATIBLE == 0,
+            geometry,
+            name: name.into(),
+            created,
+            table,
+        })
+    }
+
+    /// The better of a member's two copies.
+    ///
+    /// # Errors
+    /// Neither can be used: what is wrong with the first, unless only the second exists.
+    pub fn decode_copies(first: &[u8], second: &[u8]) -> Result<Superblock, SuperblockError> {
+        match (Superblock::decode(first), Superblock::decode(second)) {
+            (Ok(a), Ok(b)) => Ok(if b.array == a.array && b.sequence > a.sequence { b } else { a }),
+            (Ok(only), Err(_)) | (Err(_), Ok(only)) => Ok(only),
+            (Err(SuperblockError::Absent), Err(error)) | (Err(error), Err(_)) => Err(error),
+        }
+    }
+
+    /// This opening's identity.
+    pub fn session(&self) -> Identity {
+        self.sessions.first().copied().unwrap_or(Identity::NONE)
+    }
+}
+
+impl EntryState {
+    fn encode(self) -> (u8, u64) {
+        match self {
+            EntryState::Vacant => (0, 0),
+            EntryState::Active => (1, 0),
+            EntryState::Rebuilding { frontier } => (2, frontier),
+            EntryState::Failed => (3, 0),
+            EntryState::Spare => (4, 0),
+        }
+    }
+
+    fn decode(state: u8, frontier: u64) -> Option<EntryState> {
+        Some(match state {
+            0 => EntryState::Vacant,
+            1 => EntryState::Active,
+            2 => EntryState::Rebuilding { frontier },
+            3 => EntryState::Failed,
+            4 => EntryState::Spare,
+            _ => return None,
+        })
+    }
+}
+
+fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
+    let entry = |index: usize| {
+        let member = Identity(from.seek(TABLE_AT + index * ENTRY_BYTES).array());
+        let state = from.u8();
+        let frontier = from.seek(TABLE_AT + index * ENTRY_BYTES + 24).u64();
+        let state = EntryState::decode(state, frontier).ok_or(SuperblockError::Nonsense("member states"))?;
+        Ok(Entry { member, state })
+    };
+    (0..entries).map(entry).collect()
+}
+
+fn decode_sessions(from: &mut Reader<'_>) -> Vec<Identity> {
+    (0..REMEMBERED_SESSIONS)
+        .map(|_| Identity(from.array()))
+        .take_while(|session| *session != Identity::NONE)
+        .collect()
+}
+
+fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
+    let Organization { layout, code, update, read } = geometry.organization;
+    let position = |index: Option<usize>| index.expect("each choice is listed") as u8;
+    out.u8(position(LayoutChoice::ALL.iter().position(|choice| *choice == layout)));
+    out.u8(position(Code::ALL.iter().position(|choice| *choice == code)));
+    out.u8(position(Update::ALL.iter().position(|choice| *choice == update)));
+    out.u8(position(ReadChoice::ALL.iter().position(|choice| *choice == read)));
+    out.u16(geometry.copies).u16(geometry.layout.group_members).u16(geometry.layout.groups).u16(0).u32(0);
+    out.u64(geometry.block).u64(geometry.layout.unit).u64(geometry.layout.length).u64(geometry.data_start);
+    if let Some(shape) = geometry.regions {
+        out.u32(shape.regions).u32(shape.stripes).u16(shape.sublogs).u16(0).u32(shape.sublog_segments);
+        out.u64(shape.segment).u64(shape.grain);
+    }
+}
+
+fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockError> {
+    let nonsense = SuperblockError::Nonsense;
+    let layout = LayoutChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("layout"))?;
+    let code = Code::ALL.get(usize::from(from.u8())).ok_or(nonsense("code"))?;
+    let update = Update::ALL.get(usize::from(from.u8())).ok_or(nonsense("update policy"))?;
+    let read = ReadChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("read policy"))?;
+    let (copies, group_members, groups) = (from.u16(), from.u16(), from.u16());
+    let (_, _) = (from.u16(), from.u32());
+    let (block, unit, length, data_start) = (from.u64(), from.u64(), from.u64(), from.u64());
+    let (regions, stripes, sublogs, _) = (from.u32(), from.u32(), from.u16(), from.u16());
+    let (sublog_segments, segment, grain) = (from.u32(), from.u64(), from.u64());
+    let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
+    let geometry = StoredGeometry {
+        organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
+        copies,
+        layout: LayoutRequest { group_members, groups, unit, length },
+        block,
+        data_start,
+        regions: (*layout == LayoutChoice::Regions).then_some(shape),
+    };
+    if geometry.is_sound() { Ok(geometry) } else { Err(nonsense("geometry")) }
+}
+
+// A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the format.
+const _: () = assert!(matches!(LayoutChoice::ALL[6], LayoutChoice::Parity(Rotation::LeftSymmetric)));
+const _: () = assert!(matches!(LayoutChoice::ALL[9], LayoutChoice::Regions));

@@ -1,0 +1,101 @@
+//! What may change from one opening of an array to the next: bounds on memory, thresholds, pace.
+
+use parlour_units::{Duration, Sectors};
+
+/// How log buffers are shared among regions (Stodolsky §2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogPool {
+    /// All buffers are in one pool; a write waits only when the whole pool is exhausted.
+    Global,
+    /// Each region has one buffer of its own; a write waits while its region's buffer is full.
+    Static,
+}
+
+/// When a full log buffer is appended to the log (Stodolsky §2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFlush {
+    /// As soon as it is full.
+    WhenFull,
+    /// When this many buffers of the pool are in use: then the region with the most full buffers is
+    /// appended, several buffers in one access.
+    Watermark(u32),
+}
+
+/// How a full-stripe write passes the log (Stodolsky §2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LargeWrite {
+    /// New parity goes to the log as an overwrite record.
+    Overwrite,
+    /// New parity is written in place; a cancel record voids what the log holds (footnote 3).
+    Cancel,
+}
+
+/// Bounds, thresholds and pace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tuning {
+    /// Payload memory that hosts' requests may hold at once.
+    pub host_memory: Sectors,
+    /// Memory for prereads, parity and reconstruction.
+    pub scratch_memory: Sectors,
+    /// At most this many columns of a stripe are worked on at once (256 KiB).
+    pub slice: Sectors,
+    /// Accesses to a member are joined up to this length.
+    pub longest_access: Sectors,
+    /// Memory for log buffers.
+    pub log_memory: Sectors,
+    /// How log buffers are shared.
+    pub log_pool: LogPool,
+    /// When they are appended.
+    pub log_flush: LogFlush,
+    /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1).
+    pub large_write: Option<LargeWrite>,
+    /// Reintegrations at once: each has a buffer of [`Tuning::reintegration_memory`].
+    pub reintegration_buffers: u32,
+    /// Memory of one reintegration; what does not fit is done in series.
+    pub reintegration_memory: Sectors,
+    /// Parity between two changed places is read and written along when the gap is at most this.
+    pub reintegration_gap: Sectors,
+    /// Records that may be live at once in all logs; beyond, the region that logs is reintegrated.
+    pub live_records: u64,
+    /// Memory for data that need not be read before it is overwritten. Zero: no cache.
+    pub preread_cache: Sectors,
+    /// Read errors after which a member is failed.
+    pub error_threshold: u32,
+    /// A region is marked clean again after it was idle this long.
+    pub clean_after: Duration,
+    /// Stripes of rebuild, resync and scrub at once while no host waits.
+    pub maintenance_depth: u32,
+    /// The same while hosts wait.
+    pub maintenance_depth_busy: u32,
+    /// Rebuild makes its frontier durable each time it has gone this many bytes of stripes, in sectors.
+    pub checkpoint: Sectors,
+    /// Whether regions are marked dirty durably. A simulation of the papers' machines does without.
+    pub dirty_map: bool,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        let mib = |count: u64| Sectors::new(count * 2_048);
+        Tuning {
+            host_memory: mib(64),
+            scratch_memory: mib(64),
+            slice: Sectors::new(512),
+            longest_access: mib(1),
+            log_memory: mib(64),
+            log_pool: LogPool::Global,
+            log_flush: LogFlush::WhenFull,
+            large_write: None,
+            reintegration_buffers: 2,
+            reintegration_memory: mib(64),
+            reintegration_gap: Sectors::new(32),
+            live_records: 4 << 20,
+            preread_cache: Sectors::ZERO,
+            error_threshold: 16,
+            clean_after: Duration::from_secs(5),
+            maintenance_depth: 16,
+            maintenance_depth_busy: 1,
+            checkpoint: mib(256),
+            dirty_map: true,
+        }
+    }
+}

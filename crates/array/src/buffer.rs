@@ -97,14 +97,15 @@ impl Buffers {
         slot.references -= 1;
         if slot.references == 0 {
             self.in_use = self.in_use - slot.length;
-            self.free.push(buffer.0);
             self.released.push(buffer);
         }
     }
 
-    /// A buffer whose memory the driver may take back.
+    /// A buffer whose memory the driver may take back. Its name is used again only from here on.
     pub(crate) fn poll_release(&mut self) -> Option<BufferId> {
-        self.released.pop()
+        let buffer = self.released.pop()?;
+        self.free.push(buffer.0);
+        Some(buffer)
     }
 
     pub(crate) fn length(&self, buffer: BufferId) -> Sectors {

@@ -10,7 +10,9 @@ mod assembly;
 mod buffer;
 mod bytes;
 mod dirty;
+mod draw;
 mod effect;
+mod explain;
 mod geometry;
 mod health;
 mod host;
@@ -34,7 +36,12 @@ mod tuning;
 pub use array::{Array, Mode};
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
 pub use buffer::{BufferId, Slice};
+pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Outcome};
+pub use explain::{
+    ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation, MappedPiece, exact,
+    explain,
+};
 pub use geometry::{
     ALIGNMENT, Creation, CreationError, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK, StoredGeometry,
 };

@@ -188,7 +188,8 @@ impl Array {
         self.expect_cleaning();
     }
 
-    fn expect_cleaning(&mut self) {
+    /// Some dirty region may become clean.
+    pub(crate) fn expect_cleaning(&mut self) {
         if self.records.clean_at.is_none() {
             self.records.clean_at = Some(self.now + self.tuning.clean_after);
         }
@@ -211,19 +212,20 @@ impl Array {
             return;
         }
         self.records.touched = Bits::new(self.records.writers.len() as u32);
-        let more = self.records.dirty.count() > 0;
+        let more = self.regions_to_clean().next().is_some();
         self.records.clean_at = more.then_some(due.max(self.now) + self.tuning.clean_after);
+    }
+
+    /// Dirty regions that will be clean when they are idle.
+    fn regions_to_clean(&self) -> impl Iterator<Item = Region> + '_ {
+        let live = |region: &Region| self.logs.as_ref().is_some_and(|logs| logs.region_is_live(*region));
+        self.records.dirty.iter().filter(move |region| !self.records.resync.get(*region) && !live(region))
     }
 
     fn idle_regions(&self) -> impl Iterator<Item = Region> + '_ {
         let records = &self.records;
-        records.dirty.iter().filter(|region| {
-            let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(*region));
-            records.writers[region.as_usize()] == 0
-                && !records.touched.get(*region)
-                && !records.resync.get(*region)
-                && !live
-        })
+        let idle = |region: &Region| records.writers[region.as_usize()] == 0 && !records.touched.get(*region);
+        self.regions_to_clean().filter(idle)
     }
 
     pub(crate) fn clean_flush_done(&mut self, id: JobId) {
@@ -236,7 +238,8 @@ impl Array {
         self.records.map_wanted |= !idle.is_empty();
         self.records.cleaning = false;
         self.records.touched = Bits::new(self.records.writers.len() as u32);
-        self.records.clean_at = Some(self.now + self.tuning.clean_after);
+        let more = self.regions_to_clean().next().is_some();
+        self.records.clean_at = more.then_some(self.now + self.tuning.clean_after);
     }
 
     pub(crate) fn clean_flush_broken(&mut self, id: JobId) {

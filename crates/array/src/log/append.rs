@@ -3,7 +3,7 @@
 use parlour_units::{Region, Sectors};
 
 use super::{Header, Room, SegmentState};
-use crate::array::Array;
+use crate::array::{Array, Mode};
 use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Strategy};
@@ -29,7 +29,9 @@ impl Array {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let waits = match self.tuning.log_flush {
                 LogFlush::WhenFull => false,
-                LogFlush::Watermark(mark) => logs.in_memory < mark && logs.pool_waiters.is_empty(),
+                LogFlush::Watermark(mark) => {
+                    logs.in_memory < mark && logs.pool_waiters.is_empty() && self.mode == Mode::Serving
+                }
             };
             let Some(first) = logs.next_ready(region) else { return };
             if logs.segment(first).records.is_empty() {

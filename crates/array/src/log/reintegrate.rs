@@ -420,6 +420,7 @@ impl Array {
         }
         self.runnable.extend(self.logs.as_mut().expect("it was there").region(region).waiters.drain(..));
         self.records.touch(region);
+        self.expect_cleaning();
         self.resume_hosts();
     }
 

@@ -1,0 +1,733 @@
+//! What one request will do, step by step: the map, the strategy and the plan, from the array's own builders, for an
+//! array that is otherwise idle and whose logs are empty.
+
+use std::fmt;
+
+use parlour_units::{Bytes, Member, Sector, Sectors, Stripe};
+use serde::Serialize;
+
+use crate::draw::Content as Label;
+use crate::effect::Action;
+use crate::geometry::Geometry;
+use crate::layout::{Layout, Occupant, Place, Unit};
+use crate::map::{Piece, Window, pieces, windows};
+use crate::plan::{
+    Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView, UnitSet,
+};
+use crate::tuning::{LargeWrite, Tuning};
+
+/// What the host asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExplainedOperation {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+}
+
+/// Why a request cannot be explained.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExplainError {
+    /// Nothing is asked for.
+    #[error("a request of no length does nothing; give a length")]
+    Empty,
+    /// It does not lie in the array.
+    #[error("the request ends at byte {end}, beyond the array's end at byte {capacity}")]
+    BeyondEnd {
+        /// Where it ends, in bytes.
+        end: u64,
+        /// The array's size in bytes.
+        capacity: u64,
+    },
+    /// It is not made of blocks.
+    #[error("the request is not aligned to the array's block of {0}: give multiples of it")]
+    Misaligned(Bytes),
+    /// It is longer than anybody wants to read.
+    #[error("the request is too long to explain: at most {0}")]
+    TooLong(Bytes),
+    /// There is no such member.
+    #[error("the array has no member {0}; it has members 0 to {1}")]
+    NoSuchMember(u16, u16),
+    /// More has failed than the organization survives.
+    #[error("data is lost: stripe {stripe} needs more than the failed members leave")]
+    Lost {
+        /// Where.
+        stripe: u64,
+    },
+}
+
+/// The longest request that is explained: 1 GiB.
+const LONGEST: Sectors = Sectors::new(1 << 21);
+
+/// All that a request does.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// What was asked.
+    pub operation: ExplainedOperation,
+    /// The byte of the array at which it starts.
+    pub at: Bytes,
+    /// How long it is.
+    pub length: Bytes,
+    /// Members that are taken to have failed.
+    pub failed: Vec<u16>,
+    /// Which data units the request touches, in the order of the array's addresses.
+    pub map: Vec<MappedPiece>,
+    /// The plans, one a window (a stripe, or a part of a long one); direct reads are one plan for all stripes.
+    pub plans: Vec<ExplainedPlan>,
+    /// Accesses to members that the host waits for.
+    pub accesses: usize,
+}
+
+/// A part of one data unit that the request touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MappedPiece {
+    /// The byte of the request at which it starts.
+    pub request_offset: Bytes,
+    /// How long it is.
+    pub length: Bytes,
+    /// The stripe.
+    pub stripe: u64,
+    /// The data unit, counted over the whole array.
+    pub unit: u64,
+    /// The first byte in the unit.
+    pub unit_offset: Bytes,
+    /// The member that holds it.
+    pub member: u16,
+    /// The byte of the member at which it starts.
+    pub at: Bytes,
+    /// Whether that member has failed.
+    pub failed: bool,
+}
+
+/// A plan, explained.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedPlan {
+    /// The stripe; none for direct reads, which may join several.
+    pub stripe: Option<u64>,
+    /// The strategy, in words.
+    pub strategy: String,
+    /// Phases one after the other; the steps of one may go at the same time.
+    pub phases: Vec<Vec<ExplainedStep>>,
+    /// Accesses to members.
+    pub accesses: usize,
+    /// What else there is to know.
+    pub notes: Vec<String>,
+}
+
+/// A step, explained.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "step", rename_all = "kebab-case")]
+pub enum ExplainedStep {
+    /// An access that reads.
+    Read(ExplainedAccess),
+    /// An access that writes.
+    Write(ExplainedAccess),
+    /// An access that zeroes.
+    Zero(ExplainedAccess),
+    /// An access that flushes.
+    Flush {
+        /// Which member.
+        member: u16,
+    },
+    /// A computation.
+    Compute {
+        /// What comes out.
+        result: String,
+        /// Of what it is the exclusive or.
+        sources: Vec<String>,
+        /// How long each is.
+        length: Bytes,
+    },
+}
+
+/// An access to a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedAccess {
+    /// Which member.
+    pub member: u16,
+    /// The byte of the member at which it starts.
+    pub at: Bytes,
+    /// How long it is.
+    pub length: Bytes,
+    /// What is read or written, in the order of places.
+    pub what: Vec<String>,
+}
+
+impl fmt::Display for ExplainedStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (word, access) = match self {
+            ExplainedStep::Read(access) => ("read ", access),
+            ExplainedStep::Write(access) => ("write", access),
+            ExplainedStep::Zero(access) => ("zero ", access),
+            ExplainedStep::Flush { member } => return write!(f, "flush member {member}"),
+            ExplainedStep::Compute { result, sources, length } => {
+                return write!(f, "compute {result} = {}, {}", sources.join(" xor "), exact(*length));
+            }
+        };
+        let ExplainedAccess { member, at, length, what } = access;
+        write!(f, "{word} member {member} at {}, {}: {}", exact(*at), exact(*length), what.join(", "))
+    }
+}
+
+/// A place or length without rounding: in the largest unit of which it is a whole number.
+pub fn exact(bytes: Bytes) -> String {
+    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let whole = |(_, shift): &&(&str, u32)| bytes.get() != 0 && bytes.get().trailing_zeros() >= *shift;
+    match UNITS.iter().find(whole) {
+        Some((unit, shift)) => format!("{} {unit}", bytes.get() >> shift),
+        None => format!("{} B", bytes.get()),
+    }
+}
+
+/// Explains a request to an idle array whose `failed` members are missing.
+///
+/// # Errors
+/// The request is none that the array would carry out.
+pub fn explain(
+    geometry: &Geometry,
+    tuning: &Tuning,
+    operation: ExplainedOperation,
+    at: Sector,
+    length: Sectors,
+    failed: &[Member],
+) -> Result<Explanation, ExplainError> {
+    check(geometry, at, length, failed)?;
+    let case = Case { geometry, tuning, at, length, failed };
+    let plans = match operation {
+        ExplainedOperation::Read => case.read()?,
+        ExplainedOperation::Write => case.write()?,
+    };
+    Ok(Explanation {
+        operation,
+        at: at.from_start().bytes(),
+        length: length.bytes(),
+        failed: failed.iter().map(|member| member.get()).collect(),
+        map: case.map(),
+        accesses: plans.iter().map(|plan| plan.accesses).sum(),
+        plans,
+    })
+}
+
+fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Member]) -> Result<(), ExplainError> {
+    let capacity = geometry.capacity();
+    let block = geometry.block();
+    let members = geometry.members();
+    if length.is_zero() {
+        return Err(ExplainError::Empty);
+    }
+    if at.from_start() > capacity || length > capacity - at.from_start() {
+        let end = at.bytes().saturating_add(length.bytes().get());
+        return Err(ExplainError::BeyondEnd { end, capacity: capacity.bytes().get() });
+    }
+    if !at.from_start().is_multiple_of(block) || !length.is_multiple_of(block) {
+        return Err(ExplainError::Misaligned(block.bytes()));
+    }
+    if length > LONGEST {
+        return Err(ExplainError::TooLong(LONGEST.bytes()));
+    }
+    match failed.iter().find(|member| member.get() >= members) {
+        Some(member) => Err(ExplainError::NoSuchMember(member.get(), members - 1)),
+        None => Ok(()),
+    }
+}
+
+/// A request and the array that it meets.
+struct Case<'a> {
+    geometry: &'a Geometry,
+    tuning: &'a Tuning,
+    at: Sector,
+    length: Sectors,
+    failed: &'a [Member],
+}
+
+impl<'a> Case<'a> {
+    fn layout(&self) -> &'a Layout {
+        self.geometry.layout()
+    }
+
+    fn is_failed(&self, member: Member) -> bool {
+        self.failed.contains(&member)
+    }
+
+    fn view(&self, stripe: Stripe) -> StripeView<'a> {
+        let gone = |unit: &Unit| self.is_failed(self.layout().place(stripe, *unit).member);
+        let missing: UnitSet = self.layout().units().filter(gone).collect();
+        StripeView { geometry: self.geometry, stripe, missing }
+    }
+
+    fn pieces(&self, window: Window) -> Vec<Piece> {
+        let mut found = Vec::new();
+        pieces(self.layout(), self.at, self.length, window, &mut found);
+        found
+    }
+
+    /// The stripes that the request touches, each as a whole.
+    fn stripes(&self) -> impl Iterator<Item = Window> {
+        windows(self.layout(), self.at, self.length, self.layout().unit_length())
+    }
+
+    fn place(&self, stripe: Stripe, unit: Unit, column: Sectors) -> (Member, Sector) {
+        let place = self.layout().place(stripe, unit);
+        (place.member, self.geometry.data_start() + (place.at + column).from_start())
+    }
+
+    fn map(&self) -> Vec<MappedPiece> {
+        let mapped = |window: Window| {
+            let piece = move |piece: Piece| {
+                let (member, at) = self.place(window.stripe, piece.unit, piece.columns.from);
+                MappedPiece {
+                    request_offset: piece.host.bytes(),
+                    length: piece.columns.length().bytes(),
+                    stripe: window.stripe.get(),
+                    unit: window.stripe.get() * u64::from(self.layout().data_units())
+                        + u64::from(piece.unit.get()),
+                    unit_offset: piece.columns.from.bytes(),
+                    member: member.get(),
+                    at: at.from_start().bytes(),
+                    failed: self.is_failed(member),
+                }
+            };
+            self.pieces(window).into_iter().map(piece)
+        };
+        self.stripes().flat_map(mapped).collect()
+    }
+
+    // Reads, as host.rs carries them out.
+
+    fn read(&self) -> Result<Vec<ExplainedPlan>, ExplainError> {
+        let mut reads: Vec<(Member, Sector, Span)> = Vec::new();
+        for window in self.stripes() {
+            for piece in self.pieces(window) {
+                let Some(unit) = self.readable(window.stripe, &piece) else { continue };
+                let (member, at) = self.place(window.stripe, unit, piece.columns.from);
+                reads.push((member, at, Span::new(Source::Host, piece.host, piece.columns.length())));
+            }
+        }
+        let mut plans = Vec::new();
+        if !reads.is_empty() {
+            let plan = joined(reads, self.tuning.longest_access);
+            plans.push(self.explained(None, &plan, self.read_notes()));
+        }
+        let mut builder = Builder::default();
+        for window in windows(self.layout(), self.at, self.length, self.tuning.slice) {
+            let mut missing = self.pieces(window);
+            missing.retain(|piece| self.readable(window.stripe, piece).is_none());
+            if !missing.is_empty() {
+                let mut plan = Plan::default();
+                builder
+                    .read_degraded(&mut plan, self.view(window.stripe), &missing)
+                    .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
+                plans.push(self.explained(Some(window.stripe), &plan, Vec::new()));
+            }
+        }
+        Ok(plans)
+    }
+
+    /// The unit from which `piece` is read: itself, or in an idle array the first copy that is there.
+    fn readable(&self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
+        let view = self.view(stripe);
+        let copies = self.layout().data_units() == 1;
+        let mut candidates = self.layout().units().filter(|unit| copies || *unit == piece.unit);
+        candidates.find(|unit| !view.missing.has(*unit))
+    }
+
+    fn read_notes(&self) -> Vec<String> {
+        let copies = self.layout().check_units() + 1;
+        match self.layout().data_units() == 1 && copies > 1 {
+            true => vec![format!("each unit has {copies} copies; a busy array may read another one")],
+            false => Vec::new(),
+        }
+    }
+
+    // Writes, as stripe.rs carries them out.
+
+    fn write(&self) -> Result<Vec<ExplainedPlan>, ExplainError> {
+        let mut builder = Builder::default();
+        windows(self.layout(), self.at, self.length, self.tuning.slice)
+            .map(|window| self.write_window(&mut builder, window))
+            .collect()
+    }
+
+    fn write_window(&self, builder: &mut Builder, window: Window) -> Result<ExplainedPlan, ExplainError> {
+        let pieces = self.pieces(window);
+        let view = self.view(window.stripe);
+        let mut plan = Plan::default();
+        let mut notes = Vec::new();
+        // A degraded array updates parity in place.
+        if self.layout().logs().is_some() && self.failed.is_empty() {
+            let cancels = self.large_write() == LargeWrite::Cancel;
+            let method = builder.log_method(view, &pieces, cancels);
+            if method != LogMethod::Cancel {
+                let fragments = builder.fragments(view, &pieces, method);
+                builder.write_logged(&mut plan, view, &pieces, Content::Host, false, method, &fragments);
+                notes = self.log_notes(window.stripe, &fragments);
+                return Ok(self.explained(Some(window.stripe), &plan, notes));
+            }
+            notes.push(
+                "where the log holds records of this stripe, a cancel record voids them first".to_owned(),
+            );
+        }
+        builder
+            .write_in_place(&mut plan, view, &pieces, Content::Host, false)
+            .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
+        Ok(self.explained(Some(window.stripe), &plan, notes))
+    }
+
+    fn large_write(&self) -> LargeWrite {
+        let logs = self.layout().logs().expect("only a layout with logs is asked");
+        let parity = u64::from(logs.shape().stripes) * self.layout().unit_length().get();
+        let short = u64::from(logs.segments()) * logs.shape().segment < parity;
+        self.tuning.large_write.unwrap_or(if short { LargeWrite::Cancel } else { LargeWrite::Overwrite })
+    }
+
+    /// What is written later, when a log buffer is full.
+    fn log_notes(&self, stripe: Stripe, fragments: &[Fragment]) -> Vec<String> {
+        let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
+        let logged = fragments.iter().fold(Sectors::ZERO, |sum, fragment| sum + fragment.columns.length());
+        let region = self.layout().region_of(stripe).0.get();
+        let segment = Sectors::new(shape.segment);
+        let writes = (segment / logged).max(1);
+        vec![format!(
+            "{logged} of records go to the log buffer of region {region} in memory; a full buffer ({segment}, about \
+             {writes} such writes) is appended to the log in one access"
+        )]
+    }
+
+    fn explained(&self, stripe: Option<Stripe>, plan: &Plan, notes: Vec<String>) -> ExplainedPlan {
+        let scratch = vec![String::new(); plan.scratch.len()];
+        let mut names = Names { case: self, stripe, strategy: plan.strategy, scratch };
+        let last = plan.steps.last().map_or(0, |step| step.phase);
+        let phases = (0..=last).map(|phase| {
+            let steps = plan.steps.iter().filter(|step| step.phase == phase);
+            steps.map(|step| names.step(plan, step)).collect()
+        });
+        ExplainedPlan {
+            stripe: stripe.map(Stripe::get),
+            strategy: plan.strategy.to_string(),
+            phases: phases.collect(),
+            accesses: plan.accesses(),
+            notes,
+        }
+    }
+}
+
+/// Joins reads of neighbouring places, as the array does.
+fn joined(mut reads: Vec<(Member, Sector, Span)>, longest: Sectors) -> Plan {
+    reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
+    let mut plan = Plan::default();
+    let mut rest = reads.into_iter().peekable();
+    while let Some((member, at, span)) = rest.next() {
+        let from = plan.spans.len() as u32;
+        let mut length = span.length;
+        plan.spans.push(span);
+        while let Some((_, _, next)) = rest.next_if(|(other, place, next)| {
+            *other == member && *place == at + length && length + next.length <= longest
+        }) {
+            length += next.length;
+            plan.spans.push(next);
+        }
+        plan.close(Action::Read { member, at, length }, from);
+    }
+    plan
+}
+
+/// Finds words for what a plan's steps move and compute.
+struct Names<'a> {
+    case: &'a Case<'a>,
+    /// The stripe that the plan works on, unless it reads several.
+    stripe: Option<Stripe>,
+    strategy: Strategy,
+    /// What was read into each scratch buffer.
+    scratch: Vec<String>,
+}
+
+impl Names<'_> {
+    fn step(&mut self, plan: &Plan, step: &Step) -> ExplainedStep {
+        let spans = plan.spans_of(step);
+        match step.action {
+            Action::Read { member, at, length } => {
+                let what: Vec<String> =
+                    self.labels(member, at, length).map(|label| self.old(label)).collect();
+                if let Source::Scratch(index) = spans[0].source {
+                    self.scratch[usize::from(index)] = what.join(", ");
+                }
+                ExplainedStep::Read(access(member, at, length, what))
+            }
+            Action::Write { member, at, length, .. } => {
+                let what = self.labels(member, at, length).map(|label| format!("new {}", word(label)));
+                ExplainedStep::Write(access(member, at, length, what.collect()))
+            }
+            Action::Zero { member, at, length } => {
+                let what = self.labels(member, at, length).map(word);
+                ExplainedStep::Zero(access(member, at, length, what.collect()))
+            }
+            Action::Flush { member } => ExplainedStep::Flush { member: member.get() },
+            Action::Xor | Action::Compare => self.computed(spans[0], &spans[1..]),
+            Action::XorInto => self.computed(spans[0], spans),
+        }
+    }
+
+    /// What lives in a range of a member.
+    fn labels(&self, member: Member, at: Sector, length: Sectors) -> impl Iterator<Item = Label> + use<> {
+        let layout = self.case.layout();
+        let mut labels: Vec<Label> = Vec::new();
+        let mut from = Sector::ZERO + (at - self.case.geometry.data_start());
+        let end = from + length;
+        while from < end {
+            let Occupant::Unit { stripe, unit, offset } = layout.occupant(Place { member, at: from }) else {
+                break;
+            };
+            labels.push(Label::of_unit(layout, stripe, unit));
+            from = from + (layout.unit_length() - offset);
+        }
+        labels.into_iter()
+    }
+
+    /// How what is read is called: old, if this plan writes it.
+    fn old(&self, label: Label) -> String {
+        let unit = self.case.layout().unit_length();
+        let first = self.case.at.from_start() / unit;
+        let last = (self.case.at + self.case.length).from_start().get().div_ceil(unit.get());
+        let written = match label {
+            Label::Data { number } => (first..last).contains(&number),
+            _ => true,
+        };
+        let reads = matches!(self.strategy, Strategy::Direct | Strategy::DegradedRead);
+        if written && !reads { format!("old {}", word(label)) } else { word(label) }
+    }
+
+    fn computed(&self, result: Span, sources: &[Span]) -> ExplainedStep {
+        let source = |span: &Span| match span.source {
+            Source::Host => format!("new {}", self.host_unit(*span)),
+            Source::Scratch(index) => self.scratch[usize::from(index)].clone(),
+            Source::Zeroes | Source::Record(_) | Source::Metadata | Source::Buffer(_) => "zeroes".to_owned(),
+        };
+        ExplainedStep::Compute {
+            result: self.result(result),
+            sources: sources.iter().map(source).collect(),
+            length: result.length.bytes(),
+        }
+    }
+
+    /// The name of what a computation gives.
+    fn result(&self, span: Span) -> String {
+        match (span.source, self.strategy) {
+            (Source::Host, _) => self.host_unit(span),
+            (Source::Record(_), Strategy::LoggedUpdate) => format!("update record for {}", self.parity()),
+            (Source::Record(_), _) => format!("overwrite record for {}", self.parity()),
+            _ => format!("new {}", self.parity()),
+        }
+    }
+
+    /// The data unit that a part of the host's payload belongs to.
+    fn host_unit(&self, span: Span) -> String {
+        let unit = (self.case.at + span.start).from_start() / self.case.layout().unit_length();
+        format!("D{unit}")
+    }
+
+    fn parity(&self) -> String {
+        let layout = self.case.layout();
+        let stripe = self.stripe.expect("a plan that computes works on one stripe");
+        Label::of_unit(layout, stripe, Unit::new(layout.data_units())).to_string()
+    }
+}
+
+/// A unit in a sentence.
+fn word(label: Label) -> String {
+    match label {
+        Label::Copy { number, copy } => format!("D{number} (copy {copy})"),
+        other => other.to_string(),
+    }
+}
+
+fn access(member: Member, at: Sector, length: Sectors, what: Vec<String>) -> ExplainedAccess {
+    ExplainedAccess { member: member.get(), at: at.from_start().bytes(), length: length.bytes(), what }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Creation, LogCreation};
+    use crate::organization::{Copies, Organization};
+
+    const UNIT: Sectors = Sectors::new(128);
+
+    fn geometry(name: &str, members: u16) -> Geometry {
+        let row = Organization::named(name).unwrap();
+        let copies = match row.copies {
+            Copies::One => 1,
+            Copies::Two => 2,
+            Copies::Members => members,
+        };
+        let creation = Creation {
+            organization: row.organization,
+            copies,
+            members,
+            groups: 1,
+            unit: UNIT,
+            block: Sectors::new(8),
+            member_length: Sectors::new(1 << 17),
+            log: LogCreation::default(),
+        };
+        Geometry::create(&creation).unwrap()
+    }
+
+    /// `unit` and `length` in stripe units, which may be fractions.
+    fn explained(
+        geometry: &Geometry,
+        operation: ExplainedOperation,
+        (unit, length): (f64, f64),
+        failed: &[u16],
+    ) -> Explanation {
+        let sectors = |units: f64| Sectors::new((units * UNIT.get() as f64) as u64);
+        let failed: Vec<Member> = failed.iter().copied().map(Member::new).collect();
+        let at = Sector::ZERO + sectors(unit);
+        explain(geometry, &Tuning::default(), operation, at, sectors(length), &failed).unwrap()
+    }
+
+    fn write(geometry: &Geometry, range: (f64, f64), failed: &[u16]) -> Explanation {
+        explained(geometry, ExplainedOperation::Write, range, failed)
+    }
+
+    fn read(geometry: &Geometry, range: (f64, f64), failed: &[u16]) -> Explanation {
+        explained(geometry, ExplainedOperation::Read, range, failed)
+    }
+
+    fn strategies(explanation: &Explanation) -> Vec<&str> {
+        explanation.plans.iter().map(|plan| plan.strategy.as_str()).collect()
+    }
+
+    fn steps(explanation: &Explanation) -> Vec<String> {
+        explanation
+            .plans
+            .iter()
+            .flat_map(|plan| plan.phases.iter().flatten())
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn a_small_write_to_parity_takes_four_accesses() {
+        let explanation = write(&geometry("raid5", 5), (0.0, 0.0625), &[]);
+        assert_eq!(explanation.accesses, 4);
+        assert_eq!(strategies(&explanation), ["read-modify-write"]);
+        assert_eq!(
+            steps(&explanation),
+            [
+                "read  member 0 at 1 MiB, 4 KiB: old D0",
+                "read  member 4 at 1 MiB, 4 KiB: old P0-3",
+                "compute new P0-3 = old P0-3 xor old D0 xor new D0, 4 KiB",
+                "write member 0 at 1 MiB, 4 KiB: new D0",
+                "write member 4 at 1 MiB, 4 KiB: new P0-3",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_full_stripe_is_written_in_as_many_accesses_as_members_without_reads() {
+        let explanation = write(&geometry("raid5", 5), (4.0, 4.0), &[]);
+        assert_eq!(explanation.accesses, 5);
+        assert_eq!(strategies(&explanation), ["full-stripe write"]);
+        assert!(steps(&explanation).iter().all(|step| !step.starts_with("read")));
+    }
+
+    #[test]
+    fn reconstructing_is_chosen_where_it_takes_fewer_accesses() {
+        let explanation = write(&geometry("raid5", 6), (0.0, 4.0), &[]);
+        assert_eq!(strategies(&explanation), ["reconstruct-write"]);
+        assert_eq!(explanation.accesses, 1 + 5);
+        assert!(steps(&explanation)[0].ends_with(": D4"));
+    }
+
+    #[test]
+    fn with_four_members_a_single_block_is_modified_where_both_methods_read_twice() {
+        let explanation = write(&geometry("raid5", 4), (0.0, 1.0), &[]);
+        assert_eq!(strategies(&explanation), ["read-modify-write"]);
+        assert_eq!(explanation.accesses, 4);
+    }
+
+    #[test]
+    fn with_three_members_reconstructing_a_single_block_reads_less() {
+        let explanation = write(&geometry("raid5", 3), (0.0, 1.0), &[]);
+        assert_eq!(strategies(&explanation), ["reconstruct-write"]);
+        assert_eq!(explanation.accesses, 3);
+    }
+
+    #[test]
+    fn a_logged_small_write_is_a_read_a_record_and_a_write() {
+        let explanation = write(&geometry("parity-logging", 5), (0.0, 0.0625), &[]);
+        assert_eq!(strategies(&explanation), ["logged update"]);
+        assert_eq!(explanation.accesses, 2);
+        let steps = steps(&explanation);
+        assert_eq!(steps.len(), 3);
+        assert!(steps[0].starts_with("read ") && steps[0].ends_with("old D0"), "{}", steps[0]);
+        assert_eq!(steps[1], "compute update record for P0-2 = old D0 xor new D0, 4 KiB");
+        assert!(steps[2].starts_with("write") && steps[2].ends_with("new D0"), "{}", steps[2]);
+        assert!(
+            explanation.plans[0].notes[0].starts_with("4 KiB of records go to the log buffer of region 0")
+        );
+    }
+
+    #[test]
+    fn a_degraded_logged_array_updates_parity_in_place() {
+        let geometry = geometry("parity-logging", 5);
+        let member = write(&geometry, (0.0, 1.0), &[]).map[0].member;
+        let explanation = write(&geometry, (0.0, 1.0), &[member]);
+        assert_eq!(strategies(&explanation), ["degraded write"]);
+        assert!(explanation.map[0].failed);
+        assert!(steps(&explanation).iter().all(|step| !step.contains(&format!("member {member} "))));
+    }
+
+    #[test]
+    fn a_write_to_a_failed_member_reads_the_rest_and_writes_parity_alone() {
+        let explanation = write(&geometry("raid5", 5), (0.0, 1.0), &[0]);
+        assert_eq!(strategies(&explanation), ["degraded write"]);
+        assert_eq!(explanation.accesses, 3 + 1);
+    }
+
+    #[test]
+    fn a_read_of_a_failed_member_reads_all_others() {
+        let explanation = read(&geometry("raid5", 5), (0.0, 0.0625), &[0]);
+        assert_eq!(strategies(&explanation), ["degraded read"]);
+        assert_eq!(explanation.accesses, 4);
+        assert_eq!(steps(&explanation)[4], "compute D0 = D1 xor D2 xor D3 xor P0-3, 4 KiB");
+    }
+
+    #[test]
+    fn a_long_read_joins_neighbouring_units_and_passes_over_parity() {
+        let explanation = read(&geometry("raid5", 5), (0.0, 16.0), &[]);
+        assert_eq!(strategies(&explanation), ["direct"]);
+        // Four stripes: of the five members, member 0 holds no parity in them, the others one unit each.
+        let lengths: u64 = explanation.map.iter().map(|piece| piece.length.get()).sum();
+        assert_eq!(lengths, UNIT.bytes().get() * 16);
+        assert!(explanation.accesses < 16, "{}", explanation.accesses);
+    }
+
+    #[test]
+    fn every_copy_is_written_and_the_first_that_is_left_is_read() {
+        let geometry = geometry("raid10", 4);
+        let explanation = write(&geometry, (1.0, 1.0), &[]);
+        assert_eq!((explanation.accesses, strategies(&explanation)), (2, vec!["write to every copy"]));
+        let explanation = read(&geometry, (1.0, 1.0), &[2]);
+        assert_eq!((explanation.accesses, strategies(&explanation)), (1, vec!["direct"]));
+        assert_eq!(steps(&explanation), ["read  member 3 at 1 MiB, 64 KiB: D1 (copy 1)"]);
+    }
+
+    #[test]
+    fn what_the_array_would_refuse_is_refused() {
+        let geometry = geometry("raid5", 5);
+        let capacity = geometry.capacity();
+        let refused = |at: Sectors, length: u64, failed: &[u16]| {
+            let failed: Vec<Member> = failed.iter().copied().map(Member::new).collect();
+            let at = Sector::ZERO + at;
+            let operation = ExplainedOperation::Read;
+            explain(&geometry, &Tuning::default(), operation, at, Sectors::new(length), &failed).unwrap_err()
+        };
+        assert_eq!(refused(Sectors::ZERO, 0, &[]), ExplainError::Empty);
+        assert!(matches!(refused(capacity, 8, &[]), ExplainError::BeyondEnd { .. }));
+        assert!(matches!(refused(Sectors::ZERO, 1, &[]), ExplainError::Misaligned(_)));
+        assert_eq!(refused(Sectors::ZERO, 8, &[5]), ExplainError::NoSuchMember(5, 4));
+        assert_eq!(refused(Sectors::ZERO, 8, &[0, 1]), ExplainError::Lost { stripe: 0 });
+    }
+}

@@ -1,0 +1,584 @@
+//! The array's first world: members are byte vectors, time is virtual, effects are answered in a seeded
+//! random order, one at a time.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+
+use parlour_array::organization::{Copies, Organization};
+use parlour_array::{
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Effect, Event, Fault,
+    Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
+    RequestError, SUPERBLOCK_BYTES, Slice, Superblock, Tag, Tuning, create,
+};
+use parlour_units::{Duration, Instant, Member, Sector, Sectors};
+
+/// The default seed of all tests; each failure prints the one it ran with.
+pub const SEED: u64 = 0x5041_524c_4f55_5221;
+
+/// SplitMix64: small, seeded, good enough to choose what happens next.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub fn chance(&mut self, one_in: u64) -> bool {
+        self.below(one_in) == 0
+    }
+}
+
+/// A member: its bytes and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct Disk {
+    pub bytes: Vec<u8>,
+    pub dead: bool,
+    pub full: bool,
+    /// Sectors that cannot be read until they are written.
+    pub unreadable: std::collections::BTreeSet<u64>,
+    pub identity: Identity,
+    pub writes: u64,
+}
+
+/// What an array under test is made like.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub organization: Organization,
+    pub copies: u16,
+    pub members: u16,
+    pub groups: u16,
+    pub unit: u64,
+    pub block: u64,
+    pub member_length: u64,
+    pub log: LogCreation,
+    pub tuning: Tuning,
+    pub zeroed: bool,
+}
+
+impl Setup {
+    pub fn named(name: &str, members: u16) -> Setup {
+        let row = Organization::named(name).expect("a known organization");
+        let copies = match row.copies {
+            Copies::One => 1,
+            Copies::Two => 2,
+            Copies::Members => members,
+        };
+        Setup {
+            organization: row.organization,
+            copies,
+            members,
+            groups: 1,
+            unit: 16,
+            block: 1,
+            member_length: 10 * 2_048,
+            log: LogCreation {
+                segment: Some(Sectors::new(32)),
+                sublogs: None,
+                ratio: None,
+                regions: Some(u32::from(members)),
+                track: None,
+            },
+            tuning: Tuning { slice: Sectors::new(16), ..Tuning::default() },
+            zeroed: true,
+        }
+    }
+
+    pub fn geometry(&self) -> Geometry {
+        Geometry::create(&Creation {
+            organization: self.organization,
+            copies: self.copies,
+            members: self.members,
+            groups: self.groups,
+            unit: Sectors::new(self.unit),
+            block: Sectors::new(self.block),
+            member_length: Sectors::new(self.member_length),
+            log: self.log,
+        })
+        .expect("a possible array")
+    }
+}
+
+/// An array with its members.
+pub struct World {
+    pub array: Array,
+    pub disks: Vec<Disk>,
+    /// By the array's number of a member: the disk.
+    pub numbers: Vec<usize>,
+    pub setup: Setup,
+    pub now: Instant,
+    pub random: Random,
+    memory: BTreeMap<usize, Vec<u8>>,
+    pending: Vec<Effect>,
+    /// Answered requests: how, and what a read read.
+    pub done: BTreeMap<u64, (Result<(), RequestError>, Vec<u8>)>,
+    buffers: BTreeMap<u64, BufferId>,
+    pub events: Vec<Event>,
+    next_tag: u64,
+    sessions: u64,
+    pub handed_out: u64,
+}
+
+pub fn identity(number: u64) -> Identity {
+    let mut bytes = [7; 16];
+    bytes[..8].copy_from_slice(&number.to_le_bytes());
+    Identity(bytes)
+}
+
+impl World {
+    /// Creates an array on fresh members and opens it.
+    pub fn new(setup: &Setup, seed: u64) -> World {
+        let geometry = setup.geometry();
+        let members: Vec<(Identity, Sectors)> = (0..setup.members)
+            .map(|m| (identity(u64::from(m) + 100), Sectors::new(setup.member_length)))
+            .collect();
+        let new = NewArray {
+            array: identity(1),
+            session: identity(2),
+            members: members.clone(),
+            name: "test".into(),
+            created: 0,
+            zeroed: setup.zeroed,
+        };
+        let mut random = Random(seed);
+        let disk = |(image, (identity, length)): (Vec<(Sector, Vec<u8>)>, &(Identity, Sectors))| {
+            let mut bytes = vec![0; length.bytes().as_usize()];
+            if !setup.zeroed {
+                bytes.iter_mut().for_each(|byte| *byte = random.next() as u8);
+            }
+            for (at, block) in image {
+                let at = at.bytes() as usize;
+                bytes[at..at + block.len()].copy_from_slice(&block);
+            }
+            Disk { bytes, identity: *identity, ..Disk::default() }
+        };
+        let disks: Vec<Disk> = create(&geometry, &new).into_iter().zip(&members).map(disk).collect();
+        let numbers: Vec<usize> = (0..disks.len()).collect();
+        World::open(setup, disks, numbers, random, 10, false).expect("a fresh array opens")
+    }
+
+    /// Opens the array that is on `order` of `disks`.
+    pub fn open(
+        setup: &Setup,
+        disks: Vec<Disk>,
+        order: Vec<usize>,
+        random: Random,
+        sessions: u64,
+        force: bool,
+    ) -> Result<World, AssemblyError> {
+        World::try_open(setup, disks, order, random, sessions, force, false).map_err(|(error, _)| error)
+    }
+
+    pub fn try_open(
+        setup: &Setup,
+        disks: Vec<Disk>,
+        order: Vec<usize>,
+        random: Random,
+        sessions: u64,
+        force: bool,
+        read_only: bool,
+    ) -> Result<World, (AssemblyError, Vec<Disk>)> {
+        let candidates: Vec<Candidate> =
+            order.iter().map(|index| candidate(&disks[*index], *index)).collect();
+        let assembly = match Assembly::new(&candidates) {
+            Ok(assembly) => assembly,
+            Err(error) => return Err((error, disks)),
+        };
+        let info = |disk: &Disk| MemberInfo {
+            identity: disk.identity,
+            length: Sectors::new(disk.bytes.len() as u64 / 512),
+            unmaps: true,
+        };
+        let members = assembly.places.iter().map(|place| place.map(|c| info(&disks[order[c]]))).collect();
+        let spares = assembly.spares.iter().map(|c| info(&disks[order[*c]])).collect();
+        let mut numbers: Vec<usize> =
+            assembly.places.iter().map(|place| place.map_or(usize::MAX, |c| order[c])).collect();
+        numbers.extend(assembly.spares.iter().map(|c| order[*c]));
+        let geometry = assembly.geometry.clone();
+        let read = |index: usize, at: Sector, length: Sectors| {
+            let at = at.bytes() as usize;
+            disks[index].bytes[at..at + length.bytes().as_usize()].to_vec()
+        };
+        let present: Vec<usize> = assembly.places.iter().flatten().map(|c| order[*c]).collect();
+        let maps = present
+            .iter()
+            .flat_map(|index| {
+                [0, 1].map(|slot| read(*index, geometry.map_place(slot), geometry.map_length()))
+            })
+            .collect();
+        let tables = match geometry.layout().logs() {
+            Some(_) => present
+                .iter()
+                .flat_map(|index| {
+                    [0, 1].map(|slot| read(*index, geometry.table_place(slot), geometry.table_length()))
+                })
+                .collect(),
+            None => Vec::new(),
+        };
+        let opening = Opening {
+            assembly,
+            members,
+            spares,
+            maps,
+            tables,
+            session: identity(1_000 + sessions),
+            read_only,
+            force,
+            tuning: setup.tuning,
+        };
+        match Array::open(Instant::ZERO, opening) {
+            Ok(array) => {
+                let mut world = World {
+                    array,
+                    disks,
+                    numbers,
+                    setup: setup.clone(),
+                    now: Instant::ZERO,
+                    random,
+                    memory: BTreeMap::new(),
+                    pending: Vec::new(),
+                    done: BTreeMap::new(),
+                    buffers: BTreeMap::new(),
+                    events: Vec::new(),
+                    next_tag: 0,
+                    sessions: sessions + 1,
+                    handed_out: 0,
+                };
+                world.drain();
+                Ok(world)
+            }
+            Err(error) => Err((error, disks)),
+        }
+    }
+
+    /// Stops the array as people do, and opens it again from its members.
+    pub fn restart(mut self) -> World {
+        self.stop();
+        self.reopen(false).expect("a stopped array opens")
+    }
+
+    pub fn stop(&mut self) {
+        self.array.stop(self.now);
+        self.drain();
+        self.settle_until(|world| world.array.mode() == Mode::Stopped);
+        assert_eq!(self.array.mode(), Mode::Stopped);
+    }
+
+    /// Opens the array from its living members, in another order; what was in flight is gone.
+    pub fn reopen(self, force: bool) -> Result<World, AssemblyError> {
+        let World { disks, setup, mut random, sessions, .. } = self;
+        let mut order: Vec<usize> = (0..disks.len()).filter(|index| !disks[*index].dead).collect();
+        let count = order.len() as u64;
+        for index in (1..order.len()).rev() {
+            order.swap(index, random.below(count) as usize % (index + 1));
+        }
+        World::open(&setup, disks, order, random, sessions, force)
+    }
+
+    pub fn capacity(&self) -> u64 {
+        self.array.geometry().capacity().get()
+    }
+
+    /// Submits a request; returns its tag.
+    pub fn submit(&mut self, operation: Operation, at: u64, length: u64, payload: Option<&[u8]>) -> u64 {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        let needs = matches!(operation, Operation::Read | Operation::Write { .. });
+        let buffer =
+            needs.then(|| self.array.reserve(Sectors::new(length)).expect("tests stay within the budget"));
+        if let (Some(buffer), Some(payload)) = (buffer, payload) {
+            self.memory.insert(buffer.as_usize(), payload.to_vec());
+        }
+        let request =
+            Request { tag: Tag(tag), operation, at: Sector::new(at), length: Sectors::new(length), buffer };
+        if let Some(buffer) = buffer {
+            self.buffers.insert(tag, buffer);
+        }
+        self.array.submit(self.now, request);
+        self.drain();
+        tag
+    }
+
+    pub fn write(&mut self, at: u64, payload: &[u8]) -> u64 {
+        self.submit(Operation::Write { durable: false }, at, payload.len() as u64 / 512, Some(payload))
+    }
+
+    pub fn read(&mut self, at: u64, length: u64) -> u64 {
+        self.submit(Operation::Read, at, length, None)
+    }
+
+    /// Submits, runs until it is answered, and says how.
+    pub fn do_now(
+        &mut self,
+        operation: Operation,
+        at: u64,
+        length: u64,
+        payload: Option<&[u8]>,
+    ) -> (Result<(), RequestError>, Vec<u8>) {
+        let tag = self.submit(operation, at, length, payload);
+        self.settle_until(|world| world.done.contains_key(&tag));
+        self.done.remove(&tag).expect("it was answered")
+    }
+
+    pub fn read_now(&mut self, at: u64, length: u64) -> Result<Vec<u8>, RequestError> {
+        let (result, bytes) = self.do_now(Operation::Read, at, length, None);
+        result.map(|()| bytes)
+    }
+
+    pub fn write_now(&mut self, at: u64, payload: &[u8]) -> Result<(), RequestError> {
+        self.do_now(Operation::Write { durable: false }, at, payload.len() as u64 / 512, Some(payload)).0
+    }
+
+    /// Takes from the array all that it has to say.
+    pub fn drain(&mut self) {
+        loop {
+            let mut any = false;
+            while let Some(effect) = self.array.poll_effect() {
+                self.handed_out += 1;
+                any = true;
+                match effect.action {
+                    // Computations are done in the order in which they are handed out.
+                    Action::Xor | Action::XorInto | Action::Compare => self.compute(effect),
+                    _ => self.pending.push(effect),
+                }
+            }
+            while let Some(Completion { tag: Tag(tag), result }) = self.array.poll_completion() {
+                let buffer = self.buffers.remove(&tag);
+                let bytes = buffer
+                    .and_then(|buffer| self.memory.get(&buffer.as_usize()).cloned())
+                    .unwrap_or_default();
+                assert!(self.done.insert(tag, (result, bytes)).is_none(), "a request is answered once");
+                if let Some(buffer) = buffer {
+                    self.array.release(buffer);
+                }
+            }
+            while let Some(event) = self.array.poll_event() {
+                self.events.push(event);
+            }
+            while let Some(buffer) = self.array.poll_release() {
+                self.memory.remove(&buffer.as_usize());
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+
+    /// Answers one pending effect, chosen at random. Says no when there is none.
+    pub fn step(&mut self) -> bool {
+        if self.pending.is_empty() {
+            return false;
+        }
+        let index = self.random.below(self.pending.len() as u64) as usize;
+        let effect = self.pending.swap_remove(index);
+        self.now = self.now + Duration::from_nanoseconds(1 + self.random.below(1_000_000));
+        self.access(effect);
+        self.drain();
+        true
+    }
+
+    /// Goes on until nothing is pending and no timeout is near.
+    pub fn settle(&mut self) {
+        self.settle_until(|_| false);
+    }
+
+    pub fn settle_until(&mut self, done: impl Fn(&World) -> bool) {
+        for _ in 0..5_000_000u64 {
+            if done(self) {
+                return;
+            }
+            if !self.step() {
+                let Some(due) = self.array.poll_timeout() else { return };
+                self.now = self.now.max(due);
+                self.array.handle_timeout(self.now);
+                self.drain();
+            }
+        }
+        panic!("the array does not come to rest: {:?}", self.array.status());
+    }
+
+    fn access(&mut self, effect: Effect) {
+        let slices = self.array.slices(effect.id).to_vec();
+        let (member, number) = match effect.action {
+            Action::Read { member, .. }
+            | Action::Write { member, .. }
+            | Action::Zero { member, .. }
+            | Action::Flush { member } => (member, self.numbers[member.as_usize()]),
+            _ => unreachable!("computations are not pending"),
+        };
+        assert_ne!(number, usize::MAX, "an effect for {member}, which is not there");
+        if self.disks[number].dead {
+            return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
+        }
+        match effect.action {
+            Action::Read { at, length, .. } => {
+                let first = at.get();
+                let bad = (first..first + length.get())
+                    .any(|sector| self.disks[number].unreadable.contains(&sector));
+                if bad {
+                    return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Unreadable));
+                }
+                let at = at.bytes() as usize;
+                let bytes = self.disks[number].bytes[at..at + length.bytes().as_usize()].to_vec();
+                let metadata = self.fill(&slices, &bytes);
+                match metadata {
+                    Some(bytes) => self.array.complete(self.now, effect.id, Outcome::Metadata(&bytes)),
+                    None => self.array.complete(self.now, effect.id, Outcome::Done),
+                }
+            }
+            Action::Write { at, length, .. } => {
+                if self.disks[number].full {
+                    return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
+                }
+                let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
+                assert_eq!(bytes.len(), length.bytes().as_usize(), "slices are as long as the access");
+                self.put(number, at, &bytes);
+                self.array.complete(self.now, effect.id, Outcome::Done);
+            }
+            Action::Zero { at, length, .. } => {
+                self.put(number, at, &vec![0; length.bytes().as_usize()]);
+                self.array.complete(self.now, effect.id, Outcome::Done);
+            }
+            _ => self.array.complete(self.now, effect.id, Outcome::Done),
+        }
+    }
+
+    fn put(&mut self, number: usize, at: Sector, bytes: &[u8]) {
+        let disk = &mut self.disks[number];
+        disk.writes += 1;
+        for sector in 0..bytes.len() as u64 / 512 {
+            disk.unreadable.remove(&(at.get() + sector));
+        }
+        let at = at.bytes() as usize;
+        disk.bytes[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Spreads what was read over slices; returns what is metadata.
+    fn fill(&mut self, slices: &[Slice], bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut at = 0;
+        let mut metadata = None;
+        for slice in slices {
+            let length = slice.length.bytes().as_usize();
+            let part = &bytes[at..at + length];
+            if slice.buffer == BufferId::METADATA {
+                metadata.get_or_insert_with(Vec::new).extend_from_slice(part);
+            } else {
+                let start = slice.start.bytes().as_usize();
+                self.buffer(slice.buffer)[start..start + length].copy_from_slice(part);
+            }
+            at += length;
+        }
+        metadata
+    }
+
+    fn buffer(&mut self, buffer: BufferId) -> &mut Vec<u8> {
+        let length = self.array.buffer_length(buffer).bytes().as_usize();
+        let memory = self.memory.entry(buffer.as_usize()).or_insert_with(|| vec![0xEE; length]);
+        assert!(memory.len() <= length);
+        memory.resize(length, 0xEE);
+        memory
+    }
+
+    fn bytes_of(&mut self, effect: Effect, slice: Slice) -> Vec<u8> {
+        let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
+        match slice.buffer {
+            BufferId::ZEROES => vec![0; length],
+            BufferId::METADATA => self.array.metadata(effect.id)[start..start + length].to_vec(),
+            buffer => self.buffer(buffer)[start..start + length].to_vec(),
+        }
+    }
+
+    fn compute(&mut self, effect: Effect) {
+        let slices = self.array.slices(effect.id).to_vec();
+        let sources: Vec<Vec<u8>> = slices[1..].iter().map(|slice| self.bytes_of(effect, *slice)).collect();
+        let length = slices[0].length.bytes().as_usize();
+        let mut result = match effect.action {
+            Action::Xor => vec![0; length],
+            _ => self.bytes_of(effect, slices[0]),
+        };
+        if effect.action == Action::Compare {
+            let same = sources.iter().all(|source| *source == result);
+            let outcome = if same { Outcome::Done } else { Outcome::Differs };
+            return self.array.complete(self.now, effect.id, outcome);
+        }
+        for source in &sources {
+            result.iter_mut().zip(source).for_each(|(a, b)| *a ^= b);
+        }
+        let start = slices[0].start.bytes().as_usize();
+        self.buffer(slices[0].buffer)[start..start + length].copy_from_slice(&result);
+        self.array.complete(self.now, effect.id, Outcome::Done);
+    }
+
+    /// A new, empty disk; returns its index and what the array is told of it.
+    pub fn new_disk(&mut self) -> (usize, MemberInfo) {
+        let index = self.disks.len();
+        let identity = identity(500 + index as u64);
+        let bytes = vec![0x55; self.setup.member_length as usize * 512];
+        self.disks.push(Disk { bytes, identity, ..Disk::default() });
+        let length = Sectors::new(self.setup.member_length);
+        (index, MemberInfo { identity, length, unmaps: true })
+    }
+
+    /// Puts a new disk into `place`.
+    pub fn replace(&mut self, place: u16) {
+        let (index, info) = self.new_disk();
+        let member = self.array.replace(self.now, Member::new(place), info).expect("it can be replaced");
+        assert_eq!(member.as_usize(), self.numbers.len());
+        self.numbers.push(index);
+        self.drain();
+    }
+
+    pub fn add_spare(&mut self) {
+        let (index, info) = self.new_disk();
+        let member = self.array.add_spare(self.now, info).expect("it fits");
+        assert_eq!(member.as_usize(), self.numbers.len());
+        self.numbers.push(index);
+        self.drain();
+    }
+
+    /// The disk that stands in `place`.
+    pub fn disk_at(&mut self, place: u16) -> &mut Disk {
+        let member = self.array.status().members[usize::from(place)].member.expect("a member stands there");
+        &mut self.disks[self.numbers[usize::from(member)]]
+    }
+
+    /// Runs a scrub to its end; returns what it found.
+    pub fn scrub(&mut self, repair: parlour_array::Repair) -> parlour_array::ScrubReport {
+        self.array.scrub(self.now, repair).expect("a scrub can start");
+        self.drain();
+        self.settle_until(|world| world.array.status().scrub.is_none());
+        self.array.status().last_scrub.expect("a scrub has run")
+    }
+}
+
+/// What the disk says of itself, as a driver reads it.
+pub fn candidate(disk: &Disk, index: usize) -> Candidate {
+    let length = Sectors::new(disk.bytes.len() as u64 / 512);
+    let read = |at: Sector| {
+        let at = at.bytes() as usize;
+        disk.bytes[at..at + SUPERBLOCK_BYTES].to_vec()
+    };
+    let [first, second] = Geometry::superblock_places(length).map(read);
+    Candidate {
+        name: format!("disk {index}"),
+        length,
+        superblock: Superblock::decode_copies(&first, &second),
+    }
+}
+
+/// Payload of `length` sectors that differs from any other.
+pub fn payload(random: &mut Random, length: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(length as usize * 512);
+    while bytes.len() < length as usize * 512 {
+        bytes.extend_from_slice(&random.next().to_le_bytes());
+    }
+    bytes
+}

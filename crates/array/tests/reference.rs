@@ -1,0 +1,343 @@
+//! For each organization, random requests, with and without failures, equal a flat reference.
+
+mod common;
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::{LargeWrite, LogFlush, LogPool, Operation, Repair, Tuning};
+use parlour_units::{Member, Sectors};
+
+/// An array beside a flat copy of what it should hold.
+struct Twin {
+    world: World,
+    flat: Vec<u8>,
+    random: Random,
+}
+
+impl Twin {
+    fn new(setup: &Setup, seed: u64) -> Twin {
+        let world = World::new(setup, seed);
+        let flat = vec![0; world.capacity() as usize * 512];
+        Twin { world, flat, random: Random(seed ^ 0xABCD) }
+    }
+
+    fn range(&mut self) -> (u64, u64) {
+        let block = self.world.setup.block;
+        let blocks = self.world.capacity() / block;
+        let length = match self.random.below(4) {
+            0 => 1,
+            1 => 1 + self.random.below(8),
+            2 => 1 + self.random.below(64),
+            _ => 1 + self.random.below(200),
+        };
+        let length = length.min(blocks);
+        let at = match self.random.below(3) {
+            // A hot spot, so that stripes are shared and logs fill.
+            0 => self.random.below(64.min(blocks - length + 1)),
+            _ => self.random.below(blocks - length + 1),
+        };
+        (at * block, length * block)
+    }
+
+    /// A batch of requests at the same time, none overlapping another.
+    fn batch(&mut self, reads: &mut Vec<(u64, u64, u64)>) {
+        let mut taken: Vec<(u64, u64)> = Vec::new();
+        for _ in 0..1 + self.random.below(8) {
+            let (at, length) = self.range();
+            if taken.iter().any(|(other, size)| at < other + size && *other < at + length) {
+                continue;
+            }
+            taken.push((at, length));
+            self.request(at, length, reads);
+            for _ in 0..self.random.below(6) {
+                self.world.step();
+            }
+        }
+    }
+
+    fn request(&mut self, at: u64, length: u64, reads: &mut Vec<(u64, u64, u64)>) {
+        let range = at as usize * 512..(at + length) as usize * 512;
+        match self.random.below(10) {
+            0..=5 => {
+                let bytes = payload(&mut self.random, length);
+                self.flat[range].copy_from_slice(&bytes);
+                let durable = self.random.chance(4);
+                self.world.submit(Operation::Write { durable }, at, length, Some(&bytes));
+            }
+            6 => {
+                self.flat[range].fill(0);
+                let may_unmap = self.random.chance(2);
+                let zeroes = Operation::WriteZeroes { may_unmap, fast_only: false, durable: false };
+                self.world.submit(zeroes, at, length, None);
+            }
+            7 => {
+                self.world.submit(Operation::Flush, 0, 0, None);
+            }
+            _ => {
+                let tag = self.world.read(at, length);
+                reads.push((tag, at, length));
+            }
+        }
+    }
+
+    fn finish(&mut self, reads: &[(u64, u64, u64)]) {
+        self.world.settle();
+        for (tag, (result, _)) in &self.world.done {
+            assert_eq!(*result, Ok(()), "request {tag}");
+        }
+        for (tag, at, length) in reads {
+            let bytes = &self.world.done[tag].1;
+            let expected = &self.flat[*at as usize * 512..(at + length) as usize * 512];
+            assert!(bytes == expected, "a read of {length} sectors at {at} returned something else");
+        }
+        self.world.done.clear();
+    }
+
+    fn rounds(&mut self, count: u64) {
+        for _ in 0..count {
+            let mut reads = Vec::new();
+            self.batch(&mut reads);
+            self.finish(&reads);
+        }
+    }
+
+    fn check_all(&mut self) {
+        let capacity = self.world.capacity();
+        let mut at = 0;
+        while at < capacity {
+            let length = 512.min(capacity - at);
+            let bytes = self.world.read_now(at, length).expect("all can be read");
+            let expected = &self.flat[at as usize * 512..(at + length) as usize * 512];
+            if bytes != expected {
+                let sector =
+                    bytes.chunks(512).zip(expected.chunks(512)).position(|(a, b)| a != b).unwrap() as u64;
+                panic!("sector {} differs", at + sector);
+            }
+            at += length;
+        }
+    }
+
+    fn redundant(&self) -> bool {
+        self.world.array.geometry().fault_tolerance() > 0
+    }
+
+    fn fail(&mut self, place: u16) {
+        self.world.disk_at(place).dead = true;
+    }
+}
+
+fn setups() -> Vec<(String, Setup)> {
+    let mut setups: Vec<(String, Setup)> = Vec::new();
+    for (name, members) in [
+        ("simple", 3),
+        ("raid0", 4),
+        ("raid1", 3),
+        ("raid01", 4),
+        ("raid10", 4),
+        ("raid4", 4),
+        ("raid5", 5),
+        ("parity-logging", 5),
+    ] {
+        setups.push((name.into(), Setup::named(name, members)));
+    }
+    let logging = |members| Setup::named("parity-logging", members);
+    setups.push(("parity-logging of 3".into(), logging(3)));
+    let mut wide = logging(6);
+    wide.log.sublogs = Some(2);
+    setups.push(("parity-logging L = 2".into(), wide));
+    let mut groups = logging(8);
+    (groups.groups, groups.member_length) = (2, 6 * 2_048);
+    setups.push(("parity-logging in 2 groups".into(), groups));
+    let mut groups = Setup::named("raid5", 12);
+    (groups.groups, groups.member_length) = (3, 4 * 2_048);
+    setups.push(("raid5 in 3 groups".into(), groups));
+    let mut blocks = logging(4);
+    (blocks.block, blocks.unit) = (8, 80);
+    blocks.log.segment = Some(Sectors::new(128));
+    setups.push(("parity-logging in 4 KiB blocks".into(), blocks));
+    let mut odd = Setup::named("raid5", 3);
+    odd.unit = 7;
+    setups.push(("raid5 of 3.5 KiB units".into(), odd));
+    for (label, tuning) in log_tunings() {
+        let mut setup = logging(5);
+        setup.tuning = tuning;
+        setups.push((format!("parity-logging, {label}"), setup));
+    }
+    setups
+}
+
+/// The options of §2.1 and §2.5, and memory so short that everything waits.
+fn log_tunings() -> Vec<(&'static str, Tuning)> {
+    let base = Setup::named("parity-logging", 5).tuning;
+    vec![
+        ("overwrite records", Tuning { large_write: Some(LargeWrite::Overwrite), ..base }),
+        ("cancel records", Tuning { large_write: Some(LargeWrite::Cancel), ..base }),
+        ("static pool", Tuning { log_pool: LogPool::Static, ..base }),
+        ("watermark", Tuning { log_flush: LogFlush::Watermark(6), ..base }),
+        ("a pool of two buffers", Tuning { log_memory: Sectors::new(64), ..base }),
+        (
+            "serial reintegration",
+            Tuning { reintegration_memory: Sectors::new(96), reintegration_buffers: 1, ..base },
+        ),
+        ("little scratch", Tuning { scratch_memory: Sectors::new(64), ..base }),
+    ]
+}
+
+fn for_each_setup(test: impl Fn(&mut Twin)) {
+    for (name, setup) in setups() {
+        for round in 0..3 {
+            let seed = SEED + round;
+            println!("{name}: seed {seed:#x}");
+            let mut twin = Twin::new(&setup, seed);
+            test(&mut twin);
+        }
+    }
+}
+
+#[test]
+fn random_requests_on_a_healthy_array_equal_a_flat_reference() {
+    for_each_setup(|twin| {
+        twin.rounds(60);
+        twin.check_all();
+    });
+}
+
+#[test]
+fn what_was_written_is_there_after_a_stop_and_a_start() {
+    for_each_setup(|twin| {
+        for _ in 0..4 {
+            twin.rounds(15);
+            let world = std::mem::replace(&mut twin.world, World::new(&Setup::named("raid0", 2), 1));
+            twin.world = world.restart();
+            twin.check_all();
+        }
+    });
+}
+
+#[test]
+fn a_scrub_of_an_array_that_was_only_used_finds_nothing() {
+    for_each_setup(|twin| {
+        if twin.redundant() {
+            twin.rounds(30);
+            let report = twin.world.scrub(Repair::Nothing);
+            assert_eq!((report.mismatches, report.unreadable, report.skipped), (0, 0, 0));
+        }
+    });
+}
+
+#[test]
+fn any_one_member_may_die_in_the_middle_and_be_replaced() {
+    for_each_setup(|twin| {
+        if !twin.redundant() {
+            return;
+        }
+        for _ in 0..3 {
+            let place = twin.random.below(u64::from(twin.world.setup.members)) as u16;
+            let mut reads = Vec::new();
+            twin.rounds(10);
+            twin.batch(&mut reads);
+            twin.fail(place);
+            twin.batch_without_settling(&mut reads);
+            twin.finish(&reads);
+            twin.rounds(10);
+            twin.check_all();
+            if twin.world.array.status().members[usize::from(place)].state != "failed" {
+                // Nothing happened to touch it yet.
+                let _ = twin.world.array.fail(twin.world.now, Member::new(place));
+                twin.world.drain();
+            }
+            twin.world.replace(place);
+            let mut reads = Vec::new();
+            twin.batch(&mut reads);
+            twin.finish(&reads);
+            assert_eq!(twin.world.array.status().members[usize::from(place)].state, "active");
+            twin.check_all();
+            let report = twin.world.scrub(Repair::Nothing);
+            assert_eq!((report.mismatches, report.skipped), (0, 0));
+        }
+    });
+}
+
+#[test]
+fn unreadable_sectors_are_computed_rewritten_and_counted() {
+    for_each_setup(|twin| {
+        if !twin.redundant() {
+            return;
+        }
+        twin.rounds(10);
+        let start = twin.world.array.member_data_start().get();
+        let length = twin.world.setup.member_length;
+        for _ in 0..8 {
+            let place = twin.random.below(u64::from(twin.world.setup.members)) as u16;
+            let sector = start + twin.random.below(length - start);
+            twin.world.disk_at(place).unreadable.insert(sector);
+            twin.check_all();
+            twin.rounds(2);
+        }
+        twin.check_all();
+    });
+}
+
+#[test]
+fn a_spare_takes_a_dead_members_place_by_itself() {
+    for_each_setup(|twin| {
+        if !twin.redundant() {
+            return;
+        }
+        twin.world.add_spare();
+        twin.rounds(10);
+        twin.fail(1);
+        twin.rounds(20);
+        twin.check_all();
+        twin.world.settle();
+        let status = twin.world.array.status();
+        assert!(status.members.iter().all(|member| member.state == "active"), "{:?}", status.members);
+        assert!(status.spares.is_empty());
+    });
+}
+
+impl Twin {
+    /// Reads only: they may overlap writes of the batch before, whose content is known.
+    fn batch_without_settling(&mut self, reads: &mut Vec<(u64, u64, u64)>) {
+        let _ = &reads;
+        for _ in 0..4 {
+            self.world.step();
+        }
+    }
+}
+
+#[test]
+fn a_killed_array_keeps_what_was_flushed_and_resyncs() {
+    for_each_setup(|twin| {
+        for _ in 0..3 {
+            twin.rounds(10);
+            let mut reads = Vec::new();
+            twin.batch(&mut reads);
+            for _ in 0..twin.random.below(20) {
+                twin.world.step();
+            }
+            // What was in flight is old or new; the reference takes what is there after the restart.
+            let world = std::mem::replace(&mut twin.world, World::new(&Setup::named("raid0", 2), 1));
+            twin.world = world.reopen(false).expect("all members are there");
+            twin.world.settle();
+            assert!(twin.world.array.status().resync.is_none());
+            twin.adopt_what_is_there();
+            if twin.redundant() {
+                let report = twin.world.scrub(Repair::Nothing);
+                assert_eq!(report.mismatches, 0, "after a resync all redundancy fits");
+            }
+        }
+    });
+}
+
+impl Twin {
+    fn adopt_what_is_there(&mut self) {
+        let capacity = self.world.capacity();
+        let mut at = 0;
+        while at < capacity {
+            let length = 512.min(capacity - at);
+            let bytes = self.world.read_now(at, length).expect("all can be read");
+            self.flat[at as usize * 512..(at + length) as usize * 512].copy_from_slice(&bytes);
+            at += length;
+        }
+    }
+}

@@ -73,17 +73,21 @@ pub struct Array {
     pub(crate) events: VecDeque<Event>,
 }
 
+/// What an array is put together from.
+pub(crate) struct Parts {
+    pub(crate) geometry: Geometry,
+    pub(crate) tuning: Tuning,
+    pub(crate) identity: Identity,
+    pub(crate) mode: Mode,
+    pub(crate) health: Health,
+    pub(crate) records: Records,
+    pub(crate) logs: Option<Logs>,
+}
+
 impl Array {
-    pub(crate) fn assembled(
-        geometry: Geometry,
-        tuning: Tuning,
-        identity: Identity,
-        mode: Mode,
-        now: Instant,
-        health: Health,
-        records: Records,
-        logs: Option<Logs>,
-    ) -> Array {
+    /// An array from its parts, with nothing under way.
+    pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
+        let Parts { geometry, tuning, identity, mode, health, records, logs } = parts;
         Array {
             maintenance: Maintenance::default(),
             geometry,
@@ -224,6 +228,18 @@ impl Array {
 
     /// Hands out the first phase of a job whose plan is built. `host` is the payload that it works on.
     pub(crate) fn start_plan(&mut self, id: JobId, host: Option<BufferId>, rooms: &[(BufferId, Sectors)]) {
+        let turn = self.health.turn;
+        self.start_plan_of(id, turn, host, rooms);
+    }
+
+    /// The same, for a plan on members that stood in their places at `turn`.
+    pub(crate) fn start_plan_of(
+        &mut self,
+        id: JobId,
+        turn: u64,
+        host: Option<BufferId>,
+        rooms: &[(BufferId, Sectors)],
+    ) {
         let job = self.jobs.get_mut(id);
         assert!(job.scratch.is_empty(), "a plan starts with no buffers of an earlier one");
         for length in &job.plan.scratch {
@@ -241,6 +257,7 @@ impl Array {
             };
             job.slices.push(Slice { buffer, start: base + span.start, length: span.length });
         }
+        job.turn = turn;
         job.next_step = 0;
         job.troubles.clear();
         job.differing.clear();
@@ -277,7 +294,10 @@ impl Array {
         let class = job.class;
         let action = &mut job.plan.steps[step].action;
         if let Some(place) = target(action) {
-            let member = if job.by_member { Some(*place) } else { self.health.member_at(*place) };
+            let member = match job.by_member {
+                true => Some(*place),
+                false => self.health.member_since(*place, job.turn),
+            };
             let Some(member) = member.filter(|member| self.health.member(*member).is_some()) else {
                 let trouble = Trouble::new(Fault::Gone, *action);
                 job.troubles.push(Trouble { member: Member::new(u16::MAX), ..trouble });
@@ -409,11 +429,12 @@ fn target(action: &mut Action) -> Option<&mut Member> {
 impl Trouble {
     fn new(fault: Fault, mut action: Action) -> Trouble {
         let member = target(&mut action).copied().unwrap_or(Member::new(u16::MAX));
-        let (at, length, reading) = match action {
-            Action::Read { at, length, .. } => (at, length, true),
-            Action::Write { at, length, .. } | Action::Zero { at, length, .. } => (at, length, false),
-            _ => (Sector::ZERO, Sectors::ZERO, false),
+        let (at, length) = match action {
+            Action::Read { at, length, .. }
+            | Action::Write { at, length, .. }
+            | Action::Zero { at, length, .. } => (at, length),
+            _ => (Sector::ZERO, Sectors::ZERO),
         };
-        Trouble { fault, member, at, length, reading }
+        Trouble { fault, member, at, length }
     }
 }

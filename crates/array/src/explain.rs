@@ -11,6 +11,7 @@ use crate::effect::Action;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Occupant, Place, Unit};
 use crate::map::{Piece, Window, pieces, windows};
+use crate::plan::StripeWrite;
 use crate::plan::{
     Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView, UnitSet,
 };
@@ -360,7 +361,8 @@ impl<'a> Case<'a> {
             let method = builder.log_method(view, &pieces, cancels);
             if method != LogMethod::Cancel {
                 let fragments = builder.fragments(view, &pieces, method);
-                builder.write_logged(&mut plan, view, &pieces, Content::Host, false, method, &fragments);
+                let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
+                builder.write_logged(&mut plan, view, write, method, &fragments);
                 notes = self.log_notes(window.stripe, &fragments);
                 return Ok(self.explained(Some(window.stripe), &plan, notes));
             }
@@ -369,7 +371,11 @@ impl<'a> Case<'a> {
             );
         }
         builder
-            .write_in_place(&mut plan, view, &pieces, Content::Host, false)
+            .write_in_place(
+                &mut plan,
+                view,
+                StripeWrite { pieces: &pieces, content: Content::Host, durable: false },
+            )
             .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
         Ok(self.explained(Some(window.stripe), &plan, notes))
     }

@@ -6,22 +6,18 @@
 use parlour_units::{Member, Sector, Sectors, Stripe};
 
 use crate::effect::Class;
+use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::{StripeView, UnitSet};
 
 /// How the member in a place stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaceState {
+pub(crate) enum PlaceState {
     /// It holds all that it should.
     Active,
-    /// It holds what it should in the first `done` stripes; stripes from there to `issued` are being rebuilt.
-    Rebuilding {
-        /// Stripes that are rebuilt.
-        done: u64,
-        /// Stripes whose rebuild has begun.
-        issued: u64,
-    },
+    /// It holds what it should in the stripes that are rebuilt: see [`Health::rebuilt`].
+    Rebuilding,
     /// There is none, or it is not believed.
     Failed,
 }
@@ -84,6 +80,8 @@ pub(crate) struct PlaceRecord {
     pub(crate) state: PlaceState,
     /// Who stands here, or stood here last.
     pub(crate) identity: Identity,
+    /// The turn at which this member came to stand here: plans made before are not for it.
+    pub(crate) since: u64,
 }
 
 /// Places and members.
@@ -93,17 +91,27 @@ pub(crate) struct Health {
     pub(crate) members: Vec<Option<MemberRecord>>,
     pub(crate) spares: Vec<Member>,
     degraded: bool,
+    /// Stripes that the one member that is being rebuilt holds.
+    pub(crate) rebuilt: Front,
+    /// Counts members that came to stand in a place.
+    pub(crate) turn: u64,
 }
 
 impl Health {
     pub(crate) fn new(places: Vec<Standing>, spares: Vec<MemberInfo>) -> Health {
-        let mut health =
-            Health { places: Vec::new(), members: Vec::new(), spares: Vec::new(), degraded: false };
+        let mut health = Health {
+            places: Vec::new(),
+            members: Vec::new(),
+            spares: Vec::new(),
+            degraded: false,
+            rebuilt: Front::default(),
+            turn: 0,
+        };
         for (index, Standing { info, state, identity }) in places.into_iter().enumerate() {
             let member = info.as_ref().map(|_| Member::new(index as u16));
             health.members.push(info.map(MemberRecord::new));
             let state = if member.is_some() { state } else { PlaceState::Failed };
-            health.places.push(PlaceRecord { member, state, identity });
+            health.places.push(PlaceRecord { member, state, identity, since: 0 });
         }
         for info in spares {
             let member = health.add(info);
@@ -139,6 +147,11 @@ impl Health {
         record.member.filter(|_| record.state != PlaceState::Failed)
     }
 
+    /// The same, for a plan that was made at `turn`.
+    pub(crate) fn member_since(&self, place: Member, turn: u64) -> Option<Member> {
+        self.member_at(place).filter(|_| self.places[place.as_usize()].since <= turn)
+    }
+
     /// The place in which `member` stands and is believed.
     pub(crate) fn place_of(&self, member: Member) -> Option<Member> {
         let places = (0..self.places.len() as u16).map(Member::new);
@@ -163,7 +176,7 @@ impl Health {
     pub(crate) fn readable(&self, place: Member, stripe: Stripe) -> bool {
         match self.state(place) {
             PlaceState::Active => true,
-            PlaceState::Rebuilding { done, .. } => stripe.get() < done,
+            PlaceState::Rebuilding => self.rebuilt.has(stripe),
             PlaceState::Failed => false,
         }
     }
@@ -176,8 +189,8 @@ impl Health {
         let layout = geometry.layout();
         let gone = |place: Member| match self.state(place) {
             PlaceState::Active => false,
-            // Between the two frontiers a stripe is locked until it is rebuilt.
-            PlaceState::Rebuilding { issued, .. } => stripe.get() >= issued,
+            // A stripe's lock is held while it is rebuilt: for who holds it now, it is or it is not.
+            PlaceState::Rebuilding => !self.rebuilt.has(stripe),
             PlaceState::Failed => true,
         };
         layout.units().filter(|unit| gone(layout.place(stripe, *unit).member)).collect()

@@ -58,7 +58,11 @@ pub(crate) enum Purpose {
     /// A unit that could not be read is computed, rewritten and verified.
     Repair { parent: JobId },
     /// A member's units are computed anew.
-    Rebuild { place: Member },
+    Rebuild {
+        place: Member,
+        /// When the member that is rebuilt came to stand there.
+        since: u64,
+    },
     /// Check units are computed anew.
     Resync { region: Region },
     /// Units are compared.
@@ -119,7 +123,6 @@ pub(crate) struct Trouble {
     pub(crate) member: Member,
     pub(crate) at: Sector,
     pub(crate) length: Sectors,
-    pub(crate) reading: bool,
 }
 
 /// One plan being carried out.
@@ -137,6 +140,8 @@ pub(crate) struct Job {
     pub(crate) troubles: Vec<Trouble>,
     /// Comparisons that found a difference, by step.
     pub(crate) differing: Vec<u32>,
+    /// When its plan was made: see [`Health::turn`](crate::health::Health).
+    pub(crate) turn: u64,
     /// Whether the plan's members are the driver's numbers already, not places.
     pub(crate) by_member: bool,
     /// Repairs that this job waits for.
@@ -230,6 +235,7 @@ impl Job {
             outstanding: 0,
             troubles: Vec::new(),
             differing: Vec::new(),
+            turn: 0,
             by_member: false,
             repairs: 0,
             unrepaired: false,

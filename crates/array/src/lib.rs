@@ -13,6 +13,7 @@ mod dirty;
 mod draw;
 mod effect;
 mod explain;
+mod front;
 mod geometry;
 mod health;
 mod host;
@@ -39,8 +40,8 @@ pub use buffer::{BufferId, Slice};
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Outcome};
 pub use explain::{
-    ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation, MappedPiece, exact,
-    explain,
+    ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation,
+    MappedPiece, exact, explain,
 };
 pub use geometry::{
     ALIGNMENT, Creation, CreationError, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK, StoredGeometry,

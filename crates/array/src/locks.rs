@@ -70,8 +70,4 @@ impl Locks {
             granted(job);
         }
     }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.held.is_empty()
-    }
 }

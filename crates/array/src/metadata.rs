@@ -330,7 +330,7 @@ impl Array {
             let state = match place.state {
                 PlaceState::Active => EntryState::Active,
                 PlaceState::Failed => EntryState::Failed,
-                PlaceState::Rebuilding { .. } => {
+                PlaceState::Rebuilding => {
                     EntryState::Rebuilding { frontier: self.maintenance.durable_frontier }
                 }
             };

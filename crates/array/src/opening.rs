@@ -2,9 +2,10 @@
 
 use parlour_units::{Instant, Member, Sector, Sectors};
 
-use crate::array::{Array, Mode};
+use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
 use crate::dirty::{Bits, StoredMap, encode_applied};
+use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::identity::Identity;
@@ -146,8 +147,17 @@ impl Array {
         );
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let health = Health::new(standing, spares.clone());
-        let mut array =
-            Array::assembled(geometry.clone(), *tuning, superblock.array, mode, now, health, records, logs);
+        let parts = Parts {
+            geometry: geometry.clone(),
+            tuning: *tuning,
+            identity: superblock.array,
+            mode,
+            health,
+            records,
+            logs,
+        };
+        let mut array = Array::from_parts(parts, now);
+        array.maintenance.durable_frontier = recorded_frontier(assembly);
         array.resume_rebuild();
         array.settle_after_opening();
         array.work();
@@ -158,8 +168,9 @@ impl Array {
     fn resume_rebuild(&mut self) {
         let places = (0..self.geometry.members()).map(Member::new);
         for place in places {
-            if let PlaceState::Rebuilding { done, .. } = self.health.state(place) {
-                self.maintenance.durable_frontier = done;
+            if self.health.state(place) == PlaceState::Rebuilding {
+                let done = self.maintenance.durable_frontier;
+                self.health.rebuilt = Front::at(done);
                 self.maintenance.rebuild = Some(Rebuild::new(place, done, self.now));
             }
         }
@@ -179,6 +190,14 @@ impl Array {
         }
         self.take_spare();
     }
+}
+
+fn recorded_frontier(assembly: &Assembly) -> u64 {
+    let frontier = |entry: &Entry| match entry.state {
+        EntryState::Rebuilding { frontier } => Some(frontier),
+        _ => None,
+    };
+    assembly.superblock.table.iter().find_map(frontier).unwrap_or(0)
 }
 
 fn missing_names(assembly: &Assembly) -> String {
@@ -209,9 +228,7 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>]) -> Vec<Standin
         let entry = assembly.superblock.table[place];
         let state = match entry.state {
             EntryState::Active => PlaceState::Active,
-            EntryState::Rebuilding { frontier } => {
-                PlaceState::Rebuilding { done: frontier, issued: frontier }
-            }
+            EntryState::Rebuilding { .. } => PlaceState::Rebuilding,
             EntryState::Vacant | EntryState::Failed | EntryState::Spare => PlaceState::Failed,
         };
         Standing { info: info.clone(), state, identity: entry.member }

@@ -310,7 +310,7 @@ mod tests {
     fn every_named_row_makes_sense() {
         for row in &NAMED {
             assert_eq!(row.organization.check(), Ok(()), "{}", row.name);
-            assert_eq!(row.organization.name().is_some(), true);
+            assert!(row.organization.name().is_some());
         }
     }
 

@@ -274,7 +274,7 @@ impl Array {
                 member: place.member.map(Member::get),
                 state: match place.state {
                     PlaceState::Active => "active",
-                    PlaceState::Rebuilding { .. } => "rebuilding",
+                    PlaceState::Rebuilding => "rebuilding",
                     PlaceState::Failed => "failed",
                 },
                 errors: record.map_or(0, |record| record.errors),

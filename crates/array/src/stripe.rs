@@ -12,8 +12,8 @@ use crate::effect::{Class, Fault};
 use crate::job::{HostId, JobId, Kind, Purpose, Stage, StripeJob, Trouble};
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
-use crate::map::{Piece, Window};
-use crate::plan::{Content, LogMethod, Lost, UnitSet};
+use crate::map::{Columns, Piece, Window};
+use crate::plan::{Content, LogMethod, Lost, StripeWrite, UnitSet};
 use crate::request::RequestError;
 use crate::tuning::LargeWrite;
 
@@ -331,21 +331,20 @@ impl Array {
         let builder = &mut self.builder;
         match stripe_job.purpose {
             Purpose::Read => builder.read_degraded(plan, view, &stripe_job.pieces),
-            Purpose::Write => match stripe_job.method {
-                Some(method @ (LogMethod::Update | LogMethod::Overwrite)) => {
-                    let StripeJob { pieces, content, durable, fragments, .. } = stripe_job.as_ref();
-                    builder.write_logged(plan, view, pieces, *content, *durable, method, fragments);
-                    Ok(())
+            Purpose::Write => {
+                let StripeJob { pieces, content, durable, fragments, rooms, method, .. } =
+                    stripe_job.as_ref();
+                let write = StripeWrite { pieces, content: *content, durable: *durable };
+                if let Some(method @ (LogMethod::Update | LogMethod::Overwrite)) = *method {
+                    builder.write_logged(plan, view, write, method, fragments);
+                    return Ok(());
                 }
-                _ => {
-                    let StripeJob { pieces, content, durable, .. } = stripe_job.as_ref();
-                    builder.write_in_place(plan, view, pieces, *content, *durable)?;
-                    if !stripe_job.rooms.is_empty() {
-                        plan.commit_before = plan.steps.last().map(|step| step.phase);
-                    }
-                    Ok(())
+                builder.write_in_place(plan, view, write)?;
+                if !rooms.is_empty() {
+                    plan.commit_before = plan.steps.last().map(|step| step.phase);
                 }
-            },
+                Ok(())
+            }
             Purpose::Repair { .. } => {
                 let columns = stripe_job.window.columns;
                 builder.reconstruct(plan, view, stripe_job.targets, columns, true)
@@ -425,9 +424,7 @@ impl Array {
                 self.counters.repaired += u64::from(good);
                 self.end_stripe(id, if good { Ok(()) } else { Err(RequestError::Lost) });
             }
-            Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
-                self.end_stripe(id, Ok(()));
-            }
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } => self.next_window(id),
             Purpose::Scrub => self.scrub_stripe_done(id),
         }
     }
@@ -512,7 +509,7 @@ impl Array {
         }
         let job = self.jobs.stripe(id);
         let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
-        let window = job.window;
+        let stripe = job.window.stripe;
         if job.writing {
             self.leave_region(region);
         }
@@ -531,15 +528,25 @@ impl Array {
                 }
             }
             Purpose::Rebuild { .. } | Purpose::Resync { .. } | Purpose::Scrub => {
-                self.maintenance_stripe_ended(purpose, window, result);
+                self.maintenance_stripe_ended(purpose, stripe, result);
             }
         }
         Gate::Ended
     }
 
-    /// Ends a scrub's job on a stripe.
-    pub(crate) fn end_scrub_stripe(&mut self, id: JobId) {
-        self.end_stripe(id, Ok(()));
+    /// A maintenance job goes on to the next columns of its stripe, or ends.
+    pub(crate) fn next_window(&mut self, id: JobId) {
+        let unit = self.geometry.layout().unit_length();
+        let slice = self.tuning.slice;
+        let job = self.jobs.stripe(id);
+        let from = job.window.columns.to;
+        if from == unit {
+            self.end_stripe(id, Ok(()));
+            return;
+        }
+        job.window.columns = Columns::new(from, (from + slice).min(unit));
+        job.stage = Stage::Plan;
+        self.runnable.push_back(id);
     }
 
     /// Runs a scrub's repair under the lock that the scrub holds.

@@ -14,13 +14,13 @@ use crate::organization::{Code, LayoutChoice, Organization, ReadChoice, Update};
 /// Bytes of a superblock.
 pub const SUPERBLOCK_BYTES: usize = 4_096;
 /// Its first eight bytes.
-pub const MAGIC: [u8; 8] = *b"PARLOUR\0";
+pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 /// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
-pub const REMEMBERED_SESSIONS: usize = 32;
+pub(crate) const REMEMBERED_SESSIONS: usize = 32;
 /// Entries of the member table: members first, then spares.
-pub const MEMBER_ENTRIES: usize = 96;
+pub(crate) const MEMBER_ENTRIES: usize = 96;
 
 const CHECKSUM_AT: usize = 12;
 const GEOMETRY_AT: usize = 128;

@@ -182,9 +182,12 @@ fn log_tunings() -> Vec<(&'static str, Tuning)> {
     ]
 }
 
+/// Seeds for each setup.
+const ROUNDS: u64 = 3;
+
 fn for_each_setup(test: impl Fn(&mut Twin)) {
     for (name, setup) in setups() {
-        for round in 0..3 {
+        for round in 0..ROUNDS {
             let seed = SEED + round;
             println!("{name}: seed {seed:#x}");
             let mut twin = Twin::new(&setup, seed);

@@ -180,7 +180,13 @@ impl Regions {
         let n = u32::from(self.members);
         let member = match self.shape.sublogs {
             1 => n - 1 - region % n,
-            sublogs => (u64::from(region) * u64::from(sublogs) % u64::from(n)) as u32,
+            sublogs => {
+                // Where L and N have a common factor the walk would only visit every few members: each
+                // time it is round it goes one further.
+                let factor = greatest_common_divisor(n, u32::from(sublogs));
+                let rounds = region / (n / factor) % factor;
+                ((u64::from(region) * u64::from(sublogs) + u64::from(rounds)) % u64::from(n)) as u32
+            }
         };
         member as u16
     }
@@ -269,6 +275,10 @@ impl Regions {
         let region = u32::try_from(cycle).ok()?.checked_mul(u32::from(self.members))? + index as u32;
         (region < self.shape.regions).then(|| (region, within - starts[index]))
     }
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Which roles the stripes of one period use.

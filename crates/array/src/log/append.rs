@@ -14,7 +14,8 @@ impl Array {
     pub(crate) fn after_rooms(&mut self, rooms: &[Room]) {
         for room in rooms {
             let logs = self.logs.as_ref().expect("rooms are in logs");
-            let segment = logs.segment(room.segment);
+            // An earlier room's turn may have retired the segment.
+            let Some(segment) = logs.alive(room.segment) else { continue };
             if segment.state == SegmentState::Sealed && segment.unfilled == 0 {
                 let region = segment.region;
                 self.append_ready(region);
@@ -57,17 +58,17 @@ impl Array {
         let sublogs = u32::from(self.geometry.layout().logs().expect("a logged layout").shape().sublogs);
         let logs = self.logs.as_mut().expect("only logs are appended to");
         let mut claimed = vec![first];
-        logs.begin_append(region, first, slot);
+        let turn = self.health.turn;
+        logs.begin_append(region, first, slot, turn);
         let mut next_slot = slot + sublogs;
-        while several {
+        loop {
             let free = logs.region(region).slots.get(next_slot as usize) == Some(&false);
-            let Some(next) = logs.next_ready(region).filter(|_| free) else { break };
+            let Some(next) = logs.next_ready(region).filter(|_| free && several) else { return claimed };
             logs.region(region).slots[next_slot as usize] = true;
-            logs.begin_append(region, next, next_slot);
+            logs.begin_append(region, next, next_slot, turn);
             claimed.push(next);
             next_slot += sublogs;
         }
-        claimed
     }
 
     fn start_append(&mut self, region: Region, segments: Vec<u32>) {
@@ -212,10 +213,10 @@ impl super::Logs {
         log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
     }
 
-    fn begin_append(&mut self, region: Region, index: u32, slot: u32) {
+    fn begin_append(&mut self, region: Region, index: u32, slot: u32, turn: u64) {
         let segment = self.segment_mut(index);
         segment.state = SegmentState::Appending;
-        segment.slot = Some(slot);
+        (segment.slot, segment.turn) = (Some(slot), turn);
         self.region(region).sealed.retain(|other| *other != index);
     }
 }

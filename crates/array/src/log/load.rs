@@ -81,6 +81,7 @@ impl Array {
             unfilled: 0,
             records,
             taken: 0,
+            turn: self.health.turn,
         });
         let log = logs.region(region);
         log.segments.push(index);

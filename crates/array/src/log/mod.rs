@@ -75,6 +75,8 @@ pub(crate) struct Segment {
     pub(crate) records: Vec<Record>,
     /// How many of the records are being reintegrated now.
     pub(crate) taken: usize,
+    /// When its slot was written: a member that came to stand there later does not hold it.
+    pub(crate) turn: u64,
 }
 
 /// Whether the log's headers on the members are known.
@@ -172,6 +174,10 @@ impl Logs {
 
     pub(crate) fn pool_limit(&self) -> u32 {
         self.pool_limit
+    }
+
+    pub(crate) fn alive(&self, index: u32) -> Option<&Segment> {
+        self.segments[index as usize].as_ref()
     }
 
     pub(crate) fn segment(&self, index: u32) -> &Segment {
@@ -452,6 +458,7 @@ impl Segment {
             unfilled: 0,
             records: Vec::new(),
             taken: 0,
+            turn: 0,
         }
     }
 }

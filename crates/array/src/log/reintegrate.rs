@@ -50,6 +50,8 @@ pub(crate) struct Reintegration {
     /// Segments in memory, kept from going away.
     held: Vec<(u32, BufferId)>,
     newest: u64,
+    /// When it was begun: members that came later hold nothing that it needs.
+    turn: u64,
     /// Buffers of the pass that runs.
     buffers: Vec<BufferId>,
 }
@@ -114,7 +116,14 @@ impl Array {
         let log = logs.region(region);
         (log.queued, log.wanted) = (false, false);
         let passes = self.split_passes(&applies, &memory);
-        let reintegration = Reintegration { applies, passes, held: memory, newest, buffers: Vec::new() };
+        let reintegration = Reintegration {
+            applies,
+            passes,
+            held: memory,
+            newest,
+            turn: self.health.turn,
+            buffers: Vec::new(),
+        };
         self.logs.as_mut().expect("it was there").region(region).reintegrating =
             Some(Box::new(reintegration));
         self.next_pass(region);
@@ -249,6 +258,7 @@ impl Array {
     fn next_pass(&mut self, region: Region) {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let reintegration = log.reintegrating.as_mut().expect("it is under way");
+        let turn = reintegration.turn;
         let Some(runs) = reintegration.passes.last().cloned() else {
             self.reintegrated(region);
             return;
@@ -257,7 +267,7 @@ impl Array {
         let mut plan = std::mem::take(&mut self.jobs.get_mut(id).plan);
         self.plan_pass(&mut plan, region, &runs);
         self.jobs.get_mut(id).plan = plan;
-        self.start_plan(id, None, &[]);
+        self.start_plan_of(id, turn, None, &[]);
     }
 
     fn plan_pass(&mut self, plan: &mut Plan, region: Region, runs: &[Run]) {
@@ -453,8 +463,9 @@ impl Array {
         let health = &self.health;
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let reintegration = log.reintegrating.as_mut().expect("it is under way");
+        let turn = reintegration.turn;
         for pass in &mut reintegration.passes {
-            pass.retain(|run| health.member_at(run.member).is_some());
+            pass.retain(|run| health.member_since(run.member, turn).is_some());
         }
         reintegration.passes.retain(|pass| !pass.is_empty());
     }
@@ -470,7 +481,7 @@ impl Array {
             segment.slot.filter(|_| stored).is_some_and(|slot| {
                 let (sublog, _) = layout.logs().expect("a logged layout").segment_place(slot);
                 let member = layout.sublog_member(region, sublog).expect("a logged layout");
-                self.health.member_at(member).is_none()
+                self.health.member_since(member, segment.turn).is_none()
             })
         };
         log.segments.iter().any(lost)

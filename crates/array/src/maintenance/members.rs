@@ -4,6 +4,7 @@ use parlour_units::{Bytes, Instant, Member};
 
 use super::Rebuild;
 use crate::array::{Array, Mode};
+use crate::front::Front;
 use crate::health::{MemberInfo, PlaceState};
 use crate::identity::Identity;
 use crate::job::JobId;
@@ -240,8 +241,8 @@ impl Array {
     }
 
     fn exclude(&mut self, place: Member, cause: FailureCause) -> bool {
-        let lose = matches!(self.health.state(place), PlaceState::Rebuilding { .. })
-            || self.health.can_lose(&self.geometry, place);
+        let lose =
+            self.health.state(place) == PlaceState::Rebuilding || self.health.can_lose(&self.geometry, place);
         if !lose {
             return false;
         }
@@ -276,11 +277,15 @@ impl Array {
     /// Puts `member` into `place`, to be rebuilt.
     fn occupy(&mut self, place: Member, member: Member) {
         let identity = self.health.member(member).expect("it was added").info.identity;
+        self.health.turn += 1;
+        let turn = self.health.turn;
         let record = &mut self.health.places[place.as_usize()];
+        record.since = turn;
         record.member = Some(member);
         record.identity = identity;
-        record.state = PlaceState::Rebuilding { done: 0, issued: 0 };
+        record.state = PlaceState::Rebuilding;
         self.health.review();
+        self.health.rebuilt = Front::default();
         self.maintenance.durable_frontier = 0;
         self.maintenance.rebuild = Some(Rebuild::new(place, 0, self.now));
         self.events.push_back(Event::PlaceTaken { place, member });

@@ -5,14 +5,13 @@ mod rebuild;
 mod resync;
 mod scrub;
 
-use std::collections::BTreeMap;
-
 use parlour_units::{Duration, Instant, Sectors, Stripe};
 use serde::Serialize;
 
 use crate::array::{Array, Mode};
-use crate::job::Purpose;
+use crate::job::{JobId, Purpose};
 use crate::map::{Columns, Window};
+use crate::plan::Content;
 use crate::request::RequestError;
 
 pub use members::AdminError;
@@ -58,44 +57,6 @@ pub(crate) struct Maintenance {
     pub(crate) last_host: Option<Instant>,
 }
 
-/// Stripes that are being worked on, each with its windows under way: what lies before all of them is done.
-#[derive(Debug, Default)]
-pub(crate) struct Front {
-    /// The next stripe to begin.
-    pub(crate) next: u64,
-    under_way: BTreeMap<u64, u32>,
-}
-
-impl Front {
-    pub(crate) fn at(next: u64) -> Front {
-        Front { next, under_way: BTreeMap::new() }
-    }
-
-    /// The first stripe that is not done.
-    pub(crate) fn done(&self) -> u64 {
-        self.under_way.first_key_value().map_or(self.next, |(stripe, _)| *stripe)
-    }
-
-    pub(crate) fn begin(&mut self, windows: u32) {
-        if windows > 0 {
-            self.under_way.insert(self.next, windows);
-        }
-        self.next += 1;
-    }
-
-    pub(crate) fn end(&mut self, stripe: Stripe) {
-        let left = self.under_way.get_mut(&stripe.get()).expect("only what was begun ends");
-        *left -= 1;
-        if *left == 0 {
-            self.under_way.remove(&stripe.get());
-        }
-    }
-
-    pub(crate) fn is_idle(&self) -> bool {
-        self.under_way.is_empty()
-    }
-}
-
 impl Array {
     /// Starts maintenance jobs, as many as people's own I/O leaves room for. Says whether it started any.
     pub(crate) fn pump_maintenance(&mut self) -> bool {
@@ -122,34 +83,25 @@ impl Array {
         Some(self.maintenance.last_host? + QUIET)
     }
 
-    /// Starts a job on each window of `stripe`; says how many.
-    pub(crate) fn start_maintenance(&mut self, purpose: Purpose, stripe: Stripe) -> Vec<crate::job::JobId> {
+    /// Starts a job on `stripe`, which takes it window by window under one lock.
+    pub(crate) fn start_maintenance(&mut self, purpose: Purpose, stripe: Stripe) -> JobId {
         let unit = self.geometry.layout().unit_length();
-        let slice = self.tuning.slice;
-        let mut started = Vec::new();
-        let mut from = Sectors::ZERO;
-        while from < unit {
-            let columns = Columns::new(from, (from + slice).min(unit));
-            let window = Window { stripe, columns };
-            let content = crate::plan::Content::Host;
-            started.push(self.start_stripe(purpose, window, None, Vec::new(), content, false));
-            self.maintenance.running += 1;
-            from = columns.to;
-        }
-        started
+        let columns = Columns::new(Sectors::ZERO, self.tuning.slice.min(unit));
+        self.maintenance.running += 1;
+        self.start_stripe(purpose, Window { stripe, columns }, None, Vec::new(), Content::Host, false)
     }
 
     pub(crate) fn maintenance_stripe_ended(
         &mut self,
         purpose: Purpose,
-        window: Window,
+        stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
         self.maintenance.running -= 1;
         match purpose {
-            Purpose::Rebuild { place } => self.rebuilt_window(place, window, result),
-            Purpose::Resync { region } => self.resynced_window(region, window, result),
-            Purpose::Scrub => self.scrubbed_window(window, result),
+            Purpose::Rebuild { place, since } => self.rebuilt_stripe(place, since, stripe, result),
+            Purpose::Resync { region } => self.resynced_stripe(region, stripe, result),
+            Purpose::Scrub => self.scrubbed_stripe(stripe, result),
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => unreachable!("no maintenance"),
         }
     }

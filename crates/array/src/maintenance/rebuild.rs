@@ -1,17 +1,17 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe.
 //!
-//! Two frontiers: stripes before `done` hold what they should on the new member and may be read there;
-//! stripes before `issued` are done or locked, so that a writer who holds a stripe's lock and finds it before
-//! `issued` writes to the new member too. The recorded frontier follows `done` after a flush of the new member.
+//! What is rebuilt is in [`Health::rebuilt`](crate::health::Health): who holds a stripe's lock finds it rebuilt,
+//! and then reads and writes the new member, or not, and then does without. The recorded frontier follows
+//! after a flush of the new member.
 
-use parlour_units::{Instant, Member, Sectors, Stripe};
+use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
 
-use super::{Front, Task};
+use super::Task;
 use crate::array::Array;
 use crate::effect::{Action, Class};
+use crate::front::Front;
 use crate::health::PlaceState;
 use crate::job::{JobId, Kind, Purpose};
-use crate::map::Window;
 use crate::plan::UnitSet;
 use crate::request::RequestError;
 use crate::status::Event;
@@ -20,7 +20,6 @@ use crate::status::Event;
 #[derive(Debug)]
 pub(crate) struct Rebuild {
     pub(crate) place: Member,
-    front: Front,
     began: (Instant, u64),
     checkpointing: bool,
     /// It met what cannot be computed, and waits for people.
@@ -29,13 +28,7 @@ pub(crate) struct Rebuild {
 
 impl Rebuild {
     pub(crate) fn new(place: Member, frontier: u64, now: Instant) -> Rebuild {
-        Rebuild {
-            place,
-            front: Front::at(frontier),
-            began: (now, frontier),
-            checkpointing: false,
-            stopped: false,
-        }
+        Rebuild { place, began: (now, frontier), checkpointing: false, stopped: false }
     }
 }
 
@@ -43,7 +36,7 @@ impl Array {
     pub(crate) fn rebuild_task(&self) -> Option<Task> {
         let rebuild = self.maintenance.rebuild.as_ref()?;
         let total = self.geometry.layout().stripes();
-        Some(self.task(rebuild.front.done(), total, rebuild.began, rebuild.stopped))
+        Some(self.task(self.health.rebuilt.done(), total, rebuild.began, rebuild.stopped))
     }
 
     /// Begins the next stripe. Says whether it did anything.
@@ -52,68 +45,53 @@ impl Array {
         let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| !rebuild.stopped) else {
             return false;
         };
-        let (place, next) = (rebuild.place, rebuild.front.next);
+        let (place, next) = (rebuild.place, self.health.rebuilt.next());
         if next == stripes {
             return self.finish_rebuild();
         }
         let stripe = Stripe::new(next);
         let layout = self.geometry.layout();
-        let unit = layout
-            .group_of(stripe)
-            .contains(&place.get())
-            .then(|| layout.units().find(|unit| layout.place(stripe, *unit).member == place))
-            .flatten();
-        let windows = layout.unit_length().get().div_ceil(self.tuning.slice.get()) as u32;
-        // First the frontier, then the jobs: a writer that comes between must already write to the new member.
-        self.advance_rebuild(if unit.is_some() { windows } else { 0 });
-        if let Some(unit) = unit {
-            for job in self.start_maintenance(Purpose::Rebuild { place }, stripe) {
+        let unit = layout.units().find(|unit| layout.place(stripe, *unit).member == place);
+        match unit {
+            Some(unit) => {
+                self.health.rebuilt.begin();
+                let since = self.health.places[place.as_usize()].since;
+                let job = self.start_maintenance(Purpose::Rebuild { place, since }, stripe);
                 self.jobs.stripe(job).targets = UnitSet::of(unit);
             }
+            None => self.health.rebuilt.skip(),
         }
         true
     }
 
-    fn advance_rebuild(&mut self, windows: u32) {
-        let rebuild = self.maintenance.rebuild.as_mut().expect("a rebuild is under way");
-        rebuild.front.begin(windows);
-        self.show_frontiers();
-    }
-
-    fn show_frontiers(&mut self) {
-        let Some(rebuild) = &self.maintenance.rebuild else { return };
-        let state = PlaceState::Rebuilding { done: rebuild.front.done(), issued: rebuild.front.next };
-        self.health.places[rebuild.place.as_usize()].state = state;
-    }
-
-    pub(crate) fn rebuilt_window(&mut self, place: Member, window: Window, result: Result<(), RequestError>) {
-        let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.place == place) else {
-            return;
-        };
-        if result.is_err() {
-            // From the recorded frontier on everything is done again when people say so.
-            let frontier = rebuild.front.done().min(window.stripe.get());
-            if !rebuild.stopped {
-                let at =
-                    parlour_units::Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
-                self.events.push_back(Event::RebuildStopped { place, at });
-            }
-            *rebuild =
-                Rebuild { stopped: true, began: rebuild.began, ..Rebuild::new(place, frontier, self.now) };
-            self.show_frontiers();
+    pub(crate) fn rebuilt_stripe(
+        &mut self,
+        place: Member,
+        since: u64,
+        stripe: Stripe,
+        result: Result<(), RequestError>,
+    ) {
+        let current = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.place == place);
+        let Some(rebuild) = current else { return };
+        // Whoever stood here when the job was started may have failed since.
+        if rebuild.stopped || self.health.places[place.as_usize()].since != since {
             return;
         }
-        if rebuild.stopped {
+        if result.is_ok() {
+            self.health.rebuilt.end(stripe);
+            self.checkpoint_if_due();
             return;
         }
-        rebuild.front.end(window.stripe);
-        self.show_frontiers();
-        self.checkpoint_if_due();
+        // What comes behind is done again when people say so.
+        rebuild.stopped = true;
+        self.health.rebuilt = Front::at(self.health.rebuilt.done());
+        let at = Sector::ZERO + self.geometry.layout().stripe_data() * stripe.get();
+        self.events.push_back(Event::RebuildStopped { place, at });
     }
 
     fn checkpoint_if_due(&mut self) {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        let done = rebuild.front.done();
+        let done = self.health.rebuilt.done();
         let gone: Sectors =
             self.geometry.layout().unit_length() * (done - self.maintenance.durable_frontier.min(done));
         if !rebuild.checkpointing && gone >= self.tuning.checkpoint {
@@ -153,7 +131,7 @@ impl Array {
 
     fn finish_rebuild(&mut self) -> bool {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        let ready = rebuild.front.is_idle() && !rebuild.checkpointing;
+        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing;
         if ready {
             self.start_checkpoint(self.geometry.layout().stripes());
         }

@@ -1,12 +1,12 @@
 //! Resync: check units of regions that may be inconsistent are computed anew from the data; copies follow the
 //! first of them.
 
-use parlour_units::Region;
+use parlour_units::{Region, Stripe};
 
-use super::{Front, Maintenance, Task};
+use super::{Maintenance, Task};
 use crate::array::Array;
+use crate::front::Front;
 use crate::job::Purpose;
-use crate::map::Window;
 use crate::plan::UnitSet;
 use crate::request::RequestError;
 use crate::status::Event;
@@ -49,7 +49,7 @@ impl Array {
             return false;
         }
         let resync = self.maintenance.resync.as_ref().expect("a region was begun");
-        let (region, index) = (resync.region, resync.front.next);
+        let (region, index) = (resync.region, resync.front.next());
         let Some(stripe) = self.geometry.layout().stripe_in(region, index) else {
             return self.finish_region();
         };
@@ -62,17 +62,15 @@ impl Array {
             let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));
             (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
         };
-        let windows = layout.unit_length().get().div_ceil(self.tuning.slice.get()) as u32;
         let resync = self.maintenance.resync.as_mut().expect("a region was begun");
         match targets {
             Some(targets) if !targets.is_empty() => {
-                resync.front.begin(windows);
-                for job in self.start_maintenance(Purpose::Resync { region }, stripe) {
-                    self.jobs.stripe(job).targets = targets;
-                }
+                resync.front.begin();
+                let job = self.start_maintenance(Purpose::Resync { region }, stripe);
+                self.jobs.stripe(job).targets = targets;
             }
             possible => {
-                resync.front.begin(0);
+                resync.front.skip();
                 resync.incomplete |= possible.is_none();
             }
         }
@@ -87,18 +85,18 @@ impl Array {
         true
     }
 
-    pub(crate) fn resynced_window(
+    pub(crate) fn resynced_stripe(
         &mut self,
         region: Region,
-        window: Window,
+        stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
-        let index = self.geometry.layout().region_of(window.stripe).1;
+        let index = self.geometry.layout().region_of(stripe).1;
         let Some(resync) = self.maintenance.resync.as_mut().filter(|resync| resync.region == region) else {
             return;
         };
         resync.incomplete |= result.is_err();
-        resync.front.end(parlour_units::Stripe::new(index));
+        resync.front.end(Stripe::new(index));
     }
 
     /// All stripes of a region were begun. Says whether all are done, too.

@@ -4,12 +4,12 @@
 use parlour_units::{Instant, Member, Sector, Stripe};
 use serde::Serialize;
 
-use super::{AdminError, Front, Task};
+use super::{AdminError, Task};
 use crate::array::{Array, Mode};
 use crate::effect::Action;
+use crate::front::Front;
 use crate::job::{JobId, Purpose};
 use crate::layout::Unit;
-use crate::map::Window;
 use crate::plan::UnitSet;
 use crate::request::RequestError;
 use crate::status::Event;
@@ -108,42 +108,35 @@ impl Array {
     /// Begins the next stripe. Says whether it did anything.
     pub(crate) fn step_scrub(&mut self) -> bool {
         let stripes = self.geometry.layout().stripes();
-        let windows = self.geometry.layout().unit_length().get().div_ceil(self.tuning.slice.get()) as u32;
         let Some(scrub) = &mut self.maintenance.scrub else { return false };
-        if scrub.front.next == stripes {
+        if scrub.front.next() == stripes {
             return self.finish_scrub();
         }
-        let stripe = Stripe::new(scrub.front.next);
+        let stripe = Stripe::new(scrub.front.next());
         if !self.health.missing(&self.geometry, stripe).is_empty() {
             let scrub = self.maintenance.scrub.as_mut().expect("it is under way");
             scrub.report.skipped += 1;
-            scrub.front.begin(0);
+            scrub.front.skip();
             return true;
         }
         scrub.report.stripes += 1;
-        scrub.front.begin(windows);
+        scrub.front.begin();
         self.start_maintenance(Purpose::Scrub, stripe);
         true
     }
 
     /// A stripe's comparison, or its repair, is done.
     pub(crate) fn scrub_stripe_done(&mut self, id: JobId) {
-        if self.jobs.stripe(id).repairing {
-            self.note_mismatch(id, true);
-            self.end_scrub_stripe(id);
+        let repaired = std::mem::take(&mut self.jobs.stripe(id).repairing);
+        let differs = !self.jobs.get(id).differing.is_empty();
+        if let Some(targets) = self.scrub_targets(id).filter(|_| differs) {
+            self.repair_scrubbed(id, targets);
             return;
         }
-        if self.jobs.get(id).differing.is_empty() {
-            self.end_scrub_stripe(id);
-            return;
+        if repaired || differs {
+            self.note_mismatch(id, repaired);
         }
-        match self.scrub_targets(id) {
-            Some(targets) => self.repair_scrubbed(id, targets),
-            None => {
-                self.note_mismatch(id, false);
-                self.end_scrub_stripe(id);
-            }
-        }
+        self.next_window(id);
     }
 
     /// The units to be rewritten, where a repair was asked for and is possible.
@@ -186,10 +179,10 @@ impl Array {
         }
     }
 
-    pub(crate) fn scrubbed_window(&mut self, window: Window, result: Result<(), RequestError>) {
+    pub(crate) fn scrubbed_stripe(&mut self, stripe: Stripe, result: Result<(), RequestError>) {
         let Some(scrub) = &mut self.maintenance.scrub else { return };
         scrub.report.unreadable += u64::from(result.is_err());
-        scrub.front.end(window.stripe);
+        scrub.front.end(stripe);
     }
 
     fn finish_scrub(&mut self) -> bool {

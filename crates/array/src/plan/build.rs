@@ -1,6 +1,6 @@
 //! Builders: from the pieces of a stripe to a plan, by the strategy that takes the fewest accesses (Chen §3).
 
-use parlour_units::{Sector, Sectors, Stripe};
+use parlour_units::{Sectors, Stripe};
 
 use crate::effect::Action;
 use crate::geometry::Geometry;
@@ -107,6 +107,15 @@ impl Content {
     }
 }
 
+/// A write to one stripe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StripeWrite<'a> {
+    pub(crate) pieces: &'a [Piece],
+    pub(crate) content: Content,
+    /// Whether it must be durable when it is answered.
+    pub(crate) durable: bool,
+}
+
 /// How a write to a healthy stripe goes to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogMethod {
@@ -151,10 +160,9 @@ impl Builder {
         &mut self,
         plan: &mut Plan,
         view: StripeView<'_>,
-        pieces: &[Piece],
-        content: Content,
-        durable: bool,
+        write: StripeWrite<'_>,
     ) -> Result<(), Lost> {
+        let StripeWrite { pieces, content, durable } = write;
         if self.unmaps(view, pieces, content) {
             unmap(plan, view, pieces);
             return Ok(());
@@ -165,14 +173,15 @@ impl Builder {
         let hull = self.hull();
         let scratch = self.read_phase(plan, view, hull);
         plan.next_phase();
-        let parity = self.parity_phase(plan, view, pieces, content, hull, &scratch);
+        let parity = self.parity_phase(plan, view, write, hull, &scratch);
         plan.next_phase();
-        write_pieces(plan, view, pieces, content, durable);
+        write_pieces(plan, view, write);
         // A copy is as much the data as the first is; and where a data unit is missing, its content lives in
         // the check unit alone. Other check units are recomputed after a crash.
         let copies = view.geometry.layout().data_units() == 1;
         let check_durable = durable && (copies || !view.missing.and(view.data().collect()).is_empty());
-        self.write_checks(plan, view, pieces, content, hull, parity, check_durable);
+        let write = StripeWrite { durable: check_durable, ..write };
+        self.write_checks(plan, view, write, hull, parity);
         Ok(())
     }
 
@@ -181,20 +190,18 @@ impl Builder {
         &mut self,
         plan: &mut Plan,
         view: StripeView<'_>,
-        pieces: &[Piece],
-        content: Content,
-        durable: bool,
+        write: StripeWrite<'_>,
         method: LogMethod,
         fragments: &[Fragment],
     ) {
         match method {
-            LogMethod::Update => logged_update(plan, view, pieces, content, fragments),
-            LogMethod::Overwrite => self.logged_overwrite(plan, view, pieces, content, fragments),
+            LogMethod::Update => logged_update(plan, view, write, fragments),
+            LogMethod::Overwrite => self.logged_overwrite(plan, view, write, fragments),
             LogMethod::Cancel => unreachable!("a cancelling write updates parity in place"),
         }
         plan.next_phase();
         plan.commit_before = Some(plan.phase());
-        write_pieces(plan, view, pieces, content, durable);
+        write_pieces(plan, view, write);
     }
 
     /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log.
@@ -329,11 +336,11 @@ impl Builder {
         &self,
         plan: &mut Plan,
         view: StripeView<'_>,
-        pieces: &[Piece],
-        content: Content,
+        write: StripeWrite<'_>,
         hull: Columns,
         scratch: &[(Unit, Source)],
     ) -> Option<Source> {
+        let StripeWrite { pieces, content, .. } = write;
         let copies = view.geometry.layout().data_units() == 1;
         let check = view.present_check().filter(|_| !copies)?;
         let parity = match scratch.iter().find(|(unit, _)| *unit == check) {
@@ -372,12 +379,11 @@ impl Builder {
         &mut self,
         plan: &mut Plan,
         view: StripeView<'_>,
-        pieces: &[Piece],
-        content: Content,
+        write: StripeWrite<'_>,
         hull: Columns,
         parity: Option<Source>,
-        durable: bool,
     ) {
+        let StripeWrite { pieces, content, durable } = write;
         for check in view.present_checks() {
             self.reads.clear();
             self.reads.extend(self.bands.iter().map(|(band, _)| (check, band.columns)));
@@ -397,10 +403,10 @@ impl Builder {
         &mut self,
         plan: &mut Plan,
         view: StripeView<'_>,
-        pieces: &[Piece],
-        content: Content,
+        write: StripeWrite<'_>,
         fragments: &[Fragment],
     ) {
+        let StripeWrite { pieces, content, .. } = write;
         bands(pieces, &mut self.plain);
         self.reads.clear();
         for band in &self.plain {
@@ -584,7 +590,8 @@ fn merge(reads: &mut Vec<(Unit, Columns)>) {
     reads.truncate(kept + 1);
 }
 
-fn write_pieces(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece], content: Content, durable: bool) {
+fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
+    let StripeWrite { pieces, content, durable } = write;
     for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
         let place = view.place(piece.unit, piece.columns.from);
         plan.write(place.member, place.at, content.span(piece, piece.columns), durable);
@@ -600,13 +607,8 @@ fn unmap(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece]) {
     }
 }
 
-fn logged_update(
-    plan: &mut Plan,
-    view: StripeView<'_>,
-    pieces: &[Piece],
-    content: Content,
-    fragments: &[Fragment],
-) {
+fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, fragments: &[Fragment]) {
+    let StripeWrite { pieces, content, .. } = write;
     plan.strategy = Strategy::LoggedUpdate;
     let mut old: Vec<Source> = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -639,9 +641,4 @@ fn read_back(plan: &mut Plan, view: StripeView<'_>, units: Vec<Unit>, columns: C
     let spans: Vec<Span> = units.iter().map(read).collect();
     plan.next_phase();
     spans.into_iter().for_each(|span| plan.compare(expected, span));
-}
-
-/// The absolute place of `column` of a stripe's unit: for those who plan apart from requests.
-pub(crate) fn absolute(geometry: &Geometry, place: Place) -> Sector {
-    geometry.data_start() + place.at.from_start()
 }

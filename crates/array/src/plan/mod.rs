@@ -19,7 +19,7 @@ use crate::buffer::BufferId;
 use crate::effect::Action;
 
 pub(crate) use bands::{Band, bands};
-pub(crate) use build::{Builder, Content, Fragment, LogMethod, Lost, StripeView, UnitSet};
+pub(crate) use build::{Builder, Content, Fragment, LogMethod, Lost, StripeView, StripeWrite, UnitSet};
 
 /// How a request is carried out on a stripe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

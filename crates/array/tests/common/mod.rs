@@ -1,13 +1,13 @@
 //! The array's first world: members are byte vectors, time is virtual, effects are answered in a seeded
 //! random order, one at a time.
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
 
 use parlour_array::organization::{Copies, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Effect, Event, Fault,
-    Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
+    Geometry, Identity, Image, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
     RequestError, SUPERBLOCK_BYTES, Slice, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
@@ -149,7 +149,7 @@ impl World {
             zeroed: setup.zeroed,
         };
         let mut random = Random(seed);
-        let disk = |(image, (identity, length)): (Vec<(Sector, Vec<u8>)>, &(Identity, Sectors))| {
+        let disk = |(image, (identity, length)): (Image, &(Identity, Sectors))| {
             let mut bytes = vec![0; length.bytes().as_usize()];
             if !setup.zeroed {
                 bytes.iter_mut().for_each(|byte| *byte = random.next() as u8);

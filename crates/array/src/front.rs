@@ -1,0 +1,54 @@
+//! How far work that goes stripe by stripe has come, when several stripes are under way at once.
+
+use std::collections::BTreeSet;
+
+use parlour_units::Stripe;
+
+/// Stripes before `next` are done, but for those under way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Front {
+    next: u64,
+    under_way: BTreeSet<u64>,
+}
+
+impl Front {
+    /// All stripes before `next` are done.
+    pub(crate) fn at(next: u64) -> Front {
+        Front { next, under_way: BTreeSet::new() }
+    }
+
+    /// The next stripe to begin.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// All stripes before this are done.
+    pub(crate) fn done(&self) -> u64 {
+        self.under_way.first().copied().unwrap_or(self.next)
+    }
+
+    /// Whether `stripe` is done.
+    pub(crate) fn has(&self, stripe: Stripe) -> bool {
+        stripe.get() < self.next && !self.under_way.contains(&stripe.get())
+    }
+
+    /// The next stripe is begun.
+    pub(crate) fn begin(&mut self) {
+        self.under_way.insert(self.next);
+        self.next += 1;
+    }
+
+    /// The next stripe has nothing to be done.
+    pub(crate) fn skip(&mut self) {
+        self.next += 1;
+    }
+
+    /// A stripe that was begun is done. After a restart of the work, a job of before may still come to its end.
+    pub(crate) fn end(&mut self, stripe: Stripe) {
+        self.under_way.remove(&stripe.get());
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
+    }
+}

@@ -1,0 +1,265 @@
+//! For each layout: the map and its inverse agree, units of a stripe lie on different members, a region's sublogs
+//! avoid its data members, nothing overlaps, load is even.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parlour_array::layout::{Layout, Occupant, Place, Unit};
+use parlour_array::organization::{Code, LayoutChoice, Organization, ReadChoice, Update};
+use parlour_array::{Creation, CreationError, Geometry, LogCreation};
+use parlour_units::{Member, Region, Sector, Sectors, Stripe};
+use proptest::prelude::*;
+
+fn organization(layout: LayoutChoice) -> Organization {
+    let (code, update, read) = match layout {
+        LayoutChoice::Concatenated | LayoutChoice::Striped => (Code::None, Update::InPlace, ReadChoice::Direct),
+        LayoutChoice::Neighbours | LayoutChoice::Shadows => (Code::Copy, Update::InPlace, ReadChoice::Primary),
+        LayoutChoice::Parity(_) => (Code::Xor, Update::InPlace, ReadChoice::Direct),
+        LayoutChoice::Regions => (Code::Xor, Update::Logged, ReadChoice::Direct),
+    };
+    Organization { layout, code, update, read }
+}
+
+prop_compose! {
+    fn creations()(
+        layout in prop::sample::select(LayoutChoice::ALL.to_vec()),
+        per_group in 2u16..12,
+        copies in 2u16..4,
+        sets in 1u16..4,
+        groups in 1u16..4,
+        unit in 1u64..40,
+        mib in 4u64..12,
+        sublogs in 1u16..4,
+        ratio in 0.1f64..2.5,
+        regions in 1u32..30,
+    ) -> Creation {
+        let organization = organization(layout);
+        let copied = organization.code == Code::Copy;
+        let groups = if organization.code == Code::Xor { groups } else { 1 };
+        let members = if copied { copies * sets } else { per_group * groups };
+        Creation {
+            organization,
+            copies: if copied { copies } else { 1 },
+            members,
+            groups,
+            unit: Sectors::new(unit),
+            block: Sectors::new(1),
+            member_length: Sectors::new(mib * 2_048),
+            log: LogCreation {
+                segment: Some(Sectors::new(16)),
+                sublogs: Some(sublogs),
+                ratio: Some(ratio),
+                regions: Some(regions),
+                track: None,
+            },
+        }
+    }
+}
+
+fn possible(creation: &Creation) -> Option<Geometry> {
+    match Geometry::create(creation) {
+        Ok(geometry) => Some(geometry),
+        Err(
+            CreationError::TooFewMembers { .. }
+            | CreationError::TooManySublogs { .. }
+            | CreationError::NoRegionFits { .. }
+            | CreationError::MemberTooSmall(..),
+        ) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Stripes to look at: all of a small layout, else the first, the last, and some between.
+fn some_stripes(layout: &Layout) -> Vec<Stripe> {
+    let stripes = layout.stripes();
+    let step = (stripes / 3_000).max(1);
+    let mut some: Vec<Stripe> = (0..stripes).step_by(step as usize).map(Stripe::new).collect();
+    some.push(Stripe::new(stripes - 1));
+    some
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_map_and_its_inverse_agree(creation in creations()) {
+        let Some(geometry) = possible(&creation) else { return Ok(()) };
+        let layout = geometry.layout();
+        for stripe in some_stripes(layout) {
+            for unit in layout.units() {
+                let place = layout.place(stripe, unit);
+                for offset in [0, layout.unit_length().get() - 1].map(Sectors::new) {
+                    let found = layout.occupant(Place { at: place.at + offset, ..place });
+                    prop_assert_eq!(found, Occupant::Unit { stripe, unit, offset });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_inverse_and_the_map_agree(creation in creations(), seed in any::<u64>()) {
+        let Some(geometry) = possible(&creation) else { return Ok(()) };
+        let layout = geometry.layout();
+        let length = geometry.stored().layout.length;
+        for step in 0..500u64 {
+            let random = seed.wrapping_add(step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let member = Member::new((random % u64::from(layout.members())) as u16);
+            let at = Sector::new((random >> 20) % length);
+            match layout.occupant(Place { member, at }) {
+                Occupant::Unit { stripe, unit, offset } => {
+                    let place = layout.place(stripe, unit);
+                    prop_assert_eq!((place.member, place.at + offset), (member, at));
+                }
+                Occupant::Log { region, sublog, offset } => {
+                    let place = layout.sublog_place(region, sublog).expect("it has logs");
+                    prop_assert_eq!((place.member, place.at + offset), (member, at));
+                }
+                Occupant::Unused => {}
+            }
+        }
+    }
+
+    #[test]
+    fn units_of_a_stripe_lie_on_different_members_of_its_group(creation in creations()) {
+        let Some(geometry) = possible(&creation) else { return Ok(()) };
+        let layout = geometry.layout();
+        for stripe in some_stripes(layout) {
+            let members: BTreeSet<Member> = layout.units().map(|unit| layout.place(stripe, unit).member).collect();
+            prop_assert_eq!(members.len(), layout.units().count());
+            let group = layout.group_of(stripe);
+            prop_assert!(members.iter().all(|member| group.contains(&member.get())));
+        }
+    }
+
+    #[test]
+    fn a_regions_sublogs_avoid_its_data_members(creation in creations()) {
+        let Some(geometry) = possible(&creation) else { return Ok(()) };
+        let layout = geometry.layout();
+        let Some(logs) = layout.logs() else { return Ok(()) };
+        for region in (0..layout.region_count()).map(Region::new) {
+            let sublogs: BTreeSet<Member> = (0..logs.shape().sublogs)
+                .map(|sublog| layout.sublog_member(region, sublog).expect("it has logs"))
+                .collect();
+            prop_assert_eq!(sublogs.len(), usize::from(logs.shape().sublogs));
+            for index in 0..layout.region_stripes() {
+                let stripe = layout.stripe_in(region, index).expect("a region is whole");
+                prop_assert_eq!(layout.region_of(stripe), (region, index));
+                for unit in (0..layout.data_units()).map(Unit::new) {
+                    prop_assert!(!sublogs.contains(&layout.place(stripe, unit).member));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_overlaps_and_nothing_lies_outside(creation in creations()) {
+        let Some(geometry) = possible(&creation) else { return Ok(()) };
+        let layout = geometry.layout();
+        let length = geometry.stored().layout.length;
+        let mut taken: BTreeMap<Member, BTreeSet<(u64, u64)>> = BTreeMap::new();
+        let mut take = |place: Place, size: Sectors| {
+            let (from, to) = (place.at.get(), place.at.get() + size.get());
+            assert!(to <= length, "a unit lies outside its member");
+            let spans = taken.entry(place.member).or_default();
+            let before = spans.range(..(from, 0)).next_back().is_none_or(|(_, end)| *end <= from);
+            let after = spans.range((from, 0)..).next().is_none_or(|(start, _)| *start >= to);
+            assert!(before && after, "two things lie at one place");
+            spans.insert((from, to));
+        };
+        for stripe in (0..layout.stripes().min(20_000)).map(Stripe::new) {
+            layout.units().for_each(|unit| take(layout.place(stripe, unit), layout.unit_length()));
+        }
+        if let Some(logs) = layout.logs() {
+            let size = Sectors::new(logs.shape().segment) * u64::from(logs.shape().sublog_segments);
+            for region in (0..layout.region_count()).map(Region::new) {
+                for sublog in 0..logs.shape().sublogs {
+                    take(layout.sublog_place(region, sublog).expect("it has logs"), size);
+                }
+            }
+        }
+    }
+}
+
+/// Units of data and of check on each member, over whole periods of the layout.
+fn loads(geometry: &Geometry, stripes: u64) -> (Vec<u64>, Vec<u64>) {
+    let layout = geometry.layout();
+    let (mut data, mut check) = (vec![0; usize::from(layout.members())], vec![0; usize::from(layout.members())]);
+    for stripe in (0..stripes).map(Stripe::new) {
+        for unit in layout.units() {
+            let member = layout.place(stripe, unit).member.as_usize();
+            let load = if layout.is_data(unit) { &mut data } else { &mut check };
+            load[member] += 1;
+        }
+    }
+    (data, check)
+}
+
+fn creation(layout: LayoutChoice, members: u16) -> Creation {
+    let organization = organization(layout);
+    Creation {
+        organization,
+        copies: if organization.code == Code::Copy { 2 } else { 1 },
+        members,
+        groups: 1,
+        unit: Sectors::new(8),
+        block: Sectors::new(1),
+        member_length: Sectors::new(40 * 2_048),
+        log: LogCreation { segment: Some(Sectors::new(32)), ..LogCreation::default() },
+    }
+}
+
+#[test]
+fn data_and_check_units_are_dealt_out_evenly() {
+    for layout in LayoutChoice::ALL {
+        for members in [4, 6, 12] {
+            let geometry = Geometry::create(&creation(layout, members)).expect("a possible array");
+            let whole = geometry.layout().stripes() / u64::from(members) * u64::from(members);
+            let (data, check) = loads(&geometry, whole);
+            let spread = |loads: &[u64]| loads.iter().max().unwrap() - loads.iter().min().unwrap();
+            match layout {
+                // All parity is on the last member by design, and all originals on the first half.
+                LayoutChoice::Parity(parlour_array::layout::Rotation::Dedicated) => {
+                    assert_eq!(spread(&data[..data.len() - 1]), 0);
+                }
+                LayoutChoice::Neighbours | LayoutChoice::Shadows => {
+                    let both: Vec<u64> = data.iter().zip(&check).map(|(a, b)| a + b).collect();
+                    assert_eq!(spread(&both), 0, "{layout:?}");
+                }
+                LayoutChoice::Concatenated => assert!(spread(&data) <= u64::from(members)),
+                // Regions are dealt whole: their number is a multiple of the members'.
+                LayoutChoice::Regions => {
+                    assert_eq!(geometry.layout().region_count() % u32::from(members), 0);
+                    assert!(spread(&data) as f64 <= 0.02 * data[0] as f64, "{data:?}");
+                    assert!(spread(&check) as f64 <= 0.02 * check[0] as f64, "{check:?}");
+                }
+                _ => assert_eq!((spread(&data), spread(&check)), (0, 0), "{layout:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_papers_array_wastes_under_one_part_in_a_hundred() {
+    // Stodolsky figure 12: 22 IBM 0661 of 949 cylinders, 14 tracks, 48 sectors; K = 1, L = 6, stripe unit 2 KB.
+    for (sublogs, track) in [(1, None), (6, None), (1, Some(48)), (6, Some(48))] {
+        let tracks = 949 * 14u64;
+        let request = parlour_array::layout::ShapeRequest {
+            members: 22,
+            unit: Sectors::new(4),
+            length: Sectors::new(tracks * 48),
+            sublogs,
+            segment: Sectors::new(48),
+            log_ratio: 1.0,
+            regions: tracks.isqrt() as u32,
+            grain: Sectors::new(track.unwrap_or(1)),
+        };
+        let shape = parlour_array::layout::RegionShape::choose(&request).expect("it fits");
+        let used = u64::from(shape.regions)
+            * (u64::from(shape.stripes) * 4 * u64::from(22 - sublogs)
+                + u64::from(sublogs) * u64::from(shape.sublog_segments) * 48);
+        let waste = 1.0 - used as f64 / (22 * tracks * 48) as f64;
+        println!("L = {sublogs}, whole tracks {}: {shape:?} wastes {:.2}%", track.is_some(), waste * 100.0);
+        assert!(waste < 0.01, "L = {sublogs}, track {track:?}: {waste}");
+        let wish = tracks.isqrt() as f64;
+        assert!((f64::from(shape.regions) - wish).abs() <= 0.1 * wish + 22.0);
+    }
+}

@@ -11,8 +11,12 @@ use proptest::prelude::*;
 
 fn organization(layout: LayoutChoice) -> Organization {
     let (code, update, read) = match layout {
-        LayoutChoice::Concatenated | LayoutChoice::Striped => (Code::None, Update::InPlace, ReadChoice::Direct),
-        LayoutChoice::Neighbours | LayoutChoice::Shadows => (Code::Copy, Update::InPlace, ReadChoice::Primary),
+        LayoutChoice::Concatenated | LayoutChoice::Striped => {
+            (Code::None, Update::InPlace, ReadChoice::Direct)
+        }
+        LayoutChoice::Neighbours | LayoutChoice::Shadows => {
+            (Code::Copy, Update::InPlace, ReadChoice::Primary)
+        }
         LayoutChoice::Parity(_) => (Code::Xor, Update::InPlace, ReadChoice::Direct),
         LayoutChoice::Regions => (Code::Xor, Update::Logged, ReadChoice::Direct),
     };
@@ -182,7 +186,8 @@ proptest! {
 /// Units of data and of check on each member, over whole periods of the layout.
 fn loads(geometry: &Geometry, stripes: u64) -> (Vec<u64>, Vec<u64>) {
     let layout = geometry.layout();
-    let (mut data, mut check) = (vec![0; usize::from(layout.members())], vec![0; usize::from(layout.members())]);
+    let (mut data, mut check) =
+        (vec![0; usize::from(layout.members())], vec![0; usize::from(layout.members())]);
     for stripe in (0..stripes).map(Stripe::new) {
         for unit in layout.units() {
             let member = layout.place(stripe, unit).member.as_usize();

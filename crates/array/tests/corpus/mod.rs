@@ -1,0 +1,229 @@
+//! The conformance corpus: cases as data, run against the array in every world.
+//!
+//! A case names an array and a list of steps. A world carries the steps out and is asked, after each, what hosts
+//! would read; and at the end for the bytes that its members hold where units lie, and for the
+//! accesses that it took. Both are compared with what `cases.toml` records, so that a change to a layout or to a plan
+//! shows in every world, whichever it was made for.
+#![allow(dead_code, unreachable_pub, reason = "each world uses a part of it")]
+
+use parlour_array::organization::{Copies, LayoutChoice, NamedOrganization, Organization};
+use parlour_array::{Creation, Geometry, LogCreation};
+use parlour_units::{Member, Sectors};
+use serde::Deserialize;
+
+/// All cases.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Corpus {
+    /// In the order of the file.
+    pub case: Vec<Case>,
+}
+
+/// One array and what happens to it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What the case shows.
+    pub name: String,
+    /// The organization's name.
+    pub organization: String,
+    /// A layout other than the organization's usual one.
+    pub layout: Option<String>,
+    /// Members, spares apart.
+    pub members: u16,
+    /// Parity groups.
+    #[serde(default = "one")]
+    pub groups: u16,
+    /// The stripe unit, in sectors.
+    pub unit: u64,
+    /// Sublogs, where there are logs.
+    pub sublogs: Option<u16>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// What the members hold where units lie, in the end: a CRC-32C of each.
+    pub members_hold: Vec<String>,
+    /// Reads and writes of members on behalf of hosts.
+    pub accesses: [u64; 2],
+}
+
+fn one() -> u16 {
+    1
+}
+
+/// One step; all numbers are sectors.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Write a pattern that depends on place and number: at, length, number.
+    Write(u64, u64, u8),
+    /// Write zeroes: at, length.
+    Zero(u64, u64),
+    /// Read and compare with what was written: at, length.
+    Read(u64, u64),
+    /// Make durable.
+    Flush,
+    /// Exclude the member in a place.
+    Fail(u16),
+    /// Put a new member there, and let it be rebuilt.
+    Replace(u16),
+    /// Compare all redundancy; it must fit.
+    Scrub,
+    /// Stop and open again.
+    Restart,
+}
+
+/// Where the array runs.
+pub trait World {
+    /// Writes and waits.
+    fn write(&mut self, at: u64, bytes: &[u8]);
+    /// Writes zeroes and waits.
+    fn zero(&mut self, at: u64, length: u64);
+    /// Reads and waits.
+    fn read(&mut self, at: u64, length: u64) -> Vec<u8>;
+    /// Flushes and waits.
+    fn flush(&mut self);
+    /// Excludes a member.
+    fn fail(&mut self, place: u16);
+    /// Replaces a member and waits for the rebuild.
+    fn replace(&mut self, place: u16);
+    /// Scrubs; returns the mismatches found.
+    fn scrub(&mut self) -> u64;
+    /// Stops and opens again.
+    fn restart(&mut self);
+    /// The bytes of the member in `place`, all of them.
+    fn member(&mut self, place: u16) -> Vec<u8>;
+    /// Reads and writes of members on behalf of hosts since the array was opened first.
+    fn accesses(&mut self) -> [u64; 2];
+}
+
+/// The cases.
+pub fn cases() -> Vec<Case> {
+    let corpus: Corpus = toml::from_str(include_str!("cases.toml")).expect("the corpus is well formed");
+    corpus.case
+}
+
+/// Length of each member in a case.
+pub const MEMBER: Sectors = Sectors::new(4 * 2_048);
+
+impl Case {
+    /// The table's row, with the case's own layout.
+    pub fn organization(&self) -> (Organization, u16) {
+        let row: &NamedOrganization = Organization::named(&self.organization).expect("a known organization");
+        let copies = match row.copies {
+            Copies::One => 1,
+            Copies::Two => 2,
+            Copies::Members => self.members,
+        };
+        let mut organization = row.organization;
+        if let Some(layout) = &self.layout {
+            let known = LayoutChoice::ALL.into_iter().find(|choice| format!("{choice:?}") == *layout);
+            organization.layout = known.expect("a known layout");
+        }
+        // Which copy answers must not depend on when accesses are answered.
+        if organization.code == parlour_array::organization::Code::Copy {
+            organization.read = parlour_array::organization::ReadChoice::RoundRobin;
+        }
+        (organization, copies)
+    }
+
+    /// The wishes for the logs.
+    pub fn log(&self) -> LogCreation {
+        LogCreation {
+            segment: Some(Sectors::new(32)),
+            sublogs: self.sublogs,
+            ratio: None,
+            regions: Some(u32::from(self.members)),
+            track: None,
+        }
+    }
+
+    /// The array's shape.
+    pub fn geometry(&self) -> Geometry {
+        let (organization, copies) = self.organization();
+        Geometry::create(&Creation {
+            organization,
+            copies,
+            members: self.members,
+            groups: self.groups,
+            unit: Sectors::new(self.unit),
+            block: Sectors::new(1),
+            member_length: MEMBER,
+            log: self.log(),
+        })
+        .expect("the corpus asks for possible arrays")
+    }
+}
+
+/// The pattern that write `number` puts at sector `at`.
+fn pattern(at: u64, number: u8) -> Vec<u8> {
+    (0..512u64)
+        .map(|byte| (at.wrapping_mul(131) ^ byte.wrapping_mul(7) ^ u64::from(number) * 29) as u8)
+        .collect()
+}
+
+/// Carries a case out; says what the members hold and how many accesses it took.
+pub fn run(case: &Case, world: &mut dyn World) -> (Vec<String>, [u64; 2]) {
+    let geometry = case.geometry();
+    let mut flat = vec![0u8; geometry.capacity().bytes().as_usize()];
+    let range = |at: u64, length: u64| at as usize * 512..(at + length) as usize * 512;
+    for step in &case.steps {
+        match *step {
+            Step::Write(at, length, number) => {
+                let bytes: Vec<u8> = (at..at + length).flat_map(|sector| pattern(sector, number)).collect();
+                flat[range(at, length)].copy_from_slice(&bytes);
+                world.write(at, &bytes);
+            }
+            Step::Zero(at, length) => {
+                flat[range(at, length)].fill(0);
+                world.zero(at, length);
+            }
+            Step::Read(at, length) => {
+                assert!(world.read(at, length) == flat[range(at, length)], "{}: {step:?}", case.name);
+            }
+            Step::Flush => world.flush(),
+            Step::Fail(place) => world.fail(place),
+            Step::Replace(place) => world.replace(place),
+            Step::Scrub => assert_eq!(world.scrub(), 0, "{}: mismatches", case.name),
+            Step::Restart => world.restart(),
+        }
+    }
+    let accesses = world.accesses();
+    if geometry.fault_tolerance() > 0 {
+        assert_eq!(world.scrub(), 0, "{}: all redundancy fits in the end", case.name);
+    }
+    let all = world.read(0, geometry.capacity().get());
+    assert!(all == flat, "{}: what is read in the end", case.name);
+    let held = (0..case.members).map(|place| held(&geometry, place, &world.member(place))).collect();
+    (held, accesses)
+}
+
+/// CRC-32C of what lies where units are on a member; logs and gaps left out.
+fn held(geometry: &Geometry, place: u16, bytes: &[u8]) -> String {
+    let layout = geometry.layout();
+    let mut checksum = 0;
+    for stripe in (0..layout.stripes()).map(parlour_units::Stripe::new) {
+        for unit in layout.units() {
+            let found = layout.place(stripe, unit);
+            if found.member == Member::new(place) {
+                let at = (geometry.data_start() + found.at.from_start()).bytes() as usize;
+                let unit = &bytes[at..at + layout.unit_length().bytes().as_usize()];
+                checksum = parlour_codec::checksum::crc32c_append(checksum, unit);
+            }
+        }
+    }
+    format!("{checksum:08x}")
+}
+
+/// Carries all cases out in worlds that `world` makes, and compares with what is recorded.
+pub fn run_all<W: World>(mut world: impl FnMut(&Case) -> W) {
+    let mut wrong = Vec::new();
+    let cases = cases();
+    for case in &cases {
+        let (held, accesses) = run(case, &mut world(case));
+        if held != case.members_hold || accesses != case.accesses {
+            wrong.push(format!("{}:\nmembers_hold = {held:?}\naccesses = {accesses:?}", case.name));
+        }
+    }
+    println!("{} cases", cases.len());
+    assert!(wrong.is_empty(), "not as recorded:\n{}", wrong.join("\n\n"));
+}

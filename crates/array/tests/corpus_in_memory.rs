@@ -1,0 +1,107 @@
+//! The conformance corpus in the array's first world: members in memory, time virtual.
+
+mod common;
+mod corpus;
+
+use common::{SEED, Setup, World};
+use parlour_array::{Class, Operation, Repair, Tuning};
+use parlour_units::Member;
+
+struct InMemory {
+    world: Option<World>,
+    before: [u64; 2],
+}
+
+impl InMemory {
+    fn new(case: &corpus::Case) -> InMemory {
+        let (organization, copies) = case.organization();
+        let setup = Setup {
+            organization,
+            copies,
+            members: case.members,
+            groups: case.groups,
+            unit: case.unit,
+            block: 1,
+            member_length: corpus::MEMBER.get(),
+            log: case.log(),
+            tuning: Tuning::default(),
+            zeroed: true,
+        };
+        InMemory { world: Some(World::new(&setup, SEED)), before: [0; 2] }
+    }
+
+    fn world(&mut self) -> &mut World {
+        self.world.as_mut().expect("an array is open")
+    }
+
+    fn counted(&mut self) -> [u64; 2] {
+        let traffic = self.world().array.traffic(Class::Foreground);
+        [traffic.reads, traffic.writes]
+    }
+}
+
+impl corpus::World for InMemory {
+    fn write(&mut self, at: u64, bytes: &[u8]) {
+        assert_eq!(self.world().write_now(at, bytes), Ok(()));
+    }
+
+    fn zero(&mut self, at: u64, length: u64) {
+        let zeroes = Operation::WriteZeroes { may_unmap: false, fast_only: false, durable: false };
+        assert_eq!(self.world().do_now(zeroes, at, length, None).0, Ok(()));
+    }
+
+    fn read(&mut self, at: u64, length: u64) -> Vec<u8> {
+        self.world().read_now(at, length).expect("it can be read")
+    }
+
+    fn flush(&mut self) {
+        assert_eq!(self.world().do_now(Operation::Flush, 0, 0, None).0, Ok(()));
+    }
+
+    fn fail(&mut self, place: u16) {
+        let world = self.world();
+        world.array.fail(world.now, Member::new(place)).expect("it can be done without");
+        world.drain();
+    }
+
+    fn replace(&mut self, place: u16) {
+        self.world().replace(place);
+        self.world().settle();
+    }
+
+    fn scrub(&mut self) -> u64 {
+        self.world().scrub(Repair::Nothing).mismatches
+    }
+
+    fn restart(&mut self) {
+        let [reads, writes] = self.counted();
+        self.before = [self.before[0] + reads, self.before[1] + writes];
+        let mut world = self.world.take().expect("an array is open");
+        // A replaced member's disk is not to come back.
+        let standing: Vec<usize> = world
+            .array
+            .status()
+            .members
+            .iter()
+            .map(|m| world.numbers[usize::from(m.member.unwrap())])
+            .collect();
+        (0..world.disks.len())
+            .filter(|index| !standing.contains(index))
+            .for_each(|index| world.disks[index].dead = true);
+        self.world = Some(world.restart());
+    }
+
+    fn member(&mut self, place: u16) -> Vec<u8> {
+        self.world().disk_at(place).bytes.clone()
+    }
+
+    fn accesses(&mut self) -> [u64; 2] {
+        let [reads, writes] = self.counted();
+        [self.before[0] + reads, self.before[1] + writes]
+    }
+}
+
+#[test]
+fn the_corpus_holds_in_memory() {
+    corpus::run_all(InMemory::new);
+}

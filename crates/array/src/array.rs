@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
 
 use crate::buffer::{BufferId, Buffers, Slice};
+use crate::cache::PrereadCache;
 use crate::effect::{Action, Class, Effect, EffectId, Fault, Outcome};
 use crate::geometry::Geometry;
 use crate::health::Health;
@@ -58,6 +59,7 @@ pub struct Array {
     pub(crate) health: Health,
     pub(crate) records: Records,
     pub(crate) logs: Option<Logs>,
+    pub(crate) cache: PrereadCache,
     pub(crate) maintenance: Maintenance,
     pub(crate) builder: Builder,
     pub(crate) counters: Counters,
@@ -89,6 +91,7 @@ impl Array {
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
         let Parts { geometry, tuning, identity, mode, health, records, logs } = parts;
         Array {
+            cache: PrereadCache::new(tuning.preread_cache),
             maintenance: Maintenance::default(),
             geometry,
             tuning,
@@ -385,9 +388,10 @@ impl Array {
     }
 
     pub(crate) fn release_scratch(&mut self, id: JobId) {
-        let mut scratch = std::mem::take(&mut self.jobs.get_mut(id).scratch);
-        scratch.drain(..).for_each(|buffer| self.buffers.release(buffer));
-        self.jobs.get_mut(id).scratch = scratch;
+        let job = self.jobs.get_mut(id);
+        for buffer in job.scratch.drain(..).chain(job.held.drain(..)) {
+            self.buffers.release(buffer);
+        }
     }
 
     pub(crate) fn end_job(&mut self, id: JobId) {

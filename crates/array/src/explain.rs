@@ -254,7 +254,7 @@ impl<'a> Case<'a> {
     fn view(&self, stripe: Stripe) -> StripeView<'a> {
         let gone = |unit: &Unit| self.is_failed(self.layout().place(stripe, *unit).member);
         let missing: UnitSet = self.layout().units().filter(gone).collect();
-        StripeView { geometry: self.geometry, stripe, missing }
+        StripeView { geometry: self.geometry, stripe, missing, cached: &[] }
     }
 
     fn pieces(&self, window: Window) -> Vec<Piece> {

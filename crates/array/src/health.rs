@@ -197,7 +197,7 @@ impl Health {
     }
 
     pub(crate) fn view<'a>(&self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {
-        StripeView { geometry, stripe, missing: self.missing(geometry, stripe) }
+        StripeView { geometry, stripe, missing: self.missing(geometry, stripe), cached: &[] }
     }
 
     /// Whether the data of `place` could still be had without it.

@@ -159,10 +159,7 @@ impl Array {
         let mut found = std::mem::take(&mut self.hosts.pieces);
         let mut missing = false;
         let whole_unit = self.geometry.layout().unit_length();
-        let first = request.at.from_start() / self.geometry.layout().stripe_data();
-        let end = request.at + request.length;
-        let last = end.from_start().get().div_ceil(self.geometry.layout().stripe_data().get());
-        for stripe in (first..last).map(Stripe::new) {
+        for stripe in self.stripes_of(request) {
             let window = Window { stripe, columns: Columns::new(Sectors::ZERO, whole_unit) };
             pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
             for piece in &found {
@@ -196,6 +193,7 @@ impl Array {
         if reads.len() > 1 {
             reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
         }
+        self.note_read(host);
         let longest = self.tuning.longest_access;
         let plan = &mut self.jobs.get_mut(id).plan;
         let mut rest = reads.drain(..).peekable();
@@ -274,7 +272,44 @@ impl Array {
     pub(crate) fn read_done(&mut self, id: JobId) {
         let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
+        self.keep_read(host);
         self.host_job_done(host, Ok(()));
+    }
+
+    /// The cache watches a read, to know whether what it reads is still true in the end.
+    fn note_read(&mut self, host: HostId) {
+        let request = self.hosts.get(host).request;
+        if self.cache.takes(request.length) {
+            let stripes: Vec<Stripe> = self.stripes_of(request).collect();
+            let stale = stripes.iter().any(|stripe| self.locks.is_exclusive(*stripe));
+            self.cache.read_begins(host, stripes, stale);
+        }
+    }
+
+    fn keep_read(&mut self, host: HostId) {
+        let HostRequest { request, jobs, .. } = *self.hosts.get(host);
+        // What another job of the same request computes is not in the buffer yet.
+        if !self.cache.read_ends(host) || jobs != 1 {
+            return;
+        }
+        let unit = self.geometry.layout().unit_length();
+        let mut content = Vec::new();
+        let mut found = Vec::new();
+        for stripe in self.stripes_of(request) {
+            let window = Window { stripe, columns: Columns::new(Sectors::ZERO, unit) };
+            pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+            content.extend(found.iter().map(|piece| (stripe, *piece)));
+        }
+        let buffer = request.buffer.expect("a read has a payload");
+        self.keep_content(buffer, request.length, &content);
+    }
+
+    /// The stripes that a request touches.
+    fn stripes_of(&self, request: Request) -> impl Iterator<Item = Stripe> + use<> {
+        let data = self.geometry.layout().stripe_data();
+        let end = request.at + request.length;
+        let first = request.at.from_start() / data;
+        (first..end.from_start().get().div_ceil(data.get())).map(Stripe::new)
     }
 
     /// Some of a read failed: what is unreadable is repaired, then all is read again as the array now is.
@@ -300,6 +335,7 @@ impl Array {
     fn read_failed(&mut self, id: JobId) {
         let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
+        self.cache.read_ends(host);
         self.host_job_done(host, Err(RequestError::Lost));
     }
 

@@ -135,6 +135,8 @@ pub(crate) struct Job {
     pub(crate) slices: Vec<Slice>,
     pub(crate) metadata: Vec<u8>,
     pub(crate) scratch: Vec<BufferId>,
+    /// Buffers of others that the plan uses.
+    pub(crate) held: Vec<BufferId>,
     pub(crate) next_step: u32,
     pub(crate) outstanding: u32,
     pub(crate) troubles: Vec<Trouble>,
@@ -231,6 +233,7 @@ impl Job {
             slices: Vec::new(),
             metadata: Vec::new(),
             scratch: Vec::new(),
+            held: Vec::new(),
             next_step: 0,
             outstanding: 0,
             troubles: Vec::new(),

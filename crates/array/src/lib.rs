@@ -9,6 +9,7 @@ mod array;
 mod assembly;
 mod buffer;
 mod bytes;
+mod cache;
 mod dirty;
 mod draw;
 mod effect;

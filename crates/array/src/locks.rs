@@ -48,6 +48,11 @@ impl Locks {
         false
     }
 
+    /// Whether a job works on `stripe` alone.
+    pub(crate) fn is_exclusive(&self, stripe: Stripe) -> bool {
+        self.held.get(&stripe).is_some_and(|lock| lock.mode == Mode::Exclusive)
+    }
+
     /// Gives the lock back. `granted` gets the jobs that hold it now.
     pub(crate) fn release(&mut self, stripe: Stripe, mut granted: impl FnMut(JobId)) {
         let lock = self.held.get_mut(&stripe).expect("only a held lock is released");

@@ -107,6 +107,8 @@ pub struct Counters {
     pub pool_waits: u64,
     /// Regions reintegrated.
     pub reintegrations: u64,
+    /// Prereads that the cache made unnecessary.
+    pub prereads_saved: u64,
     /// Units that could not be read, and were computed and rewritten.
     pub repaired: u64,
     /// Whether a member has run out of space.

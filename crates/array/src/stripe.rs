@@ -4,16 +4,17 @@
 //! reserves memory and log space before it takes its lock, and holds one lock at most; what it waits for
 //! behind the lock (a map, a superblock, a reintegration) needs no stripe lock. So nothing waits in a circle.
 
-use parlour_units::{Region, Sectors};
+use parlour_units::{Region, Sectors, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
+use crate::cache::Cached;
 use crate::effect::{Class, Fault};
 use crate::job::{HostId, JobId, Kind, Purpose, Stage, StripeJob, Trouble};
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
 use crate::map::{Columns, Piece, Window};
-use crate::plan::{Content, LogMethod, Lost, StripeWrite, UnitSet};
+use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet};
 use crate::request::RequestError;
 use crate::tuning::LargeWrite;
 
@@ -273,13 +274,7 @@ impl Array {
     }
 
     /// Passes when nothing live is logged for `stripe` (or is about to be voided) and no reintegration runs.
-    fn pass_settled(
-        &mut self,
-        region: Region,
-        stripe: parlour_units::Stripe,
-        cancels: bool,
-        id: JobId,
-    ) -> bool {
+    fn pass_settled(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> bool {
         let index = self.geometry.layout().region_of(stripe).1 as u32;
         let logs = self.logs.as_mut().expect("only logs need settling");
         let live = logs.is_live(region, index) && !cancels;
@@ -320,12 +315,11 @@ impl Array {
 
     /// Builds the plan for the array as it now is.
     fn build(&mut self, id: JobId) -> Result<(), Lost> {
-        let view_of = |health: &crate::health::Health, stripe| health.missing(&self.geometry, stripe);
+        let cached = self.take_cached(id);
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let stripe = stripe_job.window.stripe;
-        let missing = view_of(&self.health, stripe);
-        let view = crate::plan::StripeView { geometry: &self.geometry, stripe, missing };
+        let view = StripeView { cached: &cached, ..self.health.view(&self.geometry, stripe) };
         let plan = &mut job.plan;
         plan.clear();
         let builder = &mut self.builder;
@@ -363,6 +357,45 @@ impl Array {
             }
             Purpose::Scrub => Err(Lost),
         }
+    }
+
+    /// What the cache knows of the columns that a write is about to overwrite; from here on it knows it no more.
+    /// The buffers are held until the plan is done.
+    fn take_cached(&mut self, id: JobId) -> Vec<Cached> {
+        let mut cached = Vec::new();
+        let job = self.jobs.get_mut(id);
+        let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
+        if stripe_job.purpose == Purpose::Write && self.cache.is_on() {
+            self.cache.look_up(stripe_job.window.stripe, &stripe_job.pieces, &mut cached);
+            self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);
+            for entry in &cached {
+                self.buffers.hold(entry.buffer);
+                job.held.push(entry.buffer);
+            }
+            self.counters.prereads_saved += cached.len() as u64;
+        }
+        cached
+    }
+
+    /// What a write has written is known from here on.
+    fn keep_written(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        let length = job.pieces.iter().fold(Sectors::ZERO, |sum, piece| sum + piece.columns.length());
+        if job.content != Content::Host || !self.cache.takes(length) {
+            return;
+        }
+        let stripe = job.window.stripe;
+        let content: Vec<(Stripe, Piece)> = job.pieces.iter().map(|piece| (stripe, *piece)).collect();
+        let host = job.host.expect("a host waits for it");
+        let buffer = self.host_buffer(host).expect("a write has a payload");
+        self.keep_content(buffer, length, &content);
+    }
+
+    /// Puts what stands in a host's buffer into the preread cache.
+    pub(crate) fn keep_content(&mut self, buffer: BufferId, length: Sectors, content: &[(Stripe, Piece)]) {
+        self.buffers.hold(buffer);
+        let buffers = &mut self.buffers;
+        self.cache.keep(buffer, length, content, |old| buffers.release(old));
     }
 
     fn run(&mut self, id: JobId) {
@@ -413,7 +446,11 @@ impl Array {
     pub(crate) fn stripe_done(&mut self, id: JobId) {
         let purpose = self.jobs.stripe(id).purpose;
         match purpose {
-            Purpose::Read | Purpose::Write => {
+            Purpose::Read => {
+                self.end_stripe(id, Ok(()));
+            }
+            Purpose::Write => {
+                self.keep_written(id);
                 self.end_stripe(id, Ok(()));
             }
             Purpose::Repair { .. } => {

@@ -157,6 +157,9 @@ fn setups() -> Vec<(String, Setup)> {
     let mut odd = Setup::named("raid5", 3);
     odd.unit = 7;
     setups.push(("raid5 of 3.5 KiB units".into(), odd));
+    let mut cached = Setup::named("raid5", 4);
+    cached.tuning.preread_cache = Sectors::new(400);
+    setups.push(("raid5 with a preread cache".into(), cached));
     for (label, tuning) in log_tunings() {
         let mut setup = logging(5);
         setup.tuning = tuning;
@@ -178,6 +181,7 @@ fn log_tunings() -> Vec<(&'static str, Tuning)> {
             "serial reintegration",
             Tuning { reintegration_memory: Sectors::new(96), reintegration_buffers: 1, ..base },
         ),
+        ("preread cache", Tuning { preread_cache: Sectors::new(600), ..base }),
         ("little scratch", Tuning { scratch_memory: Sectors::new(64), ..base }),
     ]
 }
@@ -342,5 +346,32 @@ impl Twin {
             self.flat[at as usize * 512..(at + length) as usize * 512].copy_from_slice(&bytes);
             at += length;
         }
+    }
+}
+
+#[test]
+fn what_a_host_has_just_read_or_written_is_not_read_again_before_it_is_overwritten() {
+    for name in ["raid5", "parity-logging"] {
+        let mut setup = Setup::named(name, 5);
+        setup.tuning.preread_cache = Sectors::new(64);
+        let mut world = World::new(&setup, SEED);
+        let mut random = Random(SEED);
+        let reads = |world: &World| world.array.traffic(parlour_array::Class::Foreground).reads;
+        let parity_reads = u64::from(name == "raid5");
+        for (read_first, at, length) in [(true, 40, 4), (false, 40, 4), (false, 41, 2)] {
+            if read_first {
+                world.read_now(at, 8).expect("it can be read");
+            }
+            let before = reads(&world);
+            world.write_now(at, &payload(&mut random, length)).expect("it can be written");
+            assert_eq!(reads(&world) - before, parity_reads, "{name}: write at {at}");
+        }
+        // What falls out of the bounded cache is read again.
+        for at in (200..300).step_by(8) {
+            world.read_now(at, 8).expect("it can be read");
+        }
+        let before = reads(&world);
+        world.write_now(40, &payload(&mut random, 4)).expect("it can be written");
+        assert_eq!(reads(&world) - before, parity_reads + 1, "{name}");
     }
 }

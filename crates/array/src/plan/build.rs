@@ -2,6 +2,7 @@
 
 use parlour_units::{Sectors, Stripe};
 
+use crate::cache::Cached;
 use crate::effect::Action;
 use crate::geometry::Geometry;
 use crate::layout::{Place, Unit};
@@ -57,6 +58,23 @@ pub(crate) struct StripeView<'a> {
     pub(crate) stripe: Stripe,
     /// Units whose member is failed or not yet rebuilt.
     pub(crate) missing: UnitSet,
+    /// Old data that need not be read.
+    pub(crate) cached: &'a [Cached],
+}
+
+/// Where old content stands: from `column` of `unit` on, at `start` of the source.
+#[derive(Clone, Copy, Debug)]
+struct Old {
+    unit: Unit,
+    source: Source,
+    column: Sectors,
+    start: Sectors,
+}
+
+impl Old {
+    fn span(&self, columns: Columns) -> Span {
+        Span::new(self.source, self.start + (columns.from - self.column), columns.length())
+    }
 }
 
 /// More is missing than the code can make up for.
@@ -64,6 +82,12 @@ pub(crate) struct StripeView<'a> {
 pub(crate) struct Lost;
 
 impl StripeView<'_> {
+    fn cached(&self, unit: Unit, columns: Columns) -> Option<Old> {
+        let known = self.cached.iter().find(|entry| entry.unit == unit && entry.columns.contain(columns))?;
+        let Cached { columns, buffer, start, .. } = *known;
+        Some(Old { unit, source: Source::Buffer(buffer), column: columns.from, start })
+    }
+
     fn place(&self, unit: Unit, column: Sectors) -> Place {
         let place = self.geometry.layout().place(self.stripe, unit);
         let at = self.geometry.data_start() + (place.at + column).from_start();
@@ -171,9 +195,9 @@ impl Builder {
         self.choose(view)?;
         plan.strategy = self.strategy(view);
         let hull = self.hull();
-        let scratch = self.read_phase(plan, view, hull);
+        let old = self.read_phase(plan, view, hull);
         plan.next_phase();
-        let parity = self.parity_phase(plan, view, write, hull, &scratch);
+        let parity = self.parity_phase(plan, view, write, hull, &old);
         plan.next_phase();
         write_pieces(plan, view, write);
         // A copy is as much the data as the first is; and where a data unit is missing, its content lives in
@@ -275,7 +299,10 @@ impl Builder {
             match method {
                 Method::Modify => {
                     let written = view.data().filter(|unit| band.written.has(*unit));
-                    self.reads.extend(written.chain(view.present_check()).map(|unit| (unit, band.columns)));
+                    let read = written
+                        .chain(view.present_check())
+                        .filter(|unit| view.cached(*unit, band.columns).is_none());
+                    self.reads.extend(read.map(|unit| (unit, band.columns)));
                 }
                 Method::Reconstruct => {
                     let rest = view.data().filter(|unit| !band.written.has(*unit));
@@ -314,21 +341,22 @@ impl Builder {
     }
 
     /// Reads what the methods need, each unit into a scratch buffer of its own.
-    fn read_phase(&self, plan: &mut Plan, view: StripeView<'_>, hull: Columns) -> Vec<(Unit, Source)> {
-        let mut scratch: Vec<(Unit, Source)> = Vec::new();
+    fn read_phase(&self, plan: &mut Plan, view: StripeView<'_>, hull: Columns) -> Vec<Old> {
+        let mut read: Vec<Old> = Vec::new();
         for (unit, columns) in &self.reads {
-            let source = match scratch.iter().find(|(read, _)| read == unit) {
-                Some((_, source)) => *source,
+            let old = match read.iter().find(|old| old.unit == *unit) {
+                Some(old) => *old,
                 None => {
                     let source = plan.scratch(hull.length());
-                    scratch.push((*unit, source));
-                    source
+                    let old = Old { unit: *unit, source, column: hull.from, start: Sectors::ZERO };
+                    read.push(old);
+                    old
                 }
             };
             let place = view.place(*unit, columns.from);
-            plan.read(place.member, place.at, Span::new(source, columns.from - hull.from, columns.length()));
+            plan.read(place.member, place.at, old.span(*columns));
         }
-        scratch
+        read
     }
 
     /// Computes new parity into the scratch buffer that is returned; none where nothing is computed.
@@ -338,21 +366,21 @@ impl Builder {
         view: StripeView<'_>,
         write: StripeWrite<'_>,
         hull: Columns,
-        scratch: &[(Unit, Source)],
+        read: &[Old],
     ) -> Option<Source> {
         let StripeWrite { pieces, content, .. } = write;
         let copies = view.geometry.layout().data_units() == 1;
         let check = view.present_check().filter(|_| !copies)?;
-        let parity = match scratch.iter().find(|(unit, _)| *unit == check) {
-            Some((_, source)) => *source,
+        let parity = match read.iter().find(|old| old.unit == check) {
+            Some(old) => old.source,
             None => plan.scratch(hull.length()),
         };
         for (band, method) in &self.bands {
             let columns = band.columns;
-            let read = |unit: Unit| scratch.iter().find(|(read, _)| *read == unit).map(|(_, source)| *source);
             let old = |unit: Unit| {
-                let source = read(unit).expect("what a method needs was read");
-                Span::new(source, columns.from - hull.from, columns.length())
+                let known =
+                    view.cached(unit, columns).or_else(|| read.iter().find(|old| old.unit == unit).copied());
+                known.expect("what a method needs was read or is cached").span(columns)
             };
             let new = |unit: Unit| {
                 let piece =
@@ -415,7 +443,7 @@ impl Builder {
         }
         merge(&mut self.reads);
         let hull = self.hull();
-        let scratch = self.read_phase(plan, view, hull);
+        let old = self.read_phase(plan, view, hull);
         plan.strategy = Strategy::LoggedOverwrite;
         plan.next_phase();
         for (index, fragment) in fragments.iter().enumerate() {
@@ -426,9 +454,8 @@ impl Builder {
                 match written {
                     Some(piece) => content.span(piece, columns),
                     None => {
-                        let read = scratch.iter().find(|(read, _)| *read == unit);
-                        let (_, source) = read.expect("what is not written was read");
-                        Span::new(*source, columns.from - hull.from, columns.length())
+                        let old = old.iter().find(|old| old.unit == unit);
+                        old.expect("what is not written was read").span(columns)
                     }
                 }
             };
@@ -610,12 +637,10 @@ fn unmap(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece]) {
 fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, fragments: &[Fragment]) {
     let StripeWrite { pieces, content, .. } = write;
     plan.strategy = Strategy::LoggedUpdate;
-    let mut old: Vec<Source> = Vec::with_capacity(pieces.len());
+    let mut old: Vec<Old> = Vec::with_capacity(pieces.len());
     for piece in pieces {
-        let source = plan.scratch(piece.columns.length());
-        old.push(source);
-        let place = view.place(piece.unit, piece.columns.from);
-        plan.read(place.member, place.at, Span::new(source, Sectors::ZERO, piece.columns.length()));
+        let known = view.cached(piece.unit, piece.columns);
+        old.push(known.unwrap_or_else(|| preread(plan, view, piece)));
     }
     plan.next_phase();
     for (index, fragment) in fragments.iter().enumerate() {
@@ -623,10 +648,19 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
         let place = found.expect("a fragment belongs to a piece");
         let piece = &pieces[place];
         let length = fragment.columns.length();
-        let before = Span::new(old[place], fragment.columns.from - piece.columns.from, length);
+        let before = old[place].span(fragment.columns);
         let record = Span::new(Source::Record(index as u16), Sectors::ZERO, length);
         plan.xor(record, [before, content.span(piece, fragment.columns)]);
     }
+}
+
+/// Reads what a piece is about to overwrite.
+fn preread(plan: &mut Plan, view: StripeView<'_>, piece: &Piece) -> Old {
+    let source = plan.scratch(piece.columns.length());
+    let old = Old { unit: piece.unit, source, column: piece.columns.from, start: Sectors::ZERO };
+    let place = view.place(piece.unit, piece.columns.from);
+    plan.read(place.member, place.at, old.span(piece.columns));
+    old
 }
 
 /// Reads what was written and compares it with what should stand there.

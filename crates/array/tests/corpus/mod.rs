@@ -157,7 +157,7 @@ impl Case {
 /// The pattern that write `number` puts at sector `at`.
 fn pattern(at: u64, number: u8) -> Vec<u8> {
     (0..512u64)
-        .map(|byte| (at.wrapping_mul(131) ^ byte.wrapping_mul(7) ^ u64::from(number) * 29) as u8)
+        .map(|byte| (at.wrapping_mul(131) ^ byte.wrapping_mul(7) ^ (u64::from(number) * 29)) as u8)
         .collect()
 }
 

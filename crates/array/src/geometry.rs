@@ -11,7 +11,7 @@ use parlour_units::{Bytes, Member, Sector, Sectors};
 use serde::{Deserialize, Serialize};
 
 use crate::dirty;
-use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, ShapeRequest};
+use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Regions, ShapeRequest};
 use crate::organization::{Code, LayoutChoice, Organization, RefusedCombination};
 
 /// Members of an array, spares apart: as many as a superblock has room for.
@@ -337,6 +337,9 @@ impl StoredGeometry {
             && unit <= length
             && length < 1 << 50
             && self.data_start < 1 << 40;
+        if !counts || !sizes {
+            return false;
+        }
         let copies = match self.organization.code {
             Code::Copy => self.copies >= 2 && group_members.is_multiple_of(self.copies),
             _ => true,
@@ -347,7 +350,7 @@ impl StoredGeometry {
             (LayoutChoice::Parity(_), _) => group_members >= 2,
             _ => true,
         };
-        self.organization.check().is_ok() && counts && sizes && copies && regions
+        self.organization.check().is_ok() && copies && regions
     }
 
     fn regions_sound(&self, shape: &RegionShape) -> bool {
@@ -360,8 +363,16 @@ impl StoredGeometry {
             && shape.segment <= LARGEST_SEGMENT.get()
             && shape.segment.is_multiple_of(self.block)
             && shape.grain > 0;
-        let data = u128::from(shape.regions) * u128::from(shape.stripes) * u128::from(self.layout.unit);
-        counts && sizes && data < 1 << 50
+        // Each region takes some of each member: all of them together are no longer than its data area, and
+        // nothing that is computed on the way overflows.
+        let region = u128::from(shape.stripes) * u128::from(self.layout.unit)
+            + u128::from(shape.sublog_segments) * u128::from(shape.segment)
+            + u128::from(shape.grain) * 2;
+        let bounded = shape.grain < 1 << 30 && u128::from(shape.regions) * region < 1 << 52;
+        counts && sizes && bounded && {
+            let regions = Regions::new(*shape, self.layout.group_members, Sectors::new(self.layout.unit));
+            regions.member_length() <= Sectors::new(self.layout.length)
+        }
     }
 }
 

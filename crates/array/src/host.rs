@@ -317,12 +317,36 @@ impl Array {
         if self.still_standing(troubles) {
             return self.read_failed(id);
         }
+        if self.mode == Mode::ReadOnly && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
+            return self.compute_unreadable(id, troubles);
+        }
         for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
             self.start_repairs(id, trouble);
         }
         if self.jobs.get(id).repairs == 0 {
             self.repairs_done(id);
         }
+    }
+
+    /// An array that may not be written answers from the rest of the stripe and repairs nothing.
+    fn compute_unreadable(&mut self, id: JobId, troubles: &[Trouble]) {
+        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        self.end_job(id);
+        self.cache.read_ends(host);
+        let request = self.hosts.get(host).request;
+        for trouble in troubles {
+            for (window, unit) in self.unreadable_windows(trouble) {
+                let mut found = Vec::new();
+                pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+                // Of copies, any may have been the one that was read.
+                let copies = self.geometry.layout().data_units() == 1;
+                found.retain(|piece| copies || piece.unit == unit);
+                self.hosts.get(host).jobs += 1;
+                let job = self.start_stripe(Purpose::Read, window, Some(host), found, Content::Host, false);
+                self.jobs.stripe(job).targets = UnitSet::of(unit);
+            }
+        }
+        self.host_job_done(host, Ok(()));
     }
 
     /// Whether a member that is gone had to be kept, because the array has nothing to replace it: then what
@@ -341,27 +365,35 @@ impl Array {
 
     /// Starts a repair of each unit that an unreadable place belongs to.
     pub(crate) fn start_repairs(&mut self, parent: JobId, trouble: &Trouble) {
-        let Some(place) = self.health.place_of(trouble.member) else { return };
-        let start = self.geometry.data_start();
-        if trouble.at < start {
-            return;
+        for (window, unit) in self.unreadable_windows(trouble) {
+            self.jobs.get_mut(parent).repairs += 1;
+            let job =
+                self.start_stripe(Purpose::Repair { parent }, window, None, Vec::new(), Content::Host, false);
+            self.jobs.stripe(job).targets = UnitSet::of(unit);
         }
+    }
+
+    /// The parts of units that an access which failed to read was to read.
+    fn unreadable_windows(&self, trouble: &Trouble) -> Vec<(Window, Unit)> {
+        let mut list = Vec::new();
+        let start = self.geometry.data_start();
+        let Some(place) = self.health.place_of(trouble.member).filter(|_| trouble.at >= start) else {
+            return list;
+        };
         let mut at = Sector::ZERO + (trouble.at - start);
         let end = at + trouble.length;
         while at < end {
             let Occupant::Unit { stripe, unit, offset } =
                 self.geometry.layout().occupant(Place { member: place, at })
             else {
-                return;
+                return list;
             };
-            let length = (self.geometry.layout().unit_length() - offset).min(end - at).min(self.tuning.slice);
-            let window = Window { stripe, columns: Columns::new(offset, offset + length) };
-            self.jobs.get_mut(parent).repairs += 1;
-            let job =
-                self.start_stripe(Purpose::Repair { parent }, window, None, Vec::new(), Content::Host, false);
-            self.jobs.stripe(job).targets = UnitSet::of(unit);
+            let left = self.geometry.layout().unit_length() - offset;
+            let length = left.min(end - at).min(self.tuning.slice);
+            list.push((Window { stripe, columns: Columns::new(offset, offset + length) }, unit));
             at = at + length;
         }
+        list
     }
 
     /// All repairs that a job waited for are done.

@@ -324,7 +324,9 @@ impl Array {
         plan.clear();
         let builder = &mut self.builder;
         match stripe_job.purpose {
-            Purpose::Read => builder.read_degraded(plan, view, &stripe_job.pieces),
+            Purpose::Read => {
+                builder.read_degraded(plan, view.without(stripe_job.targets), &stripe_job.pieces)
+            }
             Purpose::Write => {
                 let StripeJob { pieces, content, durable, fragments, rooms, method, .. } =
                     stripe_job.as_ref();

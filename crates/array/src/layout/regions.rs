@@ -91,7 +91,7 @@ pub(super) enum Found {
 }
 
 impl Regions {
-    pub(super) fn new(shape: RegionShape, members: u16, unit: Sectors) -> Regions {
+    pub(crate) fn new(shape: RegionShape, members: u16, unit: Sectors) -> Regions {
         let pattern = Pattern::new(members, shape.sublogs);
         let grain = Sectors::new(shape.grain);
         let share = |per_period: &[Vec<u32>], role: usize| {

@@ -88,6 +88,11 @@ impl StripeView<'_> {
         Some(Old { unit, source: Source::Buffer(buffer), column: columns.from, start })
     }
 
+    /// The same stripe, as if `units` were missing too.
+    pub(crate) fn without(self, units: UnitSet) -> Self {
+        StripeView { missing: UnitSet(self.missing.0 | units.0), ..self }
+    }
+
     fn place(&self, unit: Unit, column: Sectors) -> Place {
         let place = self.geometry.layout().place(self.stripe, unit);
         let at = self.geometry.data_start() + (place.at + column).from_start();
@@ -529,7 +534,7 @@ impl Builder {
         verify: bool,
     ) -> Result<(), Lost> {
         plan.strategy = Strategy::Reconstruct;
-        let view = StripeView { missing: UnitSet(view.missing.0 | targets.0), ..view };
+        let view = view.without(targets);
         let target = view.data().chain(view.checks()).find(|unit| targets.has(*unit)).ok_or(Lost)?;
         let sources = self.read_others(plan, view, target, columns)?;
         plan.next_phase();

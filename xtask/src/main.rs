@@ -1,9 +1,10 @@
-//! The developers' commands: `cargo xtask test` and `cargo xtask lint`.
+//! The developers' commands: `cargo xtask test`, `cargo xtask lint` and `cargo xtask bench`.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod command;
 mod lint;
 mod packages;
@@ -25,6 +26,9 @@ enum Task {
     Test,
     /// Check formatting, clippy and the house rules
     Lint,
+    /// Measure, and print one table
+    #[command(subcommand)]
+    Bench(bench::Bench),
 }
 
 /// Why a task failed.
@@ -34,6 +38,8 @@ enum TaskError {
     Test(#[from] test::TestError),
     #[error(transparent)]
     Lint(#[from] lint::LintError),
+    #[error(transparent)]
+    Bench(#[from] bench::BenchError),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +56,7 @@ fn run(task: &Task) -> Result<(), TaskError> {
     match task {
         Task::Test => test::run()?,
         Task::Lint => lint::run()?,
+        Task::Bench(bench) => bench::run(bench)?,
     }
     Ok(())
 }

@@ -219,6 +219,8 @@ pub struct LogStatus {
     pub regions: u32,
     /// Reintegrations under way.
     pub reintegrating: u32,
+    /// How often the region that was reintegrated least was, of those used since the array was opened.
+    pub least_reintegrations: u64,
 }
 
 impl Array {
@@ -295,6 +297,7 @@ impl Array {
             buffer_limit: logs.pool_limit(),
             regions: logs.regions.values().filter(|log| !log.segments.is_empty()).count() as u32,
             reintegrating: logs.running,
+            least_reintegrations: logs.regions.values().map(|log| log.reintegrations).min().unwrap_or(0),
         })
     }
 

@@ -109,6 +109,8 @@ pub(crate) struct RegionLog {
     pub(crate) queued: bool,
     pub(crate) reintegrating: Option<Box<Reintegration>>,
     pub(crate) waiters: Vec<JobId>,
+    /// Times that it was reintegrated since the array was opened.
+    pub(crate) reintegrations: u64,
 }
 
 /// The logs of all regions.
@@ -442,6 +444,7 @@ impl RegionLog {
             queued: false,
             reintegrating: None,
             waiters: Vec::new(),
+            reintegrations: 0,
         }
     }
 }

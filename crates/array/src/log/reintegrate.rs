@@ -405,6 +405,7 @@ impl Array {
     fn reintegrated(&mut self, region: Region) {
         self.end_reintegration(region, true);
         self.counters.reintegrations += 1;
+        self.logs.as_mut().expect("it was there").region(region).reintegrations += 1;
         self.append_ready(region);
         self.check_log_members(region);
     }

@@ -1,0 +1,307 @@
+//! What is measured: Parlour's organizations, and servers that people know.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::fio::{self, FioError};
+use crate::workspace;
+
+/// One row of the table.
+#[derive(Debug, Clone)]
+pub(super) enum Target {
+    /// An organization, served by this program: name, members, MiB of each.
+    Parlour(&'static str, u32, u32),
+    /// nbdkit's memory plugin: an NBD server without an array.
+    NbdkitMemory,
+    /// nbdkit's file plugin on a file where the members would be.
+    NbdkitFile,
+    /// btrfs over loop devices: profile, devices, MiB of each.
+    Btrfs(&'static str, u32, u32),
+}
+
+/// Why a target did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TargetError {
+    /// A program that it needs failed.
+    #[error("{program}: {message}")]
+    Program {
+        /// Which.
+        program: String,
+        /// What it said.
+        message: String,
+    },
+    /// A file could not be made.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Stirring the log failed.
+    #[error(transparent)]
+    Fio(#[from] FioError),
+}
+
+/// How fio reaches a target.
+#[derive(Debug)]
+pub(super) enum Address {
+    /// An NBD URI.
+    Nbd(String),
+    /// A file, with O_DIRECT.
+    File(PathBuf),
+}
+
+/// A target that serves; it is stopped and cleared away when this is dropped.
+#[derive(Debug)]
+pub(super) struct Served {
+    name: String,
+    directory: PathBuf,
+    address: Address,
+    server: Option<Child>,
+    parlour: bool,
+    loops: Vec<String>,
+    mounted: Option<PathBuf>,
+}
+
+/// Member accesses and bytes since the start.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Accesses {
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+}
+
+impl Target {
+    /// All rows.
+    pub(super) fn all() -> Vec<Target> {
+        let mut all = vec![
+            Target::NbdkitMemory,
+            Target::NbdkitFile,
+            Target::Parlour("simple", 5, 192),
+            Target::Parlour("raid0", 5, 192),
+            Target::Parlour("raid1", 2, 640),
+            Target::Parlour("raid01", 4, 384),
+            Target::Parlour("raid10", 4, 384),
+            Target::Parlour("raid4", 5, 192),
+            Target::Parlour("raid5", 5, 192),
+            Target::Parlour("parity-logging", 5, 256),
+        ];
+        if rustix::process::geteuid().is_root() {
+            all.push(Target::Btrfs("raid1", 2, 1_024));
+            all.push(Target::Btrfs("raid5", 5, 512));
+        }
+        all
+    }
+
+    /// Its name in the table.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Target::Parlour(name, ..) => (*name).into(),
+            Target::NbdkitMemory => "nbdkit memory".into(),
+            Target::NbdkitFile => "nbdkit file".into(),
+            Target::Btrfs(profile, ..) => format!("btrfs {profile}"),
+        }
+    }
+
+    /// Starts it on fresh members below `place`.
+    pub(super) fn start(&self, place: &Path) -> Result<Served, TargetError> {
+        let directory = place.join("run");
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir(&directory)
+            .map_err(|source| TargetError::File { path: directory.clone(), source })?;
+        let socket = directory.join("nbd.sock");
+        let mut served = Served {
+            name: self.name(),
+            address: Address::Nbd(format!("nbd+unix:///?socket={}", socket.display())),
+            server: None,
+            parlour: matches!(self, Target::Parlour(..)),
+            loops: Vec::new(),
+            mounted: None,
+            directory,
+        };
+        match self {
+            Target::Parlour(name, members, size) => served.start_parlour(name, *members, *size, &socket)?,
+            Target::NbdkitMemory => served.start_nbdkit(&socket, &["memory", "1G"])?,
+            Target::NbdkitFile => {
+                let file = served.sparse("file", 1_024)?;
+                served.start_nbdkit(&socket, &["file", &file.display().to_string()])?;
+            }
+            Target::Btrfs(profile, devices, size) => served.mount_btrfs(profile, *devices, *size)?,
+        }
+        Ok(served)
+    }
+}
+
+impl Served {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub(super) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn start_parlour(
+        &mut self,
+        name: &str,
+        members: u32,
+        size: u32,
+        socket: &Path,
+    ) -> Result<(), TargetError> {
+        let members: Vec<PathBuf> = (0..members).map(|m| self.directory.join(format!("member{m}"))).collect();
+        let size = format!("{size}MiB");
+        let mut create = parlour();
+        create.args(["create", "--organization", name, "--size", &size]).args(&members);
+        run(&mut create)?;
+        let mut serve = parlour();
+        serve.arg("serve").arg("--unix").arg(socket).args(&members).stdout(Stdio::piped());
+        let mut child = spawn(&mut serve)?;
+        let lines = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let ready = lines.lines().map_while(Result::ok).any(|line| line == "ready");
+        self.server = Some(child);
+        if ready {
+            Ok(())
+        } else {
+            Err(TargetError::Program {
+                program: "parlour serve".into(),
+                message: "it did not become ready".into(),
+            })
+        }
+    }
+
+    fn start_nbdkit(&mut self, socket: &Path, plugin: &[&str]) -> Result<(), TargetError> {
+        let mut nbdkit = Command::new("nbdkit");
+        nbdkit.args(["--foreground", "--unix"]).arg(socket).args(plugin);
+        self.server = Some(spawn(&mut nbdkit)?);
+        // It says nothing when it is ready: its socket does.
+        let mut tries = 0;
+        while std::os::unix::net::UnixStream::connect(socket).is_err() {
+            tries += 1;
+            if tries > 1_000 {
+                return Err(TargetError::Program {
+                    program: "nbdkit".into(),
+                    message: "it did not listen".into(),
+                });
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    fn sparse(&self, name: &str, mib: u64) -> Result<PathBuf, TargetError> {
+        let path = self.directory.join(name);
+        let made = std::fs::File::create(&path).and_then(|file| file.set_len(mib << 20));
+        made.map_err(|source| TargetError::File { path: path.clone(), source })?;
+        Ok(path)
+    }
+
+    fn mount_btrfs(&mut self, profile: &str, devices: u32, size: u32) -> Result<(), TargetError> {
+        for device in 0..devices {
+            let file = self.sparse(&format!("device{device}"), size.into())?;
+            let name = run(Command::new("losetup").args(["--find", "--show"]).arg(file))?;
+            self.loops.push(name.trim().into());
+        }
+        run(Command::new("mkfs.btrfs").args(["-q", "-f", "-d", profile, "-m", "raid1"]).args(&self.loops))?;
+        let mount = self.directory.join("mnt");
+        std::fs::create_dir(&mount).map_err(|source| TargetError::File { path: mount.clone(), source })?;
+        run(Command::new("btrfs").args(["device", "scan"]).args(&self.loops))?;
+        run(Command::new("mount").args(["-t", "btrfs"]).arg(&self.loops[0]).arg(&mount))?;
+        self.address = Address::File(mount.join("file"));
+        self.mounted = Some(mount);
+        Ok(())
+    }
+
+    /// A parity log is measured as it is in the long run: after each region in use was reintegrated three times.
+    pub(super) fn settle(&self) -> Result<(), TargetError> {
+        while self
+            .status()
+            .and_then(|status| status["log"]["least_reintegrations"].as_u64())
+            .is_some_and(|n| n < 3)
+        {
+            fio::stir(self)?;
+        }
+        Ok(())
+    }
+
+    fn status(&self) -> Option<Value> {
+        if !self.parlour {
+            return None;
+        }
+        let text = run(parlour().args(["status", "--json"]).arg(&self.directory)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Member accesses so far, of all classes.
+    pub(super) fn accesses(&self) -> Option<Accesses> {
+        let status = self.status()?;
+        let mut sum = Accesses::default();
+        for member in status["members"].as_array()? {
+            for class in member["traffic"].as_array()? {
+                let number = |key: &str| class[key].as_u64().unwrap_or(0);
+                sum.count += number("reads") + number("writes");
+                sum.bytes += number("read_bytes") + number("write_bytes");
+            }
+        }
+        Some(sum)
+    }
+
+    /// The most memory that the server has held, in bytes.
+    pub(super) fn peak_memory(&self) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.server.as_ref()?.id())).ok()?;
+        // What is mapped from a file (the program) or shared (members on tmpfs) is not the server's own.
+        let field = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+        Some(field.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1_024)
+    }
+
+    /// The command line of another subcommand for this target's members.
+    pub(super) fn command(&self, subcommand: &str) -> Command {
+        let mut command = parlour();
+        command.arg(subcommand).arg(&self.directory);
+        command
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.server {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        if let Some(mount) = &self.mounted {
+            let _ = Command::new("umount").arg(mount).status();
+        }
+        for device in &self.loops {
+            let _ = Command::new("losetup").arg("--detach").arg(device).status();
+        }
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+fn parlour() -> Command {
+    Command::new(workspace::root().join("target/release/parlour"))
+}
+
+fn spawn(command: &mut Command) -> Result<Child, TargetError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let spawned = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn();
+    spawned.map_err(|error| TargetError::Program { program, message: error.to_string() })
+}
+
+/// Runs a program to its end; returns what it printed.
+pub(super) fn run(command: &mut Command) -> Result<String, TargetError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let failed = |message: String| TargetError::Program { program: program.clone(), message };
+    let output = command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(failed(String::from_utf8_lossy(&output.stderr).trim().into()))
+    }
+}

@@ -1,0 +1,40 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{
+    add, completions, create, examine, explain, fail, layout, rebuild, remove, replace, scrub, serve, status,
+    stop, up,
+};
+
+/// A disk array in software: files and block devices as one redundant network block device
+#[derive(Parser, Debug)]
+#[command(name = "parlour", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Exit status: 0 fine, 1 failed, 2 misused. 'parlour up' is a good beginning.")]
+pub(crate) struct Arguments {
+    /// Answer in JSON (docs/json.md)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What can be asked.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Up(up::Options),
+    Create(create::Options),
+    Serve(serve::Options),
+    Status(status::Options),
+    Examine(examine::Options),
+    Fail(fail::Options),
+    Remove(remove::Options),
+    Add(add::Options),
+    Replace(replace::Options),
+    Rebuild(rebuild::Options),
+    Scrub(scrub::Options),
+    Stop(stop::Options),
+    Layout(layout::Options),
+    Explain(explain::Options),
+    Completions(completions::Options),
+}

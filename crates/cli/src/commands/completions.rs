@@ -1,0 +1,23 @@
+//! `parlour completions`: completions for a shell.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::arguments::Arguments;
+use crate::console;
+use crate::failure::Failure;
+
+/// Print completions for a shell
+///
+/// For bash: parlour completions bash > ~/.local/share/bash-completion/completions/parlour
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Which shell
+    shell: Shell,
+}
+
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut Arguments::command(), "parlour", &mut script);
+    Ok(console::print(&String::from_utf8_lossy(&script))?)
+}

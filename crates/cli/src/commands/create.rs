@@ -1,0 +1,148 @@
+//! `parlour create`: makes an array out of files and devices.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use parlour_array::Geometry;
+use parlour_array::organization::Update;
+use parlour_engine::{CreateError, CreateReport, CreateRequest, MemberError};
+use parlour_units::Bytes;
+use serde::Serialize;
+
+use crate::console::{Console, counted, note};
+use crate::failure::Failure;
+use crate::settings::{ConfigFile, LogSettings, OrganizationSettings, Size, describe, organization_name};
+
+/// Create an array out of files and block devices
+///
+/// Nothing is written if a member is in use, or holds a file system or another array's data (unless --force says to lose
+/// that). Members that are not all zero are synced in the background once the array is served.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Files or block devices, in the order of their places
+    #[arg(value_name = "MEMBER")]
+    members: Vec<PathBuf>,
+    /// Make members that do not exist: sparse files of this size
+    #[arg(long, short = 's', value_name = "SIZE")]
+    size: Option<Size>,
+    /// The array's name
+    #[arg(long, value_name = "NAME", default_value = "parlour")]
+    name: String,
+    /// Overwrite what is on the members
+    #[arg(long)]
+    force: bool,
+    /// Take what options leave open from this TOML file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    organization: OrganizationSettings,
+    #[command(flatten)]
+    log: LogSettings,
+}
+
+/// What was created.
+#[derive(Serialize)]
+struct Created<'a> {
+    name: &'a str,
+    array: String,
+    organization: &'static str,
+    members: u16,
+    capacity: Bytes,
+    stripe_unit: Bytes,
+    block: Bytes,
+    /// Whether the redundancy fits from the start; if not, it is synced while the array is served.
+    in_sync: bool,
+    notes: &'a [String],
+}
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let file = ConfigFile::load(options.config.as_deref())?;
+    let members = if options.members.is_empty() { file.members } else { options.members.clone() };
+    if members.is_empty() {
+        return Err(Failure::NoMembers("create"));
+    }
+    let settings = options.organization.clone().or(file.array);
+    let log = options.log.clone().or(file.log);
+    let request = request(members, &settings, &log, options.size, &options.name, options.force)?;
+    let report = parlour_engine::create(&request).map_err(|error| failure(error, options.size))?;
+    report.notes.iter().for_each(|line| note(line));
+    console.answer(&created(&options.name, &report), || text(&options.name, &report))?;
+    Ok(())
+}
+
+/// Where a member does not exist, the option that would make it is named.
+fn failure(error: CreateError, size: Option<Size>) -> Failure {
+    match error {
+        CreateError::Member(MemberError::Missing { path }) if size.is_none() => {
+            Failure::MissingMember { path }
+        }
+        error => error.into(),
+    }
+}
+
+/// What the engine is asked for.
+///
+/// # Errors
+/// The settings do not go together.
+pub(crate) fn request(
+    members: Vec<PathBuf>,
+    settings: &OrganizationSettings,
+    log: &LogSettings,
+    size: Option<Size>,
+    name: &str,
+    force: bool,
+) -> Result<CreateRequest, Failure> {
+    let organization = settings.organization()?;
+    let count = u16::try_from(members.len()).unwrap_or(u16::MAX);
+    Ok(CreateRequest {
+        organization,
+        copies: settings.copies(count)?,
+        groups: settings.groups(),
+        unit: settings.unit().bytes(),
+        block: settings.block.map(Size::bytes),
+        log: log.creation(organization.update == Update::Logged)?,
+        name: name.to_owned(),
+        size: size.map(Size::bytes),
+        force,
+        members,
+    })
+}
+
+fn created<'a>(name: &'a str, report: &'a CreateReport) -> Created<'a> {
+    let geometry = &report.geometry;
+    Created {
+        name,
+        array: report.array.to_string(),
+        organization: organization_name(geometry.stored()),
+        members: geometry.members(),
+        capacity: geometry.capacity().bytes(),
+        stripe_unit: geometry.layout().unit_length().bytes(),
+        block: geometry.block().bytes(),
+        in_sync: is_in_sync(report),
+        notes: &report.notes,
+    }
+}
+
+fn text(name: &str, report: &CreateReport) -> String {
+    let sync = match is_in_sync(report) {
+        true => "",
+        false => {
+            "Its members are not all zero: its redundancy is synced in the background once it is served.\n"
+        }
+    };
+    format!("Created the array '{name}': {}\n{sync}", sentence(&report.geometry))
+}
+
+fn is_in_sync(report: &CreateReport) -> bool {
+    report.zeroed || report.geometry.fault_tolerance() == 0
+}
+
+/// An array in one sentence.
+pub(crate) fn sentence(geometry: &Geometry) -> String {
+    format!(
+        "{}, {}, {} for data",
+        describe(geometry.stored()),
+        counted(u64::from(geometry.members()), "member"),
+        geometry.capacity(),
+    )
+}

@@ -1,0 +1,141 @@
+//! `parlour examine`: what a member says of itself.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use parlour_array::Geometry;
+use parlour_engine::{Examination, MapSummary, SuperblockSummary};
+use parlour_units::Bytes;
+
+use crate::console::{Columns, Console};
+use crate::failure::Failure;
+use crate::settings::describe;
+
+/// Show what a member says of itself and of its array: superblocks, dirty maps and logs, in words
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// A file or block device
+    member: PathBuf,
+}
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let examination = parlour_engine::examine(&options.member)?;
+    console.answer(&examination, || text(&examination))?;
+    Ok(())
+}
+
+fn text(examination: &Examination) -> String {
+    let Examination { path, length, block, .. } = examination;
+    let mut text = format!("{}: {length} in blocks of {block}\n\n", path.display());
+    for (which, superblock) in ["First", "Second"].iter().zip(&examination.superblocks) {
+        text += &superblock_text(which, superblock);
+    }
+    let sound = examination.superblocks.iter().filter(|superblock| superblock.error.is_none());
+    if let Some(newest) = sound.max_by_key(|superblock| superblock.sequence) {
+        text += &format!("\n{}\n{}", array_text(examination, newest), table(newest));
+    }
+    if !examination.maps.is_empty() {
+        text += "\n";
+        examination.maps.iter().for_each(|map| text += &map_text(map));
+    }
+    text
+}
+
+fn superblock_text(which: &str, superblock: &SuperblockSummary) -> String {
+    let at = superblock.at.map_or("nowhere".to_owned(), |at| format!("at byte {at}"));
+    match &superblock.error {
+        Some(error) => format!("{which} superblock {at}: {error}\n"),
+        None => format!(
+            "{which} superblock {at}: sound, sequence {}, session {}, {}\n",
+            superblock.sequence,
+            superblock.session_number,
+            if superblock.clean { "stopped properly" } else { "in use, or not stopped properly" }
+        ),
+    }
+}
+
+fn array_text(examination: &Examination, newest: &SuperblockSummary) -> String {
+    let geometry = Geometry::from_stored(examination.geometry);
+    let sectors = |count: u64| Bytes::new(count * 512);
+    let mut text = String::new();
+    let mut line = |label: &str, value: String| text += &format!("{label:>12}: {value}\n");
+    line("array", format!("{} ({})", newest.name, newest.array));
+    line("created", date(newest.created));
+    line("layout", describe(&examination.geometry));
+    line("members", format!("{} in {} group(s)", geometry.members(), geometry.layout().groups()));
+    line("stripe unit", geometry.layout().unit_length().to_string());
+    line("block", geometry.block().to_string());
+    line("for data", examination.capacity.to_string());
+    line(
+        "data area",
+        format!(
+            "from byte {}, {}",
+            geometry.data_start().bytes(),
+            sectors(examination.geometry.layout.length)
+        ),
+    );
+    if let Some(shape) = geometry.layout().logs().map(|logs| logs.shape()) {
+        line("regions", format!("{} of {} stripes", geometry.layout().region_count(), shape.stripes));
+        let sublog = sectors(shape.segment * u64::from(shape.sublog_segments));
+        line(
+            "log",
+            format!("{} sublog(s) of {sublog}, in segments of {}", shape.sublogs, sectors(shape.segment)),
+        );
+    }
+    line("this member", format!("entry {} ({})", newest.entry, newest.member));
+    text
+}
+
+fn table(newest: &SuperblockSummary) -> String {
+    let mut columns = Columns::new(["Entry", "State", "Member"]).right([0]);
+    for (index, (member, state)) in newest.table.iter().enumerate() {
+        columns.row([index.to_string(), state.clone(), member.clone()]);
+    }
+    columns.text()
+}
+
+fn map_text(map: &MapSummary) -> String {
+    format!(
+        "Dirty map at byte {}: sequence {}, {} of {} regions dirty, {} to be resynced\n",
+        map.at, map.sequence, map.dirty, map.regions, map.resync
+    )
+}
+
+/// Seconds since 1970 as date and time (UTC).
+fn date(seconds: u64) -> String {
+    let days = seconds / 86_400;
+    let (year, month, day) = civil(days);
+    let (hour, minute) = (seconds % 86_400 / 3_600, seconds % 3_600 / 60);
+    let age = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+        .map_or(0, |age| age.as_secs() / 86_400);
+    let ago = if age == 0 { "today".to_owned() } else { format!("{age} days ago") };
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC ({ago})")
+}
+
+/// Days since 1970-01-01 as year, month and day of the Gregorian calendar: years are counted from March, so that the day
+/// that leap years add comes last.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let era = days / 146_097;
+    let of_era = days % 146_097;
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_become_dates() {
+        assert_eq!(civil(0), (1970, 1, 1));
+        assert_eq!(civil(11_016), (2000, 2, 29));
+        assert_eq!(civil(20_777), (2026, 11, 20));
+    }
+}

@@ -1,0 +1,133 @@
+//! `parlour explain`: what one request will do, step by step.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use parlour_array::{
+    ExplainedOperation, ExplainedPlan, Explanation, Geometry, MappedPiece, Tuning, exact, explain,
+};
+use parlour_units::{Member, Sector};
+
+use crate::console::{Columns, Console, counted};
+use crate::failure::Failure;
+use crate::settings::{ShapeOptions, Size, describe};
+
+/// Explain what a read or write will do, step by step
+///
+/// Prints which units the request touches, the strategy for each stripe, and the accesses that the members will see, in
+/// phases: the steps of a phase go at the same time. It is the plan of the array itself, idle and with empty logs.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// What the client asks
+    operation: OperationName,
+    /// Where in the array
+    offset: Size,
+    /// How much
+    length: Size,
+    /// Members of an array, or a directory of them; without, options describe the array
+    #[arg(value_name = "MEMBER")]
+    array: Vec<PathBuf>,
+    /// Take this member for failed (may be given again)
+    #[arg(long, value_name = "NUMBER")]
+    failed: Vec<u16>,
+    #[command(flatten)]
+    shape: ShapeOptions,
+}
+
+/// What the client asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OperationName {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+}
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let geometry = options.shape.geometry(&options.array)?;
+    let operation = match options.operation {
+        OperationName::Read => ExplainedOperation::Read,
+        OperationName::Write => ExplainedOperation::Write,
+    };
+    let at = Sector::ZERO + options.offset.sectors();
+    let mut failed: Vec<Member> = options.failed.iter().copied().map(Member::new).collect();
+    failed.sort_unstable();
+    failed.dedup();
+    let length = options.length.sectors();
+    let explanation = explain(&geometry, &Tuning::default(), operation, at, length, &failed)?;
+    console.answer(&explanation, || text(&geometry, &explanation))?;
+    Ok(())
+}
+
+fn text(geometry: &Geometry, explanation: &Explanation) -> String {
+    let mut text = format!("{}\n\n{}\n", sentence(geometry, explanation), map(&explanation.map));
+    for plan in &explanation.plans {
+        text += &plan_text(plan);
+        text.push('\n');
+    }
+    text + &format!("{} in all\n", counted_accesses(explanation.accesses))
+}
+
+fn sentence(geometry: &Geometry, explanation: &Explanation) -> String {
+    let verb = match explanation.operation {
+        ExplainedOperation::Read => "Read",
+        ExplainedOperation::Write => "Write",
+    };
+    let failed: Vec<String> = explanation.failed.iter().map(|member| format!("member {member}")).collect();
+    let failed = match failed.is_empty() {
+        true => String::new(),
+        false => format!(", with {} failed", failed.join(" and ")),
+    };
+    format!(
+        "{verb} {} at {}: {}, {}, stripe unit {}{failed}",
+        exact(explanation.length),
+        exact(explanation.at),
+        describe(geometry.stored()),
+        counted(u64::from(geometry.members()), "member"),
+        geometry.layout().unit_length(),
+    )
+}
+
+/// Pieces of the map that are shown; a long request has more than anybody reads.
+const SHOWN: usize = 32;
+
+fn map(pieces: &[MappedPiece]) -> String {
+    let header = ["Request", "Length", "Stripe", "Unit", "From", "Member", "At", ""];
+    let mut columns = Columns::new(header).right([0, 1, 2, 4, 5, 6]);
+    for piece in pieces.iter().take(SHOWN) {
+        columns.row([
+            exact(piece.request_offset),
+            exact(piece.length),
+            piece.stripe.to_string(),
+            format!("D{}", piece.unit),
+            exact(piece.unit_offset),
+            piece.member.to_string(),
+            exact(piece.at),
+            if piece.failed { "failed".to_owned() } else { String::new() },
+        ]);
+    }
+    let mut text = columns.text();
+    if pieces.len() > SHOWN {
+        text += &format!("  … and {} more\n", pieces.len() - SHOWN);
+    }
+    text
+}
+
+fn plan_text(plan: &ExplainedPlan) -> String {
+    let place = plan.stripe.map_or("All stripes".to_owned(), |stripe| format!("Stripe {stripe}"));
+    let mut text = format!("{place}: {}, {}\n", plan.strategy, counted_accesses(plan.accesses));
+    for (index, phase) in plan.phases.iter().enumerate() {
+        for (position, step) in phase.iter().enumerate() {
+            let number = if position == 0 { format!("{}.", index + 1) } else { String::new() };
+            text += &format!("  {number:<3} {step}\n");
+        }
+    }
+    for note in &plan.notes {
+        text += &format!("  Note: {note}\n");
+    }
+    text
+}
+
+fn counted_accesses(count: usize) -> String {
+    if count == 1 { "1 access".to_owned() } else { format!("{count} accesses") }
+}

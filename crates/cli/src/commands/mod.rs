@@ -1,0 +1,46 @@
+//! The subcommands, a file each: its options, and what it does.
+
+pub(crate) mod add;
+pub(crate) mod completions;
+pub(crate) mod create;
+pub(crate) mod examine;
+pub(crate) mod explain;
+pub(crate) mod fail;
+pub(crate) mod layout;
+pub(crate) mod rebuild;
+pub(crate) mod remove;
+pub(crate) mod replace;
+pub(crate) mod scrub;
+pub(crate) mod serve;
+pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod up;
+
+use crate::arguments::{Arguments, Command};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Does what was asked.
+///
+/// # Errors
+/// It could not be done.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let console = Console { json: arguments.json };
+    match &arguments.command {
+        Command::Up(options) => up::run(options, console),
+        Command::Create(options) => create::run(options, console),
+        Command::Serve(options) => serve::run(options, console),
+        Command::Status(options) => status::run(options, console),
+        Command::Examine(options) => examine::run(options, console),
+        Command::Fail(options) => fail::run(options, console),
+        Command::Remove(options) => remove::run(options, console),
+        Command::Add(options) => add::run(options, console),
+        Command::Replace(options) => replace::run(options, console),
+        Command::Rebuild(options) => rebuild::run(options, console),
+        Command::Scrub(options) => scrub::run(options, console),
+        Command::Stop(options) => stop::run(options, console),
+        Command::Layout(options) => layout::run(options, console),
+        Command::Explain(options) => explain::run(options, console),
+        Command::Completions(options) => completions::run(options),
+    }
+}

@@ -1,0 +1,43 @@
+//! `parlour replace`: puts a new member into a place.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use parlour_engine::control::Request;
+
+use super::rebuild;
+use crate::console::Console;
+use crate::control::{self, ArrayOption};
+use crate::failure::Failure;
+
+/// Put a new member into the place of another, and rebuild what that held
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// The number of the member to be replaced, as `parlour status` shows it
+    member: u16,
+    /// A file or block device, as long as the other members
+    path: PathBuf,
+    /// Overwrite what is on it
+    #[arg(long)]
+    force: bool,
+    /// Wait until it is rebuilt
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    array: ArrayOption,
+}
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let member = options.member;
+    let request = Request::Replace { member, path: options.path.clone(), force: options.force };
+    let answer = control::call(&options.array.array, &request)?;
+    if options.wait {
+        rebuild::wait(&options.array, console)?;
+    }
+    let state = if options.wait { "is rebuilt" } else { "is being rebuilt" };
+    console.answer(&answer, || {
+        let reminder = control::reminder(&options.array.array, &options.path);
+        format!("{} takes the place of member {member} and {state}\n{reminder}", options.path.display())
+    })?;
+    Ok(())
+}

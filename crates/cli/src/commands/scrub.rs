@@ -1,0 +1,76 @@
+//! `parlour scrub`: reads and compares all redundancy.
+
+use clap::{Args, ValueEnum};
+use parlour_engine::control::{Repairing, Request};
+use serde_json::Value;
+
+use crate::console::Console;
+use crate::control::{self, ArrayOption, CommandError};
+use crate::failure::Failure;
+use crate::status::{Account, Task};
+use crate::waiting;
+
+/// Read all redundancy and compare it, while the array serves
+///
+/// Mismatches are counted and listed; they are repaired only if --repair says how, because a comparison does not say which
+/// side is right. Waits for the end, unless --background is given. Fails if mismatches are left.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Repair mismatches: follow most of three or more copies, or believe the data
+    #[arg(long, value_name = "HOW")]
+    repair: Option<RepairName>,
+    /// Do not wait for the end
+    #[arg(long)]
+    background: bool,
+    #[command(flatten)]
+    array: ArrayOption,
+}
+
+/// How to repair a mismatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RepairName {
+    /// Follow what most of three or more copies say.
+    Majority,
+    /// Believe the data, and compute parity from it.
+    ParityFromData,
+}
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let repair = match options.repair {
+        None => Repairing::Nothing,
+        Some(RepairName::Majority) => Repairing::Majority,
+        Some(RepairName::ParityFromData) => Repairing::ParityFromData,
+    };
+    let answer = control::call(&options.array.array, &Request::Scrub { repair })?;
+    if options.background {
+        console.answer(&answer, || {
+            "The scrub is under way; 'parlour status' shows how far it is\n".to_owned()
+        })?;
+        return Ok(());
+    }
+    waiting::until_done(console, || Ok(task(&ask(options)?)?))?;
+    report(&ask(options)?, options, console)
+}
+
+fn ask(options: &Options) -> Result<Value, CommandError> {
+    control::call(&options.array.array, &Request::Status)
+}
+
+fn task(answer: &Value) -> Result<Option<Task>, CommandError> {
+    Ok(Account::parse(answer)?.scrub)
+}
+
+/// What was found; mismatches that are left are a failure.
+fn report(answer: &Value, options: &Options, console: Console) -> Result<(), Failure> {
+    let account = Account::parse(answer).map_err(CommandError::from)?;
+    let Some(scrub) = account.last_scrub else { return Err(Failure::ScrubVanished) };
+    console.answer(&answer["last_scrub"], || scrub.text())?;
+    let left = scrub.mismatches.saturating_sub(scrub.repaired);
+    match (left, scrub.unreadable, scrub.complete) {
+        (0, 0, true) => Ok(()),
+        (_, _, false) => Err(Failure::ScrubBroken),
+        (left, unreadable, true) => {
+            Err(Failure::Mismatches { left, unreadable, repairing: options.repair.is_some() })
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `parlour up`: an array out of files in one directory, served: the embedded default.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use parlour_engine::OpenRequest;
+
+use super::create;
+use crate::console::{Console, note};
+use crate::failure::Failure;
+use crate::members;
+use crate::serve::{Service, Sockets, attach};
+use crate::settings::{Address, LogSettings, NBD_PORT, OrganizationSettings, Size, TuningSettings};
+
+/// Make an array out of files in ./parlour-data and serve it
+///
+/// Needs no root and no arguments. The first time it makes five sparse files of 1 GiB and a parity-logging array of them;
+/// run again, it brings the same array back with its data. Serves on nbd.sock in that directory and on 127.0.0.1:10809, or
+/// another port if that is taken. Stops cleanly on Ctrl-C.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Where the array's files are
+    #[arg(long, value_name = "DIRECTORY", default_value = "parlour-data")]
+    dir: PathBuf,
+    /// How many members to make [default: 5]
+    #[arg(long, short = 'm', value_name = "COUNT")]
+    members: Option<u16>,
+    /// How large to make them [default: 1GiB]
+    #[arg(long, short = 's', value_name = "SIZE")]
+    size: Option<Size>,
+    #[command(flatten)]
+    organization: OrganizationSettings,
+    #[command(flatten)]
+    log: LogSettings,
+    #[command(flatten)]
+    tuning: TuningSettings,
+}
+
+/// The name of the socket in the array's directory.
+const SOCKET: &str = "nbd.sock";
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let tuning = options.tuning.tuning()?;
+    let members = match members::expand(std::slice::from_ref(&options.dir)) {
+        Ok(members) if options.dir.is_dir() => {
+            note_ignored(options);
+            members
+        }
+        _ => make(options)?,
+    };
+    let request =
+        OpenRequest { members, read_only: false, force: false, tuning, io: parlour_engine::Choice::Auto };
+    let open = parlour_engine::open(&request)?;
+    let unix = options.dir.join(SOCKET);
+    let sockets = Sockets { unix: Some(&unix), tcp: Some(Address::loopback(NBD_PORT)), any_port: true };
+    let service = Service::new(open, &sockets, None, false)?;
+    Ok(service.run(console, |served| attach::text(served, &options.dir))?)
+}
+
+/// Says so where options that describe a new array meet one that exists.
+fn note_ignored(options: &Options) {
+    let organization = &options.organization;
+    let describes = options.members.is_some()
+        || options.size.is_some()
+        || organization.organization.is_some()
+        || organization.unit.is_some();
+    if describes {
+        let directory = options.dir.display();
+        note(&format_args!(
+            "{directory}: there is an array already, which stays as it is; use another --dir for a new one"
+        ));
+    }
+}
+
+/// Makes the array's files and the array. Returns its members.
+fn make(options: &Options) -> Result<Vec<PathBuf>, Failure> {
+    let made = !options.dir.exists();
+    std::fs::create_dir_all(&options.dir)
+        .map_err(|source| Failure::Directory { path: options.dir.clone(), source })?;
+    let members = member_paths(&options.dir, options.members.unwrap_or(5));
+    let size = options.size.unwrap_or_else(|| "1GiB".parse().expect("the default is a size"));
+    let created =
+        create::request(members.clone(), &options.organization, &options.log, Some(size), "parlour", false)
+            .and_then(|request| Ok(parlour_engine::create(&request)?));
+    match created {
+        Ok(report) => report.notes.iter().for_each(|line| note(line)),
+        Err(failure) => {
+            if made {
+                // Only if it is empty: what was refused leaves nothing behind.
+                let _ = std::fs::remove_dir(&options.dir);
+            }
+            return Err(failure);
+        }
+    }
+    Ok(members)
+}
+
+fn member_paths(directory: &Path, count: u16) -> Vec<PathBuf> {
+    (0..count).map(|place| directory.join(format!("member{place}"))).collect()
+}

@@ -1,0 +1,94 @@
+//! What people and programs read: tables, JSON, and whether a terminal is there.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+
+/// How a command answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Console {
+    /// JSON on standard output instead of text.
+    pub(crate) json: bool,
+}
+
+impl Console {
+    /// Prints `value` as JSON if that was asked for, else the text.
+    ///
+    /// # Errors
+    /// Standard output cannot be written.
+    pub(crate) fn answer<T: Serialize>(self, value: &T, text: impl FnOnce() -> String) -> io::Result<()> {
+        if self.json {
+            let mut json = serde_json::to_string_pretty(value)?;
+            json.push('\n');
+            print(&json)
+        } else {
+            print(&text())
+        }
+    }
+
+    /// Whether progress may be shown: a person looks on, and no program reads.
+    pub(crate) fn shows_progress(self) -> bool {
+        !self.json && io::stderr().is_terminal()
+    }
+}
+
+/// Prints `text`. A reader that has seen enough is no failure.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// A table without frames, indented by two columns.
+pub(crate) struct Columns {
+    table: Table,
+    /// Columns of numbers.
+    right: Vec<usize>,
+}
+
+impl Columns {
+    pub(crate) fn new(header: impl IntoIterator<Item = impl Into<String>>) -> Columns {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(header.into_iter().map(Into::into));
+        Columns { table, right: Vec::new() }
+    }
+
+    /// Sets columns flush right, as numbers are.
+    pub(crate) fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Columns {
+        self.right.extend(columns);
+        self
+    }
+
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        self.table.add_row(cells.into_iter().map(Into::into));
+    }
+
+    /// The table as text, without blanks at the ends of lines.
+    pub(crate) fn text(mut self) -> String {
+        for index in &self.right {
+            if let Some(column) = self.table.column_mut(*index) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        self.table.lines().map(|line| format!(" {}\n", line.trim_end())).collect()
+    }
+}
+
+/// `1 member`, `5 members`.
+pub(crate) fn counted(count: u64, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+/// A line that people should read, though nothing has failed.
+pub(crate) fn note(line: &dyn Display) {
+    // A server goes on though its standard error is a full disk or a closed pipe.
+    let _ = writeln!(io::stderr(), "parlour: {line}");
+}

@@ -1,0 +1,169 @@
+//! The array's way to the network: NBD's server as the engine's frontend.
+//!
+//! A request's token is the tag that the array carries, so nothing is kept or allocated for a request here.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use parlour_array::{BufferId, Operation, RequestError};
+use parlour_engine::{Frontend, Port};
+use parlour_nbd::{Backend, BufferHandle, NbdError, Request, RequestToken, Server};
+use parlour_units::{Bytes, Sector, Sectors};
+
+/// Serves an array to the clients of an NBD server.
+pub(crate) struct NbdFrontend {
+    server: Server,
+    desk: Desk,
+}
+
+/// What is kept between the server's calls.
+#[derive(Debug, Default)]
+struct Desk {
+    /// Buffers by their numbers, as far as they were ever given out: a handle carries the number only.
+    buffers: Vec<Option<BufferId>>,
+    /// Requests that need no work, answered before the turn ends.
+    done: Vec<RequestToken>,
+}
+
+/// The NBD server's view of the array.
+struct Counter<'a, 'b> {
+    port: &'a mut Port<'b>,
+    desk: &'a mut Desk,
+}
+
+impl NbdFrontend {
+    pub(crate) fn new(server: Server) -> NbdFrontend {
+        NbdFrontend { server, desk: Desk::default() }
+    }
+
+    fn parts<'a, 'b>(&'a mut self, port: &'a mut Port<'b>) -> (&'a mut Server, Counter<'a, 'b>) {
+        (&mut self.server, Counter { port, desk: &mut self.desk })
+    }
+
+    /// Answers what needs no work. Says whether there was any.
+    fn answer_done(&mut self, port: &mut Port<'_>) -> bool {
+        let mut done = std::mem::take(&mut self.desk.done);
+        let any = !done.is_empty();
+        for token in done.drain(..) {
+            let (server, mut counter) = self.parts(port);
+            server.complete(token, Ok(()), &mut counter);
+        }
+        // Kept for its memory.
+        self.desk.done = done;
+        any
+    }
+}
+
+impl Frontend for NbdFrontend {
+    fn wait_fd(&self) -> BorrowedFd<'_> {
+        self.server.as_fd()
+    }
+
+    fn poll(&mut self, now: Duration, port: &mut Port<'_>) -> io::Result<()> {
+        let (server, mut counter) = self.parts(port);
+        server.poll(now, &mut counter)
+    }
+
+    fn complete(&mut self, tag: u64, result: Result<(), RequestError>, port: &mut Port<'_>) {
+        let (server, mut counter) = self.parts(port);
+        server.complete(RequestToken::from_bits(tag), result.map_err(on_the_wire), &mut counter);
+    }
+
+    fn flush(&mut self, port: &mut Port<'_>) {
+        // Replies give buffers back; who waited for one goes on at once, and may be done at once.
+        loop {
+            self.answer_done(port);
+            let (server, mut counter) = self.parts(port);
+            server.flush_replies(&mut counter);
+            server.resume(&mut counter);
+            if self.desk.done.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.server.deadline()
+    }
+
+    fn close(&mut self, port: &mut Port<'_>) {
+        let (server, mut counter) = self.parts(port);
+        server.drain(&mut counter);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.server.connections() == 0 && self.server.in_flight() == 0
+    }
+}
+
+impl Counter<'_, '_> {
+    fn buffer(&self, handle: BufferHandle) -> BufferId {
+        self.desk.buffers[handle.0 as usize].expect("the server names only buffers that it was given")
+    }
+}
+
+impl Backend for Counter<'_, '_> {
+    fn reserve(&mut self, length: u32) -> Option<BufferHandle> {
+        let buffer = self.port.reserve(Bytes::new(u64::from(length)))?;
+        let index = buffer.as_usize();
+        if index >= self.desk.buffers.len() {
+            self.desk.buffers.resize(index + 1, None);
+        }
+        self.desk.buffers[index] = Some(buffer);
+        Some(BufferHandle(index as u64))
+    }
+
+    fn bytes(&self, buffer: BufferHandle) -> &[u8] {
+        self.port.bytes(self.buffer(buffer))
+    }
+
+    fn bytes_mut(&mut self, buffer: BufferHandle) -> &mut [u8] {
+        self.port.bytes_mut(self.buffer(buffer))
+    }
+
+    fn release(&mut self, buffer: BufferHandle) {
+        self.port.release(self.buffer(buffer));
+    }
+
+    fn submit(&mut self, token: RequestToken, request: Request, buffer: Option<BufferHandle>) {
+        let Some((operation, offset, length)) = operation(request) else {
+            self.desk.done.push(token);
+            return;
+        };
+        let at = Sector::from_bytes(offset).expect("the minimum block is a whole number of sectors");
+        let length = Sectors::from_bytes(Bytes::new(u64::from(length)))
+            .expect("the minimum block is a whole number of sectors");
+        let buffer = buffer.map(|buffer| self.buffer(buffer));
+        self.port.submit(token.to_bits(), operation, at, length, buffer);
+    }
+}
+
+/// What the array is to do, where and how much. None for what needs no work: there is nothing to read ahead into, and
+/// everything counts as allocated.
+fn operation(request: Request) -> Option<(Operation, u64, u32)> {
+    match request {
+        Request::Read { offset, length } => Some((Operation::Read, offset, length)),
+        Request::Write { offset, length, fua } => Some((Operation::Write { durable: fua }, offset, length)),
+        Request::Flush => Some((Operation::Flush, 0, 0)),
+        // What is read after a trim is not defined, so there is nothing that could fail to be durable.
+        Request::Trim { offset, length, fua: _ } => Some((Operation::Trim, offset, length)),
+        Request::WriteZeroes { offset, length, fua, no_hole, fast_zero } => {
+            let zeroes = Operation::WriteZeroes { may_unmap: !no_hole, fast_only: fast_zero, durable: fua };
+            Some((zeroes, offset, length))
+        }
+        Request::Cache { .. } | Request::BlockStatus { .. } => None,
+    }
+}
+
+/// The protocol's number for what went wrong.
+fn on_the_wire(error: RequestError) -> NbdError {
+    match error {
+        RequestError::ReadOnly => NbdError::Eperm,
+        RequestError::Lost | RequestError::BadBuffer => NbdError::Eio,
+        RequestError::NotFast => NbdError::Enotsup,
+        RequestError::Stopping => NbdError::Eshutdown,
+        RequestError::BeyondEnd => NbdError::Enospc,
+        RequestError::Misaligned => NbdError::Einval,
+    }
+}

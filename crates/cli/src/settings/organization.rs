@@ -1,0 +1,207 @@
+//! Settings of an organization: its name in the table, and what may differ from the table.
+
+use clap::{Args, ValueEnum};
+use parlour_array::StoredGeometry;
+use parlour_array::layout::Rotation;
+use parlour_array::organization::{
+    Copies, LayoutChoice, NAMED, NamedOrganization, Organization, ReadChoice, RefusedCombination,
+    UnknownOrganization,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Size, fill};
+
+/// What defines an array, its members apart.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[command(next_help_heading = "Organization")]
+#[serde(rename_all = "kebab-case", default)]
+pub(crate) struct OrganizationSettings {
+    /// simple, raid0, raid1, raid01, raid10, raid4, raid5 or parity-logging [default: parity-logging]
+    #[arg(long, short = 'o', value_name = "NAME")]
+    pub(crate) organization: Option<String>,
+    /// How parity moves over the members (raid5) [default: left-symmetric]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) rotation: Option<RotationName>,
+    /// Which copy answers a read (raid1, raid01, raid10) [default: shortest-queue]
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) read: Option<ReadName>,
+    /// Copies of each unit (raid01, raid10) [default: 2]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) copies: Option<u16>,
+    /// Parity groups side by side: 3 groups of 24 members are 3 × (7+1) [default: 1]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) groups: Option<u16>,
+    /// Stripe unit [default: 64KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) unit: Option<Size>,
+    /// Block size: 512 or 4KiB [default: the largest of the members' blocks]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) block: Option<Size>,
+}
+
+/// How parity moves over the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum RotationName {
+    /// It moves left from the last member; data fills the others from the first.
+    LeftAsymmetric,
+    /// It moves left from the last member; data starts after it.
+    LeftSymmetric,
+    /// It moves right from the first member; data fills the others from the first.
+    RightAsymmetric,
+    /// It moves right from the first member; data starts after it.
+    RightSymmetric,
+}
+
+/// Which copy answers a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ReadName {
+    /// The first that can be read.
+    Primary,
+    /// The copies in turn.
+    RoundRobin,
+    /// The one whose member has the fewest accesses outstanding.
+    ShortestQueue,
+    /// The one whose member's head is nearest.
+    NearestHead,
+}
+
+/// Settings that do not go together.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingError {
+    #[error(transparent)]
+    Unknown(#[from] UnknownOrganization),
+    #[error("--rotation is for raid5; {0} has one place for its parity, or none")]
+    Rotation(&'static str),
+    #[error("--copies is for raid01 and raid10; {0} says itself how many copies it keeps")]
+    Copies(&'static str),
+    #[error("--read {read} is not for {organization}: {reason}")]
+    Read { read: &'static str, organization: &'static str, reason: RefusedCombination },
+    #[error("--{0} is for organizations with a parity log; use --organization parity-logging")]
+    NoLog(&'static str),
+}
+
+/// The stripe unit unless told otherwise.
+const DEFAULT_UNIT: &str = "64KiB";
+
+impl OrganizationSettings {
+    pub(crate) fn or(self, file: Self) -> Self {
+        fill!(self, file, [organization, rotation, read, copies, groups, unit, block])
+    }
+
+    /// The row of the table, with what differs from it.
+    ///
+    /// # Errors
+    /// The name is unknown, or what differs does not suit it.
+    pub(crate) fn organization(&self) -> Result<Organization, SettingError> {
+        let row = self.row()?;
+        let mut organization = row.organization;
+        if let Some(rotation) = self.rotation {
+            organization.layout = match organization.layout {
+                LayoutChoice::Parity(Rotation::Dedicated) => return Err(SettingError::Rotation(row.name)),
+                LayoutChoice::Parity(_) => LayoutChoice::Parity(rotation.into()),
+                _ => return Err(SettingError::Rotation(row.name)),
+            };
+        }
+        if let Some(read) = self.read {
+            organization.read = read.into();
+            organization.check().map_err(|reason| SettingError::Read {
+                read: read.word(),
+                organization: row.name,
+                reason,
+            })?;
+        }
+        Ok(organization)
+    }
+
+    /// Copies of each unit of an array of `members`.
+    ///
+    /// # Errors
+    /// The organization says itself how many it keeps.
+    pub(crate) fn copies(&self, members: u16) -> Result<u16, SettingError> {
+        let row = self.row()?;
+        match (row.copies, self.copies) {
+            (Copies::Two, copies) => Ok(copies.unwrap_or(2)),
+            (_, Some(_)) => Err(SettingError::Copies(row.name)),
+            (Copies::One, None) => Ok(1),
+            (Copies::Members, None) => Ok(members),
+        }
+    }
+
+    pub(crate) fn groups(&self) -> u16 {
+        self.groups.unwrap_or(1)
+    }
+
+    pub(crate) fn unit(&self) -> Size {
+        self.unit.unwrap_or_else(|| DEFAULT_UNIT.parse().expect("the default is a size"))
+    }
+
+    fn row(&self) -> Result<&'static NamedOrganization, SettingError> {
+        let name = self.organization.as_deref().unwrap_or("parity-logging");
+        Ok(Organization::named(name)?)
+    }
+}
+
+impl From<RotationName> for Rotation {
+    fn from(name: RotationName) -> Rotation {
+        match name {
+            RotationName::LeftAsymmetric => Rotation::LeftAsymmetric,
+            RotationName::LeftSymmetric => Rotation::LeftSymmetric,
+            RotationName::RightAsymmetric => Rotation::RightAsymmetric,
+            RotationName::RightSymmetric => Rotation::RightSymmetric,
+        }
+    }
+}
+
+impl From<ReadName> for ReadChoice {
+    fn from(name: ReadName) -> ReadChoice {
+        match name {
+            ReadName::Primary => ReadChoice::Primary,
+            ReadName::RoundRobin => ReadChoice::RoundRobin,
+            ReadName::ShortestQueue => ReadChoice::ShortestQueue,
+            ReadName::NearestHead => ReadChoice::NearestHead,
+        }
+    }
+}
+
+impl ReadName {
+    fn word(self) -> &'static str {
+        match self {
+            ReadName::Primary => "primary",
+            ReadName::RoundRobin => "round-robin",
+            ReadName::ShortestQueue => "shortest-queue",
+            ReadName::NearestHead => "nearest-head",
+        }
+    }
+}
+
+/// The name that people know an array's organization by.
+pub(crate) fn organization_name(stored: &StoredGeometry) -> &'static str {
+    let members = stored.layout.group_members;
+    match (stored.organization.layout, stored.organization.name()) {
+        // Both deal copies out to neighbours; what differs is whether there are as many as members.
+        (LayoutChoice::Neighbours, _) if stored.copies == members => "raid1",
+        (LayoutChoice::Neighbours, _) => "raid10",
+        // A rotation that is not the table's has no row of its own.
+        (LayoutChoice::Parity(rotation), None) if rotation != Rotation::Dedicated => "raid5",
+        (_, Some(name)) => name,
+        (_, None) => "custom",
+    }
+}
+
+/// An array's organization in the words of the table: its name, and what it is.
+pub(crate) fn describe(stored: &StoredGeometry) -> String {
+    let name = organization_name(stored);
+    let about = match stored.organization.layout {
+        LayoutChoice::Parity(Rotation::LeftAsymmetric) => Some("left-asymmetric"),
+        LayoutChoice::Parity(Rotation::LeftSymmetric) => Some("left-symmetric"),
+        LayoutChoice::Parity(Rotation::RightAsymmetric) => Some("right-asymmetric"),
+        LayoutChoice::Parity(Rotation::RightSymmetric) => Some("right-symmetric"),
+        _ => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
+    };
+    match about {
+        Some(about) => format!("{name} ({about})"),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,87 @@
+//! The shape of an array that need not exist, or of one that does: for `layout` and `explain`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use parlour_array::organization::Update;
+use parlour_array::{Creation, CreationError, Geometry};
+
+use super::{LogSettings, OrganizationSettings, SettingError, Size};
+use crate::members::{self, MembersError};
+
+/// An array that need not exist.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ShapeOptions {
+    /// How many members the array is to have [default: 5]
+    #[arg(long, short = 'm', value_name = "COUNT")]
+    pub(crate) members: Option<u16>,
+    /// The size of its members [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) member_size: Option<Size>,
+    #[command(flatten)]
+    pub(crate) organization: OrganizationSettings,
+    #[command(flatten)]
+    pub(crate) log: LogSettings,
+}
+
+/// Why there is no shape to look at.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShapeError {
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    #[error(transparent)]
+    Creation(#[from] CreationError),
+    #[error(transparent)]
+    Members(#[from] MembersError),
+    #[error("give either the members of an array or options such as --organization, not both")]
+    Both,
+}
+
+impl ShapeOptions {
+    /// The shape of the array that `existing` are members of, or of the one that the options describe.
+    ///
+    /// # Errors
+    /// There can be no such array, or there is none.
+    pub(crate) fn geometry(&self, existing: &[PathBuf]) -> Result<Geometry, ShapeError> {
+        if existing.is_empty() {
+            return self.imagined();
+        }
+        if self.is_set() {
+            return Err(ShapeError::Both);
+        }
+        Ok(Geometry::from_stored(members::newest_superblock(existing)?.geometry))
+    }
+
+    fn imagined(&self) -> Result<Geometry, ShapeError> {
+        let members = self.members.unwrap_or(5);
+        let size = |set: Option<Size>, default: &str| {
+            set.unwrap_or_else(|| default.parse().expect("the default is a size")).sectors()
+        };
+        let organization = self.organization.organization()?;
+        Ok(Geometry::create(&Creation {
+            organization,
+            copies: self.organization.copies(members)?,
+            members,
+            groups: self.organization.groups(),
+            unit: self.organization.unit().sectors(),
+            block: size(self.organization.block, "4KiB"),
+            member_length: size(self.member_size, "1GiB"),
+            log: self.log.creation(organization.update == Update::Logged)?,
+        })?)
+    }
+
+    fn is_set(&self) -> bool {
+        let organization = &self.organization;
+        let log = &self.log;
+        self.members.is_some()
+            || self.member_size.is_some()
+            || organization.organization.is_some()
+            || organization.rotation.is_some()
+            || organization.read.is_some()
+            || organization.copies.is_some()
+            || organization.groups.is_some()
+            || organization.unit.is_some()
+            || organization.block.is_some()
+            || log.creation(false).is_err()
+    }
+}

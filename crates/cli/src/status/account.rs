@@ -1,0 +1,193 @@
+//! A server's account of its array, as it comes through the control socket.
+
+use std::path::PathBuf;
+
+use parlour_engine::ServerStatus;
+use parlour_units::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::text::duration;
+
+/// What of a server's account is put into words.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Account {
+    pub(crate) name: String,
+    pub(crate) identity: String,
+    pub(crate) mode: String,
+    pub(crate) organization: Option<String>,
+    pub(crate) capacity: Bytes,
+    pub(crate) block: Bytes,
+    pub(crate) stripe_unit: Bytes,
+    pub(crate) spare_redundancy: u16,
+    pub(crate) fault_tolerance: u16,
+    pub(crate) lost: bool,
+    pub(crate) members: Vec<MemberAccount>,
+    pub(crate) spares: Vec<u16>,
+    pub(crate) rebuild: Option<Task>,
+    pub(crate) resync: Option<Task>,
+    pub(crate) scrub: Option<Task>,
+    pub(crate) last_scrub: Option<ScrubAccount>,
+    pub(crate) regions: u32,
+    pub(crate) dirty_regions: u32,
+    pub(crate) log: Option<LogAccount>,
+    pub(crate) counters: CounterAccount,
+    pub(crate) paths: Vec<PathAccount>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) events: Vec<String>,
+    pub(crate) io: String,
+    pub(crate) server_memory: (Bytes, Bytes),
+}
+
+/// A place and the member in it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct MemberAccount {
+    pub(crate) place: u16,
+    pub(crate) member: Option<u16>,
+    pub(crate) state: String,
+    pub(crate) errors: u32,
+    pub(crate) traffic: Vec<Traffic>,
+}
+
+/// Accesses of one class.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub(crate) struct Traffic {
+    pub(crate) reads: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) writes: u64,
+    pub(crate) write_bytes: u64,
+}
+
+/// How far a task has come.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+    pub(crate) left_seconds: Option<f64>,
+    pub(crate) stopped: bool,
+}
+
+/// What a scrub found.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct ScrubAccount {
+    pub(crate) stripes: u64,
+    pub(crate) skipped: u64,
+    pub(crate) mismatches: u64,
+    pub(crate) repaired: u64,
+    pub(crate) unreadable: u64,
+    pub(crate) listed: Vec<MismatchAccount>,
+    pub(crate) complete: bool,
+}
+
+/// A place where redundancy does not fit.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct MismatchAccount {
+    pub(crate) stripe: u64,
+    pub(crate) at: u64,
+    pub(crate) repaired: bool,
+}
+
+/// The parity logs.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct LogAccount {
+    pub(crate) live_records: u64,
+    pub(crate) buffers: u32,
+    pub(crate) buffer_limit: u32,
+    pub(crate) regions: u32,
+    pub(crate) reintegrating: u32,
+}
+
+/// Counts since the array was opened.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct CounterAccount {
+    pub(crate) out_of_space: bool,
+}
+
+/// Where a member is.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct PathAccount {
+    pub(crate) member: u16,
+    pub(crate) path: PathBuf,
+}
+
+impl Account {
+    /// From what came through the control socket.
+    ///
+    /// # Errors
+    /// A server of another version tells something else.
+    pub(crate) fn parse(value: &Value) -> Result<Account, serde_json::Error> {
+        Account::deserialize(value)
+    }
+
+    /// From a server in this process.
+    pub(crate) fn of_server(status: &ServerStatus) -> Option<Account> {
+        Account::parse(&serde_json::to_value(status).ok()?).ok()
+    }
+
+    /// Members that are not active.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = &MemberAccount> {
+        self.members.iter().filter(|member| member.state != "active")
+    }
+
+    pub(crate) fn path(&self, member: u16) -> Option<&PathAccount> {
+        self.paths.iter().find(|path| path.member == member)
+    }
+
+    /// The state in one word.
+    pub(crate) fn state(&self) -> &'static str {
+        if self.lost {
+            "data lost"
+        } else if self.mode == "stopping" || self.mode == "stopped" {
+            "stopping"
+        } else if self.absent().next().is_some() {
+            "degraded"
+        } else if self.resync.is_some() {
+            "resyncing"
+        } else {
+            "healthy"
+        }
+    }
+
+    /// State and what is being done about it, for a line.
+    pub(crate) fn health(&self) -> String {
+        let mut parts = vec![self.state().to_owned()];
+        if self.mode == "read-only" {
+            parts.push("read-only".to_owned());
+        }
+        let tasks = [("rebuild", &self.rebuild), ("resync", &self.resync), ("scrub", &self.scrub)];
+        for (word, task) in tasks {
+            let Some(task) = task else { continue };
+            let left = task.left_seconds.map_or(String::new(), |left| format!(", {} left", duration(left)));
+            match task.stopped {
+                true => parts.push(format!("{word} stopped")),
+                false => parts.push(format!("{word} {:.0}%{left}", task.percent())),
+            }
+        }
+        parts.join(", ")
+    }
+}
+
+impl ScrubAccount {
+    /// What was found, in words.
+    pub(crate) fn text(&self) -> String {
+        super::text::scrub_text(self, "  ")
+    }
+}
+
+impl Task {
+    pub(crate) fn percent(&self) -> f64 {
+        if self.total == 0 { 100.0 } else { 100.0 * self.done as f64 / self.total as f64 }
+    }
+}
+
+impl MemberAccount {
+    /// Accesses of all classes.
+    pub(crate) fn all_traffic(&self) -> Traffic {
+        self.traffic.iter().fold(Traffic::default(), |sum, class| Traffic {
+            reads: sum.reads + class.reads,
+            read_bytes: sum.read_bytes + class.read_bytes,
+            writes: sum.writes + class.writes,
+            write_bytes: sum.write_bytes + class.write_bytes,
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! The state of an array that nobody serves, from its members' superblocks.
+
+use std::path::PathBuf;
+
+use parlour_array::{Assembly, AssemblyError, Candidate, EntryState, Verdict};
+use parlour_units::Bytes;
+use serde::Serialize;
+
+use crate::console::{Columns, counted};
+use crate::members::{self, MembersError};
+use crate::settings::{describe, organization_name};
+
+/// Why nothing can be said.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OfflineError {
+    #[error(transparent)]
+    Members(#[from] MembersError),
+    #[error(transparent)]
+    Assembly(#[from] AssemblyError),
+}
+
+/// What the members say.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Offline {
+    served: bool,
+    name: String,
+    identity: String,
+    /// "stopped", or "unclean" where it was not stopped properly.
+    mode: &'static str,
+    organization: &'static str,
+    #[serde(skip)]
+    about: String,
+    capacity: Bytes,
+    block: Bytes,
+    stripe_unit: Bytes,
+    fault_tolerance: u16,
+    members: Vec<OfflineMember>,
+    /// Files that are no members of this array that could be used.
+    others: Vec<OfflineMember>,
+}
+
+/// A place, or a file that has none.
+#[derive(Clone, Debug, Serialize)]
+struct OfflineMember {
+    place: Option<u16>,
+    state: String,
+    path: Option<String>,
+}
+
+impl Offline {
+    /// Looks at `paths`, which may be one directory.
+    ///
+    /// # Errors
+    /// They are no members, or make no array.
+    pub(crate) fn look(paths: &[PathBuf]) -> Result<Offline, OfflineError> {
+        let candidates =
+            members::expand(paths)?.iter().map(|path| members::look(path)).collect::<Result<Vec<_>, _>>()?;
+        let assembly = Assembly::new(&candidates)?;
+        let geometry = &assembly.geometry;
+        Ok(Offline {
+            served: false,
+            name: assembly.superblock.name.clone(),
+            identity: assembly.superblock.array.to_string(),
+            mode: if assembly.superblock.clean { "stopped" } else { "unclean" },
+            organization: organization_name(geometry.stored()),
+            about: describe(geometry.stored()),
+            capacity: geometry.capacity().bytes(),
+            block: geometry.block().bytes(),
+            stripe_unit: geometry.layout().unit_length().bytes(),
+            fault_tolerance: geometry.fault_tolerance(),
+            members: places(&assembly, &candidates),
+            others: others(&assembly, &candidates),
+        })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let state = match self.mode {
+            "stopped" => "not served; it was stopped properly",
+            _ => "not served; it was not stopped properly, and is resynced when it is served",
+        };
+        let absent = self.members.iter().filter(|member| member.path.is_none()).count() as u64;
+        let degraded = match absent {
+            0 => String::new(),
+            count => format!("; {} cannot be used", counted(count, "member")),
+        };
+        let layout = format!(
+            "{}, {}, {} for data, stripe unit {}, block {}",
+            self.about,
+            counted(self.members.len() as u64, "member"),
+            self.capacity,
+            self.stripe_unit,
+            self.block
+        );
+        let mut columns = Columns::new(["Member", "State", "Path"]).right([0]);
+        for member in self.members.iter().chain(&self.others) {
+            let place = member.place.map_or("-".to_owned(), |place| place.to_string());
+            let path = member.path.clone().unwrap_or_else(|| "-".to_owned());
+            columns.row([place, member.state.clone(), path]);
+        }
+        format!(
+            "    array: {}\n       id: {}\n    state: {state}{degraded}\n   layout: {layout}\n\n{}",
+            self.name,
+            self.identity,
+            columns.text()
+        )
+    }
+}
+
+fn places(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
+    let member = |(place, index): (usize, &Option<usize>)| {
+        let state = match (assembly.superblock.table[place].state, index) {
+            (EntryState::Rebuilding { .. }, Some(_)) => "rebuilding",
+            (EntryState::Failed, _) => "failed",
+            (_, Some(_)) => "active",
+            (_, None) => "missing",
+        };
+        OfflineMember {
+            place: Some(place as u16),
+            state: state.to_owned(),
+            path: index.map(|index| candidates[index].name.clone()),
+        }
+    };
+    assembly.places.iter().enumerate().map(member).collect()
+}
+
+fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
+    let other = |(verdict, candidate): (&Verdict, &Candidate)| {
+        let (place, state) = match verdict {
+            Verdict::Member(_) => return None,
+            Verdict::Spare => (None, "spare".to_owned()),
+            Verdict::Stale(place) => (Some(*place), "stale".to_owned()),
+            Verdict::Foreign => (None, "of another array".to_owned()),
+            Verdict::Unknown => (None, "not known to the array".to_owned()),
+            Verdict::Truncated(place) => (Some(*place), "truncated".to_owned()),
+            Verdict::Damaged(error) => (None, error.to_string()),
+        };
+        Some(OfflineMember { place, state, path: Some(candidate.name.clone()) })
+    };
+    assembly.verdicts.iter().zip(candidates).filter_map(other).collect()
+}

@@ -1,0 +1,185 @@
+//! An array's state in words, read like `zpool status`.
+
+use parlour_units::Bytes;
+
+use super::account::ScrubAccount;
+use super::{Account, Task};
+use crate::console::{Columns, counted};
+
+/// A served array's state.
+pub(crate) fn served_text(account: &Account) -> String {
+    let mut text = String::new();
+    let mut line = |label: &str, value: &str| text += &format!("{label:>9}: {value}\n");
+    line("array", &account.name);
+    line("id", &account.identity);
+    line("state", &account.health());
+    if let Some(advice) = advice(account) {
+        line("do", &advice);
+    }
+    line("layout", &layout(account));
+    line("protected", &protection(account));
+    for (label, task) in
+        [("rebuild", &account.rebuild), ("resync", &account.resync), ("scrub", &account.scrub)]
+    {
+        if let Some(task) = task {
+            line(label, &progress(task));
+        }
+    }
+    if let Some(scrub) = last_scrub(account) {
+        line("scrubbed", &scrub);
+    }
+    if let Some(log) = log(account) {
+        line("log", &log);
+    }
+    line(
+        "server",
+        &format!(
+            "{}, {} of memory ({} at the most)",
+            account.io, account.server_memory.0, account.server_memory.1
+        ),
+    );
+    text += &format!("\n{}", members(account));
+    for (heading, lines) in [("When it was opened", &account.notes), ("Since then", &account.events)] {
+        if !lines.is_empty() {
+            text += &format!("\n  {heading}:\n");
+            lines.iter().for_each(|line| text += &format!("    {line}\n"));
+        }
+    }
+    text
+}
+
+/// What a person should do, if anything.
+fn advice(account: &Account) -> Option<String> {
+    let failed: Vec<String> =
+        account.members.iter().filter(|m| m.state == "failed").map(|m| m.place.to_string()).collect();
+    if account.lost {
+        return Some(
+            "more members have failed than the array survives: restore what it held from a backup".into(),
+        );
+    }
+    if account.counters.out_of_space {
+        return Some("free space under the members, then stop and serve the array again".into());
+    }
+    if account.rebuild.is_some_and(|task| task.stopped) {
+        return Some("see below why the rebuild stopped; then 'parlour rebuild'".into());
+    }
+    match failed.first() {
+        Some(place) if account.rebuild.is_none() => Some(format!(
+            "replace member {place}: 'parlour replace {place} NEW-MEMBER', or 'parlour add NEW-MEMBER' for a spare"
+        )),
+        _ => None,
+    }
+}
+
+fn layout(account: &Account) -> String {
+    let organization = account.organization.as_deref().unwrap_or("custom");
+    format!(
+        "{organization}, {}, {} for data, stripe unit {}, block {}",
+        counted(account.members.len() as u64, "member"),
+        account.capacity,
+        account.stripe_unit,
+        account.block
+    )
+}
+
+/// What the array survives now, and how much of it may be inconsistent.
+fn protection(account: &Account) -> String {
+    if account.fault_tolerance == 0 {
+        return "not at all: this organization keeps no redundancy".into();
+    }
+    let survives = match account.spare_redundancy {
+        0 => "no failure of a member".to_owned(),
+        count => format!("the failure of {}", counted(u64::from(count), "member")),
+    };
+    let dirty = match account.dirty_regions {
+        0 => String::new(),
+        dirty => format!(" ({dirty} of {} regions are being written)", account.regions),
+    };
+    let resync = if account.resync.is_some() { ", but for what is not yet resynced" } else { "" };
+    format!("survives {survives}{resync}{dirty}")
+}
+
+/// A task's progress.
+pub(crate) fn progress(task: &Task) -> String {
+    let left = task.left_seconds.map_or(String::new(), |left| format!(", {} left", duration(left)));
+    let state = if task.stopped { ", stopped" } else { "" };
+    format!("{:.1}% ({} of {}){left}{state}", task.percent(), task.done, task.total)
+}
+
+fn last_scrub(account: &Account) -> Option<String> {
+    let scrub = account.last_scrub.as_ref()?;
+    Some(scrub_text(scrub, "           ").trim_end().to_owned())
+}
+
+/// Mismatches that are listed for people; all of them are in the JSON.
+const LISTED: usize = 8;
+
+/// What a scrub found; the lines behind the first are indented.
+pub(super) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
+    let end = if scrub.complete { "" } else { ", broken off" };
+    let skipped = match scrub.skipped {
+        0 => String::new(),
+        skipped => format!(", {skipped} skipped"),
+    };
+    let mut text = format!(
+        "{} compared{skipped}, {} ({} repaired), {} unreadable{end}\n",
+        counted(scrub.stripes, "stripe"),
+        if scrub.mismatches == 1 { "1 mismatch".into() } else { format!("{} mismatches", scrub.mismatches) },
+        scrub.repaired,
+        scrub.unreadable
+    );
+    for mismatch in scrub.listed.iter().take(LISTED) {
+        let repaired = if mismatch.repaired { ", repaired" } else { "" };
+        text += &format!("{indent}mismatch in stripe {} (byte {}){repaired}\n", mismatch.stripe, mismatch.at);
+    }
+    text
+}
+
+fn log(account: &Account) -> Option<String> {
+    let log = account.log?;
+    Some(format!(
+        "{} not yet in the parity, in {}; {} of {} buffers in use; {} being reintegrated",
+        counted(log.live_records, "record"),
+        counted(u64::from(log.regions), "region"),
+        log.buffers,
+        log.buffer_limit,
+        counted(u64::from(log.reintegrating), "region"),
+    ))
+}
+
+fn members(account: &Account) -> String {
+    let header = ["Member", "State", "Errors", "Reads", "Read", "Writes", "Written", "Path"];
+    let mut columns = Columns::new(header).right([0, 2, 3, 4, 5, 6]);
+    for member in &account.members {
+        let traffic = member.all_traffic();
+        columns.row([
+            member.place.to_string(),
+            member.state.clone(),
+            member.errors.to_string(),
+            traffic.reads.to_string(),
+            Bytes::new(traffic.read_bytes).to_string(),
+            traffic.writes.to_string(),
+            Bytes::new(traffic.write_bytes).to_string(),
+            member.member.and_then(|number| account.path(number)).map_or("-".into(), shown),
+        ]);
+    }
+    for spare in &account.spares {
+        let path = account.path(*spare).map_or("-".into(), shown);
+        columns.row(["-", "spare", "-", "-", "-", "-", "-", &path]);
+    }
+    columns.text()
+}
+
+fn shown(path: &super::account::PathAccount) -> String {
+    path.path.display().to_string()
+}
+
+/// Seconds as people say them.
+pub(super) fn duration(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}

@@ -1,0 +1,182 @@
+//! The program as people use it, in a directory of its own that goes away with the test.
+
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A directory to work in.
+pub(crate) struct Workbench {
+    directory: TempDir,
+}
+
+/// What a command answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) error: String,
+}
+
+impl Workbench {
+    pub(crate) fn new() -> Workbench {
+        Workbench { directory: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A `parlour` command in this directory. The arguments are separated by blanks.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_parlour"));
+        command.args(arguments.split_whitespace()).current_dir(self.directory.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `parlour` to its end.
+    pub(crate) fn run(&self, arguments: &str) -> Answer {
+        Answer::of(self.command(arguments).output().expect("parlour starts"))
+    }
+
+    /// Runs `parlour`, which is to succeed; returns what it printed.
+    pub(crate) fn succeed(&self, arguments: &str) -> String {
+        let answer = self.run(arguments);
+        assert_eq!(answer.code, 0, "parlour {arguments}: {}", answer.error);
+        answer.out
+    }
+
+    /// Runs `parlour`, which is to fail with `code` and one clear line. Returns the line.
+    pub(crate) fn fail(&self, arguments: &str, code: i32) -> String {
+        let answer = self.run(arguments);
+        assert_eq!(answer.code, code, "parlour {arguments}: {} {}", answer.out, answer.error);
+        assert_eq!(answer.out, "", "parlour {arguments}");
+        let line = answer.error.strip_suffix('\n').expect("the line ends").to_owned();
+        assert!(line.starts_with("parlour: ") && !line.contains('\n'), "parlour {arguments}: {line}");
+        line
+    }
+
+    /// The same, and nothing is to be changed here; for arrays that nobody serves.
+    pub(crate) fn refuse(&self, arguments: &str, code: i32) -> String {
+        let before = self.contents();
+        let line = self.fail(arguments, code);
+        assert!(before == self.contents(), "parlour {arguments}: something was changed");
+        line
+    }
+
+    /// Makes sparse files.
+    pub(crate) fn files(&self, names: &str, mebibytes: u64) {
+        for name in names.split_whitespace() {
+            let file = std::fs::File::create(self.path(name)).expect("a file");
+            file.set_len(mebibytes << 20).expect("a sparse file");
+        }
+    }
+
+    /// Names and contents of all files, sockets apart.
+    fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        collect(self.directory.path(), &mut found);
+        found.sort();
+        found
+    }
+
+    /// Starts `parlour serve` (or `up`) and waits until it is ready.
+    pub(crate) fn serve(&self, arguments: &str) -> Served {
+        self.serve_telling(arguments, Stdio::piped())
+    }
+
+    /// The same, with another standard error.
+    pub(crate) fn serve_telling(&self, arguments: &str, error: Stdio) -> Served {
+        let mut command = self.command(arguments);
+        Served::wait(command.stdout(Stdio::piped()).stderr(error).spawn().expect("parlour starts"))
+    }
+}
+
+fn collect(directory: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in std::fs::read_dir(directory).expect("a directory").flatten() {
+        let kind = entry.file_type().expect("a kind");
+        if kind.is_dir() {
+            collect(&entry.path(), found);
+        } else if kind.is_file() {
+            found.push((entry.path(), std::fs::read(entry.path()).expect("a file")));
+        }
+    }
+}
+
+impl Answer {
+    fn of(output: Output) -> Answer {
+        Answer {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).expect("text"),
+            error: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+}
+
+/// A server that is ready. It is killed when it is dropped.
+pub(crate) struct Served {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    /// What it printed until it was ready.
+    pub(crate) greeting: String,
+}
+
+impl Served {
+    fn wait(mut child: Child) -> Served {
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut greeting = String::new();
+        loop {
+            let mut line = String::new();
+            if out.read_line(&mut line).expect("text") == 0 {
+                let mut error = String::new();
+                let _ = child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut error));
+                panic!("the server ended before it was ready: {greeting}{error}");
+            }
+            let ready = line == "ready\n" || line.contains(r#""event":"ready""#);
+            greeting += &line;
+            if ready {
+                return Served { child, out, greeting };
+            }
+        }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal, by its name (`INT`, `TERM`, `KILL`).
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.id().to_string()]).status();
+        assert!(status.expect("kill is there").success());
+    }
+
+    /// Waits for the end. Returns how it ended and what was said on standard error.
+    pub(crate) fn end(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        let _ = self.out.read_to_string(&mut rest);
+        let mut error = String::new();
+        if let Some(mut pipe) = self.child.stderr.take() {
+            pipe.read_to_string(&mut error).expect("text");
+        }
+        (self.child.wait().expect("it ends"), error)
+    }
+
+    /// Stops it as people do, and returns what was said on standard error.
+    pub(crate) fn stop(self) -> String {
+        self.signal("TERM");
+        let (status, error) = self.end();
+        assert!(status.success(), "{status}: {error}");
+        error
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Gone already, if the test went as it should.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,245 @@
+//! The life of an array through the program: made, served, looked at, failed, replaced, stopped, served again.
+
+mod common;
+
+use common::Workbench;
+use serde_json::Value;
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn up_makes_an_array_serves_it_and_brings_it_back() {
+    let bench = Workbench::new();
+    let served = bench.serve("up --size 8MiB");
+    assert!(served.greeting.contains("parity-logging") && served.greeting.contains("nbd-client -unix"));
+    assert!(served.greeting.contains("nbdfuse") && served.greeting.contains("qemu-system"));
+    let first = json(&bench.succeed("status --json"));
+    assert_eq!(first["members"].as_array().unwrap().len(), 5);
+    served.stop();
+    let stopped = json(&bench.succeed("status --json"));
+    assert_eq!((&stopped["served"], &stopped["mode"]), (&Value::Bool(false), &Value::from("stopped")));
+    let served = bench.serve("up --json");
+    let again = json(&served.greeting);
+    assert_eq!(again["array"], first["identity"]);
+    let told = served.stop();
+    assert!(!told.contains("not stopped properly"), "{told}");
+}
+
+#[test]
+fn up_takes_another_port_where_its_own_is_taken_and_says_which() {
+    let _taken = std::net::TcpListener::bind("127.0.0.1:10809");
+    let bench = Workbench::new();
+    let served = bench.serve("up --size 8MiB --json");
+    let ready = json(&served.greeting);
+    let address = ready["tcp"].as_str().unwrap().to_owned();
+    assert_ne!(address, "127.0.0.1:10809");
+    let told = served.stop();
+    assert!(told.contains("port 10809 is taken"), "{told}");
+}
+
+#[test]
+fn a_sockets_mode_lets_only_its_owner_in() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Workbench::new();
+    let served = bench.serve("up --size 8MiB");
+    let mode = bench.path("parlour-data/nbd.sock").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    served.stop();
+    assert!(!bench.path("parlour-data/nbd.sock").exists());
+}
+
+#[test]
+fn both_signals_and_the_stop_command_end_a_server_properly() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    for signal in ["INT", "TERM"] {
+        let served = bench.serve("serve . --unix nbd.sock");
+        served.signal(signal);
+        assert!(served.end().0.success());
+        assert_eq!(json(&bench.succeed("status . --json"))["mode"], "stopped");
+    }
+    let served = bench.serve("serve . --unix nbd.sock");
+    assert_eq!(bench.succeed("stop -a ."), "The array is stopped\n");
+    assert!(served.end().0.success());
+}
+
+#[test]
+fn a_failed_member_is_replaced_and_rebuilt_and_the_scrub_is_clean() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    bench.files("d", 8);
+    let served = bench.serve("serve a b c --unix nbd.sock");
+    bench.succeed("fail 1 -a .");
+    let status = bench.succeed("status .");
+    assert!(status.contains("state: degraded") && status.contains("survives no failure"), "{status}");
+    assert!(bench.succeed("remove 1 -a .").contains("b is free"));
+    bench.succeed("replace 1 d -a . --wait");
+    let report = json(&bench.succeed("scrub -a . --json"));
+    assert_eq!((&report["mismatches"], &report["complete"]), (&Value::from(0), &Value::Bool(true)));
+    assert!(bench.succeed("status .").contains("state: healthy"));
+    served.stop();
+}
+
+/// A server whose standard error lay on the members' full disk died of the line that told of the full disk.
+#[test]
+fn a_server_whose_standard_error_cannot_be_written_goes_on() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let served = bench.serve_telling("serve a b c --unix nbd.sock", full.into());
+    bench.succeed("fail 1 -a .");
+    assert!(bench.succeed("status .").contains("state: degraded"));
+    served.stop();
+}
+
+#[test]
+fn a_spare_takes_over_by_itself() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    bench.files("spare", 8);
+    let served = bench.serve("serve a b c --unix nbd.sock");
+    bench.succeed("add spare -a .");
+    assert_eq!(json(&bench.succeed("status . --json"))["spares"].as_array().unwrap().len(), 1);
+    bench.succeed("fail 2 -a .");
+    let told = served.stop();
+    assert!(told.contains("spare takes the place of member 2"), "{told}");
+}
+
+#[test]
+fn members_of_unequal_size_are_served_and_the_smallest_counts() {
+    let bench = Workbench::new();
+    bench.files("a b", 16);
+    bench.files("c", 8);
+    let answer = bench.run("create -o raid5 a b c");
+    assert_eq!(answer.code, 0);
+    assert!(answer.error.contains("the smallest counts, c with 8 MiB"), "{}", answer.error);
+    let told = bench.serve("serve a b c --unix nbd.sock").stop();
+    assert!(told.contains("members are of unequal size"), "{told}");
+}
+
+#[test]
+fn an_array_without_a_member_is_served_and_says_so() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let told = bench.serve("serve a c --unix nbd.sock").stop();
+    assert!(told.contains("parlour: member 1 is missing\n"), "{told}");
+    assert!(told.contains("the array is degraded: 1 of its 3 members cannot be used"), "{told}");
+    let told = bench.serve("serve a b c --unix nbd.sock").stop();
+    assert!(told.contains("b: was member 1 and is stale"), "{told}");
+}
+
+#[test]
+fn a_spare_too_small_is_refused() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    bench.files("small", 4);
+    let served = bench.serve("serve a b c --unix nbd.sock");
+    let answer = bench.run("add small -a .");
+    assert_eq!(answer.code, 1);
+    assert!(answer.error.contains("small: 4 MiB are too small for this array"), "{}", answer.error);
+    served.stop();
+}
+
+#[test]
+fn a_spare_that_has_become_too_small_is_left_out() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    bench.files("spare", 8);
+    let served = bench.serve("serve a b c --unix nbd.sock");
+    bench.succeed("add spare -a .");
+    served.stop();
+    let file = std::fs::OpenOptions::new().write(true).open(bench.path("spare")).unwrap();
+    file.set_len(4 << 20).unwrap();
+    let told = bench.serve("serve . --unix nbd.sock").stop();
+    assert!(told.contains("spare: a spare of 4 MiB is too small"), "{told}");
+}
+
+#[test]
+fn reading_only_changes_no_byte_of_a_member() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let bytes = || ["a", "b", "c"].map(|name| std::fs::read(bench.path(name)).unwrap());
+    let before = bytes();
+    let served = bench.serve("serve a b c --unix nbd.sock --read-only");
+    assert!(served.greeting.contains("(read-only)"));
+    let answer = bench.run("fail 1 -a .");
+    assert_eq!((answer.code, answer.error.as_str()), (1, "parlour: the array is read-only\n"));
+    served.stop();
+    assert!(before == bytes());
+}
+
+#[test]
+fn a_configuration_file_says_what_options_say() {
+    let bench = Workbench::new();
+    let text = "members = [\"a\", \"b\", \"c\", \"d\"]\n[array]\norganization = \"raid10\"\nunit = \"16KiB\"\n\
+                [serving]\nunix = \"from-file.sock\"\n[tuning]\nhost-memory = \"32MiB\"\n";
+    std::fs::write(bench.path("parlour.toml"), text).unwrap();
+    let created = json(&bench.succeed("create --config parlour.toml --size 8MiB --json"));
+    assert_eq!(
+        (&created["organization"], &created["stripe_unit"]),
+        (&Value::from("raid10"), &Value::from(16_384))
+    );
+    let served = bench.serve("serve --config parlour.toml --unix from-option.sock");
+    assert!(served.greeting.contains("from-option.sock"));
+    served.stop();
+}
+
+#[test]
+fn the_members_of_an_array_draw_and_explain_it() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB --unit 16KiB a b c");
+    let drawn = bench.succeed("layout . --rows 2");
+    assert!(drawn.contains("stripe unit 16 KiB"), "{drawn}");
+    assert!(drawn.ends_with("    0  D0        D1        P0-1\n    1  D3        P2-3      D2\n"), "{drawn}");
+    let explained = bench.succeed("explain write 0 4KiB a b c");
+    assert!(explained.ends_with("3 accesses in all\n"), "{explained}");
+}
+
+#[test]
+fn every_key_that_a_server_tells_is_documented() {
+    let documented = include_str!("../../../docs/json.md");
+    let bench = Workbench::new();
+    let served = bench.serve("up --size 8MiB");
+    let status = json(&bench.succeed("status --json"));
+    served.stop();
+    let stopped = json(&bench.succeed("status --json"));
+    let examined = json(&bench.succeed("examine parlour-data/member0 --json"));
+    let explained = json(&bench.succeed("explain write 0 4KiB --json"));
+    let drawn = json(&bench.succeed("layout --json"));
+    for answer in [&status, &status["counters"], &status["rates"], &stopped, &examined, &explained, &drawn] {
+        for key in answer.as_object().unwrap().keys() {
+            assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/json.md");
+        }
+    }
+    // What programs rely on.
+    for key in
+        ["served", "identity", "mode", "members", "spares", "rebuild", "resync", "scrub", "log", "paths"]
+    {
+        assert!(status.get(key).is_some(), "{key} is missing");
+    }
+}
+
+#[test]
+fn examine_tells_both_superblocks_and_the_table() {
+    let bench = Workbench::new();
+    bench.succeed("create --size 8MiB a b c d e --name home");
+    let text = bench.succeed("examine c");
+    for told in
+        ["First superblock at byte 0: sound", "Second superblock", "array: home", "entry 2", "regions:"]
+    {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let examined = json(&bench.succeed("examine c --json"));
+    assert_eq!(examined["superblocks"][0]["name"], "home");
+}
+
+#[test]
+fn every_shell_gets_completions() {
+    let bench = Workbench::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = bench.succeed(&format!("completions {shell}"));
+        assert!(script.contains("repair") && script.contains("explain"), "{shell}");
+    }
+}

@@ -307,7 +307,8 @@ impl<'a> Case<'a> {
         }
         let mut plans = Vec::new();
         if !reads.is_empty() {
-            let plan = joined(reads, self.tuning.longest_access);
+            let mut plan = Plan::default();
+            plan.read_joined(&mut reads, self.tuning.longest_access);
             plans.push(self.explained(None, &plan, self.read_notes()));
         }
         let mut builder = Builder::default();
@@ -357,7 +358,7 @@ impl<'a> Case<'a> {
         let mut notes = Vec::new();
         // A degraded array updates parity in place.
         if self.layout().logs().is_some() && self.failed.is_empty() {
-            let cancels = self.large_write() == LargeWrite::Cancel;
+            let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
             let method = builder.log_method(view, &pieces, cancels);
             if method != LogMethod::Cancel {
                 let fragments = builder.fragments(view, &pieces, method);
@@ -378,13 +379,6 @@ impl<'a> Case<'a> {
             )
             .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
         Ok(self.explained(Some(window.stripe), &plan, notes))
-    }
-
-    fn large_write(&self) -> LargeWrite {
-        let logs = self.layout().logs().expect("only a layout with logs is asked");
-        let parity = u64::from(logs.shape().stripes) * self.layout().unit_length().get();
-        let short = u64::from(logs.segments()) * logs.shape().segment < parity;
-        self.tuning.large_write.unwrap_or(if short { LargeWrite::Cancel } else { LargeWrite::Overwrite })
     }
 
     /// What is written later, when a log buffer is full.
@@ -416,26 +410,6 @@ impl<'a> Case<'a> {
             notes,
         }
     }
-}
-
-/// Joins reads of neighbouring places, as the array does.
-fn joined(mut reads: Vec<(Member, Sector, Span)>, longest: Sectors) -> Plan {
-    reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
-    let mut plan = Plan::default();
-    let mut rest = reads.into_iter().peekable();
-    while let Some((member, at, span)) = rest.next() {
-        let from = plan.spans.len() as u32;
-        let mut length = span.length;
-        plan.spans.push(span);
-        while let Some((_, _, next)) = rest.next_if(|(other, place, next)| {
-            *other == member && *place == at + length && length + next.length <= longest
-        }) {
-            length += next.length;
-            plan.spans.push(next);
-        }
-        plan.close(Action::Read { member, at, length }, from);
-    }
-    plan
 }
 
 /// Finds words for what a plan's steps move and compute.

@@ -11,7 +11,7 @@ use parlour_units::{Bytes, Member, Sector, Sectors};
 use serde::{Deserialize, Serialize};
 
 use crate::dirty;
-use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Regions, ShapeRequest};
+use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Regions, Rotation, ShapeRequest};
 use crate::organization::{Code, LayoutChoice, Organization, RefusedCombination};
 
 /// Members of an array, spares apart: as many as a superblock has room for.
@@ -325,6 +325,21 @@ impl Geometry {
 }
 
 impl StoredGeometry {
+    /// The name that people know the organization by.
+    pub fn organization_name(&self) -> &'static str {
+        match self.organization.layout {
+            LayoutChoice::Concatenated => "simple",
+            LayoutChoice::Striped => "raid0",
+            // Both deal copies out to neighbours; what differs is whether there are as many as members.
+            LayoutChoice::Neighbours if self.copies == self.layout.group_members => "raid1",
+            LayoutChoice::Neighbours => "raid10",
+            LayoutChoice::Shadows => "raid01",
+            LayoutChoice::Parity(Rotation::Dedicated) => "raid4",
+            LayoutChoice::Parity(_) => "raid5",
+            LayoutChoice::Regions => "parity-logging",
+        }
+    }
+
     /// Whether this could have been made by [`Geometry::create`]: what a damaged superblock says is not
     /// to be computed with.
     pub fn is_sound(&self) -> bool {

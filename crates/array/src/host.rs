@@ -4,7 +4,7 @@ use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
-use crate::effect::{Action, Class, Fault};
+use crate::effect::{Class, Fault};
 use crate::job::{HostId, JobId, Kind, Purpose, Trouble};
 use crate::layout::{Occupant, Place, Unit};
 use crate::map::{Columns, Piece, Window, pieces, windows};
@@ -190,26 +190,9 @@ impl Array {
     fn start_direct_read(&mut self, host: HostId, reads: &mut Vec<(Member, Sector, Span)>) {
         self.hosts.get(host).jobs += 1;
         let id = self.jobs.start(Kind::Read { host }, Class::Foreground);
-        if reads.len() > 1 {
-            reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
-        }
         self.note_read(host);
         let longest = self.tuning.longest_access;
-        let plan = &mut self.jobs.get_mut(id).plan;
-        let mut rest = reads.drain(..).peekable();
-        while let Some((member, at, span)) = rest.next() {
-            let from = plan.spans.len() as u32;
-            let mut length = span.length;
-            plan.spans.push(span);
-            while let Some((_, _, next)) = rest.next_if(|(other, place, next)| {
-                *other == member && *place == at + length && length + next.length <= longest
-            }) {
-                length += next.length;
-                plan.spans.push(next);
-            }
-            plan.close(Action::Read { member, at, length }, from);
-        }
-        drop(rest);
+        self.jobs.get_mut(id).plan.read_joined(reads, longest);
         let buffer = self.host_buffer(host);
         self.start_plan(id, buffer, &[]);
     }

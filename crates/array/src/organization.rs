@@ -167,15 +167,6 @@ impl Organization {
         }
     }
 
-    /// The row's name in the table, if it has one.
-    pub fn name(self) -> Option<&'static str> {
-        NAMED.iter().find(|row| row.organization.same_but_for_reads(self)).map(|row| row.name)
-    }
-
-    fn same_but_for_reads(self, other: Organization) -> bool {
-        (self.layout, self.code, self.update) == (other.layout, other.code, other.update)
-    }
-
     /// The row called `name`.
     ///
     /// # Errors
@@ -310,7 +301,6 @@ mod tests {
     fn every_named_row_makes_sense() {
         for row in &NAMED {
             assert_eq!(row.organization.check(), Ok(()), "{}", row.name);
-            assert!(row.organization.name().is_some());
         }
     }
 

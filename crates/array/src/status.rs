@@ -138,8 +138,8 @@ pub struct Status {
     pub identity: String,
     /// "serving", "read-only", "stopping" or "stopped".
     pub mode: &'static str,
-    /// The organization's name, if it has one.
-    pub organization: Option<&'static str>,
+    /// The organization's name.
+    pub organization: &'static str,
     /// What hosts can store.
     pub capacity: Bytes,
     /// The block size.
@@ -227,7 +227,6 @@ impl Array {
     /// The array's state now.
     pub fn status(&self) -> Status {
         let geometry = &self.geometry;
-        let organization = geometry.organization();
         let worst =
             (0..geometry.members()).map(|place| self.missing_beside(Member::new(place))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
@@ -240,7 +239,7 @@ impl Array {
                 Mode::Stopping => "stopping",
                 Mode::Stopped => "stopped",
             },
-            organization: organization.name(),
+            organization: geometry.stored().organization_name(),
             capacity: geometry.capacity().bytes(),
             block: geometry.block().bytes(),
             stripe_unit: geometry.layout().unit_length().bytes(),

@@ -151,7 +151,7 @@ impl Array {
             return Gate::Wait;
         }
         let view = self.health.view(&self.geometry, window.stripe);
-        let large = self.large_write();
+        let large = self.tuning.large_write(&self.geometry);
         let job = self.jobs.stripe(id);
         let unmaps = job.content == (Content::Zeroes { may_unmap: true });
         let cancels = large == LargeWrite::Cancel || unmaps;
@@ -177,14 +177,6 @@ impl Array {
             }
             Reserved::Never => self.pass(id, Stage::Lock),
         }
-    }
-
-    fn large_write(&self) -> LargeWrite {
-        let logs = self.geometry.layout().logs().expect("a logged layout has logs");
-        let parity = u64::from(logs.shape().stripes) * self.geometry.layout().unit_length().get();
-        let log = u64::from(logs.segments()) * logs.shape().segment;
-        let short = log < parity;
-        self.tuning.large_write.unwrap_or(if short { LargeWrite::Cancel } else { LargeWrite::Overwrite })
     }
 
     fn lock_gate(&mut self, id: JobId) -> Gate {

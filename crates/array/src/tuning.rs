@@ -2,6 +2,8 @@
 
 use parlour_units::{Duration, Sectors};
 
+use crate::geometry::Geometry;
+
 /// How log buffers are shared among regions (Stodolsky §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogPool {
@@ -71,6 +73,19 @@ pub struct Tuning {
     pub checkpoint: Sectors,
     /// Whether regions are marked dirty durably. A simulation of the papers' machines does without.
     pub dirty_map: bool,
+}
+
+impl Tuning {
+    /// How full-stripe writes pass the logs of an array.
+    ///
+    /// # Panics
+    /// Where the array has no logs.
+    pub(crate) fn large_write(&self, geometry: &Geometry) -> LargeWrite {
+        let logs = geometry.layout().logs().expect("only a layout with logs is asked");
+        let parity = u64::from(logs.shape().stripes) * geometry.layout().unit_length().get();
+        let short = u64::from(logs.segments()) * logs.shape().segment < parity;
+        self.large_write.unwrap_or(if short { LargeWrite::Cancel } else { LargeWrite::Overwrite })
+    }
 }
 
 impl Default for Tuning {

@@ -12,21 +12,49 @@
 #![deny(unsafe_code)]
 
 pub mod compute;
+pub mod control;
+pub mod record;
 
 mod access;
 mod backlog;
+mod create;
+mod events;
+mod examine;
 mod fault;
+mod frontend;
+mod identity;
 mod inline;
 mod io;
+mod machine;
 mod member;
 mod memory;
+mod meter;
+mod newcomer;
+mod opening;
 mod perform;
+mod pulse;
+mod requests;
+mod roster;
+mod seam;
+mod server;
+mod space;
+mod stopper;
 mod threads;
 mod uring;
 
 pub use access::{Access, Done, Operation, Priority};
+pub use create::{CreateError, CreateReport, CreateRequest, create};
+pub use examine::{Examination, ExamineError, MapSummary, SuperblockSummary, examine};
 pub use fault::{Failure, Fault};
+pub use frontend::{Frontend, Port};
+pub use identity::RandomError;
 pub use io::{Choice, Io, IoBackend, StartError};
 pub use member::{Foreign, Member, MemberError, Mode};
 pub use memory::{Buffer, Memory, Part, Statistics};
+pub use meter::{Rates, ResponseTimes};
+pub use newcomer::NewcomerError;
+pub use opening::{Note, OpenArray, OpenError, OpenRequest, open};
+pub use pulse::{MemberPath, Pulse, ServerStatus};
+pub use server::{ServeError, ServeOptions, Server};
+pub use stopper::Stopper;
 pub use uring::Lease;

@@ -1,11 +1,10 @@
 //! The array's words for members, payload and faults, in this crate's words.
 
-use parlour_array::{Action, BufferId, Class, Slice};
+use parlour_array::{Action, Class};
 use parlour_units::{Member, Sector, Sectors};
 
 use crate::access::{Operation, Priority};
 use crate::fault::{Failure, Fault};
-use crate::memory::{Buffer, Part};
 
 /// What an effect asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,32 +35,35 @@ impl From<Action> for Task {
     }
 }
 
-impl From<Class> for Priority {
-    fn from(class: Class) -> Priority {
-        match class {
-            // Hosts wait for the log and the metadata as soon as there is no more room in them.
-            Class::Foreground | Class::Log | Class::Metadata => Priority::Foreground,
-            Class::Rebuild | Class::Scrub => Priority::Background,
-        }
+/// Whose accesses go first.
+pub(crate) fn priority(class: Class) -> Priority {
+    match class {
+        // Hosts wait for the log and the metadata as soon as there is no more room in them.
+        Class::Foreground | Class::Log | Class::Metadata => Priority::Foreground,
+        Class::Rebuild | Class::Scrub => Priority::Background,
     }
 }
 
-impl From<Failure> for parlour_array::Fault {
-    fn from(failure: Failure) -> parlour_array::Fault {
-        match failure.fault() {
-            Fault::Unreadable => parlour_array::Fault::Unreadable,
-            Fault::Gone => parlour_array::Fault::Gone,
-            Fault::NoSpace => parlour_array::Fault::NoSpace,
-        }
+/// What a failure means to the array.
+pub(crate) fn fault(failure: Failure) -> parlour_array::Fault {
+    match failure.fault() {
+        Fault::Unreadable => parlour_array::Fault::Unreadable,
+        Fault::Gone => parlour_array::Fault::Gone,
+        Fault::NoSpace => parlour_array::Fault::NoSpace,
     }
 }
 
-/// The part that `slice` names; `metadata` is where the effect's own bytes are.
-pub(crate) fn part(slice: Slice, metadata: Option<Buffer>) -> Part {
-    let buffer = match slice.buffer {
-        BufferId::ZEROES => Buffer::Zeroes,
-        BufferId::METADATA => metadata.expect("an effect that moves metadata has memory for it"),
-        payload => Buffer::Payload(u32::try_from(payload.as_usize()).expect("buffer numbers are dense")),
-    };
-    Part { buffer, start: slice.start.bytes().as_usize(), length: slice.length.bytes().as_usize() }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_and_what_they_wait_for_go_first() {
+        for class in [Class::Foreground, Class::Log, Class::Metadata] {
+            assert_eq!(priority(class), Priority::Foreground);
+        }
+        for class in [Class::Rebuild, Class::Scrub] {
+            assert_eq!(priority(class), Priority::Background);
+        }
+    }
 }

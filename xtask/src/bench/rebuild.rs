@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::BenchError;
 use super::fio;
 use super::table::median;
-use super::targets::{Target, run};
+use super::targets::{Served, Target, run};
 
 /// Fails and replaces a member of an array that nobody uses, and compares the rate at which the new one is
 /// written with that of copying a member's file.
@@ -28,7 +28,7 @@ pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchE
         made.map_err(|source| BenchError::Place { path: new.clone(), source })?;
         let began = Instant::now();
         run(served.command("replace").arg("1").arg(&new))?;
-        while rebuilding(&run(served.command("status").arg("--json"))?) {
+        while rebuilding(&status(&served)?) {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         let rate = length as f64 / began.elapsed().as_secs_f64() / f64::from(1 << 20);
@@ -49,6 +49,10 @@ pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchE
         ratios.last().copied().unwrap_or_default(),
     );
     Ok(())
+}
+
+fn status(served: &Served) -> Result<String, BenchError> {
+    Ok(served.status_text()?)
 }
 
 fn rebuilding(status: &str) -> bool {

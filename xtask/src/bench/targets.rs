@@ -234,8 +234,12 @@ impl Served {
         if !self.parlour {
             return None;
         }
-        let text = run(parlour().args(["status", "--json"]).arg(&self.directory)).ok()?;
-        serde_json::from_str(&text).ok()
+        serde_json::from_str(&self.status_text().ok()?).ok()
+    }
+
+    /// What `parlour status --json` says of it.
+    pub(super) fn status_text(&self) -> Result<String, TargetError> {
+        run(parlour().args(["status", "--json"]).arg(&self.directory))
     }
 
     /// Member accesses so far, of all classes.
@@ -263,7 +267,7 @@ impl Served {
     /// The command line of another subcommand for this target's members.
     pub(super) fn command(&self, subcommand: &str) -> Command {
         let mut command = parlour();
-        command.arg(subcommand).arg(&self.directory);
+        command.args(subcommand.split_whitespace()).arg("--array").arg(&self.directory);
         command
     }
 }

@@ -189,6 +189,24 @@ impl Plan {
         self.push(Action::Write { member, at, length: span.length, durable }, &[span]);
     }
 
+    /// Reads places that follow one another on a member in one access, of at most `longest`. Empties `reads`.
+    pub(crate) fn read_joined(&mut self, reads: &mut Vec<(Member, Sector, Span)>, longest: Sectors) {
+        reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
+        let mut rest = reads.drain(..).peekable();
+        while let Some((member, at, span)) = rest.next() {
+            let from = self.spans.len() as u32;
+            let mut length = span.length;
+            self.spans.push(span);
+            while let Some((_, _, next)) = rest.next_if(|(other, place, next)| {
+                *other == member && *place == at + length && length + next.length <= longest
+            }) {
+                length += next.length;
+                self.spans.push(next);
+            }
+            self.close(Action::Read { member, at, length }, from);
+        }
+    }
+
     /// `destination` = xor of the spans that were put behind `from`.
     pub(crate) fn xor(&mut self, destination: Span, sources: impl IntoIterator<Item = Span>) {
         let from = self.spans.len() as u32;

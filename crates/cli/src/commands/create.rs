@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::console::{Console, counted, note};
 use crate::failure::Failure;
-use crate::settings::{ConfigFile, LogSettings, OrganizationSettings, Size, describe, organization_name};
+use crate::settings::{ConfigFile, LogSettings, OrganizationSettings, Size, describe};
 
 /// Create an array out of files and block devices
 ///
@@ -113,7 +113,7 @@ fn created<'a>(name: &'a str, report: &'a CreateReport) -> Created<'a> {
     Created {
         name,
         array: report.array.to_string(),
-        organization: organization_name(geometry.stored()),
+        organization: geometry.stored().organization_name(),
         members: geometry.members(),
         capacity: geometry.capacity().bytes(),
         stripe_unit: geometry.layout().unit_length().bytes(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
-use crate::settings::{ShapeOptions, describe, organization_name};
+use crate::settings::{ShapeOptions, describe};
 
 /// Draw where the units of an array live
 ///
@@ -90,7 +90,7 @@ fn draw(geometry: &Geometry, options: &Options) -> Result<Drawing, Failure> {
         Some(region) => (Some(draw_region(geometry, Region::new(region), options.rows)), None),
     };
     Ok(Drawing {
-        organization: organization_name(geometry.stored()),
+        organization: geometry.stored().organization_name(),
         members: geometry.members(),
         groups: layout.groups(),
         stripe_unit: layout.unit_length().bytes(),

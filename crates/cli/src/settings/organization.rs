@@ -176,23 +176,9 @@ impl ReadName {
     }
 }
 
-/// The name that people know an array's organization by.
-pub(crate) fn organization_name(stored: &StoredGeometry) -> &'static str {
-    let members = stored.layout.group_members;
-    match (stored.organization.layout, stored.organization.name()) {
-        // Both deal copies out to neighbours; what differs is whether there are as many as members.
-        (LayoutChoice::Neighbours, _) if stored.copies == members => "raid1",
-        (LayoutChoice::Neighbours, _) => "raid10",
-        // A rotation that is not the table's has no row of its own.
-        (LayoutChoice::Parity(rotation), None) if rotation != Rotation::Dedicated => "raid5",
-        (_, Some(name)) => name,
-        (_, None) => "custom",
-    }
-}
-
 /// An array's organization in the words of the table: its name, and what it is.
 pub(crate) fn describe(stored: &StoredGeometry) -> String {
-    let name = organization_name(stored);
+    let name = stored.organization_name();
     let about = match stored.organization.layout {
         LayoutChoice::Parity(Rotation::LeftAsymmetric) => Some("left-asymmetric"),
         LayoutChoice::Parity(Rotation::LeftSymmetric) => Some("left-symmetric"),

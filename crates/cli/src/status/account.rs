@@ -15,7 +15,7 @@ pub(crate) struct Account {
     pub(crate) name: String,
     pub(crate) identity: String,
     pub(crate) mode: String,
-    pub(crate) organization: Option<String>,
+    pub(crate) organization: String,
     pub(crate) capacity: Bytes,
     pub(crate) block: Bytes,
     pub(crate) stripe_unit: Bytes,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::console::{Columns, counted};
 use crate::members::{self, MembersError};
-use crate::settings::{describe, organization_name};
+use crate::settings::describe;
 
 /// Why nothing can be said.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ impl Offline {
             name: assembly.superblock.name.clone(),
             identity: assembly.superblock.array.to_string(),
             mode: if assembly.superblock.clean { "stopped" } else { "unclean" },
-            organization: organization_name(geometry.stored()),
+            organization: geometry.stored().organization_name(),
             about: describe(geometry.stored()),
             capacity: geometry.capacity().bytes(),
             block: geometry.block().bytes(),

@@ -72,9 +72,9 @@ fn advice(account: &Account) -> Option<String> {
 }
 
 fn layout(account: &Account) -> String {
-    let organization = account.organization.as_deref().unwrap_or("custom");
     format!(
-        "{organization}, {}, {} for data, stripe unit {}, block {}",
+        "{}, {}, {} for data, stripe unit {}, block {}",
+        account.organization,
         counted(account.members.len() as u64, "member"),
         account.capacity,
         account.stripe_unit,

@@ -1,6 +1,9 @@
 //! What the tests of members and of accesses share.
 #![allow(dead_code, reason = "each test program uses its part of this")]
 
+pub(crate) mod host;
+pub(crate) mod rig;
+
 use std::process::Command;
 use std::sync::Arc;
 

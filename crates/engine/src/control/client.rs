@@ -1,0 +1,54 @@
+//! The client's side.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use super::message::Answer;
+use super::{ControlError, Request, Response};
+use crate::newcomer::absolute;
+
+/// How long an answer may take, apart from those that wait for members.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Has the server at `path` carry out `request`, and waits for the answer.
+///
+/// # Errors
+/// If there is no server, or it refuses.
+pub fn call(path: &Path, request: &Request) -> Result<Response, ControlError> {
+    let stream = UnixStream::connect(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            ControlError::NoServer { path: path.into() }
+        }
+        _ => failed(path)(error),
+    })?;
+    let patience = (*request != Request::Stop).then_some(PATIENCE);
+    stream.set_read_timeout(patience).map_err(failed(path))?;
+    let line = serde_json::to_string(&resolved(request)).map_err(|error| failed(path)(error.into()))?;
+    (&stream).write_all(format!("{line}\n").as_bytes()).map_err(failed(path))?;
+    let mut answer = String::new();
+    BufReader::new(&stream).read_line(&mut answer).map_err(failed(path))?;
+    match serde_json::from_str(&answer) {
+        Ok(Answer::Ok(ok)) => Ok(Response { ok }),
+        Ok(Answer::Error(error)) => Err(ControlError::Refused(error)),
+        Err(_) if answer.is_empty() => {
+            Err(ControlError::Answer { path: path.into(), what: "it hung up".into() })
+        }
+        Err(error) => Err(ControlError::Answer { path: path.into(), what: error.to_string() }),
+    }
+}
+
+/// The request with its path as the server must see it.
+fn resolved(request: &Request) -> Request {
+    match request.clone() {
+        Request::Add { path, force } => Request::Add { path: absolute(&path), force },
+        Request::Replace { member, path, force } => Request::Replace { member, path: absolute(&path), force },
+        other => other,
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> ControlError + use<> {
+    let path = path.to_owned();
+    move |source| ControlError::Io { path, source }
+}

@@ -1,0 +1,158 @@
+//! One client's connection. What it does wrong costs itself only.
+
+use parlour_units::{Duration, Instant};
+use rustix::event::epoll::EventFlags;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use serde_json::Value;
+
+use super::message::{Answer, Request};
+
+/// The longest line that a client may send.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// A connection. Its next command is read when the last one is answered and the answer sent.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: OwnedFd,
+    pub(super) generation: u64,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    /// A command is being carried out.
+    waiting: bool,
+    /// The client sends nothing more.
+    finished: bool,
+    heard: Instant,
+}
+
+/// The connection is to be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Over;
+
+impl Connection {
+    pub(super) fn new(socket: OwnedFd, generation: u64, now: Instant) -> Connection {
+        Connection {
+            socket,
+            generation,
+            input: Vec::new(),
+            output: Vec::new(),
+            waiting: false,
+            finished: false,
+            heard: now,
+        }
+    }
+
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    pub(super) fn last_heard(&self) -> Instant {
+        self.heard
+    }
+
+    /// When it is closed for its silence: not while it is the server that is silent.
+    pub(super) fn deadline(&self, silence: Duration) -> Option<Instant> {
+        (!self.waiting).then(|| self.heard + silence)
+    }
+
+    /// What is of interest about the socket. Hanging up always is.
+    pub(super) fn wanted(&self) -> EventFlags {
+        if !self.output.is_empty() {
+            EventFlags::OUT
+        } else if self.waiting {
+            EventFlags::empty()
+        } else {
+            EventFlags::IN
+        }
+    }
+
+    pub(super) fn answer(&mut self, now: Instant, answer: Result<Value, String>) {
+        self.waiting = false;
+        self.heard = now;
+        let answer = answer.map_or_else(Answer::Error, Answer::Ok);
+        let line = serde_json::to_vec(&answer).unwrap_or_else(|error| {
+            format!(r#"{{"error":"the answer cannot be written: {error}"}}"#).into_bytes()
+        });
+        self.output.extend(line);
+        self.output.push(b'\n');
+    }
+
+    /// Sends and receives as far as that goes, and hands over the next command.
+    pub(super) fn exchange(&mut self, now: Instant, mut take: impl FnMut(Request)) -> Result<(), Over> {
+        loop {
+            self.send()?;
+            if self.waiting || !self.output.is_empty() {
+                return self.check_peer();
+            }
+            if let Some(line) = self.next_line() {
+                self.heard = now;
+                match serde_json::from_slice(&line) {
+                    Ok(request) => {
+                        self.waiting = true;
+                        take(request);
+                    }
+                    Err(error) => self.answer(now, Err(format!("not a command: {error}"))),
+                }
+                continue;
+            }
+            if self.finished || self.input.len() > LONGEST_LINE {
+                return Err(Over);
+            }
+            if !self.receive()? {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self) -> Result<(), Over> {
+        while !self.output.is_empty() {
+            match send(&self.socket, &self.output, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(count) => drop(self.output.drain(..count)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => return Err(Over),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the client is still there while nothing is read from it.
+    fn check_peer(&self) -> Result<(), Over> {
+        let mut byte = [0];
+        match recv(&self.socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            // One that has only finished sending still gets its answer.
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
+            Err(_) => Err(Over),
+        }
+    }
+
+    fn next_line(&mut self) -> Option<Vec<u8>> {
+        let end = self.input.iter().position(|byte| *byte == b'\n')?;
+        let mut line: Vec<u8> = self.input.drain(..=end).collect();
+        line.pop();
+        Some(line)
+    }
+
+    /// Receives once; says whether something came.
+    fn receive(&mut self) -> Result<bool, Over> {
+        let mut bytes = [0; 4096];
+        match recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => {
+                self.finished = true;
+                Ok(true)
+            }
+            Ok((count, _)) => {
+                self.input.extend(&bytes[..count]);
+                Ok(true)
+            }
+            Err(Errno::INTR) => Ok(true),
+            Err(Errno::AGAIN) => Ok(false),
+            Err(_) => Err(Over),
+        }
+    }
+}

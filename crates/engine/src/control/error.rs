@@ -1,0 +1,46 @@
+//! Why a server cannot be commanded.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a server cannot be commanded, or cannot take commands.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// Nobody listens.
+    #[error("{path}: no server listens here; is the array being served?", path = .path.display())]
+    NoServer {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// Another server listens already.
+    #[error("{path}: another server listens here; is the array being served already?", path = .path.display())]
+    InUse {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// Something else is in the way.
+    #[error("{path}: is no socket; remove it, or name another path", path = .path.display())]
+    NotASocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refused something.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// The socket.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The answer is none.
+    #[error("{path}: the server's answer is not understood ({what}); is it of another version?", path = .path.display())]
+    Answer {
+        /// The socket.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The server did not carry the command out.
+    #[error("{0}")]
+    Refused(String),
+}

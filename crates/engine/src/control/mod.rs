@@ -1,0 +1,193 @@
+//! Commanding a server: JSON lines over a Unix socket beside the members. `docs/control.md` describes them.
+
+mod client;
+mod connection;
+mod error;
+mod message;
+mod socket;
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parlour_array::Identity;
+use parlour_units::{Duration, Instant};
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use serde_json::Value;
+
+pub use client::call;
+use connection::Connection;
+pub use error::ControlError;
+pub use message::{Repairing, Request, Response};
+use socket::Listener;
+
+/// Connections at once; beyond, the one that was silent the longest is closed.
+const CONNECTIONS: usize = 16;
+/// A connection that waits for no answer and is silent this long is closed.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Marks the listener's events; the others are places of connections.
+const LISTENER: u64 = u64::MAX;
+
+/// Names a client until its connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClientId {
+    place: usize,
+    generation: u64,
+}
+
+/// The server's side of the control socket.
+#[derive(Debug)]
+pub(crate) struct Control {
+    listener: Option<Listener>,
+    path: PathBuf,
+    epoll: OwnedFd,
+    connections: Vec<Option<Connection>>,
+    generation: u64,
+    requests: VecDeque<(ClientId, Request)>,
+    now: Instant,
+}
+
+/// Where a server of `array` is controlled: beside its first member, or under /run where that is a device.
+pub fn path_for(first_member: &Path, array: Identity) -> PathBuf {
+    let identity = array.to_string();
+    let name = format!("parlour-{}.sock", &identity[..8]);
+    let absolute = std::path::absolute(first_member).unwrap_or_else(|_| first_member.to_owned());
+    match absolute.parent() {
+        Some(directory) if !directory.starts_with("/dev") || directory.starts_with("/dev/shm") => {
+            directory.join(name)
+        }
+        _ => Path::new("/run/parlour").join(name),
+    }
+}
+
+impl Control {
+    /// Listens at `path`, with mode 0600. A socket that nobody listens on is replaced.
+    pub(crate) fn listen(path: &Path) -> Result<Control, ControlError> {
+        let listener = Listener::new(path)?;
+        let failed = |errno: Errno| ControlError::Io { path: path.into(), source: errno.into() };
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed)?;
+        epoll::add(&epoll, listener.socket(), EventData::new_u64(LISTENER), EventFlags::IN)
+            .map_err(failed)?;
+        Ok(Control {
+            listener: Some(listener),
+            path: path.into(),
+            epoll,
+            connections: Vec::new(),
+            generation: 0,
+            requests: VecDeque::new(),
+            now: Instant::ZERO,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn wait_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+
+    /// When a silent connection is to be closed.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.connections.iter().flatten().filter_map(|connection| connection.deadline(SILENCE)).min()
+    }
+
+    /// Takes and reads what has come, and sends what could not be sent before.
+    pub(crate) fn poll(&mut self, now: Instant) -> io::Result<()> {
+        self.now = now;
+        let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
+        let mut events = [nothing; CONNECTIONS + 1];
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let count = match epoll::wait(&self.epoll, &mut events[..], Some(&zero)) {
+            Err(Errno::INTR) => 0,
+            count => count?,
+        };
+        for event in &events[..count] {
+            match event.data.u64() {
+                LISTENER => self.accept(),
+                place => self.serve(place as usize),
+            }
+        }
+        for place in 0..self.connections.len() {
+            let late = |connection: &Connection| connection.deadline(SILENCE).is_some_and(|due| due <= now);
+            if self.connections[place].as_ref().is_some_and(late) {
+                self.connections[place] = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next command.
+    pub(crate) fn next(&mut self) -> Option<(ClientId, Request)> {
+        self.requests.pop_front()
+    }
+
+    /// Answers a client, if it is still there.
+    pub(crate) fn answer(&mut self, client: ClientId, answer: Result<Value, String>) {
+        let connection = self.connections.get_mut(client.place).and_then(Option::as_mut);
+        let Some(connection) = connection.filter(|connection| connection.generation == client.generation)
+        else {
+            return;
+        };
+        connection.answer(self.now, answer);
+        self.serve(client.place);
+    }
+
+    /// Tells all who wait that the array is stopped, and takes nothing more.
+    pub(crate) fn stopped(&mut self) {
+        for connection in self.connections.iter_mut().flatten() {
+            if connection.is_waiting() {
+                connection.answer(self.now, Ok(serde_json::json!({ "stopped": true })));
+                // Who has no room for so little does not want to know.
+                let _ = connection.send();
+            }
+        }
+        self.connections.clear();
+        self.listener = None;
+    }
+
+    fn accept(&mut self) {
+        while let Some(Ok(socket)) = self.listener.as_ref().map(Listener::accept) {
+            let place = self.make_room();
+            self.generation += 1;
+            let data = EventData::new_u64(place as u64);
+            if epoll::add(&self.epoll, &socket, data, EventFlags::IN).is_ok() {
+                self.connections[place] = Some(Connection::new(socket, self.generation, self.now));
+            }
+        }
+    }
+
+    /// A free place; if there is none, that of the connection that was silent the longest.
+    fn make_room(&mut self) -> usize {
+        if let Some(place) = self.connections.iter().position(Option::is_none) {
+            return place;
+        }
+        if self.connections.len() < CONNECTIONS {
+            self.connections.push(None);
+            return self.connections.len() - 1;
+        }
+        let silent = |place: &usize| self.connections[*place].as_ref().map(Connection::last_heard);
+        let place = (0..CONNECTIONS).min_by_key(silent).unwrap_or(0);
+        self.connections[place] = None;
+        place
+    }
+
+    /// Moves bytes of one connection, and closes it when it is over.
+    fn serve(&mut self, place: usize) {
+        let Some(connection) = self.connections.get_mut(place).and_then(Option::as_mut) else { return };
+        let client = ClientId { place, generation: connection.generation };
+        let now = self.now;
+        let requests = &mut self.requests;
+        if connection.exchange(now, |request| requests.push_back((client, request))).is_err() {
+            self.connections[place] = None;
+            return;
+        }
+        let (wanted, socket) = (connection.wanted(), connection.socket());
+        if epoll::modify(&self.epoll, socket, EventData::new_u64(place as u64), wanted).is_err() {
+            self.connections[place] = None;
+        }
+    }
+}

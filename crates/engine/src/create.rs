@@ -1,0 +1,285 @@
+//! Creating an array on members: all of them are looked at first, and only then is anything written.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use parlour_array::organization::Organization;
+use parlour_array::{
+    Creation, CreationError, Geometry, Identity, Image, LogCreation, NewArray, Superblock, SuperblockError,
+};
+use parlour_units::{Bytes, Sector, Sectors};
+
+use crate::fault::Failure;
+use crate::identity::{self, RandomError};
+use crate::member::{Member, MemberError, Mode};
+use crate::opening::{repeated, superblock_copies, unequal};
+use crate::space;
+
+/// The longest name of an array, in bytes.
+const LONGEST_NAME: usize = 64;
+
+/// The array that is wanted.
+#[derive(Clone, Debug)]
+pub struct CreateRequest {
+    /// Files or devices, in the order of places.
+    pub members: Vec<PathBuf>,
+    /// The four choices.
+    pub organization: Organization,
+    /// Copies of each unit, where units are copied.
+    pub copies: u16,
+    /// Parity groups side by side.
+    pub groups: u16,
+    /// The stripe unit.
+    pub unit: Bytes,
+    /// The block size; by default the largest of the members'.
+    pub block: Option<Bytes>,
+    /// The logs, where there are logs.
+    pub log: LogCreation,
+    /// The array's name.
+    pub name: String,
+    /// Make files that do not exist, sparse and this long.
+    pub size: Option<Bytes>,
+    /// Overwrite what others keep on the members.
+    pub force: bool,
+}
+
+/// What was created.
+#[derive(Clone, Debug)]
+pub struct CreateReport {
+    /// The array's identity.
+    pub array: Identity,
+    /// Its shape.
+    pub geometry: Geometry,
+    /// What people should know, a line each.
+    pub notes: Vec<String>,
+    /// Whether its redundancy fits from the start, because all members held zeroes.
+    pub zeroed: bool,
+}
+
+/// Why an array cannot be created.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// Two paths lead to the same file.
+    #[error("{one} and {other} are the same file; name each member once", one = .one.display(), other = .other.display())]
+    Repeated {
+        /// One path.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+    /// A member cannot be had or prepared.
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    /// Somebody keeps data there.
+    #[error("{path}: holds {what}; use --force to overwrite it, and lose what is on it", path = .path.display())]
+    Foreign {
+        /// The member's path.
+        path: PathBuf,
+        /// What it holds.
+        what: String,
+    },
+    /// What is asked for is impossible.
+    #[error(transparent)]
+    Geometry(#[from] CreationError),
+    /// The stripe unit is not made of sectors.
+    #[error("a stripe unit of {0} is not possible: use a multiple of the block size, 512 B at the least")]
+    Unit(Bytes),
+    /// The block size is less than a member's.
+    #[error("a block of {asked} is too small for {path}, which has blocks of {block}", path = .path.display())]
+    Block {
+        /// What was asked for.
+        asked: Bytes,
+        /// The member's path.
+        path: PathBuf,
+        /// Its block size.
+        block: Bytes,
+    },
+    /// The block size is not possible.
+    #[error("a block of {0} is not possible: use 512 B or 4 KiB")]
+    BadBlock(Bytes),
+    /// The name is too long.
+    #[error("the name '{0}' is too long: {LONGEST_NAME} bytes are the most")]
+    Name(String),
+    /// A member could not be written.
+    #[error("{path}: cannot be written: {failure}; the array is not usable, create it again", path = .path.display())]
+    Write {
+        /// The member's path.
+        path: PathBuf,
+        /// What the kernel said.
+        failure: Failure,
+    },
+    /// There is no identity for the array or a member.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+}
+
+/// Creates an array.
+///
+/// # Errors
+/// If it is impossible, or a member holds something and [`CreateRequest::force`] is not set; then nothing is
+/// changed, and files that were made are removed again.
+pub fn create(request: &CreateRequest) -> Result<CreateReport, CreateError> {
+    if request.name.len() > LONGEST_NAME {
+        return Err(CreateError::Name(request.name.clone()));
+    }
+    if let Some((one, other)) = repeated(&request.members) {
+        return Err(CreateError::Repeated { one, other });
+    }
+    let mut made = MadeFiles::default();
+    let members = open_members(request, &mut made)?;
+    let report = create_on(request, &members)?;
+    made.keep();
+    Ok(report)
+}
+
+/// Files that are removed again unless they are kept.
+#[derive(Default)]
+struct MadeFiles(Vec<PathBuf>);
+
+impl MadeFiles {
+    fn keep(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for MadeFiles {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // Made a moment ago and locked since: nobody else has anything in it.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn open_members(request: &CreateRequest, made: &mut MadeFiles) -> Result<Vec<Member>, CreateError> {
+    let mut members = Vec::new();
+    for path in &request.members {
+        let member = match (Member::open(path, Mode::ReadWrite), request.size) {
+            (Err(MemberError::Missing { .. }), Some(size)) => {
+                let member = Member::create_file(path, size)?;
+                made.0.push(path.clone());
+                member
+            }
+            (opened, _) => opened?,
+        };
+        members.push(member);
+    }
+    Ok(members)
+}
+
+fn create_on(request: &CreateRequest, members: &[Member]) -> Result<CreateReport, CreateError> {
+    let geometry = Geometry::create(&creation(request, members)?)?;
+    let occupied = members.iter().map(held).collect::<Result<Vec<_>, _>>()?;
+    if !request.force
+        && let Some((member, what)) = members.iter().zip(&occupied).find(|(_, what)| what.is_some())
+    {
+        let what = what.clone().unwrap_or_default();
+        return Err(CreateError::Foreign { path: member.path().into(), what });
+    }
+    let zeroed = members.iter().all(Member::is_known_zero);
+    let new = new_array(request, members, zeroed)?;
+    prepare(members, &occupied, &geometry)?;
+    for (member, image) in members.iter().zip(parlour_array::create(&geometry, &new)) {
+        write_image(member, image)
+            .map_err(|failure| CreateError::Write { path: member.path().into(), failure })?;
+    }
+    let notes = unequal(&members.iter().collect::<Vec<_>>()).into_iter().map(|note| note.to_string());
+    Ok(CreateReport { array: new.array, geometry, notes: notes.collect(), zeroed })
+}
+
+fn creation(request: &CreateRequest, members: &[Member]) -> Result<Creation, CreateError> {
+    let shortest = members.iter().map(Member::length).min().unwrap_or(Sectors::ZERO);
+    Ok(Creation {
+        organization: request.organization,
+        copies: request.copies,
+        // More members than this are refused by their number.
+        members: u16::try_from(members.len()).unwrap_or(u16::MAX),
+        groups: request.groups,
+        unit: Sectors::from_bytes(request.unit).ok_or(CreateError::Unit(request.unit))?,
+        block: block(request, members)?,
+        member_length: shortest,
+        log: request.log,
+    })
+}
+
+fn block(request: &CreateRequest, members: &[Member]) -> Result<Sectors, CreateError> {
+    let largest = members.iter().max_by_key(|member| member.block());
+    let needed = largest.map_or(Bytes::new(512), Member::block);
+    let block = request.block.unwrap_or(needed);
+    match largest {
+        Some(member) if block < needed => {
+            Err(CreateError::Block { asked: block, path: member.path().into(), block: needed })
+        }
+        _ => Sectors::from_bytes(block).ok_or(CreateError::BadBlock(block)),
+    }
+}
+
+/// What somebody keeps on `member`, in words.
+pub(crate) fn held(member: &Member) -> Result<Option<String>, MemberError> {
+    for copy in superblock_copies(member).into_iter().flatten() {
+        match Superblock::decode(&copy) {
+            Ok(superblock) => {
+                return Ok(Some(format!(
+                    "a member of the array '{}' ({})",
+                    superblock.name, superblock.array
+                )));
+            }
+            Err(SuperblockError::Absent) => {}
+            Err(error) => return Ok(Some(format!("what was a member of an array ({error})"))),
+        }
+    }
+    Ok(member.probe_foreign()?.first().map(ToString::to_string))
+}
+
+fn new_array(request: &CreateRequest, members: &[Member], zeroed: bool) -> Result<NewArray, CreateError> {
+    let identified = |member: &Member| Ok((identity::fresh()?, member.length()));
+    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    Ok(NewArray {
+        array: identity::fresh()?,
+        session: identity::fresh()?,
+        members: members.iter().map(identified).collect::<Result<_, RandomError>>()?,
+        name: request.name.clone(),
+        created,
+        zeroed,
+    })
+}
+
+/// Sets space aside, and wipes the marks of what was there before.
+fn prepare(members: &[Member], occupied: &[Option<String>], geometry: &Geometry) -> Result<(), CreateError> {
+    let logs = space::log_extents(geometry);
+    for ((member, held), logs) in members.iter().zip(occupied).zip(&logs) {
+        space::preallocate_metadata(member, geometry)?;
+        space::preallocate_logs(member, logs)?;
+        if held.is_some() {
+            wipe(member, geometry.data_start())
+                .map_err(|failure| CreateError::Write { path: member.path().into(), failure })?;
+        }
+    }
+    Ok(())
+}
+
+/// Zeroes the places where the array keeps metadata and others keep their marks.
+pub(crate) fn wipe(member: &Member, data_start: Sector) -> Result<(), Failure> {
+    let [_, tail] = Geometry::superblock_places(member.length());
+    let blocks = Sectors::from_bytes(member.block()).unwrap_or(Sectors::new(8));
+    write_zeroes(member, Sector::ZERO, data_start.from_start())?;
+    write_zeroes(member, tail, (Sector::ZERO + member.length() - tail).round_down(blocks))?;
+    member.flush()
+}
+
+/// Writes zeroes rather than punching holes: the space stays set aside.
+fn write_zeroes(member: &Member, at: Sector, length: Sectors) -> Result<(), Failure> {
+    let chunk = Sectors::new(2_048);
+    let zeroes = vec![0; chunk.bytes().as_usize()];
+    let mut done = Sectors::ZERO;
+    while done < length {
+        let part = chunk.min(length - done);
+        member.write_at(at + done, &zeroes[..part.bytes().as_usize()], false)?;
+        done += part;
+    }
+    Ok(())
+}
+
+fn write_image(member: &Member, image: Image) -> Result<(), Failure> {
+    image.iter().try_for_each(|(at, bytes)| member.write_at(*at, bytes, true))
+}

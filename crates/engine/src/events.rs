@@ -1,0 +1,76 @@
+//! What happens, in one clear line each.
+
+use parlour_array::{Event, FailureCause};
+use parlour_units::Member;
+
+use crate::roster::Roster;
+
+/// The line that people read.
+pub(crate) fn line(event: &Event, roster: &Roster) -> String {
+    match event {
+        Event::MemberFailed { place, cause } => {
+            format!("{} failed: {}", in_place(*place, roster), why(*place, *cause, roster))
+        }
+        Event::MemberKept { place } => format!(
+            "{} answers with errors ({}), and is kept because nothing can take over what it holds: what \
+             cannot be read there is lost",
+            in_place(*place, roster),
+            last_failure(*place, roster)
+        ),
+        Event::PlaceTaken { place, member } => {
+            format!("{} takes the place of {place} and is being rebuilt", path(member.get(), roster))
+        }
+        Event::RebuildDone { place } => format!("{} is rebuilt", in_place(*place, roster)),
+        Event::RebuildStopped { place, at } => format!(
+            "the rebuild of {} stopped: the stripe at byte {} cannot be computed, because more than one of \
+             its units is missing or unreadable; write that stripe anew, or restore it, and start the rebuild \
+             again",
+            in_place(*place, roster),
+            at.bytes()
+        ),
+        Event::ResyncDone => "resync is complete: all check units fit their data".into(),
+        Event::ResyncIncomplete => {
+            "some stripes could not be resynced, because a member is missing or unreadable there".into()
+        }
+        Event::ScrubDone(report) => format!(
+            "scrub is complete: {} stripes compared, {} skipped, {} mismatches ({} repaired), {} unreadable",
+            report.stripes, report.skipped, report.mismatches, report.repaired, report.unreadable
+        ),
+        Event::OutOfSpace { place } => format!(
+            "{} has no space left: the array is read-only from here on and the member is not failed; free \
+             some space, then stop and serve the array again",
+            in_place(*place, roster)
+        ),
+        Event::SpareDropped { member } => {
+            format!("spare {} ({}) is dropped: it does not answer", member.get(), path(member.get(), roster))
+        }
+    }
+}
+
+fn why(place: Member, cause: FailureCause, roster: &Roster) -> String {
+    match cause {
+        FailureCause::Gone => {
+            format!("it does not answer or refuses to write ({})", last_failure(place, roster))
+        }
+        FailureCause::Errors => format!("too many read errors ({})", last_failure(place, roster)),
+        FailureCause::Unfaithful => "what was written to it does not read back".into(),
+        FailureCause::Asked => "as was asked".into(),
+    }
+}
+
+/// "member 2 (/path)"
+fn in_place(place: Member, roster: &Roster) -> String {
+    match roster.in_place(place.get()).and_then(|number| roster.path(number)) {
+        Some(path) => format!("{place} ({})", path.display()),
+        None => place.to_string(),
+    }
+}
+
+fn path(number: u16, roster: &Roster) -> String {
+    roster.path(number).map_or_else(|| format!("member number {number}"), |path| path.display().to_string())
+}
+
+fn last_failure(place: Member, roster: &Roster) -> String {
+    let failure = roster.in_place(place.get()).and_then(|number| roster.last_failure(number));
+    failure.map_or_else(|| "it is closed".into(), |failure| failure.to_string())
+}

@@ -1,0 +1,426 @@
+//! The array with its members and its memory: carries effects out and tells the array what became of them.
+//!
+//! Buffers get memory when an effect, or a host, first mentions them. The array uses a buffer's name again as
+//! soon as its last reference is gone, so released memory is taken back before any effect is looked at.
+
+use std::io;
+use std::time::Instant as Clock;
+
+use parlour_array::{
+    BufferId, Completion, Effect, EffectId, Fault, Operation as HostOperation, Outcome, Request,
+};
+use parlour_units::{Bytes, Instant, Member, Sector, Sectors};
+
+use crate::access::{Access, Done, Operation, Priority};
+use crate::compute;
+use crate::fault::Failure;
+use crate::io::{Io, IoBackend};
+use crate::memory::{Buffer, Memory, Part};
+use crate::meter::Meter;
+use crate::record::Recorded;
+use crate::requests::{Pending, Requests};
+use crate::roster::Roster;
+use crate::seam::{self, Task};
+use crate::uring::Lease;
+
+/// Rounds of foreground work before others get their turn: as many as the longest chain of phases that a small
+/// write goes through.
+const ROUNDS: usize = 16;
+/// Background effects that are begun at once.
+const BACKGROUND_BATCH: usize = 64;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) array: Recorded,
+    pub(crate) roster: Roster,
+    pub(crate) meter: Meter,
+    memory: Memory,
+    io: Io,
+    requests: Requests,
+    clock: Clock,
+    now: Instant,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    /// Effects that can wait, found while looking for ones that cannot.
+    waiting: Vec<Effect>,
+    /// An effect, a completion that was found when looking whether there are any.
+    next_effect: Option<Effect>,
+    next_completion: Option<Completion>,
+    // Kept for their memory.
+    batch: Vec<Access>,
+    done: Vec<Done>,
+    parts: Vec<Part>,
+    written: Vec<u16>,
+    spare_leases: Vec<Vec<Lease>>,
+}
+
+/// An access that is under way.
+#[derive(Debug)]
+struct Flight {
+    effect: EffectId,
+    member: u16,
+    /// The effect's own bytes, on their way.
+    metadata: Option<Part>,
+    reads: bool,
+}
+
+impl Machine {
+    pub(crate) fn new(array: Recorded, roster: Roster, io: Io, clock: Clock, retain: Bytes) -> Machine {
+        Machine {
+            array,
+            roster,
+            meter: Meter::new(),
+            memory: Memory::new(retain),
+            io,
+            requests: Requests::default(),
+            clock,
+            now: Instant::ZERO,
+            flights: Vec::new(),
+            free: Vec::new(),
+            waiting: Vec::new(),
+            next_effect: None,
+            next_completion: None,
+            batch: Vec::new(),
+            done: Vec::new(),
+            parts: Vec::new(),
+            written: Vec::new(),
+            spare_leases: Vec::new(),
+        }
+    }
+
+    /// Looks at the clock.
+    pub(crate) fn tick(&mut self) -> Instant {
+        let elapsed = u64::try_from(self.clock.elapsed().as_nanos()).expect("fewer than 500 years");
+        self.now = Instant::from_nanoseconds(elapsed);
+        self.now
+    }
+
+    /// The time of the last look.
+    pub(crate) fn now(&self) -> Instant {
+        self.now
+    }
+
+    pub(crate) fn io(&self) -> &Io {
+        &self.io
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Whether accesses are under way.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.flights.len() - self.free.len()
+    }
+
+    /// Hosts' requests that are not answered.
+    pub(crate) fn requests_in_flight(&self) -> usize {
+        self.requests.in_flight()
+    }
+
+    // Hosts.
+
+    pub(crate) fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
+        self.collect_released();
+        let buffer = self.array.reserve(length)?;
+        self.memory.take(number(buffer), length.bytes().as_usize());
+        Some(buffer)
+    }
+
+    pub(crate) fn release(&mut self, buffer: BufferId) {
+        self.array.release(buffer);
+        self.collect_released();
+    }
+
+    pub(crate) fn bytes(&self, buffer: BufferId) -> &[u8] {
+        self.memory.read(self.whole(buffer))
+    }
+
+    pub(crate) fn bytes_mut(&mut self, buffer: BufferId) -> &mut [u8] {
+        let part = self.whole(buffer);
+        self.memory.write(part)
+    }
+
+    fn whole(&self, buffer: BufferId) -> Part {
+        let length = self.array.buffer_length(buffer).bytes().as_usize();
+        Part { buffer: Buffer::Payload(number(buffer)), start: 0, length }
+    }
+
+    pub(crate) fn submit(
+        &mut self,
+        tag: u64,
+        operation: HostOperation,
+        at: Sector,
+        length: Sectors,
+        buffer: Option<BufferId>,
+    ) {
+        let tag = self.requests.insert(tag, self.now, operation, length);
+        self.array.submit(self.now, Request { tag, operation, at, length, buffer });
+    }
+
+    /// A request that is done.
+    pub(crate) fn poll_completion(&mut self) -> Option<(Pending, Completion)> {
+        let completion = self.next_completion.take().or_else(|| self.array.poll_completion())?;
+        let pending = self.requests.take(completion.tag);
+        self.meter.count(&pending, self.now, completion.result.is_ok());
+        Some((pending, completion))
+    }
+
+    /// Whether there is something to do or to say without waiting for a member.
+    pub(crate) fn has_work(&mut self) -> bool {
+        if self.next_effect.is_none() {
+            self.next_effect = self.array.poll_effect();
+        }
+        if self.next_completion.is_none() {
+            self.next_completion = self.array.poll_completion();
+        }
+        self.next_effect.is_some() || self.next_completion.is_some() || !self.waiting.is_empty()
+    }
+
+    // Effects.
+
+    /// Does what hosts wait for, as far as it goes without waiting for a member.
+    pub(crate) fn run_foreground(&mut self) -> io::Result<()> {
+        for _ in 0..ROUNDS {
+            let answered = self.reap()?;
+            self.collect_foreground();
+            if self.batch.is_empty() && answered == 0 {
+                break;
+            }
+            if !self.batch.is_empty() {
+                self.io.submit(&mut self.batch)?;
+            }
+        }
+        // Some accesses are done when they are submitted, and nothing else will say so.
+        self.reap()?;
+        self.collect_released();
+        Ok(())
+    }
+
+    /// Begins some of what nobody waits for.
+    pub(crate) fn run_background(&mut self) -> io::Result<()> {
+        let mut begun = 0;
+        while begun < BACKGROUND_BATCH
+            && let Some(effect) = self.waiting.pop().or_else(|| self.next_effect())
+        {
+            self.collect_released();
+            self.begin(effect);
+            begun += 1;
+        }
+        if !self.batch.is_empty() {
+            self.io.submit(&mut self.batch)?;
+            self.reap()?;
+        }
+        self.collect_released();
+        Ok(())
+    }
+
+    /// Begins effects until one comes that can wait: the array hands those out last.
+    fn collect_foreground(&mut self) {
+        while let Some(effect) = self.next_effect() {
+            if seam::priority(effect.class) == Priority::Background {
+                self.waiting.push(effect);
+                return;
+            }
+            self.begin(effect);
+        }
+    }
+
+    fn next_effect(&mut self) -> Option<Effect> {
+        self.collect_released();
+        self.next_effect.take().or_else(|| self.array.poll_effect())
+    }
+
+    fn collect_released(&mut self) {
+        while let Some(buffer) = self.array.poll_release() {
+            let number = number(buffer);
+            // A buffer that nobody mentioned has no memory.
+            if self.memory.is_taken(number) {
+                self.memory.release(Buffer::Payload(number));
+            }
+        }
+    }
+
+    fn begin(&mut self, effect: Effect) {
+        match Task::from(effect.action) {
+            Task::Access(member, operation, range) => self.begin_access(effect, member, operation, range),
+            Task::Xor => self.compute(effect.id, |memory, parts| {
+                compute::xor(memory, parts);
+                Outcome::Done
+            }),
+            Task::XorInto => self.compute(effect.id, |memory, parts| {
+                compute::xor_into(memory, parts);
+                Outcome::Done
+            }),
+            Task::Compare => self.compute(effect.id, |memory, parts| {
+                if compute::differs(memory, parts) { Outcome::Differs } else { Outcome::Done }
+            }),
+        }
+    }
+
+    fn compute(&mut self, effect: EffectId, run: impl FnOnce(&mut Memory, &[Part]) -> Outcome<'static>) {
+        self.locate(effect, None);
+        let outcome = run(&mut self.memory, &self.parts);
+        self.array.complete(self.now, effect, outcome);
+    }
+
+    fn begin_access(
+        &mut self,
+        effect: Effect,
+        member: Member,
+        operation: Operation,
+        range: (Sector, Sectors),
+    ) {
+        let Some(open) = self.roster.get(member.get()).cloned() else {
+            self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
+            return;
+        };
+        let reads = operation == Operation::Read;
+        let metadata = self.metadata_room(effect.id, !reads);
+        self.locate(effect.id, metadata.map(|part| part.buffer));
+        let mut leases = self.spare_leases.pop().unwrap_or_default();
+        for part in &self.parts {
+            if reads {
+                leases.push(self.memory.lend_mut(*part));
+            } else {
+                self.memory.lend(*part, &mut leases);
+            }
+        }
+        let id = self.take_off(Flight { effect: effect.id, member: member.get(), metadata, reads });
+        let priority = seam::priority(effect.class);
+        self.batch.push(Access::new(id, open, priority, operation, range, leases));
+    }
+
+    /// Memory for the effect's own bytes, one slice behind the other; filled with them if they are to be
+    /// written.
+    fn metadata_room(&mut self, effect: EffectId, fill: bool) -> Option<Part> {
+        let own = |slice: &&parlour_array::Slice| slice.buffer == BufferId::METADATA;
+        let slices = self.array.slices(effect).iter().filter(own);
+        let length: usize = slices.clone().map(|slice| slice.length.bytes().as_usize()).sum();
+        if length == 0 {
+            return None;
+        }
+        let buffer = self.memory.take_scratch(length);
+        let room = Part { buffer, start: 0, length };
+        if fill {
+            let mut rest = self.memory.write(room);
+            for slice in slices {
+                let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
+                let (piece, behind) = rest.split_at_mut(length);
+                piece.copy_from_slice(&self.array.metadata(effect)[start..start + length]);
+                rest = behind;
+            }
+        }
+        Some(room)
+    }
+
+    /// Lists the parts of memory that an effect's slices mean. `metadata` is where its own bytes are.
+    fn locate(&mut self, effect: EffectId, metadata: Option<Buffer>) {
+        self.parts.clear();
+        let mut own = 0;
+        for slice in self.array.slices(effect) {
+            let length = slice.length.bytes().as_usize();
+            let start = slice.start.bytes().as_usize();
+            let part = match slice.buffer {
+                BufferId::ZEROES => Part { buffer: Buffer::Zeroes, start, length },
+                BufferId::METADATA => {
+                    let buffer = metadata.expect("an effect that moves metadata has memory for it");
+                    own += length;
+                    Part { buffer, start: own - length, length }
+                }
+                payload => {
+                    let number = number(payload);
+                    if !self.memory.is_taken(number) {
+                        let length = self.array.buffer_length(payload).bytes().as_usize();
+                        self.memory.take(number, length);
+                    }
+                    Part { buffer: Buffer::Payload(number), start, length }
+                }
+            };
+            self.parts.push(part);
+        }
+    }
+
+    fn take_off(&mut self, flight: Flight) -> u64 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.flights.push(None);
+            (self.flights.len() - 1) as u32
+        });
+        self.flights[slot as usize] = Some(flight);
+        u64::from(slot)
+    }
+
+    /// Tells the array of what is done; says how much that was.
+    fn reap(&mut self) -> io::Result<usize> {
+        if self.io.in_flight() == 0 {
+            return Ok(0);
+        }
+        let mut done = std::mem::take(&mut self.done);
+        let reaped = self.io.reap(&mut done);
+        let count = done.len();
+        if count > 0 {
+            self.tick();
+            self.distrust_truncated(&mut done);
+        }
+        done.drain(..).for_each(|done| self.land(done));
+        self.done = done;
+        reaped.map(|()| count)
+    }
+
+    /// A write that is under way while its member's file is truncated makes the file long again, and what was
+    /// read there since is zeroes that nobody wrote: all that was done with such a member has failed.
+    fn distrust_truncated(&mut self, done: &mut [Done]) {
+        self.written.clear();
+        let member = |flights: &[Option<Flight>], done: &Done| {
+            let flight = flights[done.id as usize].as_ref().expect("an access is done once");
+            (flight.member, flight.reads)
+        };
+        for done in done.iter().filter(|done| done.result.is_ok()) {
+            let (member, reads) = member(&self.flights, done);
+            if !reads && !self.written.contains(&member) {
+                self.written.push(member);
+            }
+        }
+        let roster = &self.roster;
+        let truncated =
+            |member: &u16| roster.get(*member).is_some_and(|m| m.check_length() == Err(Failure::Truncated));
+        self.written.retain(truncated);
+        if self.written.is_empty() {
+            return;
+        }
+        for done in done {
+            if self.written.contains(&member(&self.flights, done).0) {
+                done.result = Err(Failure::Truncated);
+            }
+        }
+    }
+
+    fn land(&mut self, mut done: Done) {
+        // Slots are numbered with 32 bits.
+        let slot = done.id as u32;
+        let flight = self.flights[slot as usize].take().expect("an access is done once");
+        self.free.push(slot);
+        done.parts.drain(..).for_each(|lease| self.memory.give_back(lease));
+        self.spare_leases.push(done.parts);
+        let outcome = match (done.result, flight.metadata) {
+            (Ok(()), Some(part)) if flight.reads => Outcome::Metadata(self.memory.read(part)),
+            (Ok(()), _) => Outcome::Done,
+            (Err(failure), _) => {
+                self.roster.note_failure(flight.member, failure);
+                Outcome::Failed(seam::fault(failure))
+            }
+        };
+        self.array.complete(self.now, flight.effect, outcome);
+        if let Some(part) = flight.metadata {
+            self.memory.release(part.buffer);
+        }
+        // What the array let go of must not be mistaken for what takes its name next.
+        self.collect_released();
+    }
+}
+
+/// A buffer's number in the memory.
+fn number(buffer: BufferId) -> u32 {
+    u32::try_from(buffer.as_usize()).expect("buffers are numbered with 32 bits")
+}

@@ -1,0 +1,89 @@
+//! How much is served, and how fast.
+
+use hdrhistogram::Histogram;
+use parlour_units::{Bytes, Duration, Instant};
+use serde::Serialize;
+
+use crate::requests::{Direction, Pending};
+
+/// Response times longer than this are counted as this long.
+const LONGEST: u64 = 600_000_000_000;
+
+/// What was served in a span of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Rates {
+    /// The span.
+    pub seconds: f64,
+    /// Reads that were answered.
+    pub reads: u64,
+    /// Bytes that they moved.
+    pub read: Bytes,
+    /// Writes that were answered.
+    pub writes: u64,
+    /// Bytes that they moved.
+    pub written: Bytes,
+    /// Other requests that were answered.
+    pub others: u64,
+    /// Requests that were answered with an error.
+    pub errors: u64,
+    /// Response times; none where nothing was answered.
+    pub response: Option<ResponseTimes>,
+}
+
+/// Response times, from the moment the array took the request, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ResponseTimes {
+    /// Half of the requests were answered within this.
+    pub median: u64,
+    /// 95 of 100.
+    pub p95: u64,
+    /// 99 of 100.
+    pub p99: u64,
+    /// All of them.
+    pub longest: u64,
+}
+
+/// Counts since the last look.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    since: Instant,
+    counts: Rates,
+    times: Histogram<u64>,
+}
+
+impl Meter {
+    pub(crate) fn new() -> Meter {
+        let times = Histogram::new_with_bounds(1, LONGEST, 2).expect("the bounds are possible");
+        Meter { since: Instant::ZERO, counts: Rates::default(), times }
+    }
+
+    pub(crate) fn count(&mut self, pending: &Pending, now: Instant, ok: bool) {
+        let counts = &mut self.counts;
+        let sum = |a: Bytes| Bytes::new(a.get() + pending.moved.get());
+        match pending.direction {
+            _ if !ok => counts.errors += 1,
+            Direction::Read => (counts.reads, counts.read) = (counts.reads + 1, sum(counts.read)),
+            Direction::Write => (counts.writes, counts.written) = (counts.writes + 1, sum(counts.written)),
+            Direction::Neither => counts.others += 1,
+        }
+        self.times.saturating_record(now.since(pending.began).nanoseconds().max(1));
+    }
+
+    /// What was served since the last call.
+    pub(crate) fn take(&mut self, now: Instant) -> Rates {
+        let span: Duration = now.since(self.since);
+        let response = (!self.times.is_empty()).then(|| ResponseTimes {
+            median: self.times.value_at_quantile(0.5),
+            p95: self.times.value_at_quantile(0.95),
+            p99: self.times.value_at_quantile(0.99),
+            longest: self.times.max(),
+        });
+        let rates = Rates { seconds: span.as_secs_f64(), response, ..self.counts };
+        self.since = now;
+        self.counts = Rates::default();
+        if response.is_some() {
+            self.times.reset();
+        }
+        rates
+    }
+}

@@ -1,0 +1,172 @@
+//! A file or device that is to become a member of an array that is being served.
+//!
+//! Opening and probing can take long, so a thread of its own does it while the server serves.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Builder;
+
+use parlour_array::{Geometry, Identity};
+use parlour_units::Bytes;
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use crate::create::{held, wipe};
+use crate::fault::Failure;
+use crate::identity::{self, RandomError};
+use crate::member::{Member, MemberError, Mode};
+use crate::space::{self, Extent};
+
+/// Why a file or device cannot become a member. Nothing was written to it.
+#[derive(Debug, thiserror::Error)]
+pub enum NewcomerError {
+    /// It cannot be had or prepared.
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    /// Somebody keeps data there.
+    #[error("{path}: holds {what}; use --force to overwrite it, and lose what is on it", path = .path.display())]
+    Occupied {
+        /// The path.
+        path: PathBuf,
+        /// What it holds.
+        what: String,
+    },
+    /// It is too small.
+    #[error("{path}: {has} are too small for this array: a member needs {needs}", path = .path.display())]
+    TooSmall {
+        /// The path.
+        path: PathBuf,
+        /// How long it is.
+        has: Bytes,
+        /// How long it must be.
+        needs: Bytes,
+    },
+    /// Its blocks are larger than the array's.
+    #[error("{path}: has blocks of {block}, and this array has blocks of {array}; use another device", path = .path.display())]
+    Block {
+        /// The path.
+        path: PathBuf,
+        /// Its block size.
+        block: Bytes,
+        /// The array's block size.
+        array: Bytes,
+    },
+    /// What was on it cannot be wiped.
+    #[error("{path}: cannot be written: {failure}; use another", path = .path.display())]
+    Write {
+        /// The path.
+        path: PathBuf,
+        /// What the kernel said.
+        failure: Failure,
+    },
+    /// There is no identity for it.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+}
+
+/// A member that is open, locked, prepared and not yet known to the array.
+#[derive(Debug)]
+pub(crate) struct Newcomer {
+    pub(crate) member: Member,
+    pub(crate) identity: Identity,
+}
+
+/// What is to be looked at.
+#[derive(Debug)]
+pub(crate) struct Application {
+    pub(crate) path: PathBuf,
+    pub(crate) force: bool,
+    pub(crate) geometry: Geometry,
+    /// The place that it is to take, if that is known.
+    pub(crate) place: Option<u16>,
+}
+
+impl Application {
+    /// Opens, checks and prepares.
+    pub(crate) fn examine(&self) -> Result<Newcomer, NewcomerError> {
+        let member = Member::open(&self.path, Mode::ReadWrite)?;
+        self.check_size(&member)?;
+        let held = held(&member)?;
+        if let Some(what) = held.clone().filter(|_| !self.force) {
+            return Err(NewcomerError::Occupied { path: self.path.clone(), what });
+        }
+        let identity = identity::fresh()?;
+        space::preallocate_metadata(&member, &self.geometry)?;
+        space::preallocate_logs(&member, &self.logs())?;
+        if held.is_some() {
+            wipe(&member, self.geometry.data_start())
+                .map_err(|failure| NewcomerError::Write { path: self.path.clone(), failure })?;
+        }
+        Ok(Newcomer { member, identity })
+    }
+
+    fn check_size(&self, member: &Member) -> Result<(), NewcomerError> {
+        let path = || self.path.clone();
+        let (has, needs) = (member.length().bytes(), self.geometry.least_member_length().bytes());
+        if has < needs {
+            return Err(NewcomerError::TooSmall { path: path(), has, needs });
+        }
+        let (block, array) = (member.block(), self.geometry.block().bytes());
+        if block > array {
+            return Err(NewcomerError::Block { path: path(), block, array });
+        }
+        Ok(())
+    }
+
+    /// The logs of the place that it is to take; those of a spare's place are not known yet.
+    fn logs(&self) -> Vec<Extent> {
+        let place = self.place.map(usize::from);
+        place.and_then(|place| space::log_extents(&self.geometry).into_iter().nth(place)).unwrap_or_default()
+    }
+}
+
+/// Looks at newcomers, one thread for each, and says when one is through.
+#[derive(Debug)]
+pub(crate) struct Reception<T> {
+    sender: Sender<(T, Result<Newcomer, NewcomerError>)>,
+    receiver: Receiver<(T, Result<Newcomer, NewcomerError>)>,
+    event: OwnedFd,
+}
+
+impl<T: Send + 'static> Reception<T> {
+    pub(crate) fn new() -> io::Result<Reception<T>> {
+        let (sender, receiver) = channel();
+        let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        Ok(Reception { sender, receiver, event })
+    }
+
+    /// Readable when somebody is through.
+    pub(crate) fn wait_fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+
+    /// Begins to look; the answer comes with `name`.
+    pub(crate) fn admit(&self, name: T, application: Application) -> io::Result<()> {
+        let sender = self.sender.clone();
+        let event = rustix::io::fcntl_dupfd_cloexec(&self.event, 0)?;
+        let examine = move || {
+            // If nobody listens any more the member is closed again.
+            let _ = sender.send((name, application.examine()));
+            let _ = rustix::io::write(&event, &1_u64.to_ne_bytes());
+        };
+        Builder::new().name("newcomer".into()).spawn(examine).map(drop)
+    }
+
+    /// Somebody who is through.
+    pub(crate) fn poll(&mut self) -> Option<(T, Result<Newcomer, NewcomerError>)> {
+        let _ = rustix::io::read(&self.event, &mut [0; 8]);
+        self.receiver.try_recv().ok()
+    }
+}
+
+/// Sets space aside for the logs of `place` on a spare that has just taken it.
+pub(crate) fn settle(member: &Member, geometry: &Geometry, place: u16) -> Result<(), MemberError> {
+    let logs = space::log_extents(geometry);
+    logs.get(usize::from(place)).map_or(Ok(()), |logs| space::preallocate_logs(member, logs))
+}
+
+/// The path by which a server in another directory finds what a client means by `path`.
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

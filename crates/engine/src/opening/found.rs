@@ -1,0 +1,72 @@
+//! What is read from a member before the array is put together.
+
+use parlour_array::{Geometry, SUPERBLOCK_BYTES, is_long_enough};
+use parlour_units::{Sector, Sectors};
+
+use super::Note;
+use crate::fault::Failure;
+use crate::member::Member;
+use crate::record::{CandidateInput, OpeningInputs};
+
+/// An open member and both copies of its superblock.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) member: Member,
+    superblocks: [Vec<u8>; 2],
+}
+
+impl Found {
+    /// Reads the superblocks of `member`. One copy that can be read is enough.
+    pub(super) fn read(member: Member) -> Result<Found, Note> {
+        match superblock_copies(&member) {
+            [Err(failure), Err(_)] => Err(Note::Unreadable { path: member.path().into(), failure }),
+            copies => {
+                let superblocks = copies.map(Result::unwrap_or_default);
+                Ok(Found { member, superblocks })
+            }
+        }
+    }
+
+    pub(super) fn input(&self) -> CandidateInput {
+        CandidateInput {
+            name: self.member.path().display().to_string(),
+            length: self.member.length().get(),
+            unmaps: self.member.can_punch(),
+            superblocks: self.superblocks.clone(),
+        }
+    }
+}
+
+/// Both copies of a member's superblock, as they are; empty where it is too short to have them.
+pub(crate) fn superblock_copies(member: &Member) -> [Result<Vec<u8>, Failure>; 2] {
+    let length = member.length();
+    if !is_long_enough(length) {
+        let first = length.bytes().get() >= SUPERBLOCK_BYTES as u64;
+        return [
+            if first { read(member, Sector::ZERO, SUPERBLOCK_BYTES) } else { Ok(Vec::new()) },
+            Ok(Vec::new()),
+        ];
+    }
+    Geometry::superblock_places(length).map(|at| read(member, at, SUPERBLOCK_BYTES))
+}
+
+/// Adds both maps and both tables of `member` to `inputs`. What cannot be read is left out: each stands on
+/// every member, twice.
+pub(super) fn read_records(member: &Member, geometry: &Geometry, inputs: &mut OpeningInputs) {
+    for slot in 0..2 {
+        inputs.maps.extend(read_block(member, geometry.map_place(slot), geometry.map_length()));
+        if geometry.layout().logs().is_some() {
+            inputs.tables.extend(read_block(member, geometry.table_place(slot), geometry.table_length()));
+        }
+    }
+}
+
+fn read_block(member: &Member, at: Sector, length: Sectors) -> Option<Vec<u8>> {
+    read(member, at, length.bytes().as_usize()).ok()
+}
+
+fn read(member: &Member, at: Sector, length: usize) -> Result<Vec<u8>, Failure> {
+    let mut bytes = vec![0; length];
+    member.read_at(at, &mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,271 @@
+//! Opening an array from its members, in whatever order they are named.
+
+mod found;
+mod note;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant as Clock;
+
+use parlour_array::{Array, Assembly, AssemblyError, Geometry, Identity, Superblock, Tuning};
+use parlour_units::Bytes;
+
+use crate::identity::{self, RandomError};
+use crate::io::Choice;
+use crate::member::{Member, MemberError, Mode};
+use crate::record::OpeningInputs;
+use crate::roster::Roster;
+use found::Found;
+pub use note::Note;
+
+pub(crate) use found::superblock_copies;
+pub(crate) use note::unequal;
+
+/// What is to be opened, and how.
+#[derive(Clone, Debug)]
+pub struct OpenRequest {
+    /// Members and spares, in any order.
+    pub members: Vec<PathBuf>,
+    /// Write nothing.
+    pub read_only: bool,
+    /// Open though something may be lost.
+    pub force: bool,
+    /// Bounds, thresholds and pace.
+    pub tuning: Tuning,
+    /// How accesses are carried out.
+    pub io: Choice,
+}
+
+/// Why an array cannot be opened. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// No member was named.
+    #[error("no members were named; name the files or devices that the array is made of")]
+    NoMembers,
+    /// Two paths lead to the same file.
+    #[error("{one} and {other} are the same file; name each member once", one = .one.display(), other = .other.display())]
+    Repeated {
+        /// One path.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+    },
+    /// A member cannot be had, and none of the others can either, or it is in use.
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    /// The members make no array, or not one that may be opened.
+    #[error("{source}{}", hints(.notes))]
+    Assembly {
+        /// Why not.
+        source: AssemblyError,
+        /// What was remarkable on the way.
+        notes: Vec<Note>,
+    },
+    /// A member's blocks are larger than the array's.
+    #[error(
+        "{path}: has blocks of {block}, and this array was made for blocks of {array}; put the member back on a device with such blocks",
+        path = .path.display()
+    )]
+    Block {
+        /// The member's path.
+        path: PathBuf,
+        /// Its block size.
+        block: Bytes,
+        /// The array's block size.
+        array: Bytes,
+    },
+    /// There is no identity for the session.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+}
+
+/// An array that is open and not yet served. Nothing was written so far.
+#[derive(Debug)]
+pub struct OpenArray {
+    pub(crate) array: Array,
+    pub(crate) inputs: OpeningInputs,
+    pub(crate) roster: Roster,
+    pub(crate) io: Choice,
+    pub(crate) began: Clock,
+    identity: Identity,
+    name: String,
+    notes: Vec<Note>,
+    control_path: PathBuf,
+}
+
+/// Opens an array.
+///
+/// # Errors
+/// If the members do not make an array that may be opened so, or one of them is in use. Members that cannot
+/// be opened are noted where the array does without them.
+pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
+    let first = request.members.first().ok_or(OpenError::NoMembers)?;
+    if let Some((one, other)) = repeated(&request.members) {
+        return Err(OpenError::Repeated { one, other });
+    }
+    let (found, mut notes) = open_members(request)?;
+    let mut inputs = OpeningInputs {
+        candidates: found.iter().map(Found::input).collect(),
+        maps: Vec::new(),
+        tables: Vec::new(),
+        session: identity::fresh()?,
+        read_only: request.read_only,
+        force: request.force,
+        tuning: request.tuning,
+    };
+    let assembly = match inputs.assemble() {
+        Ok(assembly) => assembly,
+        Err(source) => {
+            notes.extend(found.iter().zip(&inputs.candidates).filter_map(|(found, input)| {
+                input.superblock().err().map(|error| Note::damaged(&found.member, error))
+            }));
+            return Err(OpenError::Assembly { source, notes });
+        }
+    };
+    notes.extend(note::of_assembly(&assembly, &found, request.read_only));
+    check_blocks(&assembly, &found)?;
+    for member in assembly.places.iter().flatten().map(|index| &found[*index].member) {
+        found::read_records(member, &assembly.geometry, &mut inputs);
+    }
+    let superblock = assembly.superblock.clone();
+    let order: Vec<Option<usize>> = assembly
+        .places
+        .iter()
+        .copied()
+        .chain(inputs.usable_spares(&assembly).into_iter().map(Some))
+        .collect();
+    let places = assembly.places.len();
+    let began = Clock::now();
+    let array = match inputs.open(assembly) {
+        Ok(array) => array,
+        Err(source) => return Err(OpenError::Assembly { source, notes }),
+    };
+    let roster = enrol(found, &order, places);
+    Ok(assembled(array, inputs, roster, request, began, &superblock, notes, first))
+}
+
+#[expect(clippy::too_many_arguments, reason = "they are the fields, gathered in one place")]
+fn assembled(
+    array: Array,
+    inputs: OpeningInputs,
+    roster: Roster,
+    request: &OpenRequest,
+    began: Clock,
+    superblock: &Superblock,
+    notes: Vec<Note>,
+    first: &Path,
+) -> OpenArray {
+    OpenArray {
+        array,
+        inputs,
+        roster,
+        io: request.io,
+        began,
+        identity: superblock.array,
+        name: superblock.name.clone(),
+        notes,
+        control_path: crate::control::path_for(first, superblock.array),
+    }
+}
+
+impl OpenArray {
+    /// What was remarkable about the members.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
+    /// The array's shape.
+    pub fn geometry(&self) -> &Geometry {
+        self.array.geometry()
+    }
+
+    /// The array's identity.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// The array's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The array as it was opened.
+    pub fn array(&self) -> &Array {
+        &self.array
+    }
+
+    /// Where a server of this array is controlled, unless told otherwise.
+    pub fn control_path(&self) -> PathBuf {
+        self.control_path.clone()
+    }
+}
+
+/// Two of `paths` that lead to the same file.
+pub(crate) fn repeated(paths: &[PathBuf]) -> Option<(PathBuf, PathBuf)> {
+    let mut seen: Vec<((u64, u64), &PathBuf)> = Vec::new();
+    for path in paths {
+        let Ok(found) = rustix::fs::stat(path) else {
+            // What does not exist yet can be named twice too.
+            let twin = paths.iter().filter(|other| *other == path).count() > 1;
+            if twin {
+                return Some((path.clone(), path.clone()));
+            }
+            continue;
+        };
+        // Two nodes of one device are the same member.
+        let device = rustix::fs::FileType::from_raw_mode(found.st_mode) == rustix::fs::FileType::BlockDevice;
+        let key = if device { (found.st_rdev, u64::MAX) } else { (found.st_dev, found.st_ino) };
+        if let Some((_, other)) = seen.iter().find(|(other, _)| *other == key) {
+            return Some(((*other).clone(), path.clone()));
+        }
+        seen.push((key, path));
+    }
+    None
+}
+
+/// Opens and locks what can be opened, and reads the superblocks.
+fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenError> {
+    let mode = if request.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
+    let mut found = Vec::new();
+    let mut refused = Vec::new();
+    for path in &request.members {
+        match Member::open(path, mode).map(Found::read) {
+            Ok(Ok(member)) => found.push(member),
+            Ok(Err(note)) => refused.push(note),
+            Err(error @ MemberError::InUse { .. }) => return Err(error.into()),
+            Err(error) => refused.push(Note::Unavailable(error)),
+        }
+    }
+    if found.is_empty() {
+        let source = AssemblyError::NoMembers(
+            request.members.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        );
+        return Err(OpenError::Assembly { source, notes: refused });
+    }
+    Ok((found, refused))
+}
+
+fn check_blocks(assembly: &Assembly, found: &[Found]) -> Result<(), OpenError> {
+    let array = assembly.geometry.block().bytes();
+    let used = assembly.places.iter().flatten().chain(&assembly.spares).map(|index| &found[*index].member);
+    match used.into_iter().find(|member| member.block() > array) {
+        Some(member) => Err(OpenError::Block { path: member.path().into(), block: member.block(), array }),
+        None => Ok(()),
+    }
+}
+
+/// Numbers the members as the array does: places in order, then spares. Those that are not used are closed.
+fn enrol(found: Vec<Found>, order: &[Option<usize>], places: usize) -> Roster {
+    let mut members: Vec<Option<Member>> = found.into_iter().map(|found| Some(found.member)).collect();
+    let mut take = |index: &Option<usize>| index.and_then(|index| members[index].take());
+    let in_places = order[..places].iter().map(&mut take).collect();
+    let mut roster = Roster::of_places(in_places);
+    for spare in &order[places..] {
+        roster.push(take(spare));
+    }
+    roster
+}
+
+/// What was remarkable, behind the reason why an array cannot be opened.
+fn hints(notes: &[Note]) -> String {
+    notes.iter().map(|note| format!("; {note}")).collect()
+}

@@ -1,0 +1,235 @@
+//! What is remarkable about the members of an array, in one clear line each.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use parlour_array::{Assembly, EntryState, SuperblockError, Verdict};
+use parlour_units::{Bytes, Member as Place};
+
+use super::found::Found;
+use crate::fault::Failure;
+use crate::member::{Member, MemberError};
+
+/// Something that people should know about an array that was opened.
+#[derive(Debug)]
+pub enum Note {
+    /// A path that was named cannot be opened.
+    Unavailable(MemberError),
+    /// Neither copy of a superblock can be read.
+    Unreadable {
+        /// The path.
+        path: PathBuf,
+        /// What the kernel said.
+        failure: Failure,
+    },
+    /// It was excluded from the array, or the array was used without it.
+    Stale {
+        /// The path.
+        path: PathBuf,
+        /// The place in which it stood.
+        place: Place,
+    },
+    /// It belongs to another array.
+    Foreign {
+        /// The path.
+        path: PathBuf,
+        /// The other array's name and identity.
+        array: String,
+    },
+    /// The array does not know it any more.
+    Unknown {
+        /// The path.
+        path: PathBuf,
+    },
+    /// It is shorter than it was.
+    Truncated {
+        /// The path.
+        path: PathBuf,
+        /// The place in which it stood.
+        place: Place,
+        /// How long it is.
+        length: Bytes,
+        /// How long it must be.
+        needs: Bytes,
+    },
+    /// It is a spare, and too small.
+    SmallSpare {
+        /// The path.
+        path: PathBuf,
+        /// How long it is.
+        length: Bytes,
+        /// How long it must be.
+        needs: Bytes,
+    },
+    /// It has no superblock that can be used.
+    Damaged {
+        /// The path.
+        path: PathBuf,
+        /// How long it is.
+        length: Bytes,
+        /// What is wrong.
+        error: SuperblockError,
+    },
+    /// Nobody stands in this place.
+    Missing {
+        /// The place.
+        place: Place,
+    },
+    /// The array is degraded.
+    Degraded {
+        /// Members that are missing.
+        missing: u16,
+        /// Members that it should have.
+        members: u16,
+    },
+    /// A member is being rebuilt, from where the rebuild stopped.
+    Rebuilding {
+        /// The place.
+        place: Place,
+    },
+    /// Members are of different lengths.
+    Unequal {
+        /// The shortest one.
+        smallest: PathBuf,
+        /// Its length.
+        length: Bytes,
+        /// The length of the longest one.
+        longest: Bytes,
+    },
+    /// The array was not stopped properly.
+    Unclean {
+        /// Whether nothing is written now.
+        read_only: bool,
+    },
+}
+
+impl Note {
+    pub(super) fn damaged(member: &Member, error: SuperblockError) -> Note {
+        Note::Damaged { path: member.path().into(), length: member.length().bytes(), error }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::Unavailable(error) => write!(f, "{error}"),
+            Note::Unreadable { path, failure } => {
+                write!(f, "{}: its superblocks cannot be read ({failure}); it is left out", path.display())
+            }
+            Note::Stale { path, place } => write!(
+                f,
+                "{}: was {place} and is stale, because the array was used without it; it is left out (replace \
+                 {place} with it to use it again)",
+                path.display()
+            ),
+            Note::Foreign { path, array } => {
+                write!(f, "{}: belongs to another array, {array}; it is left out", path.display())
+            }
+            Note::Unknown { path } => {
+                write!(f, "{}: is no member of this array any more; it is left out", path.display())
+            }
+            Note::Truncated { path, place, length, needs } => write!(
+                f,
+                "{}: {place} was truncated to {length} and needs {needs}; it is left out",
+                path.display()
+            ),
+            Note::SmallSpare { path, length, needs } => write!(
+                f,
+                "{}: a spare of {length} is too small, {needs} are needed; it is left out",
+                path.display()
+            ),
+            Note::Damaged { path, length, error } if length.get() == 0 => {
+                write!(f, "{}: {error}, because it is empty; it is left out", path.display())
+            }
+            Note::Damaged { path, error, .. } => write!(f, "{}: {error}; it is left out", path.display()),
+            Note::Missing { place } => write!(f, "{place} is missing"),
+            Note::Degraded { missing, members } => {
+                write!(f, "the array is degraded: {missing} of its {members} members cannot be used")
+            }
+            Note::Rebuilding { place } => write!(f, "the rebuild of {place} goes on where it stopped"),
+            Note::Unequal { smallest, length, longest } => write!(
+                f,
+                "members are of unequal size, up to {longest}: the smallest counts, {} with {length}",
+                smallest.display()
+            ),
+            Note::Unclean { read_only: false } => f.write_str(
+                "the array was not stopped properly: what was being written then is resynced while it serves",
+            ),
+            Note::Unclean { read_only: true } => f.write_str(
+                "the array was not stopped properly; serve it for writing once, so that it can be resynced",
+            ),
+        }
+    }
+}
+
+/// What the assembly says of each candidate, and of the array.
+pub(super) fn of_assembly(assembly: &Assembly, found: &[Found], read_only: bool) -> Vec<Note> {
+    let mut notes: Vec<Note> = assembly
+        .verdicts
+        .iter()
+        .zip(found)
+        .filter_map(|(verdict, found)| of_verdict(verdict, assembly, found))
+        .collect();
+    let missing = assembly.missing();
+    let accounted = |place: &u16| {
+        assembly.verdicts.iter().any(
+            |verdict| matches!(verdict, Verdict::Stale(named) | Verdict::Truncated(named) if named == place),
+        )
+    };
+    let absent = missing.iter().filter(|place| !accounted(place));
+    notes.extend(absent.map(|place| Note::Missing { place: Place::new(*place) }));
+    if !missing.is_empty() {
+        let members = assembly.geometry.members();
+        notes.push(Note::Degraded { missing: missing.len() as u16, members });
+    }
+    notes.extend(rebuilding(assembly));
+    let members: Vec<&Member> = assembly.places.iter().flatten().map(|index| &found[*index].member).collect();
+    notes.extend(unequal(&members));
+    if !assembly.superblock.clean {
+        notes.push(Note::Unclean { read_only });
+    }
+    notes
+}
+
+fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) -> Option<Note> {
+    let path = found.member.path().to_owned();
+    let length = found.member.length().bytes();
+    let needs = assembly.geometry.least_member_length().bytes();
+    match verdict {
+        Verdict::Member(_) | Verdict::Spare => None,
+        Verdict::Stale(place) => Some(Note::Stale { path, place: Place::new(*place) }),
+        Verdict::Foreign => {
+            let superblock = found.input().superblock().ok()?;
+            Some(Note::Foreign { path, array: format!("'{}' ({})", superblock.name, superblock.array) })
+        }
+        Verdict::Unknown => Some(Note::Unknown { path }),
+        Verdict::Truncated(place) if *place >= assembly.geometry.members() => {
+            Some(Note::SmallSpare { path, length, needs })
+        }
+        Verdict::Truncated(place) => {
+            let before = found.input().superblock().map(|superblock| superblock.member_length.bytes());
+            let needs = before.unwrap_or(needs).max(needs);
+            Some(Note::Truncated { path, place: Place::new(*place), length, needs })
+        }
+        Verdict::Damaged(error) => Some(Note::damaged(&found.member, error.clone())),
+    }
+}
+
+fn rebuilding(assembly: &Assembly) -> impl Iterator<Item = Note> {
+    let table = assembly.superblock.table.iter().zip(&assembly.places).enumerate();
+    table.filter_map(|(place, (entry, member))| {
+        let under_way = matches!(entry.state, EntryState::Rebuilding { .. }) && member.is_some();
+        under_way.then(|| Note::Rebuilding { place: Place::new(place as u16) })
+    })
+}
+
+/// A note if the members' lengths differ by what metadata is aligned to, or more.
+pub(crate) fn unequal(members: &[&Member]) -> Option<Note> {
+    let smallest = members.iter().min_by_key(|member| member.length())?;
+    let longest = members.iter().map(|member| member.length()).max()?;
+    (longest - smallest.length() >= parlour_array::ALIGNMENT).then(|| Note::Unequal {
+        smallest: smallest.path().into(),
+        length: smallest.length().bytes(),
+        longest: longest.bytes(),
+    })
+}

@@ -1,0 +1,86 @@
+//! What a server tells its owner while it runs.
+
+use std::path::PathBuf;
+
+use parlour_array::{Mode, Status};
+use parlour_units::Bytes;
+use serde::Serialize;
+
+use crate::io::IoBackend;
+use crate::machine::Machine;
+use crate::meter::Rates;
+
+/// Given to the observer once a second, and when something has happened.
+#[derive(Debug)]
+pub struct Pulse<'a> {
+    pub(crate) machine: &'a Machine,
+    pub(crate) notes: &'a [String],
+    pub(crate) history: &'a [String],
+    /// What was served in the last whole second.
+    pub rates: Rates,
+    /// What has happened since the last pulse, a line each.
+    pub events: &'a [String],
+}
+
+/// The array's state with what only its server knows.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerStatus {
+    /// The array's own account.
+    #[serde(flatten)]
+    pub array: Status,
+    /// Paths of members and spares, by the numbers that the account names them by.
+    pub paths: Vec<MemberPath>,
+    /// What was remarkable when the array was opened, a line each.
+    pub notes: Vec<String>,
+    /// What has happened since, the last hundred lines.
+    pub events: Vec<String>,
+    /// How accesses are carried out: "io_uring" or "threads".
+    pub io: &'static str,
+    /// Requests of hosts that are not answered.
+    pub requests_in_flight: usize,
+    /// Accesses of members that are under way.
+    pub accesses_in_flight: usize,
+    /// Payload memory that the server has from the system: now, and at the most.
+    pub server_memory: (Bytes, Bytes),
+    /// What was served in the last whole second.
+    pub rates: Rates,
+}
+
+/// Where a member is.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemberPath {
+    /// The driver's number of it.
+    pub member: u16,
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether it is open; one that was failed or removed is not.
+    pub open: bool,
+}
+
+impl Pulse<'_> {
+    /// The array's state now.
+    pub fn status(&self) -> ServerStatus {
+        status(self.machine, self.notes, self.history, self.rates)
+    }
+
+    /// Whether and how the array serves.
+    pub fn mode(&self) -> Mode {
+        self.machine.array.get().mode()
+    }
+}
+
+pub(crate) fn status(machine: &Machine, notes: &[String], history: &[String], rates: Rates) -> ServerStatus {
+    let paths = machine.roster.paths();
+    let memory = machine.memory().statistics();
+    ServerStatus {
+        array: machine.array.get().status(),
+        paths: paths.map(|(member, path, open)| MemberPath { member, path: path.into(), open }).collect(),
+        notes: notes.to_vec(),
+        events: history.to_vec(),
+        io: machine.io().name(),
+        requests_in_flight: machine.requests_in_flight(),
+        accesses_in_flight: machine.in_flight(),
+        server_memory: (Bytes::new(memory.in_use.get() + memory.retained.get()), memory.peak),
+        rates,
+    }
+}

@@ -1,0 +1,161 @@
+//! The lines of a recording.
+
+use parlour_array::{Effect, Fault, Identity, MemberInfo, Operation, Outcome, Slice};
+use parlour_units::{Instant, Sectors};
+use serde::{Deserialize, Serialize};
+
+use crate::control::Repairing;
+
+/// One thing that happened at the array's seam.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entry {
+    /// The array was told this.
+    Told(Input),
+    /// The array answered this, in words.
+    Answered(String),
+}
+
+/// What an array is told. Times are nanoseconds since it was opened; places and lengths are sectors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are the parameters of the array's functions of the same names")]
+pub enum Input {
+    /// A credit is asked for.
+    Reserve { length: u64 },
+    /// A buffer is given back.
+    Release { buffer: u64 },
+    /// A host's request.
+    Submit { now: u64, tag: u64, operation: Asked, at: u64, length: u64, buffer: Option<u64> },
+    /// What became of an effect.
+    Complete { now: u64, effect: u64, outcome: Became },
+    /// Time has come.
+    Timeout { now: u64 },
+    /// To be stopped.
+    Stop { now: u64 },
+    /// A member is to be failed.
+    Fail { now: u64, place: u16 },
+    /// A failed member is to be forgotten.
+    Remove { now: u64, place: u16 },
+    /// A spare comes.
+    AddSpare { now: u64, info: Newcomer },
+    /// A member is replaced.
+    Replace { now: u64, place: u16, info: Newcomer },
+    /// A rebuild is to go on.
+    Rebuild { now: u64 },
+    /// A scrub is to begin.
+    Scrub { now: u64, repair: Repairing },
+}
+
+/// What a host asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the array's `Operation`, word for word")]
+pub enum Asked {
+    Read,
+    Write { durable: bool },
+    WriteZeroes { may_unmap: bool, fast_only: bool, durable: bool },
+    Trim,
+    Flush,
+}
+
+/// What became of an effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the array's `Outcome` and `Fault`, word for word")]
+pub enum Became {
+    Done,
+    Metadata(Vec<u8>),
+    Differs,
+    Unreadable,
+    Gone,
+    NoSpace,
+}
+
+/// A member that comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the array's `MemberInfo`, word for word")]
+pub struct Newcomer {
+    pub identity: Identity,
+    pub length: u64,
+    pub unmaps: bool,
+}
+
+impl Entry {
+    pub(crate) fn of_effect(effect: &Effect, slices: &[Slice], metadata: &[u8]) -> Entry {
+        let written = slices.iter().any(|slice| slice.buffer == parlour_array::BufferId::METADATA);
+        let sum = if written { parlour_codec::checksum::crc32c(metadata) } else { 0 };
+        Entry::Answered(format!("{effect:?} {slices:?} {sum:08x}"))
+    }
+}
+
+impl From<Operation> for Asked {
+    fn from(operation: Operation) -> Asked {
+        match operation {
+            Operation::Read => Asked::Read,
+            Operation::Write { durable } => Asked::Write { durable },
+            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
+                Asked::WriteZeroes { may_unmap, fast_only, durable }
+            }
+            Operation::Trim => Asked::Trim,
+            Operation::Flush => Asked::Flush,
+        }
+    }
+}
+
+impl From<Asked> for Operation {
+    fn from(asked: Asked) -> Operation {
+        match asked {
+            Asked::Read => Operation::Read,
+            Asked::Write { durable } => Operation::Write { durable },
+            Asked::WriteZeroes { may_unmap, fast_only, durable } => {
+                Operation::WriteZeroes { may_unmap, fast_only, durable }
+            }
+            Asked::Trim => Operation::Trim,
+            Asked::Flush => Operation::Flush,
+        }
+    }
+}
+
+impl From<Outcome<'_>> for Became {
+    fn from(outcome: Outcome<'_>) -> Became {
+        match outcome {
+            Outcome::Done => Became::Done,
+            Outcome::Metadata(bytes) => Became::Metadata(bytes.to_vec()),
+            Outcome::Differs => Became::Differs,
+            Outcome::Failed(Fault::Unreadable) => Became::Unreadable,
+            Outcome::Failed(Fault::Gone) => Became::Gone,
+            Outcome::Failed(Fault::NoSpace) => Became::NoSpace,
+        }
+    }
+}
+
+impl Became {
+    pub(crate) fn outcome(&self) -> Outcome<'_> {
+        match self {
+            Became::Done => Outcome::Done,
+            Became::Metadata(bytes) => Outcome::Metadata(bytes),
+            Became::Differs => Outcome::Differs,
+            Became::Unreadable => Outcome::Failed(Fault::Unreadable),
+            Became::Gone => Outcome::Failed(Fault::Gone),
+            Became::NoSpace => Outcome::Failed(Fault::NoSpace),
+        }
+    }
+}
+
+impl From<&MemberInfo> for Newcomer {
+    fn from(info: &MemberInfo) -> Newcomer {
+        Newcomer { identity: info.identity, length: info.length.get(), unmaps: info.unmaps }
+    }
+}
+
+impl From<&Newcomer> for MemberInfo {
+    fn from(newcomer: &Newcomer) -> MemberInfo {
+        let length = Sectors::new(newcomer.length);
+        MemberInfo { identity: newcomer.identity, length, unmaps: newcomer.unmaps }
+    }
+}
+
+pub(crate) fn instant(now: u64) -> Instant {
+    Instant::from_nanoseconds(now)
+}

@@ -1,0 +1,100 @@
+//! What an array is opened from, as read from its members.
+
+use parlour_array::{
+    Array, Assembly, AssemblyError, Candidate, Identity, MemberInfo, Opening, Superblock, Tuning, Verdict,
+};
+use parlour_units::{Instant, Sectors};
+use serde::{Deserialize, Serialize};
+
+/// All that opening an array depends on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpeningInputs {
+    /// What may be members, in the order in which they were named.
+    pub candidates: Vec<CandidateInput>,
+    /// Dirty maps, as read from the members.
+    pub maps: Vec<Vec<u8>>,
+    /// Tables of applied sequence numbers, as read from the members.
+    pub tables: Vec<Vec<u8>>,
+    /// This session's identity.
+    pub session: Identity,
+    /// Whether nothing may be written.
+    pub read_only: bool,
+    /// Whether to open though something may be lost.
+    pub force: bool,
+    /// Bounds, thresholds and pace.
+    #[serde(with = "super::tuning")]
+    pub tuning: Tuning,
+}
+
+/// Something that may be a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CandidateInput {
+    /// Its path.
+    pub name: String,
+    /// Its length in sectors.
+    pub length: u64,
+    /// Whether zeroes give space back there.
+    pub unmaps: bool,
+    /// Both copies of the superblock; empty where the member is too short for one.
+    pub superblocks: [Vec<u8>; 2],
+}
+
+impl OpeningInputs {
+    /// Puts the candidates together.
+    ///
+    /// # Errors
+    /// They make no array.
+    pub fn assemble(&self) -> Result<Assembly, AssemblyError> {
+        let candidates: Vec<Candidate> = self.candidates.iter().map(CandidateInput::candidate).collect();
+        Assembly::new(&candidates)
+    }
+
+    /// Opens the array at its beginning of time.
+    ///
+    /// # Errors
+    /// As [`Array::open`].
+    pub fn open(&self, assembly: Assembly) -> Result<Array, AssemblyError> {
+        let members = assembly.places.iter().map(|place| place.map(|index| self.info(index))).collect();
+        let spares = self.usable_spares(&assembly).into_iter().map(|index| self.info(index)).collect();
+        let opening = Opening {
+            assembly,
+            members,
+            spares,
+            maps: self.maps.clone(),
+            tables: self.tables.clone(),
+            session: self.session,
+            read_only: self.read_only,
+            force: self.force,
+            tuning: self.tuning,
+        };
+        Array::open(Instant::ZERO, opening)
+    }
+
+    /// The candidates that are spares, in their order.
+    pub(crate) fn usable_spares(&self, assembly: &Assembly) -> Vec<usize> {
+        let spare = |index: &usize| assembly.verdicts[*index] == Verdict::Spare;
+        (0..self.candidates.len()).filter(spare).collect()
+    }
+
+    fn info(&self, index: usize) -> MemberInfo {
+        let candidate = &self.candidates[index];
+        let identity = candidate.superblock().map_or(Identity::NONE, |superblock| superblock.member);
+        MemberInfo { identity, length: candidate.sectors(), unmaps: candidate.unmaps }
+    }
+}
+
+impl CandidateInput {
+    fn sectors(&self) -> Sectors {
+        Sectors::new(self.length)
+    }
+
+    /// The better of the two superblocks.
+    pub(crate) fn superblock(&self) -> Result<Superblock, parlour_array::SuperblockError> {
+        let [first, second] = &self.superblocks;
+        Superblock::decode_copies(first, second)
+    }
+
+    fn candidate(&self) -> Candidate {
+        Candidate { name: self.name.clone(), length: self.sectors(), superblock: self.superblock() }
+    }
+}

@@ -1,0 +1,158 @@
+//! Replaying a recording into a fresh array.
+
+use std::collections::VecDeque;
+
+use parlour_array::{Array, AssemblyError, BufferId, EffectId, Request, Tag};
+use parlour_units::{Member, Sector, Sectors};
+
+use super::Recording;
+use super::entry::{Entry, Input, instant};
+
+/// Where a fresh array first differed from the recorded one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FirstDifference {
+    /// The recording does not begin with what the array was opened from.
+    #[error("the recording lacks what the array was opened from; record again, from the server's start")]
+    NoOpening,
+    /// The recorded array could be opened and this one cannot.
+    #[error("the array cannot be opened as it was when recorded: {0}")]
+    Opening(#[from] AssemblyError),
+    /// It answered something else.
+    #[error("entry {entry} differs: recorded was '{recorded}', and now it is '{now}'")]
+    Answer {
+        /// Which entry, from 0.
+        entry: usize,
+        /// What was recorded.
+        recorded: String,
+        /// What the fresh array answered.
+        now: String,
+    },
+    /// It answered more than was recorded.
+    #[error("after the last entry the array answers '{0}', which was not recorded")]
+    More(String),
+}
+
+/// Feeds what was told to a fresh array, and compares its answers with those recorded.
+///
+/// # Errors
+/// The first difference.
+pub fn replay(recording: &Recording) -> Result<(), FirstDifference> {
+    let opening = recording.opening.as_ref().ok_or(FirstDifference::NoOpening)?;
+    let array = opening.open(opening.assemble()?)?;
+    let mut player = Player { array, buffers: Vec::new(), results: VecDeque::new() };
+    for (index, entry) in recording.entries.iter().enumerate() {
+        match entry {
+            Entry::Told(input) => player.tell(input),
+            Entry::Answered(recorded) => player.compare(index, recorded)?,
+        }
+    }
+    match player.any_answer() {
+        Some(more) => Err(FirstDifference::More(more)),
+        None => Ok(()),
+    }
+}
+
+struct Player {
+    array: Array,
+    /// Names of buffers by number: the array alone can make them.
+    buffers: Vec<Option<BufferId>>,
+    /// What functions returned, until it is compared.
+    results: VecDeque<String>,
+}
+
+impl Player {
+    fn tell(&mut self, input: &Input) {
+        let array = &mut self.array;
+        let result = match input {
+            Input::Reserve { length } => {
+                let buffer = array.reserve(Sectors::new(*length));
+                self.name(buffer);
+                format!("{buffer:?}")
+            }
+            Input::Release { buffer } => {
+                // A buffer that was never given here was different before, and that has been said.
+                if let Some(buffer) = self.buffer(*buffer) {
+                    self.array.release(buffer);
+                }
+                return;
+            }
+            Input::Submit { now, tag, operation, at, length, buffer } => {
+                let request = Request {
+                    tag: Tag(*tag),
+                    operation: (*operation).into(),
+                    at: Sector::new(*at),
+                    length: Sectors::new(*length),
+                    buffer: buffer.and_then(|buffer| self.buffer(buffer)),
+                };
+                return self.array.submit(instant(*now), request);
+            }
+            Input::Complete { now, effect, outcome } => {
+                return array.complete(instant(*now), EffectId::from_raw(*effect), outcome.outcome());
+            }
+            Input::Timeout { now } => return array.handle_timeout(instant(*now)),
+            Input::Stop { now } => return array.stop(instant(*now)),
+            Input::Fail { now, place } => format!("{:?}", array.fail(instant(*now), Member::new(*place))),
+            Input::Remove { now, place } => {
+                format!("{:?}", array.remove(instant(*now), Member::new(*place)))
+            }
+            Input::AddSpare { now, info } => format!("{:?}", array.add_spare(instant(*now), info.into())),
+            Input::Replace { now, place, info } => {
+                format!("{:?}", array.replace(instant(*now), Member::new(*place), info.into()))
+            }
+            Input::Rebuild { now } => format!("{:?}", array.rebuild(instant(*now))),
+            Input::Scrub { now, repair } => {
+                format!("{:?}", array.scrub(instant(*now), (*repair).into()))
+            }
+        };
+        self.results.push_back(result);
+    }
+
+    fn name(&mut self, buffer: Option<BufferId>) {
+        let Some(buffer) = buffer else { return };
+        let number = buffer.as_usize();
+        if number >= self.buffers.len() {
+            self.buffers.resize(number + 1, None);
+        }
+        self.buffers[number] = Some(buffer);
+    }
+
+    fn buffer(&self, number: u64) -> Option<BufferId> {
+        *self.buffers.get(usize::try_from(number).ok()?)?
+    }
+
+    /// The next answer must be `recorded`. What kind of answer that is shows by how it begins.
+    fn compare(&mut self, entry: usize, recorded: &str) -> Result<(), FirstDifference> {
+        let now = match self.results.pop_front() {
+            Some(result) => Some(result),
+            None if recorded.starts_with("Effect ") => self.effect(),
+            None if recorded.starts_with("Completion ") => {
+                self.array.poll_completion().map(|completion| format!("{completion:?}"))
+            }
+            None if recorded.starts_with("BufferId(") => {
+                self.array.poll_release().map(|buffer| format!("{buffer:?}"))
+            }
+            None => self.array.poll_event().map(|event| format!("{event:?}")),
+        };
+        let now = now.unwrap_or_else(|| "nothing".into());
+        if now == recorded {
+            return Ok(());
+        }
+        Err(FirstDifference::Answer { entry, recorded: recorded.into(), now })
+    }
+
+    fn effect(&mut self) -> Option<String> {
+        let effect = self.array.poll_effect()?;
+        let entry = Entry::of_effect(&effect, self.array.slices(effect.id), self.array.metadata(effect.id));
+        match entry {
+            Entry::Answered(words) => Some(words),
+            Entry::Told(_) => unreachable!("an effect is an answer"),
+        }
+    }
+
+    fn any_answer(&mut self) -> Option<String> {
+        let effect = self.effect();
+        effect
+            .or_else(|| self.array.poll_completion().map(|completion| format!("{completion:?}")))
+            .or_else(|| self.array.poll_event().map(|event| format!("{event:?}")))
+    }
+}

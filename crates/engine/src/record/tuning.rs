@@ -1,0 +1,84 @@
+//! The array's bounds, thresholds and pace in a recording.
+
+use parlour_array::{LargeWrite, LogFlush, LogPool, Tuning};
+use parlour_units::{Duration, Sectors};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// [`Tuning`] in plain numbers: sectors, nanoseconds, counts.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plain {
+    host_memory: u64,
+    scratch_memory: u64,
+    slice: u64,
+    longest_access: u64,
+    log_memory: u64,
+    static_pool: bool,
+    flush_watermark: Option<u32>,
+    overwrite_large: Option<bool>,
+    reintegration_buffers: u32,
+    reintegration_memory: u64,
+    reintegration_gap: u64,
+    live_records: u64,
+    preread_cache: u64,
+    error_threshold: u32,
+    clean_after: u64,
+    maintenance_depth: u32,
+    maintenance_depth_busy: u32,
+    checkpoint: u64,
+    dirty_map: bool,
+}
+
+pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result<S::Ok, S::Error> {
+    let plain = Plain {
+        host_memory: tuning.host_memory.get(),
+        scratch_memory: tuning.scratch_memory.get(),
+        slice: tuning.slice.get(),
+        longest_access: tuning.longest_access.get(),
+        log_memory: tuning.log_memory.get(),
+        static_pool: tuning.log_pool == LogPool::Static,
+        flush_watermark: match tuning.log_flush {
+            LogFlush::WhenFull => None,
+            LogFlush::Watermark(count) => Some(count),
+        },
+        overwrite_large: tuning.large_write.map(|way| way == LargeWrite::Overwrite),
+        reintegration_buffers: tuning.reintegration_buffers,
+        reintegration_memory: tuning.reintegration_memory.get(),
+        reintegration_gap: tuning.reintegration_gap.get(),
+        live_records: tuning.live_records,
+        preread_cache: tuning.preread_cache.get(),
+        error_threshold: tuning.error_threshold,
+        clean_after: tuning.clean_after.nanoseconds(),
+        maintenance_depth: tuning.maintenance_depth,
+        maintenance_depth_busy: tuning.maintenance_depth_busy,
+        checkpoint: tuning.checkpoint.get(),
+        dirty_map: tuning.dirty_map,
+    };
+    plain.serialize(serializer)
+}
+
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tuning, D::Error> {
+    let plain = Plain::deserialize(deserializer)?;
+    let large = |overwrite| if overwrite { LargeWrite::Overwrite } else { LargeWrite::Cancel };
+    Ok(Tuning {
+        host_memory: Sectors::new(plain.host_memory),
+        scratch_memory: Sectors::new(plain.scratch_memory),
+        slice: Sectors::new(plain.slice),
+        longest_access: Sectors::new(plain.longest_access),
+        log_memory: Sectors::new(plain.log_memory),
+        log_pool: if plain.static_pool { LogPool::Static } else { LogPool::Global },
+        log_flush: plain.flush_watermark.map_or(LogFlush::WhenFull, LogFlush::Watermark),
+        large_write: plain.overwrite_large.map(large),
+        reintegration_buffers: plain.reintegration_buffers,
+        reintegration_memory: Sectors::new(plain.reintegration_memory),
+        reintegration_gap: Sectors::new(plain.reintegration_gap),
+        live_records: plain.live_records,
+        preread_cache: Sectors::new(plain.preread_cache),
+        error_threshold: plain.error_threshold,
+        clean_after: Duration::from_nanoseconds(plain.clean_after),
+        maintenance_depth: plain.maintenance_depth,
+        maintenance_depth_busy: plain.maintenance_depth_busy,
+        checkpoint: Sectors::new(plain.checkpoint),
+        dirty_map: plain.dirty_map,
+    })
+}

@@ -1,0 +1,92 @@
+//! The members by the numbers that effects name them by.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::fault::Failure;
+use crate::member::Member;
+
+/// Members by number, and who stands in which place.
+#[derive(Debug, Default)]
+pub(crate) struct Roster {
+    entries: Vec<Entry>,
+    /// By place: the number of the member that stands there, or stood there last.
+    places: Vec<u16>,
+}
+
+/// A number, given once and never again.
+#[derive(Debug)]
+struct Entry {
+    path: Option<PathBuf>,
+    /// Absent when closed. Accesses under way hold it open until they return.
+    member: Option<Arc<Member>>,
+    last_failure: Option<Failure>,
+}
+
+impl Roster {
+    /// An entry for each place, in order: numbers and places are the same at first.
+    pub(crate) fn of_places(members: Vec<Option<Member>>) -> Roster {
+        let mut roster = Roster::default();
+        for (place, member) in members.into_iter().enumerate() {
+            roster.push(member);
+            roster.places.push(place as u16);
+        }
+        roster
+    }
+
+    /// Gives the next number to `member`.
+    pub(crate) fn push(&mut self, member: Option<Member>) -> u16 {
+        let path = member.as_ref().map(|member| member.path().to_owned());
+        self.entries.push(Entry { path, member: member.map(Arc::new), last_failure: None });
+        (self.entries.len() - 1) as u16
+    }
+
+    pub(crate) fn get(&self, number: u16) -> Option<&Arc<Member>> {
+        self.entries.get(usize::from(number))?.member.as_ref()
+    }
+
+    /// Lets go of a member; it is closed when its last access has returned.
+    pub(crate) fn close(&mut self, number: u16) {
+        if let Some(entry) = self.entries.get_mut(usize::from(number)) {
+            entry.member = None;
+        }
+    }
+
+    pub(crate) fn close_all(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.member = None);
+    }
+
+    pub(crate) fn path(&self, number: u16) -> Option<&Path> {
+        self.entries.get(usize::from(number))?.path.as_deref()
+    }
+
+    /// Remembers why an access failed, for the line that people read when the member is excluded.
+    pub(crate) fn note_failure(&mut self, number: u16, failure: Failure) {
+        if let Some(entry) = self.entries.get_mut(usize::from(number)) {
+            entry.last_failure = Some(failure);
+        }
+    }
+
+    pub(crate) fn last_failure(&self, number: u16) -> Option<Failure> {
+        self.entries.get(usize::from(number))?.last_failure
+    }
+
+    /// The number of the member in `place`.
+    pub(crate) fn in_place(&self, place: u16) -> Option<u16> {
+        self.places.get(usize::from(place)).copied()
+    }
+
+    /// `number` stands in `place` from now on.
+    pub(crate) fn occupy(&mut self, place: u16, number: u16) {
+        if let Some(slot) = self.places.get_mut(usize::from(place)) {
+            *slot = number;
+        }
+    }
+
+    /// Numbers with their paths, and whether they are open.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = (u16, &Path, bool)> {
+        self.entries.iter().enumerate().filter_map(|(number, entry)| {
+            Some((number as u16, entry.path.as_deref()?, entry.member.is_some()))
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! What people command while the array is served.
+
+use std::io;
+use std::path::PathBuf;
+
+use parlour_array::{AdminError, MemberInfo};
+use parlour_units::Member;
+use serde_json::{Value, json};
+
+use super::ready::Ready;
+use super::{Server, Stage};
+use crate::control::{ClientId, Request};
+use crate::frontend::Frontend;
+use crate::newcomer::{Application, Newcomer, NewcomerError};
+
+/// Who waits for a newcomer to be looked at, and what it is to become.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    client: ClientId,
+    /// A spare, if there is no place.
+    place: Option<u16>,
+}
+
+/// Why a command was not carried out.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    #[error(transparent)]
+    Array(#[from] AdminError),
+    #[error(transparent)]
+    Newcomer(#[from] NewcomerError),
+    #[error("cannot look at the new member: {0}; try again")]
+    System(#[from] io::Error),
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+impl<F: Frontend> Server<F> {
+    /// Answers commands.
+    pub(super) fn serve_control(&mut self, ready: &Ready) -> io::Result<()> {
+        if ready.reception {
+            while let Some((waiting, result)) = self.reception.poll() {
+                let answer = self.receive(&waiting, result);
+                self.answer(waiting.client, answer);
+            }
+        }
+        let now = self.machine.now();
+        let Some(control) = &mut self.control else { return Ok(()) };
+        let due = control.deadline().is_some_and(|due| due <= now);
+        if !ready.control && !due {
+            return Ok(());
+        }
+        control.poll(now)?;
+        while let Some((client, request)) = self.control.as_mut().and_then(crate::control::Control::next) {
+            self.obey(client, request);
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, client: ClientId, answer: Result<Value, Refusal>) {
+        if let Some(control) = &mut self.control {
+            control.answer(client, answer.map_err(|refusal| refusal.to_string()));
+        }
+    }
+
+    fn obey(&mut self, client: ClientId, request: Request) {
+        let answer = match request {
+            Request::Add { path, force } => self.apply(client, path, force, None),
+            Request::Replace { member, path, force } => self.apply(client, path, force, Some(member)),
+            // Answered when the array is stopped.
+            Request::Stop => {
+                self.begin_stop();
+                Ok(None)
+            }
+            other => self.obey_at_once(other).map(Some),
+        };
+        if let Some(answer) = answer.transpose() {
+            self.answer(client, answer);
+        }
+    }
+
+    fn obey_at_once(&mut self, request: Request) -> Result<Value, Refusal> {
+        let now = self.machine.now();
+        match request {
+            Request::Status => Ok(json!(self.status())),
+            Request::ScrubStatus => {
+                let status = self.machine.array.get().status();
+                Ok(json!({ "scrub": status.scrub, "last_scrub": status.last_scrub }))
+            }
+            Request::Fail { member } => {
+                self.machine.array.fail(now, Member::new(member))?;
+                Ok(json!({ "failed": member }))
+            }
+            Request::Remove { member } => {
+                let number = self.machine.array.remove(now, Member::new(member))?;
+                let path = number.and_then(|number| {
+                    let path = self.machine.roster.path(number.get()).map(ToOwned::to_owned);
+                    self.machine.roster.close(number.get());
+                    path
+                });
+                Ok(json!({ "removed": member, "path": path }))
+            }
+            Request::Rebuild => {
+                let place = self.machine.array.rebuild(now)?;
+                Ok(json!({ "rebuilding": place.get() }))
+            }
+            Request::Scrub { repair } => {
+                self.machine.array.scrub(now, repair.into())?;
+                Ok(json!({ "scrubbing": true }))
+            }
+            Request::Add { .. } | Request::Replace { .. } | Request::Stop => {
+                unreachable!("these take their time")
+            }
+        }
+    }
+
+    /// Has a newcomer looked at; the answer comes later.
+    fn apply(
+        &mut self,
+        client: ClientId,
+        path: PathBuf,
+        force: bool,
+        place: Option<u16>,
+    ) -> Result<Option<Value>, Refusal> {
+        let geometry = self.machine.array.get().geometry().clone();
+        if self.stage != Stage::Serving {
+            return Err(Refusal::Stopping);
+        }
+        if let Some(place) = place.filter(|place| *place >= geometry.members()) {
+            return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
+        }
+        self.reception.admit(Waiting { client, place }, Application { path, force, geometry, place })?;
+        Ok(None)
+    }
+
+    /// A newcomer was looked at: the array takes it, or not.
+    fn receive(
+        &mut self,
+        waiting: &Waiting,
+        result: Result<Newcomer, NewcomerError>,
+    ) -> Result<Value, Refusal> {
+        let Newcomer { member, identity } = result?;
+        if self.stage != Stage::Serving {
+            return Err(Refusal::Stopping);
+        }
+        let now = self.machine.now();
+        let info = MemberInfo { identity, length: member.length(), unmaps: member.can_punch() };
+        let number = match waiting.place {
+            None => self.machine.array.add_spare(now, info)?,
+            Some(place) => self.machine.array.replace(now, Member::new(place), info)?,
+        };
+        let path = member.path().to_owned();
+        let enrolled = self.machine.roster.push(Some(member));
+        assert_eq!(enrolled, number.get(), "the array numbers members as the roster does");
+        self.hear_events();
+        Ok(json!({ "member": number.get(), "place": waiting.place, "path": path }))
+    }
+}

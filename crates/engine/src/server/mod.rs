@@ -1,0 +1,307 @@
+//! One array, one thread: hosts, members and commands in one loop.
+//!
+//! A turn of the loop asks the frontend for requests, does all foreground work that needs no waiting, sends the
+//! answers, does a piece of background work, and sleeps if nothing is left to do.
+
+mod admin;
+mod eager;
+mod options;
+mod ready;
+
+use std::io;
+use std::path::PathBuf;
+
+use parlour_array::{Event, Geometry, Mode, Tuning};
+use parlour_units::{Bytes, Duration, Instant};
+
+use crate::control::Control;
+use crate::events;
+use crate::frontend::{Frontend, Port};
+use crate::io::{Io, IoBackend};
+use crate::machine::Machine;
+use crate::meter::Rates;
+use crate::newcomer::{self, Reception};
+use crate::opening::OpenArray;
+use crate::pulse::{self, Pulse, ServerStatus};
+use crate::record::Recorded;
+use crate::stopper::{StopRequest, Stopper};
+use admin::Waiting;
+use eager::Eagerness;
+pub use options::{ServeError, ServeOptions};
+use ready::{Poller, Ready};
+
+/// Lines of what has happened that are kept for those who ask.
+const HISTORY: usize = 100;
+
+/// Serves an array to hosts, until it is stopped.
+#[derive(Debug)]
+pub struct Server<F: Frontend> {
+    machine: Machine,
+    frontend: F,
+    poller: Poller,
+    stop: StopRequest,
+    control: Option<Control>,
+    reception: Reception<Waiting>,
+    stage: Stage,
+    grace: Duration,
+    pulse: Duration,
+    next_pulse: Instant,
+    rates: Rates,
+    notes: Vec<String>,
+    history: Vec<String>,
+    /// What happened since the last pulse.
+    news: Vec<String>,
+    eagerness: Eagerness,
+}
+
+/// How far stopping has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Serving,
+    /// The frontend finishes what is under way, until then.
+    Draining(Instant),
+    /// The array finishes what is under way and records that all is well.
+    Stopping,
+    Stopped,
+}
+
+impl<F: Frontend> Server<F> {
+    /// Makes everything ready to serve `open` through `frontend`.
+    ///
+    /// # Errors
+    /// If accesses cannot be carried out, the system has no descriptors, or the control socket is taken.
+    pub fn new(open: OpenArray, frontend: F, options: ServeOptions) -> Result<Server<F>, ServeError> {
+        let io = Io::new(open.io)?;
+        let control = options.control.as_deref().map(Control::listen).transpose()?;
+        let notes = open.notes().iter().map(ToString::to_string).collect();
+        let OpenArray { array, inputs, roster, began, .. } = open;
+        let retain = retained(&inputs.tuning, array.geometry());
+        let recorded = Recorded::new(array, &inputs, options.recorder);
+        let machine = Machine::new(recorded, roster, io, began, retain);
+        let stop = StopRequest::new().map_err(ServeError::System)?;
+        let reception = Reception::new().map_err(ServeError::System)?;
+        let fds = ready::Descriptors {
+            stop: stop.wait_fd(),
+            frontend: frontend.wait_fd(),
+            io: machine.io().wait_fd(),
+            reception: reception.wait_fd(),
+            control: control.as_ref().map(Control::wait_fd),
+        };
+        let poller = Poller::new(fds).map_err(ServeError::System)?;
+        Ok(Server {
+            machine,
+            frontend,
+            poller,
+            stop,
+            control,
+            reception,
+            stage: Stage::Serving,
+            grace: options.grace,
+            pulse: options.pulse,
+            next_pulse: Instant::ZERO,
+            rates: Rates::default(),
+            notes,
+            history: Vec::new(),
+            news: Vec::new(),
+            eagerness: Eagerness::default(),
+        })
+    }
+
+    /// A way to ask for a stop from another thread or a signal's handler.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.stopper()
+    }
+
+    /// What serves the hosts.
+    pub fn frontend(&self) -> &F {
+        &self.frontend
+    }
+
+    /// The array's state now.
+    pub fn status(&self) -> ServerStatus {
+        pulse::status(&self.machine, &self.notes, &self.history, self.rates)
+    }
+
+    /// The control socket's path, if there is one.
+    pub fn control_path(&self) -> Option<PathBuf> {
+        self.control.as_ref().map(|control| control.path().to_owned())
+    }
+
+    /// Serves until stopped: then hosts are drained, the array is stopped, and this returns. `observer` is
+    /// called once a second and when something has happened.
+    ///
+    /// # Errors
+    /// If the system fails the server itself. What fails on members is the array's affair.
+    pub fn run(&mut self, observer: &mut dyn FnMut(&Pulse<'_>)) -> Result<(), ServeError> {
+        self.next_pulse = self.machine.tick() + self.pulse;
+        while self.stage != Stage::Stopped {
+            self.turn(observer).map_err(ServeError::System)?;
+        }
+        self.machine.roster.close_all();
+        if let Some(control) = &mut self.control {
+            control.stopped();
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, observer: &mut dyn FnMut(&Pulse<'_>)) -> io::Result<()> {
+        let ready = self.wait()?;
+        let now = self.machine.tick();
+        if self.machine.array.get().poll_timeout().is_some_and(|due| due <= now) {
+            self.machine.array.handle_timeout(now);
+        }
+        let submitted = if ready.frontend || self.frontend_due() { self.poll_frontend()? } else { 0 };
+        self.eagerness.learn(&ready, submitted);
+        self.machine.run_foreground()?;
+        self.answer_hosts();
+        self.machine.run_background()?;
+        self.hear_events();
+        if ready.stop {
+            self.stop.clear();
+            self.begin_stop();
+        }
+        self.serve_control(&ready)?;
+        self.advance_stage();
+        self.beat(observer);
+        Ok(())
+    }
+
+    /// Sleeps until there is something to do. While hosts keep it busy, only they are looked at.
+    fn wait(&mut self) -> io::Result<Ready> {
+        if self.eagerness.is_eager() {
+            return Ok(Ready::frontend_only());
+        }
+        let timeout = if self.machine.has_work() { Some(Duration::ZERO) } else { self.next_deadline() };
+        self.poller.wait(timeout)
+    }
+
+    fn next_deadline(&self) -> Option<Duration> {
+        let now = self.machine.now();
+        let frontend = self.frontend.deadline().map(from_std);
+        let draining = match self.stage {
+            Stage::Draining(until) => Some(until),
+            _ => None,
+        };
+        let control = self.control.as_ref().and_then(Control::deadline);
+        let array = self.machine.array.get().poll_timeout();
+        let next = [array, frontend, draining, control, Some(self.next_pulse)].into_iter().flatten().min();
+        next.map(|next| next.since(now))
+    }
+
+    fn frontend_due(&self) -> bool {
+        self.frontend.deadline().is_some_and(|due| from_std(due) <= self.machine.now())
+    }
+
+    /// Lets the frontend take requests; says how many came.
+    fn poll_frontend(&mut self) -> io::Result<u32> {
+        let now = to_std(self.machine.now());
+        let mut port = Port::new(&mut self.machine);
+        self.frontend.poll(now, &mut port)?;
+        Ok(port.submitted())
+    }
+
+    fn answer_hosts(&mut self) {
+        while let Some((pending, completion)) = self.machine.poll_completion() {
+            self.frontend.complete(pending.tag, completion.result, &mut Port::new(&mut self.machine));
+        }
+        self.frontend.flush(&mut Port::new(&mut self.machine));
+    }
+
+    fn hear_events(&mut self) {
+        while let Some(event) = self.machine.array.poll_event() {
+            self.news.push(events::line(&event, &self.machine.roster));
+            self.follow(&event);
+        }
+    }
+
+    /// Does what an event means for the files: a member that is out is closed as soon as its last access has
+    /// returned, and a spare that is in needs space for its logs.
+    fn follow(&mut self, event: &Event) {
+        let roster = &mut self.machine.roster;
+        match event {
+            Event::MemberFailed { place, .. } => {
+                if let Some(number) = roster.in_place(place.get()) {
+                    roster.close(number);
+                }
+            }
+            Event::SpareDropped { member } => roster.close(member.get()),
+            Event::PlaceTaken { place, member } => {
+                roster.occupy(place.get(), member.get());
+                let geometry = self.machine.array.get().geometry();
+                let settled = roster.get(member.get()).map(|m| newcomer::settle(m, geometry, place.get()));
+                if let Some(Err(error)) = settled {
+                    self.news.push(format!("no space could be set aside for logs: {error}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_stop(&mut self) {
+        if self.stage == Stage::Serving {
+            self.stage = Stage::Draining(self.machine.now() + self.grace);
+            self.frontend.close(&mut Port::new(&mut self.machine));
+        }
+    }
+
+    fn advance_stage(&mut self) {
+        let stopped = self.stage == Stage::Stopping && self.is_stopped();
+        match self.stage {
+            Stage::Draining(until) if self.frontend.is_idle() || until <= self.machine.now() => {
+                let now = self.machine.now();
+                self.machine.array.stop(now);
+                self.stage = Stage::Stopping;
+            }
+            Stage::Stopping if stopped => self.stage = Stage::Stopped,
+            _ => {}
+        }
+    }
+
+    fn is_stopped(&mut self) -> bool {
+        self.machine.array.get().mode() == Mode::Stopped
+            && self.machine.in_flight() == 0
+            && !self.machine.has_work()
+    }
+
+    /// Tells the observer when a second is over or something has happened.
+    fn beat(&mut self, observer: &mut dyn FnMut(&Pulse<'_>)) {
+        let now = self.machine.now();
+        let due = self.next_pulse <= now;
+        if due {
+            self.rates = self.machine.meter.take(now);
+            self.next_pulse = now + self.pulse;
+        }
+        if !due && self.news.is_empty() {
+            return;
+        }
+        self.history.extend(self.news.iter().cloned());
+        let old = self.history.len().saturating_sub(HISTORY);
+        self.history.drain(..old);
+        observer(&Pulse {
+            machine: &self.machine,
+            notes: &self.notes,
+            history: &self.history,
+            rates: self.rates,
+            events: &self.news,
+        });
+        self.news.clear();
+    }
+}
+
+/// Released memory that is worth keeping: as much as the array may have in use.
+fn retained(tuning: &Tuning, geometry: &Geometry) -> Bytes {
+    let logs = if geometry.layout().logs().is_some() {
+        tuning.log_memory + tuning.reintegration_memory * u64::from(tuning.reintegration_buffers)
+    } else {
+        parlour_units::Sectors::ZERO
+    };
+    (tuning.host_memory + tuning.scratch_memory + tuning.preread_cache + logs).bytes()
+}
+
+fn from_std(time: std::time::Duration) -> Instant {
+    Instant::from_nanoseconds(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn to_std(now: Instant) -> std::time::Duration {
+    std::time::Duration::from_nanos(now.nanoseconds())
+}

@@ -1,0 +1,49 @@
+//! How an array is served, and why it cannot be.
+
+use std::io;
+use std::path::PathBuf;
+
+use parlour_units::Duration;
+
+use crate::control::ControlError;
+use crate::io::StartError;
+use crate::record::Recorder;
+
+/// How an array is served.
+#[derive(Debug)]
+pub struct ServeOptions {
+    /// Where to take commands; nowhere if absent. [`OpenArray::control_path`](crate::OpenArray::control_path)
+    /// is where clients look.
+    pub control: Option<PathBuf>,
+    /// Who writes down what passes between the array and its driver.
+    pub recorder: Option<Recorder>,
+    /// How long hosts may take to finish when the server is stopped.
+    pub grace: Duration,
+    /// The time between two calls of the observer.
+    pub pulse: Duration,
+}
+
+impl Default for ServeOptions {
+    fn default() -> ServeOptions {
+        ServeOptions {
+            control: None,
+            recorder: None,
+            grace: Duration::from_secs(5),
+            pulse: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Why an array cannot be served (any more).
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// There is no way to carry accesses out.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Commands cannot be taken.
+    #[error(transparent)]
+    Control(#[from] ControlError),
+    /// The system fails the server itself.
+    #[error("the system fails the server: {0}; serve the array again")]
+    System(#[source] io::Error),
+}

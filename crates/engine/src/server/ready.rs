@@ -1,0 +1,96 @@
+//! Waiting for whatever comes first.
+
+use std::io;
+
+use parlour_units::Duration;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+
+const STOP: u64 = 0;
+const FRONTEND: u64 = 1;
+const IO: u64 = 2;
+const RECEPTION: u64 = 3;
+const CONTROL: u64 = 4;
+
+/// What is waited for.
+pub(super) struct Descriptors<'a> {
+    pub(super) stop: BorrowedFd<'a>,
+    pub(super) frontend: BorrowedFd<'a>,
+    pub(super) io: BorrowedFd<'a>,
+    pub(super) reception: BorrowedFd<'a>,
+    pub(super) control: Option<BorrowedFd<'a>>,
+}
+
+/// What is ready. Members are always asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ready {
+    pub(super) stop: bool,
+    pub(super) frontend: bool,
+    pub(super) reception: bool,
+    pub(super) control: bool,
+    /// Whether everything was looked at.
+    pub(super) everything: bool,
+}
+
+impl Ready {
+    /// The frontend is to be asked, and nothing else was looked at.
+    pub(super) fn frontend_only() -> Ready {
+        Ready { frontend: true, ..Ready::default() }
+    }
+}
+
+/// Waits.
+#[derive(Debug)]
+pub(super) struct Poller {
+    epoll: OwnedFd,
+}
+
+impl Poller {
+    pub(super) fn new(fds: Descriptors<'_>) -> io::Result<Poller> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let all = [
+            (Some(fds.stop), STOP),
+            (Some(fds.frontend), FRONTEND),
+            (Some(fds.io), IO),
+            (Some(fds.reception), RECEPTION),
+            (fds.control, CONTROL),
+        ];
+        for (fd, name) in all {
+            if let Some(fd) = fd {
+                epoll::add(&epoll, fd, EventData::new_u64(name), EventFlags::IN)?;
+            }
+        }
+        Ok(Poller { epoll })
+    }
+
+    /// Waits at most `timeout`, or for ever.
+    pub(super) fn wait(&self, timeout: Option<Duration>) -> io::Result<Ready> {
+        let timeout = timeout.map(timespec);
+        let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
+        let mut events = [nothing; 8];
+        let count = match epoll::wait(&self.epoll, &mut events[..], timeout.as_ref()) {
+            Ok(count) => count,
+            Err(Errno::INTR) => 0,
+            Err(errno) => return Err(errno.into()),
+        };
+        let mut ready = Ready { everything: true, ..Ready::default() };
+        for event in &events[..count] {
+            match event.data.u64() {
+                STOP => ready.stop = true,
+                FRONTEND => ready.frontend = true,
+                RECEPTION => ready.reception = true,
+                CONTROL => ready.control = true,
+                _ => {}
+            }
+        }
+        Ok(ready)
+    }
+}
+
+fn timespec(span: Duration) -> Timespec {
+    let nanoseconds = span.nanoseconds();
+    // Both fit: 2^64 ns are fewer than 2^35 s.
+    Timespec { tv_sec: (nanoseconds / 1_000_000_000) as i64, tv_nsec: (nanoseconds % 1_000_000_000) as i64 }
+}

@@ -1,0 +1,111 @@
+//! Arrays on files, end to end: what was written is what is read, whatever happens in between.
+
+mod common;
+
+use common::rig::{MEMBERS, Reference, create, member_paths, open_request, serve, serve_open};
+use common::{on_disk, on_memory, ways};
+use parlour_array::organization::NAMED;
+use parlour_engine::control::Request;
+
+#[test]
+fn every_organization_serves_stops_and_comes_back_in_any_order() {
+    for (seed, named) in NAMED.iter().enumerate() {
+        eprintln!("{}", named.name);
+        let directory = on_memory().unwrap_or_else(on_disk);
+        let mut members = member_paths(directory.path(), MEMBERS);
+        create(named, &members);
+        let served = serve(&members);
+        let mut reference = Reference::new(&served, 1_000 + seed as u64);
+        reference.exercise(&served, 40);
+        reference.verify(&served);
+        served.stop();
+        members.reverse();
+        let served = serve(&members);
+        reference.verify(&served);
+        reference.exercise(&served, 10);
+        reference.verify(&served);
+        if named.organization.code != parlour_array::organization::Code::None {
+            served.assert_consistent();
+        }
+        served.stop();
+    }
+}
+
+#[test]
+fn every_way_to_access_members_serves() {
+    for way in ways() {
+        for named in NAMED.iter().filter(|named| !named.name.starts_with("raid0")) {
+            eprintln!("{way:?} {}", named.name);
+            let directory = on_disk();
+            let members = member_paths(directory.path(), MEMBERS);
+            create(named, &members);
+            let request = parlour_engine::OpenRequest { io: way, ..open_request(&members) };
+            let served = serve_open(parlour_engine::open(&request).expect("it opens"), None);
+            let mut reference = Reference::new(&served, 7);
+            reference.exercise(&served, 10);
+            reference.verify(&served);
+            served.stop();
+        }
+    }
+}
+
+#[test]
+fn a_killed_server_loses_nothing_and_resyncs() {
+    for (seed, named) in NAMED.iter().enumerate() {
+        eprintln!("{}", named.name);
+        let directory = on_memory().unwrap_or_else(on_disk);
+        let members = member_paths(directory.path(), MEMBERS);
+        create(named, &members);
+        let served = serve(&members);
+        let mut reference = Reference::new(&served, 2_000 + seed as u64);
+        reference.exercise(&served, 20);
+        served.kill();
+        let served = serve(&members);
+        reference.verify(&served);
+        served.until_redundant();
+        reference.exercise(&served, 5);
+        reference.verify(&served);
+        if named.organization.code != parlour_array::organization::Code::None {
+            served.assert_consistent();
+        }
+        served.stop();
+    }
+}
+
+#[test]
+fn a_missing_member_is_done_without_replaced_and_rebuilt() {
+    for (seed, named) in NAMED.iter().enumerate() {
+        if named.organization.code == parlour_array::organization::Code::None {
+            continue;
+        }
+        eprintln!("{}", named.name);
+        let directory = on_memory().unwrap_or_else(on_disk);
+        let members = member_paths(directory.path(), MEMBERS);
+        create(named, &members);
+        let served = serve(&members);
+        let mut reference = Reference::new(&served, 3_000 + seed as u64);
+        reference.exercise(&served, 20);
+        served.stop();
+        std::fs::remove_file(&members[1]).expect("it is there");
+        let served = serve(&members);
+        reference.verify(&served);
+        reference.exercise(&served, 20);
+        reference.verify(&served);
+        let path = directory.path().join("new");
+        std::fs::File::create_new(&path)
+            .and_then(|file| file.set_len(common::rig::LENGTH))
+            .expect("a new file");
+        served
+            .command(&Request::Replace { member: 1, path: path.clone(), force: false })
+            .expect("the member is replaced");
+        reference.exercise(&served, 10);
+        served.until_redundant();
+        reference.verify(&served);
+        served.assert_consistent();
+        served.stop();
+        let members = [path, members[2].clone(), members[0].clone(), members[3].clone()];
+        let served = serve(&members);
+        reference.verify(&served);
+        served.stop();
+    }
+}

@@ -1,0 +1,142 @@
+//! The array's conformance corpus on real files: the second world. The cases, and what they must come to, are those of
+//! the in-memory world.
+
+mod common;
+#[path = "../../array/tests/corpus/mod.rs"]
+mod corpus;
+
+use std::path::PathBuf;
+
+use common::rig::{Served, member_paths, open_request, serve_open};
+use parlour_array::Operation;
+use parlour_engine::CreateRequest;
+use parlour_engine::control::{Repairing, Request};
+use serde_json::Value;
+use tempfile::TempDir;
+
+struct OnFiles {
+    directory: TempDir,
+    served: Option<Served>,
+    members: Vec<PathBuf>,
+    /// Accesses that the server no longer tells of.
+    before: [u64; 2],
+}
+
+impl OnFiles {
+    fn new(case: &corpus::Case) -> OnFiles {
+        let directory = common::on_memory().unwrap_or_else(common::on_disk);
+        let members = member_paths(directory.path(), usize::from(case.members));
+        let (organization, copies) = case.organization();
+        let request = CreateRequest {
+            organization,
+            copies,
+            groups: case.groups,
+            unit: parlour_units::Sectors::new(case.unit).bytes(),
+            log: case.log(),
+            members: members.clone(),
+            block: None,
+            name: "corpus".into(),
+            size: Some(corpus::MEMBER.bytes()),
+            force: false,
+        };
+        parlour_engine::create(&request).expect("the array can be created");
+        let mut world = OnFiles { directory, served: None, members, before: [0; 2] };
+        world.open();
+        world
+    }
+
+    fn open(&mut self) {
+        let open = parlour_engine::open(&open_request(&self.members)).expect("the array can be opened");
+        self.served = Some(serve_open(open, None));
+    }
+
+    fn served(&self) -> &Served {
+        self.served.as_ref().expect("it is served")
+    }
+
+    fn counted(&self, place: Option<u16>) -> [u64; 2] {
+        let status = self.served().status();
+        let members = status["members"].as_array().expect("members are listed");
+        let wanted = |member: &&Value| place.is_none_or(|place| member["place"] == place);
+        members.iter().filter(wanted).fold([0, 0], |[reads, writes], member| {
+            let hosts = &member["traffic"][0];
+            let number = |key: &str| hosts[key].as_u64().expect("traffic is counted");
+            [reads + number("reads"), writes + number("writes")]
+        })
+    }
+
+    fn forget(&mut self, counted: [u64; 2]) {
+        self.before = [self.before[0] + counted[0], self.before[1] + counted[1]];
+    }
+}
+
+impl corpus::World for OnFiles {
+    fn write(&mut self, at: u64, bytes: &[u8]) {
+        self.served().host.write(at * 512, bytes).expect("a write succeeds");
+    }
+
+    fn zero(&mut self, at: u64, length: u64) {
+        let zeroes = Operation::WriteZeroes { may_unmap: false, fast_only: false, durable: false };
+        self.served().host.ask(zeroes, (at * 512, length * 512), &[]).expect("zeroes are written");
+    }
+
+    fn read(&mut self, at: u64, length: u64) -> Vec<u8> {
+        self.served().host.read(at * 512, length as usize * 512).expect("a read succeeds")
+    }
+
+    fn flush(&mut self) {
+        self.served().host.flush().expect("a flush succeeds");
+    }
+
+    fn fail(&mut self, place: u16) {
+        self.served().command(&Request::Fail { member: place }).expect("it can be done without");
+    }
+
+    fn replace(&mut self, place: u16) {
+        self.forget(self.counted(Some(place)));
+        let new = self.directory.path().join(format!("new{place}"));
+        let file = std::fs::File::create(&new).expect("a new file");
+        file.set_len(corpus::MEMBER.bytes().get()).expect("it has room");
+        let request = Request::Replace { member: place, path: new.clone(), force: false };
+        self.served().command(&request).expect("it can be replaced");
+        self.members[usize::from(place)] = new;
+        self.served().until_redundant();
+    }
+
+    fn scrub(&mut self) -> u64 {
+        self.served().command(&Request::Scrub { repair: Repairing::Nothing }).expect("a scrub begins");
+        let done = |status: &Value| status["scrub"].is_null() && !status["last_scrub"].is_null();
+        let status = self.served().until("the scrub's end", done);
+        status["last_scrub"]["mismatches"].as_u64().expect("mismatches are counted")
+    }
+
+    fn restart(&mut self) {
+        self.forget(self.counted(None));
+        self.served.take().expect("it is served").stop();
+        self.open();
+    }
+
+    fn member(&mut self, place: u16) -> Vec<u8> {
+        // A hole in a file reads as what is there; buffered and direct reads agree once all is written.
+        self.served().host.flush().expect("a flush succeeds");
+        std::fs::read(&self.members[usize::from(place)]).expect("the member is a file")
+    }
+
+    fn accesses(&mut self) -> [u64; 2] {
+        let [reads, writes] = self.counted(None);
+        [self.before[0] + reads, self.before[1] + writes]
+    }
+}
+
+impl Drop for OnFiles {
+    fn drop(&mut self) {
+        if let Some(served) = self.served.take().filter(|_| !std::thread::panicking()) {
+            served.stop();
+        }
+    }
+}
+
+#[test]
+fn the_corpus_holds_on_files() {
+    corpus::run_all(OnFiles::new);
+}

@@ -125,6 +125,25 @@ impl StoredMap {
     }
 }
 
+/// What a dirty map says, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapContent {
+    /// Rises with each writing.
+    pub sequence: u64,
+    /// Regions that may be inconsistent.
+    pub dirty: Vec<Region>,
+    /// Regions whose check units are known not to fit.
+    pub resync: Vec<Region>,
+}
+
+impl MapContent {
+    /// The map in `block`, if it is one of `array` with `regions` regions, and whole.
+    pub fn decode(block: &[u8], array: Identity, regions: u32) -> Option<MapContent> {
+        let StoredMap { sequence, dirty, resync } = StoredMap::decode(block, array, regions)?;
+        Some(MapContent { sequence, dirty: dirty.iter().collect(), resync: resync.iter().collect() })
+    }
+}
+
 /// The table of applied sequence numbers, one a region.
 pub(crate) fn encode_applied(applied: &[u64], sequence: u64, array: Identity, padded: usize) -> Vec<u8> {
     let mut out = header(TABLE_MAGIC, array, applied.len() as u32, sequence, padded);

@@ -313,6 +313,12 @@ impl Geometry {
         Sector::ZERO + MAPS_AT + self.map_length() * slot as u64
     }
 
+    /// Length of a log segment's header, where there are logs.
+    pub fn log_header_length(&self) -> Option<Sectors> {
+        let segment = Sectors::new(self.layout.logs()?.shape().segment);
+        Some(crate::log::header_length(segment, self.block()))
+    }
+
     /// Length of a table of applied sequence numbers, of which each member holds two where there are logs.
     pub fn table_length(&self) -> Sectors {
         table_length(self.layout.region_count())

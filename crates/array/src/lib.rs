@@ -38,6 +38,7 @@ mod tuning;
 pub use array::{Array, Mode};
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
 pub use buffer::{BufferId, Slice};
+pub use dirty::MapContent;
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Outcome};
 pub use explain::{
@@ -49,6 +50,7 @@ pub use geometry::{
 };
 pub use health::{MemberInfo, Traffic};
 pub use identity::{Identity, ParseIdentityError};
+pub use log::SegmentSummary;
 pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
 pub use map::{Columns, Piece, Window, pieces, windows};
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};

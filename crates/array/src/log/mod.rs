@@ -29,7 +29,8 @@ use crate::plan::Fragment;
 use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use reintegrate::Reintegration;
-pub(crate) use segment::{Header, Record, RecordKind};
+pub use segment::SegmentSummary;
+pub(crate) use segment::{Header, Record, RecordKind, header_length};
 
 /// Room for one record's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +148,7 @@ impl Logs {
     ) -> Option<Logs> {
         let regions = geometry.layout().logs()?;
         let segment_length = Sectors::new(regions.shape().segment);
-        let header = segment::header_length(segment_length, geometry.block());
+        let header = header_length(segment_length, geometry.block());
         let pool_limit = (tuning.log_memory / segment_length).max(2);
         Some(Logs {
             segment_length,

@@ -4,6 +4,7 @@
 //! one bad block does not lose the segment. `docs/format.md` draws it.
 
 use parlour_units::{Region, Sectors};
+use serde::Serialize;
 
 use crate::bytes::{Reader, Writer, seal_holds};
 use crate::identity::Identity;
@@ -46,6 +47,40 @@ pub(crate) struct Record {
 pub(crate) struct Header {
     pub(crate) region: Region,
     pub(crate) records: Vec<Record>,
+}
+
+/// What a log segment's header tells, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SegmentSummary {
+    /// Whose log it is.
+    pub region: u32,
+    /// Records that are to be xored into the parity.
+    pub updates: u32,
+    /// Records that hold new parity.
+    pub overwrites: u32,
+    /// Records that void what came before.
+    pub cancels: u32,
+    /// The lowest sequence number.
+    pub first: u64,
+    /// The highest.
+    pub last: u64,
+}
+
+impl SegmentSummary {
+    /// The summary of the header in `block`, if it is one of `array`.
+    pub fn decode(block: &[u8], array: Identity) -> Option<SegmentSummary> {
+        let Header { region, records } = Header::decode(block, array)?;
+        let count = |kind| records.iter().filter(|record| record.kind == kind).count() as u32;
+        let sequences = records.iter().map(|record| record.sequence);
+        Some(SegmentSummary {
+            region: region.get(),
+            updates: count(RecordKind::Update),
+            overwrites: count(RecordKind::Overwrite),
+            cancels: count(RecordKind::Cancel),
+            first: sequences.clone().min().unwrap_or(0),
+            last: sequences.max().unwrap_or(0),
+        })
+    }
 }
 
 /// Sectors of a header in segments of `segment`: 1/64 of it, in whole blocks.

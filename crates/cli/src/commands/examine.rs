@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use parlour_array::Geometry;
+use parlour_array::{Geometry, SegmentSummary};
 use parlour_engine::{Examination, MapSummary, SuperblockSummary};
 use parlour_units::Bytes;
 
@@ -39,7 +39,30 @@ fn text(examination: &Examination) -> String {
         text += "\n";
         examination.maps.iter().for_each(|map| text += &map_text(map));
     }
+    if !examination.log.is_empty() {
+        text += &log_text(examination);
+    }
     text
+}
+
+/// The log segments on the member, summed up by region.
+fn log_text(examination: &Examination) -> String {
+    let mut columns =
+        Columns::new(["Region", "Segments", "Updates", "Overwrites", "Cancels", "Records"]).right(0..5);
+    for region in examination.log.chunk_by(|a, b| a.region == b.region) {
+        let sum = |count: fn(&SegmentSummary) -> u32| region.iter().map(count).sum::<u32>().to_string();
+        let first = region.iter().map(|segment| segment.first).min().unwrap_or(0);
+        let last = region.iter().map(|segment| segment.last).max().unwrap_or(0);
+        columns.row([
+            region[0].region.to_string(),
+            region.len().to_string(),
+            sum(|segment| segment.updates),
+            sum(|segment| segment.overwrites),
+            sum(|segment| segment.cancels),
+            format!("{first} to {last}"),
+        ]);
+    }
+    format!("\nLog segments in dirty regions (some may be in the parity already):\n{}", columns.text())
 }
 
 fn superblock_text(which: &str, superblock: &SuperblockSummary) -> String {

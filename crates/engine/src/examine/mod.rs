@@ -1,10 +1,10 @@
 //! What a file or device says of itself, without opening its array.
 
-mod map;
-
 use std::path::{Path, PathBuf};
 
-use parlour_array::{EntryState, Geometry, StoredGeometry, Superblock, SuperblockError};
+use parlour_array::{
+    EntryState, Geometry, MapContent, SegmentSummary, StoredGeometry, Superblock, SuperblockError,
+};
 use parlour_units::{Bytes, Sectors};
 use serde::Serialize;
 
@@ -48,6 +48,8 @@ pub struct Examination {
     pub organization: &'static str,
     /// Its dirty maps, if they can be read.
     pub maps: Vec<MapSummary>,
+    /// Log segments on it that hold records, in the regions that its maps call dirty.
+    pub log: Vec<SegmentSummary>,
 }
 
 /// One copy of a superblock.
@@ -94,12 +96,12 @@ pub struct MapSummary {
     pub resync: u32,
 }
 
-/// Examines the member at `path`; it may be in use by those who only look.
+/// Examines the member at `path`; it may be in use.
 ///
 /// # Errors
 /// If it cannot be opened, or has no superblock that can be used.
 pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
-    let member = Member::open(path, Mode::ReadOnly)?;
+    let member = Member::open(path, Mode::Looking)?;
     let [first, second] = superblock_copies(&member).map(Result::unwrap_or_default);
     let superblock = match Superblock::decode_copies(&first, &second) {
         Ok(superblock) => superblock,
@@ -107,6 +109,9 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
     };
     let geometry = Geometry::from_stored(superblock.geometry);
     let places = long_places(member.length());
+    let maps = maps(&member, &superblock, &geometry);
+    let newest = maps.iter().max_by_key(|(_, map)| map.sequence);
+    let dirty = newest.map_or(&[][..], |(_, map)| &map.dirty);
     Ok(Examination {
         path: path.into(),
         length: member.length().bytes(),
@@ -115,7 +120,8 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
         geometry: superblock.geometry,
         capacity: geometry.capacity().bytes(),
         organization: geometry.stored().organization_name(),
-        maps: maps(&member, &superblock, &geometry),
+        maps: maps.iter().map(|map| map_summary(map, &geometry)).collect(),
+        log: log(&member, &superblock, &geometry, dirty),
     })
 }
 
@@ -166,12 +172,51 @@ fn state(state: EntryState) -> String {
     }
 }
 
-fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<MapSummary> {
+/// The headers of the log segments that lie on this member.
+fn log(
+    member: &Member,
+    superblock: &Superblock,
+    geometry: &Geometry,
+    dirty: &[parlour_units::Region],
+) -> Vec<SegmentSummary> {
+    let layout = geometry.layout();
+    let (Some(logs), Some(header)) = (layout.logs(), geometry.log_header_length()) else { return Vec::new() };
+    let place = parlour_units::Member::new(superblock.entry);
+    let mut block = vec![0; header.bytes().as_usize()];
+    let mut found = Vec::new();
+    for region in dirty.iter().copied() {
+        for slot in 0..logs.segments() {
+            let (sublog, offset) = logs.segment_place(slot);
+            let Some(at) = layout.sublog_place(region, sublog).filter(|at| at.member == place) else {
+                continue;
+            };
+            let at = geometry.data_start() + (at.at + offset).from_start();
+            let read = member.read_at(at, &mut block).is_ok();
+            let summary = SegmentSummary::decode(&block, superblock.array).filter(|_| read);
+            found.extend(summary.filter(|summary| summary.region == region.get()));
+        }
+    }
+    found
+}
+
+/// The dirty maps that can be read, and where they lie.
+fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u64, MapContent)> {
     let copies = (0..2).filter_map(|slot| {
         let at = geometry.map_place(slot);
         let mut block = vec![0; geometry.map_length().bytes().as_usize()];
         member.read_at(at, &mut block).ok()?;
-        map::summary(at.bytes(), &block, superblock.array, geometry.layout().region_count())
+        let content = MapContent::decode(&block, superblock.array, geometry.layout().region_count())?;
+        Some((at.bytes(), content))
     });
     copies.collect()
+}
+
+fn map_summary((at, map): &(u64, MapContent), geometry: &Geometry) -> MapSummary {
+    MapSummary {
+        at: *at,
+        sequence: map.sequence,
+        regions: geometry.layout().region_count(),
+        dirty: map.dirty.len() as u32,
+        resync: map.resync.len() as u32,
+    }
 }

@@ -27,7 +27,9 @@ use crate::uring::{PAGE, Pages};
 /// What a member is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Looking only: shares the member with others who look.
+    /// Looking at metadata, whoever uses the member: takes no lock, so what is read may be changing.
+    Looking,
+    /// Reading only: shares the member with others who read.
     ReadOnly,
     /// Serving: excludes everybody else.
     ReadWrite,

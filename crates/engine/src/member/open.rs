@@ -84,7 +84,7 @@ fn kind(path: &Path, found: FileType) -> Result<Kind, MemberError> {
 /// Opens with O_DIRECT, or without where that is refused; says which.
 fn open_best(path: &Path, kind: Kind, mode: Mode) -> Result<(OwnedFd, bool), MemberError> {
     let access = match mode {
-        Mode::ReadOnly => OFlags::RDONLY,
+        Mode::Looking | Mode::ReadOnly => OFlags::RDONLY,
         Mode::ReadWrite => OFlags::RDWR,
     };
     // On a block device O_EXCL keeps off mounts, other arrays and everybody else who claims it.
@@ -114,6 +114,7 @@ pub(super) fn refusal(path: &Path, errno: Errno) -> MemberError {
 
 fn lock(path: &Path, file: &OwnedFd, mode: Mode) -> Result<(), MemberError> {
     let operation = match mode {
+        Mode::Looking => return Ok(()),
         Mode::ReadOnly => FlockOperation::NonBlockingLockShared,
         Mode::ReadWrite => FlockOperation::NonBlockingLockExclusive,
     };

@@ -102,8 +102,10 @@ impl Array {
     }
 
     fn memory_gate(&mut self, id: JobId) -> Gate {
-        let memory = self.jobs.stripe(id).memory;
-        if !self.memory_waiters.is_empty() || !self.memory_fits(memory) {
+        let StripeJob { memory, purpose, .. } = *self.jobs.stripe(id);
+        // A repair is waited for by a job that has its memory already: if it waited too, nothing might ever move.
+        let waits = !matches!(purpose, Purpose::Repair { .. });
+        if waits && (!self.memory_waiters.is_empty() || !self.memory_fits(memory)) {
             self.memory_waiters.push_back(id);
             return Gate::Wait;
         }

@@ -374,13 +374,14 @@ impl Array {
         for trouble in &troubles {
             self.note_trouble(trouble);
         }
+        self.note_failed_flushes(id, &troubles);
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
             Kind::Read { .. } => self.read_broken(id, &troubles),
             Kind::Stripe(_) => self.stripe_broken(id, &troubles),
             Kind::Flush { .. } => self.flush_broken(id, &troubles),
             Kind::Append { .. } => self.append_broken(id, &troubles),
             Kind::Reintegrate { .. } => self.reintegrate_broken(id, &troubles),
-            Kind::Load { .. } => self.load_broken(id),
+            Kind::Load { .. } => self.load_broken(id, &troubles),
             Kind::Checkpoint { .. } => self.end_job(id),
             Kind::CleanFlush => self.clean_flush_broken(id),
             Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id),
@@ -404,6 +405,21 @@ impl Array {
             Fault::Gone => self.fail_by_itself(trouble.member),
             Fault::NoSpace => self.out_of_space(trouble.member),
             Fault::Unreadable => self.count_error(trouble.member),
+        }
+    }
+
+    /// A member that could not be flushed and had to be kept has perhaps lost what it was to make durable.
+    fn note_failed_flushes(&mut self, id: JobId, troubles: &[Trouble]) {
+        let flushes = |step: &crate::plan::Step| matches!(step.action, Action::Flush { .. });
+        if !self.jobs.get(id).plan.steps.first().is_some_and(flushes) {
+            return;
+        }
+        for trouble in troubles {
+            if self.health.place_of(trouble.member).is_some()
+                && let Some(record) = self.health.record(trouble.member)
+            {
+                record.flush_failed = true;
+            }
         }
     }
 

@@ -82,6 +82,19 @@ pub enum AssemblyError {
         /// All regions.
         of: u32,
     },
+    /// It was stopped before it was in sync, and a member is missing.
+    #[error(
+        "the array was stopped before all of it was in sync and {missing} is missing: {regions} of {of} regions may \
+         read wrong where they lay on it; use --force to accept that"
+    )]
+    UnsyncedAndDegraded {
+        /// Which members.
+        missing: String,
+        /// Regions whose check units do not fit.
+        regions: u32,
+        /// All regions.
+        of: u32,
+    },
     /// Opened for reading only, it could not be read.
     #[error("the array is degraded and its parity log is not empty: it must be opened for writing once")]
     ReadOnlyNeedsWriting,
@@ -162,7 +175,9 @@ impl Assembly {
         {
             return Verdict::Truncated(place);
         }
-        let current = superblock.session() == self.superblock.session();
+        let newest = &self.superblock;
+        let missed_nothing = newest.opening && newest.session_before() == Some(superblock.session());
+        let current = superblock.session() == newest.session() || missed_nothing;
         match table[entry].state {
             EntryState::Spare => Verdict::Spare,
             EntryState::Active | EntryState::Rebuilding { .. } if current => Verdict::Member(place),
@@ -259,7 +274,10 @@ fn refuse_diverged(
     let remembered = REMEMBERED_SESSIONS as u64;
     let diverged = of_array.iter().find(|(_, superblock)| {
         let recent = superblock.session_number + remembered > newest.session_number;
-        recent && !newest.sessions.contains(&superblock.session())
+        // An opening that did not come to an end has written nothing: what counts is the session before it.
+        let before = superblock.session_before().filter(|_| superblock.opening);
+        let known = |session: Identity| newest.sessions.contains(&session);
+        recent && !known(superblock.session()) && !before.is_some_and(known)
     });
     match diverged {
         Some((index, _)) => Err(AssemblyError::Diverged(

@@ -69,6 +69,9 @@ impl Bits {
 
     /// The first set bit at or behind `from`.
     pub(crate) fn next(&self, from: u32) -> Option<Region> {
+        if self.set == 0 {
+            return None;
+        }
         (from..self.length).map(Region::new).find(|region| self.get(*region))
     }
 

@@ -69,6 +69,9 @@ pub(crate) struct MemberRecord {
     pub(crate) unflushed: bool,
     /// Flushes under way.
     pub(crate) flushing: u32,
+    /// A flush failed, and the member had to be kept: what it was to make durable is lost perhaps, and a later
+    /// flush that succeeds would not say so.
+    pub(crate) flush_failed: bool,
     pub(crate) errors: u32,
     /// By class.
     pub(crate) traffic: [Traffic; 5],
@@ -93,6 +96,8 @@ pub(crate) struct Health {
     degraded: bool,
     /// Stripes that the one member that is being rebuilt holds.
     pub(crate) rebuilt: Front,
+    /// Counts changes of places' states.
+    pub(crate) changes: u64,
     /// Counts members that came to stand in a place.
     pub(crate) turn: u64,
 }
@@ -105,6 +110,7 @@ impl Health {
             spares: Vec::new(),
             degraded: false,
             rebuilt: Front::default(),
+            changes: 0,
             turn: 0,
         };
         for (index, Standing { info, state, identity }) in places.into_iter().enumerate() {
@@ -134,6 +140,7 @@ impl Health {
 
     /// To be called after a place's state has changed.
     pub(crate) fn review(&mut self) {
+        self.changes += 1;
         self.degraded = self.places.iter().any(|place| place.state != PlaceState::Active);
     }
 
@@ -170,6 +177,11 @@ impl Health {
 
     pub(crate) fn member(&self, member: Member) -> Option<&MemberRecord> {
         self.members.get(member.as_usize())?.as_ref()
+    }
+
+    /// Whether a standing member has failed to flush.
+    pub(crate) fn has_lost_writes(&self) -> bool {
+        self.standing().any(|(_, member)| self.member(member).is_some_and(|record| record.flush_failed))
     }
 
     /// Whether a healthy read may use what `place` holds of `stripe`.
@@ -231,6 +243,7 @@ impl MemberRecord {
             head: Sector::ZERO,
             unflushed: false,
             flushing: 0,
+            flush_failed: false,
             errors: 0,
             traffic: [Traffic::default(); 5],
         }

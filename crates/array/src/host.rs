@@ -17,7 +17,16 @@ struct HostRequest {
     request: Request,
     jobs: u32,
     error: Option<RequestError>,
+    /// What comes from here on has no jobs yet.
+    cursor: Sector,
+    content: Content,
+    durable: bool,
+    /// Only whole stripes are worked on.
+    whole_only: bool,
 }
+
+/// Stripes of a request that are worked on at once: a long one goes on when these are done.
+const STRIPES_AT_ONCE: u64 = 64;
 
 /// Requests that are not yet answered.
 #[derive(Debug, Default)]
@@ -35,7 +44,15 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     fn insert(&mut self, request: Request) -> HostId {
-        let slot = Some(HostRequest { request, jobs: 0, error: None });
+        let slot = Some(HostRequest {
+            request,
+            jobs: 0,
+            error: None,
+            cursor: request.at + request.length,
+            content: Content::Host,
+            durable: false,
+            whole_only: false,
+        });
         match self.free.pop() {
             Some(index) => {
                 self.slots[index as usize] = slot;
@@ -140,7 +157,12 @@ impl Array {
         if slot.jobs > 0 {
             return;
         }
+        let end = slot.request.at + slot.request.length;
+        if slot.error.is_none() && slot.cursor < end {
+            return self.continue_write(host);
+        }
         let (request, error) = (slot.request, slot.error);
+        self.cache.read_ends(host);
         self.hosts.slots[host.0 as usize] = None;
         self.hosts.free.push(host.0);
         self.answer(request, error.map_or(Ok(()), Err));
@@ -398,11 +420,30 @@ impl Array {
     // Writes.
 
     fn begin_write(&mut self, host: HostId, request: Request, content: Content, durable: bool) {
-        let list = self.list_windows(request);
+        let slot = self.hosts.get(host);
+        (slot.cursor, slot.content, slot.durable) = (request.at, content, durable);
+        self.continue_write(host);
+    }
+
+    /// Starts jobs on the next stripes of a request that writes, zeroes or trims.
+    fn continue_write(&mut self, host: HostId) {
+        let &mut HostRequest { request, cursor, content, durable, whole_only, .. } = self.hosts.get(host);
+        let data = self.geometry.layout().stripe_data();
+        let end = request.at + request.length;
+        let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
+        let part = Request { at: cursor, length: next.min(end) - cursor, ..request };
+        let list = self.list_windows(part);
+        let slot = self.hosts.get(host);
+        slot.cursor = next.min(end);
+        // Held until all jobs are started, so that none of them goes on early.
+        slot.jobs += 1;
         for window in &list {
-            self.begin_window(host, request, *window, content, durable);
+            if !whole_only || self.is_whole(request, *window) {
+                self.begin_window(host, request, *window, content, durable);
+            }
         }
         self.hosts.windows = list;
+        self.host_job_done(host, Ok(()));
     }
 
     /// The windows of a request, in a list that is to be given back for its memory.
@@ -429,31 +470,26 @@ impl Array {
 
     fn begin_zeroes(&mut self, host: HostId, request: Request, may_unmap: bool, fast: bool, durable: bool) {
         let unmaps = may_unmap && self.members_unmap();
-        let list = self.list_windows(request);
-        if fast && !(unmaps && list.iter().all(|window| self.is_whole(request, *window))) {
+        if fast && !(unmaps && self.is_made_of_stripes(request)) {
             self.hosts.get(host).error = Some(RequestError::NotFast);
             return;
         }
         self.counters.host_writes += 1;
         self.counters.host_written += request.length.get();
-        for window in &list {
-            self.begin_window(host, request, *window, Content::Zeroes { may_unmap: unmaps }, durable);
-        }
-        self.hosts.windows = list;
+        self.begin_write(host, request, Content::Zeroes { may_unmap: unmaps }, durable);
+    }
+
+    fn is_made_of_stripes(&self, request: Request) -> bool {
+        let data = self.geometry.layout().stripe_data();
+        request.at.from_start().is_multiple_of(data) && request.length.is_multiple_of(data)
     }
 
     /// Whole stripes give their space back; what is less is left as it is.
     fn begin_trim(&mut self, host: HostId, request: Request) {
-        if !self.members_unmap() {
-            return;
+        if self.members_unmap() {
+            self.hosts.get(host).whole_only = true;
+            self.begin_write(host, request, Content::Zeroes { may_unmap: true }, false);
         }
-        let list = self.list_windows(request);
-        for window in &list {
-            if self.is_whole(request, *window) {
-                self.begin_window(host, request, *window, Content::Zeroes { may_unmap: true }, false);
-            }
-        }
-        self.hosts.windows = list;
     }
 
     /// Whether a request covers the window in all data units.
@@ -478,6 +514,10 @@ impl Array {
             return;
         }
         for host in std::mem::take(&mut self.hosts.flush_waiters) {
+            if self.health.has_lost_writes() {
+                self.host_job_done(host, Err(RequestError::Lost));
+                continue;
+            }
             let id = self.jobs.start(Kind::Flush { host }, Class::Foreground);
             self.plan_flushes(id);
             self.start_plan(id, None, &[]);

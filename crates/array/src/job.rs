@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     /// A log's headers are read.
     Load { region: Region },
     /// The rebuilt member is flushed before its frontier is recorded.
-    Checkpoint { place: Member, done: u64 },
+    Checkpoint { place: Member, done: u64, since: u64 },
     /// Members are flushed before the array stops.
     StopFlush,
 }

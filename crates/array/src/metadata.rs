@@ -165,6 +165,10 @@ impl Array {
     /// A writer of `region` is done.
     pub(crate) fn leave_region(&mut self, region: Region) {
         self.records.touched.set(region);
+        if self.records.resync.get(region) {
+            // What could not be resynced may have been overwritten.
+            self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
+        }
         let writers = &mut self.records.writers[region.as_usize()];
         assert!(*writers > 0, "a region is left as often as it is entered");
         *writers -= 1;
@@ -317,6 +321,7 @@ impl Array {
             session_number: records.session_number,
             sessions: records.sessions.clone(),
             clean: records.clean,
+            opening: records.written == 0,
             writable: true,
             geometry: *self.geometry.stored(),
             name: records.name.clone(),
@@ -426,6 +431,14 @@ impl Array {
             self.wake_all();
         }
         self.work();
+    }
+
+    /// What was recorded for the stop is no longer true: it is done again from the beginning.
+    pub(crate) fn stop_again(&mut self) {
+        if self.mode == Mode::Stopping {
+            self.records.clean = false;
+            self.records.stop = Some(Stop::Draining);
+        }
     }
 
     /// Whether nothing is under way but records.

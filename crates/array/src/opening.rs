@@ -1,6 +1,6 @@
 //! Creating an array's metadata, and opening an array from it.
 
-use parlour_units::{Instant, Member, Sector, Sectors};
+use parlour_units::{Instant, Member, Region, Sector, Sectors};
 
 use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
@@ -57,6 +57,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             session_number: 1,
             sessions: vec![new.session],
             clean: true,
+            opening: false,
             writable: true,
             geometry: *geometry.stored(),
             name: new.name.clone(),
@@ -119,8 +120,18 @@ impl Array {
         let mut map = assembly.newest_map(&opening.maps).unwrap_or_else(|| assembly.unknown_map());
         let table = assembly.newest_table(&opening.tables).unwrap_or_default();
         if !superblock.clean {
-            check_unclean(assembly, &map, *force)?;
             map.resync.merge(&map.dirty);
+        }
+        let taken_on_trust = trusted_regions(assembly, &map);
+        let starts_over = *force && !taken_on_trust.is_empty();
+        if *force {
+            // Where parity stands in for data it is the data now: there is nothing else that it could not fit.
+            // A rebuild that was under way starts over, so that this is true of all of the member. (With several
+            // sublogs some stripes of a region lie beside the member: those are still to be resynced.)
+            let all_stripes = geometry.layout().logs().is_none_or(|logs| logs.shape().sublogs == 1);
+            taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
+        } else {
+            refuse_trust(assembly, taken_on_trust.len() as u32)?;
         }
         let degraded = !assembly.missing().is_empty();
         let live = superblock.clean && geometry.layout().logs().is_some() && map.dirty.count() > 0;
@@ -157,7 +168,7 @@ impl Array {
             logs,
         };
         let mut array = Array::from_parts(parts, now);
-        array.maintenance.durable_frontier = recorded_frontier(assembly);
+        array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
         array.resume_rebuild();
         array.settle_after_opening();
         array.work();
@@ -206,21 +217,38 @@ fn missing_names(assembly: &Assembly) -> String {
     names.join(", ")
 }
 
-/// Parity that may not fit cannot stand in for a missing member.
-fn check_unclean(assembly: &Assembly, map: &StoredMap, force: bool) -> Result<(), AssemblyError> {
-    let degraded = !assembly.missing().is_empty()
-        || assembly.superblock.table.iter().any(|entry| matches!(entry.state, EntryState::Rebuilding { .. }));
-    let parity = assembly.geometry.organization().code == Code::Xor;
-    let regions = map.dirty.count();
-    if degraded && parity && regions > 0 && !force {
-        let missing = match missing_names(assembly) {
-            none if none.is_empty() => "a member that was being rebuilt".into(),
-            names => names,
-        };
-        let of = assembly.geometry.layout().region_count();
-        return Err(AssemblyError::UncleanAndDegraded { missing, regions, of });
+/// Members that are missing or not yet rebuilt.
+fn gone(assembly: &Assembly) -> Vec<Member> {
+    let whole = |place: u16| {
+        let active = assembly.superblock.table[usize::from(place)].state == EntryState::Active;
+        active && assembly.places[usize::from(place)].is_some()
+    };
+    (0..assembly.geometry.members()).filter(|place| !whole(*place)).map(Member::new).collect()
+}
+
+/// Regions whose parity may not fit and has to stand in for data of a member that is gone. Copies need no other copy
+/// to be read.
+fn trusted_regions(assembly: &Assembly, map: &StoredMap) -> Vec<Region> {
+    if assembly.geometry.organization().code != Code::Xor {
+        return Vec::new();
     }
-    Ok(())
+    let gone = gone(assembly);
+    let layout = assembly.geometry.layout();
+    let stands_in = |region: &Region| gone.iter().any(|place| layout.region_has_data_on(*region, *place));
+    map.resync.iter().filter(stands_in).collect()
+}
+
+fn refuse_trust(assembly: &Assembly, regions: u32) -> Result<(), AssemblyError> {
+    if regions == 0 {
+        return Ok(());
+    }
+    let missing = gone(assembly).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let of = assembly.geometry.layout().region_count();
+    Err(if assembly.superblock.clean {
+        AssemblyError::UnsyncedAndDegraded { missing, regions, of }
+    } else {
+        AssemblyError::UncleanAndDegraded { missing, regions, of }
+    })
 }
 
 fn standings(assembly: &Assembly, members: &[Option<MemberInfo>]) -> Vec<Standing> {

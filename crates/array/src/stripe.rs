@@ -11,6 +11,7 @@ use crate::buffer::BufferId;
 use crate::cache::Cached;
 use crate::effect::{Class, Fault};
 use crate::job::{HostId, JobId, Kind, Purpose, Stage, StripeJob, Trouble};
+use crate::layout::Unit;
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
 use crate::map::{Columns, Piece, Window};
@@ -238,7 +239,15 @@ impl Array {
             self.give_back_rooms(id);
             return Gate::Pass;
         }
-        if !self.pass_load(region, id) || !self.pass_settled(region, stripe, cancels, id) {
+        if !self.pass_load(region, id) {
+            return Gate::Wait;
+        }
+        let index = self.region_of(stripe).1;
+        if !self.records.enabled && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
+            // The parity is behind the log, and an array that writes nothing cannot bring it up to date.
+            return self.end_stripe(id, Err(RequestError::Lost));
+        }
+        if !self.pass_settled(region, stripe, cancels, id) {
             return Gate::Wait;
         }
         self.jobs.stripe(id).holds_parity = true;
@@ -314,6 +323,8 @@ impl Array {
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let stripe = stripe_job.window.stripe;
         let view = StripeView { cached: &cached, ..self.health.view(&self.geometry, stripe) };
+        let copies = self.geometry.layout().data_units() == 1;
+        let unsynced = !copies && self.records.resync.get(stripe_job.region);
         let plan = &mut job.plan;
         plan.clear();
         let builder = &mut self.builder;
@@ -335,6 +346,8 @@ impl Array {
                 }
                 Ok(())
             }
+            // Parity that may not fit its data makes good data bad.
+            Purpose::Repair { .. } if unsynced => Err(Lost),
             Purpose::Repair { .. } => {
                 let columns = stripe_job.window.columns;
                 builder.reconstruct(plan, view, stripe_job.targets, columns, true)
@@ -483,6 +496,8 @@ impl Array {
             Purpose::Rebuild { .. } | Purpose::Resync { .. } if unreadable => {
                 self.end_stripe(id, Err(RequestError::Lost));
             }
+            // Where there is another copy, it is tried next, and both are rewritten from it.
+            Purpose::Repair { .. } if unreadable && self.repair_more(id, troubles) => self.replan(id),
             Purpose::Repair { .. } => {
                 self.end_stripe(id, Err(RequestError::Lost));
             }
@@ -498,6 +513,21 @@ impl Array {
             }
             _ => self.replan(id),
         }
+    }
+
+    /// Adds the units that a repair could not read to those that it rewrites. Says whether there were any.
+    fn repair_more(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+        let stripe = self.jobs.stripe(id).window.stripe;
+        let layout = self.geometry.layout();
+        let copies = layout.data_units() == 1;
+        let places = troubles.iter().filter_map(|trouble| self.health.place_of(trouble.member));
+        let units: Vec<Unit> = places
+            .filter_map(|place| layout.units().find(|unit| layout.place(stripe, *unit).member == place))
+            .collect();
+        let targets = &mut self.jobs.stripe(id).targets;
+        let more = units.iter().any(|unit| !targets.has(*unit));
+        units.into_iter().for_each(|unit| targets.insert(unit));
+        copies && more
     }
 
     /// What the job could not read was repaired, or could not be.

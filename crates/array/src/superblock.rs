@@ -53,6 +53,9 @@ pub struct Superblock {
     pub sessions: Vec<Identity>,
     /// Whether the array was stopped properly: nothing in flight, logs complete.
     pub clean: bool,
+    /// Whether this is the first superblock of its session: until all members had it nothing was written, so a
+    /// member that still stands in the session before has missed nothing.
+    pub opening: bool,
     /// Whether the features in it allow writing (set by [`Superblock::decode`], not kept).
     pub writable: bool,
     /// The array's shape.
@@ -124,7 +127,7 @@ impl Superblock {
         out.bytes(&self.array.0).bytes(&self.member.0);
         out.u16(self.entry).u16(self.table.len() as u16).u32(self.name.len() as u32);
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
-        out.u64(u64::from(self.clean)).u64(self.created);
+        out.u64(u64::from(self.clean) | u64::from(self.opening) << 1).u64(self.created);
         encode_geometry(out.seek(GEOMETRY_AT), &self.geometry);
         out.seek(NAME_AT).bytes(self.name.as_bytes());
         out.seek(SESSIONS_AT);
@@ -185,6 +188,7 @@ impl Superblock {
             session_number,
             sessions: decode_sessions(from.seek(SESSIONS_AT)),
             clean: flags & 1 != 0,
+            opening: flags & 2 != 0,
             writable: read_only_compatible & !KNOWN_READ_ONLY_COMPATIBLE == 0,
             geometry,
             name: name.into(),
@@ -203,6 +207,11 @@ impl Superblock {
             (Ok(only), Err(_)) | (Err(_), Ok(only)) => Ok(only),
             (Err(SuperblockError::Absent), Err(error)) | (Err(error), Err(_)) => Err(error),
         }
+    }
+
+    /// The session before this one.
+    pub(crate) fn session_before(&self) -> Option<Identity> {
+        self.sessions.get(1).copied()
     }
 
     /// This opening's identity.

@@ -286,6 +286,14 @@ impl Layout {
         (stripe < self.stripes()).then_some(Stripe::new(stripe))
     }
 
+    /// Whether `place` holds data of `region`, and not only its log or parity.
+    pub fn region_has_data_on(&self, region: Region, place: Member) -> bool {
+        let Kind::Regions(regions) = &self.kind else { return true };
+        let groups = u32::from(self.groups);
+        let in_group = place.get() / self.group_members == (region.get() % groups) as u16;
+        in_group && regions.has_data(region.get() / groups, place.get() % self.group_members)
+    }
+
     /// The most stripes that a region has.
     pub fn region_stripes(&self) -> u64 {
         self.region_stripes

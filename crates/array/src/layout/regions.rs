@@ -191,6 +191,11 @@ impl Regions {
         member as u16
     }
 
+    /// Whether `member` is a data member of `region`.
+    pub(super) fn has_data(&self, region: u32, member: u16) -> bool {
+        self.role(region, member) >= self.shape.sublogs
+    }
+
     fn role(&self, region: u32, member: u16) -> u16 {
         (member + self.members - self.first_log_member(region)) % self.members
     }

@@ -31,7 +31,9 @@ impl Array {
             let waits = match self.tuning.log_flush {
                 LogFlush::WhenFull => false,
                 LogFlush::Watermark(mark) => {
-                    logs.in_memory < mark && logs.pool_waiters.is_empty() && self.mode == Mode::Serving
+                    logs.in_memory < mark.min(logs.pool_limit())
+                        && logs.pool_waiters.is_empty()
+                        && self.mode == Mode::Serving
                 }
             };
             let Some(first) = logs.next_ready(region) else { return };
@@ -159,18 +161,28 @@ impl Array {
         if !logs.pool_waiters.is_empty() && self.relieve_pool() {
             return true;
         }
-        self.start_reintegrations()
+        // Parity is not written before all members know of the session, or of a member's exclusion.
+        !self.records.barrier() && self.start_reintegrations()
     }
 
     /// The pool is exhausted: the fullest open buffer is appended short. Says whether there was one.
     fn relieve_pool(&mut self) -> bool {
         let logs = self.logs.as_mut().expect("a pool of log buffers");
+        let busy = logs.is_appending() || logs.running > 0 || !logs.queue.is_empty();
+        if busy {
+            return false;
+        }
+        // What the watermark keeps back is appended first.
+        let ready = logs.regions.keys().copied().find(|region| logs.next_ready(*region).is_some());
+        if let Some(region) = ready {
+            self.append_ready(region);
+            return true;
+        }
         let open = logs.regions.values().filter_map(|log| log.open);
         let idle =
             open.filter(|index| logs.segment(*index).unfilled == 0 && logs.segment(*index).reserved > 0);
         let fullest = idle.max_by_key(|index| logs.segment(*index).used);
-        let busy = logs.is_appending() || logs.running > 0;
-        let Some(index) = fullest.filter(|_| !busy) else { return false };
+        let Some(index) = fullest else { return false };
         let region = logs.segment(index).region;
         logs.close(index);
         self.counters.short_segments += 1;

@@ -4,9 +4,9 @@ use parlour_units::{Region, Sectors};
 
 use super::{Header, LoadState, Record, Segment, SegmentState};
 use crate::array::Array;
-use crate::effect::Class;
-use crate::job::{JobId, Kind};
-use crate::plan::{Source, Span, Strategy};
+use crate::effect::{Action, Class, Fault};
+use crate::job::{JobId, Kind, Trouble};
+use crate::plan::{Source, Span, Step, Strategy};
 
 impl Array {
     /// Reads both headers of each slot of `region`.
@@ -34,6 +34,11 @@ impl Array {
     }
 
     pub(crate) fn load_done(&mut self, id: JobId) {
+        self.understand_headers(id);
+    }
+
+    /// Takes in what the headers say that could be read; the others' bytes are zero.
+    fn understand_headers(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         let metadata = std::mem::take(&mut job.metadata);
         let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
@@ -100,9 +105,22 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// The log cannot be read: the parity is recomputed from the data.
-    pub(crate) fn load_broken(&mut self, id: JobId) {
-        let Some(Kind::Load { region }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a load") };
+    /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the
+    /// slot is in use. Where neither can, nobody knows what the log held, and the parity is recomputed from the data.
+    pub(crate) fn load_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let known = troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable);
+        let job = self.jobs.get_mut(id);
+        let failed = |step: &Step| {
+            let Action::Read { member, at, .. } = step.action else { return false };
+            troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at))
+        };
+        // Both headers of a slot are read by neighbouring steps.
+        let lost = job.plan.steps.chunks(2).any(|both| both.iter().all(failed));
+        if known && !lost {
+            self.understand_headers(id);
+            return;
+        }
+        let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
         self.end_job(id);
         self.discard_log(region);
     }

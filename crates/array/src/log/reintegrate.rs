@@ -65,6 +65,7 @@ impl Array {
         match log.load {
             LoadState::Unknown => self.start_load(region),
             LoadState::Loading => {}
+            LoadState::Known if !self.records.enabled => {}
             LoadState::Known if log.queued || log.reintegrating.is_some() => {}
             LoadState::Known => {
                 log.queued = true;
@@ -291,6 +292,7 @@ impl Array {
         self.plan_log_reads(plan, region, first, &chunk_buffers);
         plan.next_phase();
         zero_overwritten(plan, runs, &parity, &reintegration.applies);
+        plan.next_phase();
         let mut sources = reintegration.held.clone();
         sources.extend(first.iter().copied().zip(chunk_buffers.iter().copied()));
         self.plan_applies(plan, runs, &parity, &reintegration, &sources, first);
@@ -519,6 +521,7 @@ impl Array {
         }
         let log = self.logs.as_mut().expect("only logs are discarded").region(region);
         self.runnable.extend(log.waiters.drain(..));
+        self.resume_hosts();
     }
 
     /// A member was failed: logs that stood on it are lost, what others hold is folded into the parity.

@@ -252,6 +252,7 @@ impl Array {
             self.maintenance.rebuild = None;
         }
         self.events.push_back(Event::MemberFailed { place, cause });
+        self.stop_again();
         self.record_exclusion();
         self.logs_after_failure(place);
         self.resume_hosts();

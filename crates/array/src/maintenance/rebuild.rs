@@ -103,20 +103,25 @@ impl Array {
         let rebuild = self.maintenance.rebuild.as_mut().expect("a rebuild is under way");
         rebuild.checkpointing = true;
         let place = rebuild.place;
-        let id = self.jobs.start(Kind::Checkpoint { place, done }, Class::Rebuild);
+        let since = self.health.places[place.as_usize()].since;
+        let id = self.jobs.start(Kind::Checkpoint { place, done, since }, Class::Rebuild);
         self.jobs.get_mut(id).plan.push(Action::Flush { member: place }, &[]);
         self.start_plan(id, None, &[]);
     }
 
     /// The new member is flushed: what is rebuilt on it is recorded, and it is active when that is all.
     pub(crate) fn checkpoint_done(&mut self, id: JobId) {
-        let Some(Kind::Checkpoint { place, done }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Checkpoint { place, done, since }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a checkpoint")
         };
         self.end_job(id);
         let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.place == place) else {
             return;
         };
+        // Another member may have come to stand here while this one was flushed.
+        if self.health.places[place.as_usize()].since != since {
+            return;
+        }
         rebuild.checkpointing = false;
         self.maintenance.durable_frontier = done;
         if done == self.geometry.layout().stripes() {
@@ -125,6 +130,7 @@ impl Array {
             self.health.review();
             self.events.push_back(Event::RebuildDone { place });
             self.maintenance.resync_again();
+            self.take_spare();
         }
         self.record_change();
     }

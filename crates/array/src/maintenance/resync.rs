@@ -18,6 +18,8 @@ pub(crate) struct Resync {
     front: Front,
     /// Some stripe could not be resynced.
     incomplete: bool,
+    /// How the members stood when it was begun.
+    changes: u64,
 }
 
 impl Maintenance {
@@ -81,7 +83,8 @@ impl Array {
         let Some(region) = self.next_resync() else { return false };
         let total = u64::from(self.records.resync.count());
         self.maintenance.resync_began.get_or_insert((self.now, total));
-        self.maintenance.resync = Some(Resync { region, front: Front::at(0), incomplete: false });
+        self.maintenance.resync =
+            Some(Resync { region, front: Front::at(0), incomplete: false, changes: self.health.changes });
         true
     }
 
@@ -105,9 +108,12 @@ impl Array {
         if !resync.front.is_idle() {
             return false;
         }
-        let (region, incomplete) = (resync.region, resync.incomplete);
+        let (region, incomplete, changes) = (resync.region, resync.incomplete, resync.changes);
         self.maintenance.resync = None;
-        if incomplete {
+        if incomplete && changes != self.health.changes {
+            // What was not possible as the members stood may be possible now.
+            self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
+        } else if incomplete {
             self.maintenance.resync_from = region.get() + 1;
         } else {
             self.resynced(region);

@@ -379,7 +379,7 @@ impl Array {
             Kind::Read { .. } => self.read_broken(id, &troubles),
             Kind::Stripe(_) => self.stripe_broken(id, &troubles),
             Kind::Flush { .. } => self.flush_broken(id, &troubles),
-            Kind::Append { .. } => self.append_broken(id, &troubles),
+            Kind::Append { .. } => self.append_broken(id),
             Kind::Reintegrate { .. } => self.reintegrate_broken(id, &troubles),
             Kind::Load { .. } => self.load_broken(id, &troubles),
             Kind::Checkpoint { .. } => self.end_job(id),

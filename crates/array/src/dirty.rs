@@ -72,7 +72,15 @@ impl Bits {
         if self.set == 0 {
             return None;
         }
-        (from..self.length).map(Region::new).find(|region| self.get(*region))
+        let mut at = from;
+        while at < self.length {
+            let word = self.words[at as usize / 64] >> (at % 64);
+            if word != 0 {
+                return Some(Region::new(at + word.trailing_zeros()));
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Region> + '_ {

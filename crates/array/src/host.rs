@@ -8,7 +8,7 @@ use crate::effect::{Class, Fault};
 use crate::job::{HostId, JobId, Kind, Purpose, Trouble};
 use crate::layout::{Occupant, Place, Unit};
 use crate::map::{Columns, Piece, Window, pieces, windows};
-use crate::organization::ReadChoice;
+use crate::organization::{Code, ReadChoice};
 use crate::plan::{Content, Source, Span, UnitSet};
 use crate::request::{Completion, Operation, Request, RequestError};
 
@@ -21,6 +21,8 @@ struct HostRequest {
     cursor: Sector,
     content: Content,
     durable: bool,
+    /// What it wrote was flushed, because writing it durably was not enough.
+    flushed: bool,
     /// Only whole stripes are worked on.
     whole_only: bool,
 }
@@ -51,6 +53,7 @@ impl Hosts {
             cursor: request.at + request.length,
             content: Content::Host,
             durable: false,
+            flushed: false,
             whole_only: false,
         });
         match self.free.pop() {
@@ -82,6 +85,7 @@ impl Array {
     /// Takes a host's request. It is answered by a completion, at once if it is refused.
     pub fn submit(&mut self, now: Instant, request: Request) {
         self.advance_clock(now);
+        self.maintenance.last_host = Some(self.now);
         match self.check(&request) {
             Ok(()) if request.length.is_zero() && request.operation != Operation::Flush => {
                 self.answer(request, Ok(()));
@@ -151,6 +155,7 @@ impl Array {
 
     /// One of a request's jobs is done.
     pub(crate) fn host_job_done(&mut self, host: HostId, result: Result<(), RequestError>) {
+        let shared = self.durability_is_shared();
         let slot = self.hosts.get(host);
         slot.error = slot.error.or(result.err());
         slot.jobs -= 1;
@@ -161,11 +166,26 @@ impl Array {
         if slot.error.is_none() && slot.cursor < end {
             return self.continue_write(host);
         }
+        if slot.error.is_none() && slot.durable && !slot.flushed && shared {
+            return self.flush_before_answer(host);
+        }
         let (request, error) = (slot.request, slot.error);
         self.cache.read_ends(host);
         self.hosts.slots[host.0 as usize] = None;
         self.hosts.free.push(host.0);
         self.answer(request, error.map_or(Ok(()), Err));
+    }
+
+    /// Where a data unit is missing its content is in all the others: it is durable only when they are.
+    fn durability_is_shared(&self) -> bool {
+        self.health.is_degraded() && self.geometry.organization().code == Code::Xor
+    }
+
+    fn flush_before_answer(&mut self, host: HostId) {
+        let slot = self.hosts.get(host);
+        (slot.flushed, slot.jobs) = (true, 1);
+        self.hosts.flush_waiters.push(host);
+        self.resume_hosts();
     }
 
     pub(crate) fn host_buffer(&mut self, host: HostId) -> Option<BufferId> {

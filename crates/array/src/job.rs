@@ -176,7 +176,8 @@ impl Jobs {
     /// Ends a job. Its buffers must have been given back.
     pub(crate) fn end(&mut self, id: JobId) {
         let job = self.get_mut(id);
-        assert!(job.scratch.is_empty() && job.outstanding == 0, "a job ends with nothing in flight");
+        let idle = job.scratch.is_empty() && job.held.is_empty() && job.outstanding == 0;
+        assert!(idle, "a job ends with nothing in flight");
         job.generation = EffectId::cut_generation(job.generation.wrapping_add(1));
         job.kind = None;
         job.plan.clear();

@@ -380,11 +380,18 @@ impl Array {
         match self.jobs.get_mut(id).kind.take() {
             Some(Kind::Superblock) => self.superblocks_written(),
             Some(Kind::Map) => self.map_written(),
-            Some(Kind::Table) => self.records.stop = Some(Stop::Map),
-            Some(Kind::StopFlush) => self.records.stop = Some(Stop::Table),
+            Some(Kind::Table) => self.next_stop(Stop::Table, Stop::Map),
+            Some(Kind::StopFlush) => self.next_stop(Stop::Flushing, Stop::Table),
             other => unreachable!("{other:?} is no record"),
         }
         self.end_job(id);
+    }
+
+    /// Goes on with the stop, unless it has to begin again since.
+    fn next_stop(&mut self, from: Stop, to: Stop) {
+        if self.records.stop == Some(from) {
+            self.records.stop = Some(to);
+        }
     }
 
     /// A record could not be written everywhere. A member that could be done without is failed by now, and

@@ -119,7 +119,8 @@ impl Array {
         }
         let mut map = assembly.newest_map(&opening.maps).unwrap_or_else(|| assembly.unknown_map());
         let table = assembly.newest_table(&opening.tables).unwrap_or_default();
-        if !superblock.clean {
+        let logged = geometry.layout().logs().is_some();
+        if !superblock.clean || logged && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
         let taken_on_trust = trusted_regions(assembly, &map);

@@ -312,13 +312,21 @@ impl Array {
                 self.run(id);
                 Gate::Wait
             }
-            Err(Lost) => self.end_stripe(id, Err(RequestError::Lost)),
+            Err(Lost) => {
+                self.release_scratch(id);
+                self.end_stripe(id, Err(RequestError::Lost))
+            }
         }
     }
 
     /// Builds the plan for the array as it now is.
     fn build(&mut self, id: JobId) -> Result<(), Lost> {
         let cached = self.take_cached(id);
+        if let StripeJob { purpose: Purpose::Resync { .. }, window, .. } = *self.jobs.stripe(id) {
+            // A member may have been lost since the job was started.
+            let targets = self.resync_targets(window.stripe).ok_or(Lost)?;
+            self.jobs.stripe(id).targets = targets;
+        }
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let stripe = stripe_job.window.stripe;
@@ -352,6 +360,7 @@ impl Array {
                 let columns = stripe_job.window.columns;
                 builder.reconstruct(plan, view, stripe_job.targets, columns, true)
             }
+            Purpose::Resync { .. } if stripe_job.targets.is_empty() => Ok(()),
             Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
                 let columns = stripe_job.window.columns;
                 builder.reconstruct(plan, view, stripe_job.targets, columns, false)
@@ -485,6 +494,10 @@ impl Array {
             self.need_resync(region);
             self.end_stripe(id, Err(RequestError::ReadOnly));
             return;
+        }
+        if self.still_standing(troubles) && purpose == Purpose::Write {
+            // Some units may be written and some not.
+            self.need_resync(region);
         }
         if self.still_standing(troubles) || attempts > ATTEMPTS {
             self.end_stripe(id, Err(RequestError::Lost));

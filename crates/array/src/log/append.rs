@@ -4,8 +4,8 @@ use parlour_units::{Region, Sectors};
 
 use super::{Header, Room, SegmentState};
 use crate::array::{Array, Mode};
-use crate::effect::{Action, Class, Fault};
-use crate::job::{JobId, Kind, Trouble};
+use crate::effect::{Action, Class};
+use crate::job::{JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::tuning::LogFlush;
 
@@ -25,7 +25,8 @@ impl Array {
 
     /// Appends what is sealed and filled, or has the region reintegrated where there is no room for it.
     pub(crate) fn append_ready(&mut self, region: Region) {
-        let degraded = self.health.is_degraded();
+        // Where the log cannot be written, what is in memory goes to the parity.
+        let degraded = self.health.is_degraded() || self.counters.out_of_space;
         loop {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let waits = match self.tuning.log_flush {
@@ -120,7 +121,7 @@ impl Array {
     }
 
     /// The segments are still in memory: they are folded into the parity from there.
-    pub(crate) fn append_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn append_broken(&mut self, id: JobId) {
         let Some(Kind::Append { region, segments }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
@@ -135,11 +136,7 @@ impl Array {
             log.sealed.push_back(index);
             self.retire_segment(index);
         }
-        if troubles.iter().any(|trouble| trouble.fault == Fault::NoSpace) {
-            self.discard_log(region);
-        } else {
-            self.want_parity(region);
-        }
+        self.want_parity(region);
     }
 
     /// Lets go of a segment if nothing needs it any more.
@@ -201,10 +198,6 @@ impl Array {
                 continue;
             }
             any = true;
-            if self.counters.out_of_space {
-                self.discard_log(region);
-                continue;
-            }
             if let Some(open) = logs.region(region).open {
                 logs.close(open);
             }

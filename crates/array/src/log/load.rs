@@ -2,7 +2,7 @@
 
 use parlour_units::{Region, Sectors};
 
-use super::{Header, LoadState, Record, Segment, SegmentState};
+use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState};
 use crate::array::Array;
 use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
@@ -41,6 +41,7 @@ impl Array {
     fn understand_headers(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         let metadata = std::mem::take(&mut job.metadata);
+        let turn = job.turn;
         let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
         self.end_job(id);
         let logs = self.logs.as_mut().expect("only logs are loaded");
@@ -54,10 +55,11 @@ impl Array {
             let live: Vec<Record> = header.records.into_iter().filter(|r| r.sequence > applied).collect();
             sound &= live.iter().all(|record| self.is_sound(record));
             if sound && !live.is_empty() {
-                self.restore(region, slot as u32, live);
+                self.restore(region, slot as u32, live, turn);
             }
         }
-        if sound { self.loaded(region) } else { self.discard_log(region) }
+        // A member may have been lost while its headers were read.
+        if sound && !self.log_is_lost(region) { self.loaded(region) } else { self.discard_log(region) }
     }
 
     fn is_sound(&self, record: &Record) -> bool {
@@ -66,11 +68,11 @@ impl Array {
         u64::from(record.stripe) < layout.region_stripes()
             && record.columns.to <= layout.unit_length()
             && !record.columns.is_empty()
-            && record.start <= payload
+            && (record.kind == RecordKind::Cancel || record.start + record.columns.length() <= payload)
             && record.unit.get() <= layout.data_units()
     }
 
-    fn restore(&mut self, region: Region, slot: u32, records: Vec<Record>) {
+    fn restore(&mut self, region: Region, slot: u32, records: Vec<Record>, turn: u64) {
         let logs = self.logs.as_mut().expect("only logs are loaded");
         logs.records += records.len() as u64;
         for record in &records {
@@ -86,7 +88,7 @@ impl Array {
             unfilled: 0,
             records,
             taken: 0,
-            turn: self.health.turn,
+            turn,
         });
         let log = logs.region(region);
         log.segments.push(index);

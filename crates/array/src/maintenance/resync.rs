@@ -55,21 +55,12 @@ impl Array {
         let Some(stripe) = self.geometry.layout().stripe_in(region, index) else {
             return self.finish_region();
         };
-        let layout = self.geometry.layout();
-        let missing = self.health.missing(&self.geometry, stripe);
-        let mut present = layout.units().filter(|unit| !missing.has(*unit));
-        let targets: Option<UnitSet> = if layout.data_units() == 1 {
-            present.next().map(|_first| present.collect())
-        } else {
-            let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));
-            (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
-        };
+        let targets = self.resync_targets(stripe);
         let resync = self.maintenance.resync.as_mut().expect("a region was begun");
         match targets {
             Some(targets) if !targets.is_empty() => {
                 resync.front.begin();
-                let job = self.start_maintenance(Purpose::Resync { region }, stripe);
-                self.jobs.stripe(job).targets = targets;
+                self.start_maintenance(Purpose::Resync { region }, stripe);
             }
             possible => {
                 resync.front.skip();
@@ -77,6 +68,19 @@ impl Array {
             }
         }
         true
+    }
+
+    /// The units that follow from the others: check units, or all copies but the first. None where data is
+    /// missing that they would have to follow from.
+    pub(crate) fn resync_targets(&self, stripe: Stripe) -> Option<UnitSet> {
+        let layout = self.geometry.layout();
+        let missing = self.health.missing(&self.geometry, stripe);
+        let mut present = layout.units().filter(|unit| !missing.has(*unit));
+        if layout.data_units() == 1 {
+            return present.next().map(|_first| present.collect());
+        }
+        let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));
+        (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
     }
 
     fn begin_region(&mut self) -> bool {

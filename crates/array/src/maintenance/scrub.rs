@@ -113,7 +113,9 @@ impl Array {
             return self.finish_scrub();
         }
         let stripe = Stripe::new(scrub.front.next());
-        if !self.health.missing(&self.geometry, stripe).is_empty() {
+        // What is still to be resynced is known not to fit.
+        let unsynced = self.records.resync.get(self.geometry.layout().region_of(stripe).0);
+        if unsynced || !self.health.missing(&self.geometry, stripe).is_empty() {
             let scrub = self.maintenance.scrub.as_mut().expect("it is under way");
             scrub.report.skipped += 1;
             scrub.front.skip();

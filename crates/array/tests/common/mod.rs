@@ -47,6 +47,51 @@ pub struct Disk {
     pub unreadable: std::collections::BTreeSet<u64>,
     pub identity: Identity,
     pub writes: u64,
+    /// Volatile cache: stable image and what was written since (at, bytes, durable).
+    pub stable: Option<Vec<u8>>,
+    pub cache: Vec<(u64, Vec<u8>, bool)>,
+    pub base: usize,
+    pub flush_fails: bool,
+}
+
+impl Disk {
+    pub fn volatile(&mut self) {
+        self.stable = Some(self.bytes.clone());
+    }
+    pub fn flush(&mut self, cap: usize) {
+        if self.stable.is_none() {
+            return;
+        }
+        let n = cap.saturating_sub(self.base).min(self.cache.len());
+        for e in &mut self.cache[..n] {
+            e.2 = true;
+        }
+        self.compact();
+    }
+    pub fn compact(&mut self) {
+        let n = self.cache.iter().take_while(|e| e.2).count();
+        let stable = self.stable.as_mut().unwrap();
+        for (at, bytes, _) in self.cache.drain(..n) {
+            let at = at as usize * 512;
+            stable[at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        self.base += n;
+    }
+    /// Power is pulled: each sector of each write that is not flushed may be there or not.
+    pub fn power_loss(&mut self, random: &mut Random, keep: u64) {
+        let mut image = self.stable.take().unwrap();
+        for (at, bytes, durable) in self.cache.drain(..) {
+            for (i, sector) in bytes.chunks(512).enumerate() {
+                if durable || random.below(4) < keep {
+                    let at = (at as usize + i) * 512;
+                    image[at..at + 512].copy_from_slice(sector);
+                }
+            }
+        }
+        self.base = 0;
+        self.bytes = image;
+        self.volatile();
+    }
 }
 
 /// What an array under test is made like.
@@ -116,14 +161,16 @@ pub struct World {
     pub setup: Setup,
     pub now: Instant,
     pub random: Random,
-    memory: BTreeMap<usize, Vec<u8>>,
-    pending: Vec<Effect>,
+    pub memory: BTreeMap<usize, Vec<u8>>,
+    pub pending: Vec<Effect>,
+    pub caps: BTreeMap<u64, usize>,
+    pub shuffle: bool,
     /// Answered requests: how, and what a read read.
     pub done: BTreeMap<u64, (Result<(), RequestError>, Vec<u8>)>,
     buffers: BTreeMap<u64, BufferId>,
     pub events: Vec<Event>,
     next_tag: u64,
-    sessions: u64,
+    pub sessions: u64,
     pub handed_out: u64,
 }
 
@@ -245,6 +292,8 @@ impl World {
                     random,
                     memory: BTreeMap::new(),
                     pending: Vec::new(),
+                    caps: BTreeMap::new(),
+                    shuffle: false,
                     done: BTreeMap::new(),
                     buffers: BTreeMap::new(),
                     events: Vec::new(),
@@ -344,7 +393,15 @@ impl World {
             while let Some(effect) = self.array.poll_effect() {
                 self.handed_out += 1;
                 any = true;
+                if let Action::Flush { member } = effect.action {
+                    let number = self.numbers[member.as_usize()];
+                    if number != usize::MAX {
+                        let d = &self.disks[number];
+                        self.caps.insert(effect.id.get(), d.base + d.cache.len());
+                    }
+                }
                 match effect.action {
+                    _ if self.shuffle => self.pending.push(effect),
                     // Computations are done in the order in which they are handed out.
                     Action::Xor | Action::XorInto | Action::Compare => self.compute(effect),
                     _ => self.pending.push(effect),
@@ -378,11 +435,19 @@ impl World {
             return false;
         }
         let index = self.random.below(self.pending.len() as u64) as usize;
+        self.step_at(index);
+        true
+    }
+
+    pub fn step_at(&mut self, index: usize) {
         let effect = self.pending.swap_remove(index);
         self.now = self.now + Duration::from_nanoseconds(1 + self.random.below(1_000_000));
-        self.access(effect);
+        if matches!(effect.action, Action::Xor | Action::XorInto | Action::Compare) {
+            self.compute(effect);
+        } else {
+            self.access(effect);
+        }
         self.drain();
-        true
     }
 
     /// Goes on until nothing is pending and no timeout is near.
@@ -434,25 +499,36 @@ impl World {
                     None => self.array.complete(self.now, effect.id, Outcome::Done),
                 }
             }
-            Action::Write { at, length, .. } => {
+            Action::Write { at, length, durable, .. } => {
                 if self.disks[number].full {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
                 }
                 let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
                 assert_eq!(bytes.len(), length.bytes().as_usize(), "slices are as long as the access");
-                self.put(number, at, &bytes);
+                self.put(number, at, &bytes, durable);
                 self.array.complete(self.now, effect.id, Outcome::Done);
             }
             Action::Zero { at, length, .. } => {
-                self.put(number, at, &vec![0; length.bytes().as_usize()]);
+                self.put(number, at, &vec![0; length.bytes().as_usize()], false);
                 self.array.complete(self.now, effect.id, Outcome::Done);
             }
-            _ => self.array.complete(self.now, effect.id, Outcome::Done),
+            _ => {
+                if self.disks[number].flush_fails {
+                    return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
+                }
+                let cap = self.caps.remove(&effect.id.get()).unwrap_or(0);
+                self.disks[number].flush(cap);
+                self.array.complete(self.now, effect.id, Outcome::Done)
+            }
         }
     }
 
-    fn put(&mut self, number: usize, at: Sector, bytes: &[u8]) {
+    fn put(&mut self, number: usize, at: Sector, bytes: &[u8], durable: bool) {
         let disk = &mut self.disks[number];
+        if disk.stable.is_some() {
+            disk.cache.push((at.get(), bytes.to_vec(), durable));
+            disk.compact();
+        }
         disk.writes += 1;
         for sector in 0..bytes.len() as u64 / 512 {
             disk.unreadable.remove(&(at.get() + sector));
@@ -517,12 +593,54 @@ impl World {
         self.array.complete(self.now, effect.id, Outcome::Done);
     }
 
+    pub fn all_volatile(&mut self) {
+        for d in &mut self.disks {
+            d.volatile();
+        }
+    }
+
+    /// Pulls the power and opens again.
+    pub fn crash(mut self, force: bool) -> Result<World, AssemblyError> {
+        // What was in flight may be there in part.
+        for effect in std::mem::take(&mut self.pending) {
+            if let Action::Write { member, at, .. } = effect.action {
+                let number = self.numbers[member.as_usize()];
+                if number == usize::MAX || self.disks[number].dead || self.random.chance(2) {
+                    continue;
+                }
+                let slices = self.array.slices(effect.id).to_vec();
+                let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
+                for (i, sector) in bytes.chunks(512).enumerate() {
+                    if self.random.chance(2) {
+                        let d = &mut self.disks[number];
+                        if d.stable.is_some() {
+                            d.cache.push((at.get() + i as u64, sector.to_vec(), false));
+                        }
+                    }
+                }
+            }
+        }
+        let keep = self.random.below(5);
+        let mut random = self.random.clone();
+        for d in &mut self.disks {
+            if d.stable.is_some() {
+                d.power_loss(&mut random, keep);
+            }
+        }
+        self.random = random;
+        self.reopen(force)
+    }
+
     /// A new, empty disk; returns its index and what the array is told of it.
     pub fn new_disk(&mut self) -> (usize, MemberInfo) {
         let index = self.disks.len();
         let identity = identity(500 + index as u64);
         let bytes = vec![0x55; self.setup.member_length as usize * 512];
-        self.disks.push(Disk { bytes, identity, ..Disk::default() });
+        let mut disk = Disk { bytes, identity, ..Disk::default() };
+        if self.disks[0].stable.is_some() {
+            disk.volatile();
+        }
+        self.disks.push(disk);
         let length = Sectors::new(self.setup.member_length);
         (index, MemberInfo { identity, length, unmaps: true })
     }

@@ -7,6 +7,7 @@ use rustix::fd::BorrowedFd;
 
 use crate::access::{Access, Done};
 use crate::inline::Inline;
+use crate::member::Member;
 use crate::threads::Threads;
 use crate::uring::Ring;
 
@@ -87,6 +88,11 @@ impl Io {
         };
         let inline = (choice == Choice::Auto).then(Inline::default);
         Ok(Io { backend, inline, rest: Vec::new() })
+    }
+
+    /// Whether accesses to `member` are done one after another, as they are submitted.
+    pub(crate) fn is_inline(&self, member: &Member) -> bool {
+        self.inline.is_some() && member.is_on_memory()
     }
 }
 

@@ -5,7 +5,10 @@
 //! - [`Memory`] owns the payload bytes, by buffer, and lends parts of them to accesses under way;
 //! - [`Access`] is one read, write, zeroing or flush of a member, and [`Io`] carries accesses out: through
 //!   io_uring, a pool of threads, or at once where that is cheapest;
-//! - [`compute`] is the arithmetic between buffers.
+//! - [`compute`] is the arithmetic between buffers;
+//! - `machine.rs` holds the array and does what it asks, and [`record`] writes down what passes between them;
+//! - [`create`], [`open`] and [`examine`] are an array's beginning, its assembly, and a look at a member;
+//! - [`Server`] is the loop: hosts by way of a [`Frontend`], members, and commands through [`control`].
 //!
 //! `unsafe` code lives under `src/uring/` only: memory that the kernel works on while the program goes on.
 

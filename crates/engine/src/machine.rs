@@ -51,7 +51,7 @@ pub(crate) struct Machine {
     batch: Vec<Access>,
     done: Vec<Done>,
     parts: Vec<Part>,
-    written: Vec<u16>,
+    touched: Vec<u16>,
     spare_leases: Vec<Vec<Lease>>,
 }
 
@@ -84,7 +84,7 @@ impl Machine {
             batch: Vec::new(),
             done: Vec::new(),
             parts: Vec::new(),
-            written: Vec::new(),
+            touched: Vec::new(),
             spare_leases: Vec::new(),
         }
     }
@@ -368,32 +368,35 @@ impl Machine {
         reaped.map(|()| count)
     }
 
-    /// A write that is under way while its member's file is truncated makes the file long again, and what was
-    /// read there since is zeroes that nobody wrote: all that was done with such a member has failed.
+    /// A write that is under way while its member's file is truncated makes the file longer again, and what is
+    /// read there from then on is zeroes that nobody wrote. All that was done with a file that is short by now
+    /// has failed. Where accesses are done one after another it is enough to look after the writes.
     fn distrust_truncated(&mut self, done: &mut [Done]) {
-        self.written.clear();
-        let member = |flights: &[Option<Flight>], done: &Done| {
-            let flight = flights[done.id as usize].as_ref().expect("an access is done once");
-            (flight.member, flight.reads)
-        };
+        self.touched.clear();
         for done in done.iter().filter(|done| done.result.is_ok()) {
-            let (member, reads) = member(&self.flights, done);
-            if !reads && !self.written.contains(&member) {
-                self.written.push(member);
+            let flight = flight(&self.flights, done);
+            let suspicious = !flight.reads || !self.reads_follow_writes(flight.member);
+            if suspicious && !self.touched.contains(&flight.member) {
+                self.touched.push(flight.member);
             }
         }
         let roster = &self.roster;
-        let truncated =
-            |member: &u16| roster.get(*member).is_some_and(|m| m.check_length() == Err(Failure::Truncated));
-        self.written.retain(truncated);
-        if self.written.is_empty() {
+        self.touched.retain(|member| {
+            roster.get(*member).is_some_and(|member| member.check_length() == Err(Failure::Truncated))
+        });
+        if self.touched.is_empty() {
             return;
         }
         for done in done {
-            if self.written.contains(&member(&self.flights, done).0) {
+            if self.touched.contains(&flight(&self.flights, done).member) {
                 done.result = Err(Failure::Truncated);
             }
         }
+    }
+
+    /// Whether no read of `member` is done while a write is under way.
+    fn reads_follow_writes(&self, member: u16) -> bool {
+        self.roster.get(member).is_some_and(|member| self.io.is_inline(member))
     }
 
     fn land(&mut self, mut done: Done) {
@@ -404,6 +407,8 @@ impl Machine {
         done.parts.drain(..).for_each(|lease| self.memory.give_back(lease));
         self.spare_leases.push(done.parts);
         let outcome = match (done.result, flight.metadata) {
+            // It was excluded meanwhile: nobody looked whether what was read is what was written.
+            _ if self.roster.get(flight.member).is_none() => Outcome::Failed(Fault::Gone),
             (Ok(()), Some(part)) if flight.reads => Outcome::Metadata(self.memory.read(part)),
             (Ok(()), _) => Outcome::Done,
             (Err(failure), _) => {
@@ -418,6 +423,11 @@ impl Machine {
         // What the array let go of must not be mistaken for what takes its name next.
         self.collect_released();
     }
+}
+
+/// The flight of an access that is done and has not landed.
+fn flight<'a>(flights: &'a [Option<Flight>], done: &Done) -> &'a Flight {
+    flights[done.id as usize].as_ref().expect("an access is done once")
 }
 
 /// A buffer's number in the memory.

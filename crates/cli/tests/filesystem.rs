@@ -1,0 +1,263 @@
+//! A file system on an array that loses a member while files are copied to it: no file is lost.
+//!
+//! ext4 on a loop device on nbdfuse on a served array.
+
+mod common;
+mod tools;
+
+use std::fs::{self, File, OpenOptions};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tools::{
+    Array, PARITY_LOGGING, RAID5, RAID10, Random, Row, Talker, demand, is_root, succeed, tool, until,
+};
+
+const MEBIBYTES: u64 = 128;
+
+/// The source tree: directories, in each of them directories, in each of these files.
+const DIRECTORIES: usize = 42;
+const SUBDIRECTORIES: usize = 5;
+const FILES: usize = 50;
+
+/// The member that goes.
+const LOST: usize = 1;
+
+/// Copies a directory after the other, each to its end on the disk, and says so. Then goes on writing until it is told to
+/// end, so that whatever happens until then happens while it writes.
+const COPY: &str = "
+    set -eu
+    for directory in tree/*; do
+        cp -a \"$directory\" mount/
+        sync -f mount
+        echo \"${directory#tree/}\"
+    done
+    while :; do
+        rm -rf mount/again
+        cp -a tree/00 mount/again
+        sync -f mount
+        [ ! -e enough ] || break
+    done
+    echo ended
+";
+
+/// An array as a file, as a block device, and as a mounted file system.
+struct Attached<'a> {
+    array: &'a Array,
+    fuse: Child,
+    device: Option<PathBuf>,
+    mounted: bool,
+}
+
+impl<'a> Attached<'a> {
+    /// The array as a loop device.
+    fn new(array: &'a Array) -> Attached<'a> {
+        let bench = &array.bench;
+        let _ = File::create(bench.path("disk")).expect("a file to mount on");
+        fs::create_dir_all(bench.path("mount")).expect("a directory to mount on");
+        let _ = fs::remove_file(bench.path("fuse.pid"));
+        let mut fuse = Command::new(demand("nbdfuse"));
+        fuse.args(["--pidfile", "fuse.pid", "disk", &array.uri()])
+            .current_dir(bench.path(""))
+            .stdin(Stdio::null());
+        let fuse = fuse.spawn().expect("it starts");
+        let mut attached = Attached { array, fuse, device: None, mounted: false };
+        until("nbdfuse serves its file", || {
+            let ended = attached.fuse.try_wait().expect("it can be waited for");
+            assert!(ended.is_none(), "nbdfuse ended: {ended:?}");
+            // Written when the file is there.
+            bench.path("fuse.pid").metadata().ok().filter(|file| file.len() > 0)
+        });
+        // The page cache between the file system and nbdfuse would refuse O_DIRECT.
+        let losetup = ["--find", "--show", "--direct-io=off", "disk"];
+        attached.device = Some(succeed(tool(bench, "losetup").args(losetup)).trim().into());
+        attached
+    }
+
+    fn device(&self) -> &PathBuf {
+        self.device.as_ref().expect("it is attached")
+    }
+
+    fn mount(&mut self) {
+        self.mounted = true;
+        succeed(
+            tool(&self.array.bench, "mount")
+                .args(["-t", "ext4", "-o", "noatime"])
+                .arg(self.device())
+                .arg("mount"),
+        );
+    }
+
+    fn unmount(&mut self) {
+        succeed(tool(&self.array.bench, "umount").arg("mount"));
+        self.mounted = false;
+    }
+
+    /// Detaches all, so that no cache of this system knows what was written.
+    fn detach(mut self) {
+        if self.mounted {
+            self.unmount();
+        }
+        succeed(tool(&self.array.bench, "losetup").arg("--detach").arg(self.device()));
+        self.device = None;
+        // The kernel lets go of the file when it has let go of the device.
+        until("nbdfuse's file is unmounted", || {
+            tool(&self.array.bench, "umount")
+                .arg("disk")
+                .output()
+                .ok()
+                .filter(|output| output.status.success())
+        });
+        let status = until("nbdfuse ends", || self.fuse.try_wait().expect("it can be waited for"));
+        assert!(status.success(), "nbdfuse: {status}");
+    }
+}
+
+impl Drop for Attached<'_> {
+    /// Where a test failed: without nbdfuse nothing waits for the array any more, and all can be unmounted.
+    fn drop(&mut self) {
+        if matches!(self.fuse.try_wait(), Ok(Some(_))) && self.device.is_none() {
+            return;
+        }
+        let _ = self.fuse.kill();
+        let _ = self.fuse.wait();
+        let bench = &self.array.bench;
+        if self.mounted {
+            let _ = tool(bench, "umount").arg("mount").output();
+            let _ = tool(bench, "umount").args(["--lazy", "mount"]).output();
+        }
+        if let Some(device) = &self.device {
+            let _ = tool(bench, "losetup").arg("--detach").arg(device).output();
+        }
+        let _ = tool(bench, "umount").args(["--lazy", "disk"]).output();
+    }
+}
+
+/// Makes the source tree and the list of its files' SHA-256.
+fn make_tree(array: &Array) {
+    let mut random = Random(7);
+    let mut files = 0;
+    for directory in 0..DIRECTORIES {
+        for subdirectory in 0..SUBDIRECTORIES {
+            let path = array.bench.path(&format!("tree/{directory:02}/{subdirectory}"));
+            fs::create_dir_all(&path).expect("a directory");
+            for file in 0..FILES {
+                let length = 100 + random.next() as usize % 8092;
+                fs::write(path.join(format!("{file}.c")), random.bytes(length)).expect("a file");
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 10_000, "{files} files");
+    let list = "cd tree && find . -type f -print0 | xargs -0 sha256sum > ../list && wc -l < ../list";
+    assert_eq!(succeed(tool(&array.bench, "sh").args(["-c", list])).trim(), files.to_string());
+}
+
+/// Every file is there, with the content it should have, and no other file.
+fn verify_tree(array: &Array) {
+    succeed(tool(&array.bench, "sh").args(["-c", "cd mount && sha256sum --check --quiet --strict ../list"]));
+    succeed(tool(&array.bench, "diff").args(["-r", "tree/00", "mount/again"]));
+    let count = succeed(
+        tool(&array.bench, "sh").args(["-c", "find mount -type f -not -path 'mount/again/*' | wc -l"]),
+    );
+    assert_eq!(count.trim(), (DIRECTORIES * SUBDIRECTORIES * FILES).to_string());
+}
+
+/// Attaches anew what was detached, checks the file system without changing it, and then every file.
+fn verify_from_disk(array: &Array) {
+    let mut attached = Attached::new(array);
+    succeed(tool(&array.bench, "fsck.ext4").args(["-f", "-n"]).arg(attached.device()));
+    attached.mount();
+    verify_tree(array);
+    attached.detach();
+}
+
+/// Whether somebody says that a member is to be failed, or the server finds out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Yes,
+    No,
+}
+
+/// Takes a member away.
+fn lose(array: &Array, told: Told) {
+    if told == Told::Yes {
+        array.fail(LOST);
+    }
+    let path = array.bench.path(&format!("member{LOST}"));
+    OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(0)).expect("it is truncated");
+    let status = array.until("the member is excluded", |status| Array::state(status, LOST) == "failed");
+    assert_eq!(status["lost"], false, "{status}");
+    let text = array.bench.succeed("status .");
+    assert!(text.contains("state: degraded"), "{text}");
+}
+
+fn written(status: &Value) -> u64 {
+    status["counters"]["host_writes"].as_u64().expect("a number")
+}
+
+fn no_file_is_lost(row: Row, told: Told) {
+    if !is_root("a file system keeps its files when a member is lost") {
+        return;
+    }
+    let mut array = Array::new(row, MEBIBYTES, "", "");
+    make_tree(&array);
+    let mut attached = Attached::new(&array);
+    let mkfs = ["-q", "-F", "-b", "4096", "-N", "16384", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
+    succeed(tool(&array.bench, "mkfs.ext4").args(mkfs).arg(attached.device()));
+    attached.mount();
+    // Dropped, should the test fail, before what it writes to.
+    let mut copy = Talker::start(tool(&array.bench, "sh").args(["-c", COPY]));
+    copy.hear(DIRECTORIES / 3);
+    lose(&array, told);
+    copy.hear(DIRECTORIES / 6);
+    let before = written(&array.status());
+    array.bench.files("fresh", MEBIBYTES);
+    array.bench.succeed(&format!("replace {LOST} fresh -a ."));
+    array.until_whole();
+    copy.hear(DIRECTORIES - DIRECTORIES / 3 - DIRECTORIES / 6);
+    array.until("writing goes on", |status| written(status) > before);
+    fs::write(array.bench.path("enough"), "").expect("a file");
+    assert_eq!(copy.end().last().map(String::as_str), Some("ended"));
+    verify_tree(&array);
+    attached.detach();
+    verify_from_disk(&array);
+    array.assert_consistent();
+    // What was rebuilt is what is read when another member goes, also after the server was stopped.
+    array.stop();
+    array.serve("");
+    array.fail(LOST - 1);
+    verify_from_disk(&array);
+    array.close();
+}
+
+#[test]
+fn files_on_a_parity_log_outlive_a_member_that_was_failed() {
+    no_file_is_lost(PARITY_LOGGING, Told::Yes);
+}
+
+#[test]
+fn files_on_a_raid5_outlive_a_member_that_was_failed() {
+    no_file_is_lost(RAID5, Told::Yes);
+}
+
+#[test]
+fn files_on_a_raid10_outlive_a_member_that_was_failed() {
+    no_file_is_lost(RAID10, Told::Yes);
+}
+
+#[test]
+fn files_on_a_parity_log_outlive_a_member_that_goes_unannounced() {
+    no_file_is_lost(PARITY_LOGGING, Told::No);
+}
+
+#[test]
+fn files_on_a_raid5_outlive_a_member_that_goes_unannounced() {
+    no_file_is_lost(RAID5, Told::No);
+}
+
+#[test]
+fn files_on_a_raid10_outlive_a_member_that_goes_unannounced() {
+    no_file_is_lost(RAID10, Told::No);
+}

@@ -1,0 +1,214 @@
+//! A server that is killed while it is written to: nothing that was flushed is lost, and all redundancy fits again.
+
+mod common;
+mod tools;
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tools::{
+    Array, PARITY_LOGGING, RAID1, RAID5, RAID10, Row, Talker, fio, is_same, make_image, script, succeed, tool,
+};
+
+const MEBIBYTES: u64 = 64;
+const ROUNDS: usize = 6;
+
+/// Where threads write, a server dies between a write of data and that of its parity; io_uring is given both at once and
+/// mostly does both.
+const THREADS: &str = "--io threads";
+const URING: &str = "--io uring";
+
+/// The client that writes numbered blocks and the one that checks them; they share a log.
+fn numbered(array: &Array, command: &str) -> Command {
+    let mut numbered = script(&array.bench, "numbered.py");
+    numbered.args([command, &array.uri(), "log"]);
+    numbered
+}
+
+fn write_until_killed(array: &mut Array, seed: usize, flushes: usize) {
+    let mut writer = Talker::start(numbered(array, "write").arg(seed.to_string()));
+    writer.hear(flushes);
+    array.kill();
+    let said = writer.end();
+    assert!(said.last().is_some_and(|line| line.starts_with("the server is gone")), "{said:?}");
+}
+
+fn check(array: &Array) {
+    let told = succeed(&mut numbered(array, "check"));
+    assert!(told.contains("are right") && !told.starts_with("0 "), "{told}");
+}
+
+/// Serves it again, which tells that it was not stopped properly.
+fn serve_again(array: &mut Array, options: &str) {
+    assert_eq!(array.status()["mode"], "unclean");
+    array.serve(options);
+}
+
+fn nothing_flushed_is_lost(row: Row) {
+    let mut array = Array::new(row, MEBIBYTES, "", THREADS);
+    for round in 1..=ROUNDS {
+        write_until_killed(&mut array, round, 5 + 3 * round);
+        let io = if round % 3 == 0 { URING } else { THREADS };
+        serve_again(&mut array, io);
+        if round % 2 == 0 {
+            // Again, in the middle of its resync.
+            array.kill();
+            serve_again(&mut array, io);
+        }
+        check(&array);
+        array.until_whole();
+        array.assert_consistent();
+        check(&array);
+    }
+    // What fits on paper must also do when it is needed.
+    array.fail(2);
+    check(&array);
+    array.bench.files("fresh", MEBIBYTES);
+    array.bench.succeed("replace 2 fresh -a . --wait");
+    array.until_whole();
+    array.fail(1);
+    check(&array);
+    array.close();
+}
+
+#[test]
+fn a_killed_raid5_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost(RAID5);
+}
+
+#[test]
+fn a_killed_raid10_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost(RAID10);
+}
+
+#[test]
+fn a_killed_parity_log_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost(PARITY_LOGGING);
+}
+
+/// A job that writes every other block, so that each stripe holds blocks of two of them. `offset` says which.
+fn job(array: &Array, offset: &str, further: &[&str]) -> Command {
+    let mut job = fio(array);
+    job.args([
+        "--name=blocks",
+        "--rw=write:4k",
+        "--bs=4k",
+        "--size=48M",
+        "--iodepth=16",
+        "--fsync=16",
+        offset,
+    ]);
+    job.args(["--verify=crc32c", "--verify_fatal=1", "--verify_state_save=0"]);
+    job.args(further);
+    job
+}
+
+/// What one job of fio wrote to its end is right after the server was killed in the middle of another, which wrote to the
+/// same stripes.
+fn fio_finds_what_it_wrote(row: Row) {
+    let mut array = Array::new(row, MEBIBYTES, "", THREADS);
+    let written = &mut job(&array, "--offset=0", &["--end_fsync=1"]);
+    let verified = &mut job(&array, "--offset=0", &["--verify_only"]);
+    succeed(written);
+    let count = |status: &Value| status["counters"]["host_flushes"].as_u64().expect("a number");
+    let before = count(&array.status());
+    let cut_off = Talker::start(job(&array, "--offset=4k", &[]).stderr(Stdio::null()));
+    array.until("the other job is under way", |status| count(status) > before + 30);
+    array.kill();
+    cut_off.end_badly();
+    serve_again(&mut array, "");
+    succeed(verified);
+    array.until_whole();
+    array.assert_consistent();
+    succeed(verified);
+    array.fail(1);
+    succeed(verified);
+    array.close();
+}
+
+#[test]
+fn fio_finds_in_a_killed_raid5_what_it_wrote() {
+    fio_finds_what_it_wrote(RAID5);
+}
+
+#[test]
+fn fio_finds_in_a_killed_raid10_what_it_wrote() {
+    fio_finds_what_it_wrote(RAID10);
+}
+
+#[test]
+fn fio_finds_in_a_killed_parity_log_what_it_wrote() {
+    fio_finds_what_it_wrote(PARITY_LOGGING);
+}
+
+#[test]
+fn a_server_that_was_killed_without_a_member_is_brought_back_by_force_only() {
+    for row in [RAID5, PARITY_LOGGING] {
+        let mut array = Array::new(row, MEBIBYTES, "", "");
+        write_until_killed_degraded(&mut array);
+        let line = array.bench.refuse("serve . --unix nbd.sock", 1);
+        assert!(line.contains("--force"), "{line}");
+        array.serve("--force");
+        let status = array.status();
+        assert_eq!(Array::state(&status, 1), "failed", "{status}");
+        array.bench.files("fresh", MEBIBYTES);
+        array.bench.succeed("replace 1 fresh -a . --wait");
+        array.until_whole();
+        array.assert_consistent();
+        array.close();
+    }
+}
+
+fn write_until_killed_degraded(array: &mut Array) {
+    array.fail(1);
+    write_until_killed(array, 9, 8);
+}
+
+/// Fills the array; what it holds is in the file `image`.
+fn fill(array: &Array) {
+    let image = array.bench.path("image");
+    make_image(&image, array.capacity(), 11);
+    succeed(tool(&array.bench, "nbdcopy").args(["--flush", "image", &array.uri()]));
+}
+
+fn assert_filled(array: &Array) {
+    let _ = std::fs::remove_file(array.bench.path("out"));
+    succeed(tool(&array.bench, "nbdcopy").args([&array.uri(), "out"]));
+    assert!(is_same(&array.bench.path("image"), &array.bench.path("out")));
+}
+
+#[test]
+fn a_server_that_is_killed_again_and_again_as_soon_as_it_is_ready_leaves_all_as_it_was() {
+    for row in [RAID1, RAID5, PARITY_LOGGING] {
+        let mut array = Array::new(row, MEBIBYTES, "", "");
+        fill(&array);
+        for _ in 0..20 {
+            array.kill();
+            serve_again(&mut array, "");
+        }
+        assert_filled(&array);
+        array.until_whole();
+        array.close();
+    }
+}
+
+#[test]
+fn a_rebuild_goes_on_after_its_server_was_killed() {
+    for row in [RAID5, RAID10, PARITY_LOGGING] {
+        let mut array = Array::new(row, MEBIBYTES, "", "");
+        fill(&array);
+        array.fail(1);
+        array.bench.files("fresh", MEBIBYTES);
+        array.bench.succeed("replace 1 fresh -a .");
+        for _ in 0..3 {
+            array.kill();
+            // Nothing was being written, so nothing is lost by that.
+            serve_again(&mut array, "--force");
+        }
+        array.until_whole();
+        array.assert_consistent();
+        array.fail(0);
+        assert_filled(&array);
+        array.close();
+    }
+}

@@ -1,0 +1,332 @@
+//! Other people's programs that use what is served, and an array that is served to them.
+
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::{Served, Workbench};
+
+/// How long anything may take before it is said to hang. No test depends on its length.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How often something is looked at that cannot be waited for.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The Python that has libnbd's module.
+const PYTHON: &str = "/usr/bin/python3";
+const INSTALL: &str = "`cargo xtask test` installs what the end-to-end tests need";
+
+/// The path of a program that a test cannot do without.
+pub(crate) fn demand(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // Debian keeps the file systems' tools where no ordinary user's PATH looks.
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let found = folders.map(|folder| folder.join(program)).find(|file| file.is_file());
+    found.unwrap_or_else(|| panic!("{program} is not installed; {INSTALL}"))
+}
+
+/// Another program, to be run in the bench's directory, and not for ever.
+pub(crate) fn tool(bench: &Workbench, program: &str) -> Command {
+    let mut command = Command::new(demand("timeout"));
+    command.args(["--kill-after=10", &PATIENCE.as_secs().to_string()]).arg(demand(program));
+    command.current_dir(bench.path("")).stdin(Stdio::null());
+    command
+}
+
+/// A Python script that lies beside the tests.
+pub(crate) fn script(bench: &Workbench, name: &str) -> Command {
+    let has_module = Command::new(PYTHON).args(["-c", "import nbd"]).stderr(Stdio::null()).status();
+    let has_module = has_module.is_ok_and(|status| status.success());
+    assert!(has_module, "{PYTHON} has no module nbd; {INSTALL}");
+    let mut command = tool(bench, PYTHON);
+    command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name));
+    command
+}
+
+/// fio with its engine that speaks NBD; writes what it found to `fio.json`.
+pub(crate) fn fio(array: &Array) -> Command {
+    let engines = succeed(tool(&array.bench, "fio").arg("--enghelp"));
+    assert!(engines.lines().any(|line| line.trim() == "nbd"), "fio has no engine for NBD; {INSTALL}");
+    let mut command = tool(&array.bench, "fio");
+    command.args(["--ioengine=nbd", "--output-format=json", "--output=fio.json"]);
+    command.arg(format!("--uri={}", array.uri()));
+    command
+}
+
+/// Runs a command that is to succeed; returns what it printed.
+pub(crate) fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("it starts");
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?} ended with {}\n{out}\n{error}", output.status);
+    out
+}
+
+/// Whether the tests may mount. Where they may not, a line says that `behaviour` was not tested.
+pub(crate) fn is_root(behaviour: &str) -> bool {
+    let root = std::fs::metadata("/proc/self").expect("there is /proc").uid() == 0;
+    if !root {
+        // Past the harness, which shows only what failing tests print.
+        let _ =
+            writeln!(std::io::stderr(), "not tested, because loop devices and mounts need root: {behaviour}");
+    }
+    root
+}
+
+/// Looks at something until it is there.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
+        thread::sleep(PAUSE);
+    }
+}
+
+/// A process whose lines are waited for. It is killed when it is dropped.
+pub(crate) struct Talker {
+    child: Child,
+    lines: Receiver<String>,
+    said: Vec<String>,
+}
+
+impl Talker {
+    pub(crate) fn start(command: &mut Command) -> Talker {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+        let out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        // Ends with the process, or with the test.
+        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Talker { child, lines, said: Vec::new() }
+    }
+
+    /// Waits for `count` further lines.
+    pub(crate) fn hear(&mut self, count: usize) {
+        for _ in 0..count {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => self.said.push(line),
+                Err(reason) => panic!("nothing more was said ({reason}) after {:?}", self.said),
+            }
+        }
+    }
+
+    /// Waits for the end, which is to be a good one. Returns all that was said.
+    pub(crate) fn end(mut self) -> Vec<String> {
+        let status = self.wait();
+        let mut said = std::mem::take(&mut self.said);
+        said.extend(self.lines.iter());
+        assert!(status.success(), "{status} after {said:?}");
+        said
+    }
+
+    /// Waits for the end, which is to be a bad one.
+    pub(crate) fn end_badly(mut self) {
+        assert!(!self.wait().success(), "it has not missed what was taken away from it");
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        until("the process ends", || self.child.try_wait().expect("it can be waited for"))
+    }
+}
+
+impl Drop for Talker {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        // `timeout` passes this signal on.
+        let _ = Command::new("kill").args(["-s", "TERM", &self.child.id().to_string()]).output();
+        // One that waits for what does not answer ends when that is taken away, not before.
+        let begin = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < Duration::from_secs(20) {
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// A row of the table, and how many members the tests give it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    pub(crate) members: u16,
+    /// Whether a member may fail.
+    pub(crate) redundant: bool,
+}
+
+const fn row(name: &'static str, members: u16, redundant: bool) -> Row {
+    Row { name, members, redundant }
+}
+
+pub(crate) const SIMPLE: Row = row("simple", 3, false);
+pub(crate) const RAID0: Row = row("raid0", 4, false);
+pub(crate) const RAID1: Row = row("raid1", 3, true);
+pub(crate) const RAID01: Row = row("raid01", 4, true);
+pub(crate) const RAID10: Row = row("raid10", 4, true);
+pub(crate) const RAID4: Row = row("raid4", 4, true);
+pub(crate) const RAID5: Row = row("raid5", 5, true);
+pub(crate) const PARITY_LOGGING: Row = row("parity-logging", 5, true);
+
+/// An array that is served on a Unix socket.
+pub(crate) struct Array {
+    // Dropped in this order: the server before its members.
+    served: Option<Served>,
+    pub(crate) bench: Workbench,
+    row: Row,
+    ready: Value,
+}
+
+impl Array {
+    /// Makes an array of a row and serves it. `create` and `serve` are further options of these commands, the latter
+    /// for this time only.
+    pub(crate) fn new(row: Row, mebibytes: u64, create: &str, serve: &str) -> Array {
+        let bench = Workbench::new();
+        let members: Vec<String> = (0..row.members).map(|place| format!("member{place}")).collect();
+        bench.succeed(&format!(
+            "create -o {} --size {mebibytes}MiB {create} {}",
+            row.name,
+            members.join(" ")
+        ));
+        let mut array = Array { served: None, bench, row, ready: Value::Null };
+        array.serve(serve);
+        array
+    }
+
+    /// Serves it (again), with further options.
+    pub(crate) fn serve(&mut self, options: &str) {
+        assert!(self.served.is_none(), "it is served already");
+        let served = self.bench.serve(&format!("serve . --unix nbd.sock --json {options}"));
+        self.ready = json(&served.greeting);
+        self.served = Some(served);
+    }
+
+    /// Stops the server as people do; returns what it said on standard error.
+    pub(crate) fn stop(&mut self) -> String {
+        let told = self.served.take().expect("it is served").stop();
+        assert!(!told.contains("panicked"), "{told}");
+        told
+    }
+
+    /// Kills the server.
+    pub(crate) fn kill(&mut self) {
+        let served = self.served.take().expect("it is served");
+        served.signal("KILL");
+        served.end();
+    }
+
+    pub(crate) fn uri(&self) -> String {
+        format!("nbd+unix:///?socket={}", self.bench.path("nbd.sock").display())
+    }
+
+    pub(crate) fn capacity(&self) -> u64 {
+        self.ready["capacity"].as_u64().expect("the capacity is told")
+    }
+
+    pub(crate) fn status(&self) -> Value {
+        json(&self.bench.succeed("status . --json"))
+    }
+
+    /// Waits until the status is as `what` says.
+    pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        until(what, || Some(self.status()).filter(|status| is_so(status)))
+    }
+
+    /// The state of the member at a place.
+    pub(crate) fn state(status: &Value, place: usize) -> &str {
+        status["members"][place]["state"].as_str().expect("members have states")
+    }
+
+    pub(crate) fn fail(&self, place: usize) {
+        self.bench.succeed(&format!("fail {place} -a ."));
+        let status = self.status();
+        assert_eq!(Array::state(&status, place), "failed", "{status}");
+    }
+
+    /// Waits until every place has an active member and nothing is rebuilt or resynced.
+    pub(crate) fn until_whole(&self) {
+        let is_whole = |status: &Value| {
+            let members = status["members"].as_array().expect("there are members");
+            let task = ["rebuild", "resync"].iter().find(|task| !status[**task].is_null());
+            if let Some(task) = task {
+                assert_eq!(status[*task]["stopped"], false, "the {task} does not go on: {status}");
+            }
+            task.is_none() && members.iter().all(|member| member["state"] == "active")
+        };
+        let status = self.until("the array is whole", is_whole);
+        assert_eq!(status["spare_redundancy"], status["fault_tolerance"], "{status}");
+    }
+
+    /// All redundancy is read and fits.
+    pub(crate) fn assert_consistent(&self) {
+        let report = json(&self.bench.succeed("scrub -a . --json"));
+        assert_eq!(
+            (&report["mismatches"], &report["unreadable"], &report["complete"]),
+            (&Value::from(0), &Value::from(0), &Value::Bool(true)),
+            "{report}"
+        );
+        assert!(report["stripes"].as_u64().expect("a number") > 0, "{report}");
+    }
+
+    /// What is left to be looked at when clients are done with it.
+    pub(crate) fn close(mut self) {
+        let status = self.status();
+        assert_eq!(status["lost"], false, "{status}");
+        assert_eq!(status["requests_in_flight"], 0, "{status}");
+        let active = |place| Array::state(&status, place) == "active";
+        if self.row.redundant && (0..usize::from(self.row.members)).all(active) {
+            self.assert_consistent();
+        }
+        self.stop();
+        assert_eq!(self.status()["mode"], "stopped");
+    }
+}
+
+pub(crate) fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// SplitMix64: seeded bytes that no array computes by itself.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
+        let mut bytes: Vec<u8> =
+            std::iter::repeat_with(|| self.next().to_le_bytes()).take(length.div_ceil(8)).flatten().collect();
+        bytes.truncate(length);
+        bytes
+    }
+}
+
+/// Makes a disk image of `length` bytes: random at its begin, its end and between, and holes.
+pub(crate) fn make_image(path: &Path, length: u64, seed: u64) {
+    let mut random = Random(seed);
+    let file = File::create(path).expect("a file");
+    file.set_len(length).expect("a sparse file");
+    let piece = length / 32 / 512 * 512;
+    for at in [0, 5, 6, 16, 23] {
+        let odd = random.next() % 8 * 512;
+        file.write_all_at(&random.bytes(piece as usize), at * piece + odd).expect("a piece");
+    }
+    file.write_all_at(&random.bytes(piece as usize), length - piece).expect("the last piece");
+}
+
+pub(crate) fn is_same(left: &Path, right: &Path) -> bool {
+    std::fs::read(left).expect("a file") == std::fs::read(right).expect("a file")
+}

@@ -1,0 +1,170 @@
+//! Lives of arrays: at random they are written, stopped, killed, lose a member while hosts go on (it is failed, or
+//! its file is truncated under them), get another one, and always hold what was written.
+
+mod common;
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::thread::{sleep, spawn};
+use std::time::Duration;
+
+use common::rig::{LENGTH, MEMBERS, Reference, Served, member_paths, open_request, request, serve_open};
+use common::{Numbers, on_disk, on_memory, ways};
+use parlour_array::LogPool;
+use parlour_array::organization::{Code, NAMED, NamedOrganization};
+use parlour_engine::OpenRequest;
+use parlour_engine::control::{Request, call};
+use parlour_units::{Bytes, Sectors};
+use tempfile::TempDir;
+
+const SEEDS: std::ops::Range<u64> = 1..13;
+const STEPS: usize = 10;
+
+struct Life {
+    directory: TempDir,
+    members: Vec<PathBuf>,
+    numbers: Numbers,
+    /// Whether every member is there.
+    whole: bool,
+    newcomers: u32,
+}
+
+#[test]
+fn what_was_written_is_read_through_whole_lives() {
+    let redundant: Vec<&NamedOrganization> =
+        NAMED.iter().filter(|named| named.organization.code != Code::None).collect();
+    for seed in SEEDS {
+        let mut life = Life::begin(seed, redundant[seed as usize % redundant.len()]);
+        let mut served = life.serve();
+        let mut reference = Reference::new(&served, seed);
+        for step in 0..STEPS {
+            eprintln!("seed {seed} step {step}");
+            served = life.step(served, &mut reference);
+            reference.verify(&served);
+        }
+        served = life.mend(served, &mut reference);
+        served.until_redundant();
+        served.assert_consistent();
+        reference.verify(&served);
+        served.stop();
+    }
+}
+
+impl Life {
+    fn begin(seed: u64, named: &NamedOrganization) -> Life {
+        let mut numbers = Numbers(seed * 7_919 + 13);
+        // The first few of this generator are alike for small seeds.
+        for _ in 0..5 {
+            numbers.next();
+        }
+        let disk = numbers.below(4) == 0;
+        let directory = on_memory().filter(|_| !disk).unwrap_or_else(on_disk);
+        let members = member_paths(directory.path(), MEMBERS);
+        let mut wish = request(named, &members);
+        wish.unit = Bytes::kib([4, 16, 24, 64, 512][numbers.below(5) as usize]);
+        wish.log.ratio = Some([0.1, 0.5, 1.0][numbers.below(3) as usize]);
+        eprintln!("seed {seed}: {} with units of {}, {:?}", named.name, wish.unit, wish.log);
+        parlour_engine::create(&wish).expect("it can be created");
+        Life { directory, members, numbers, whole: true, newcomers: 0 }
+    }
+
+    /// Serves with memory so short that something has to wait, now and then.
+    fn serve(&mut self) -> Served {
+        let mut request: OpenRequest = open_request(&self.members);
+        let tuning = &mut request.tuning;
+        let numbers = &mut self.numbers;
+        let mut sometimes = |value: u64| (numbers.below(3) == 0).then_some(Sectors::new(value));
+        tuning.log_memory = sometimes(512).unwrap_or(tuning.log_memory);
+        tuning.reintegration_memory = sometimes(1_024).unwrap_or(tuning.reintegration_memory);
+        tuning.scratch_memory = sometimes(8_192).unwrap_or(tuning.scratch_memory);
+        tuning.slice = sometimes(16).unwrap_or(tuning.slice);
+        tuning.preread_cache = sometimes(2_048).unwrap_or(tuning.preread_cache);
+        tuning.log_pool = sometimes(1).map_or(tuning.log_pool, |_| LogPool::Static);
+        tuning.live_records = sometimes(200).map_or(tuning.live_records, Sectors::get);
+        let ways = ways();
+        request.io = ways[self.numbers.below(ways.len() as u64) as usize];
+        serve_open(parlour_engine::open(&request).expect("it opens"), None)
+    }
+
+    fn step(&mut self, served: Served, reference: &mut Reference) -> Served {
+        match self.numbers.below(6) {
+            0 if self.whole => {
+                reference.exercise(&served, 5);
+                served.kill();
+                self.serve()
+            }
+            1 => {
+                served.stop();
+                self.serve()
+            }
+            2 if self.whole => {
+                served.until_redundant();
+                self.lose_a_member(&served, reference);
+                served
+            }
+            3 => self.mend(served, reference),
+            _ => {
+                reference.exercise(&served, 10);
+                served
+            }
+        }
+    }
+
+    /// A member goes while hosts write.
+    fn lose_a_member(&mut self, served: &Served, reference: &mut Reference) {
+        let victim = self.numbers.below(MEMBERS as u64) as u16;
+        let delay = Duration::from_micros(self.numbers.below(20_000));
+        let truncate = self.numbers.below(2) == 0;
+        let (control, path) = (served.control.clone(), self.members[usize::from(victim)].clone());
+        let loss = spawn(move || {
+            sleep(delay);
+            if truncate {
+                let file = OpenOptions::new().write(true).open(path).expect("it is there");
+                file.set_len(0).expect("it can be truncated");
+            } else {
+                call(&control, &Request::Fail { member: victim }).expect("it is failed");
+            }
+        });
+        reference.exercise(served, 10);
+        loss.join().expect("it is lost");
+        reference.exercise(served, 5);
+        // What was truncated and not touched since is found out by asking.
+        if served.status()["members"][usize::from(victim)]["state"] == "active" {
+            served.command(&Request::Fail { member: victim }).expect("it is failed");
+        }
+        self.whole = false;
+    }
+
+    /// A new member takes the place of the one that was lost; sometimes the server stops in between.
+    fn mend(&mut self, served: Served, reference: &mut Reference) -> Served {
+        if self.whole {
+            return served;
+        }
+        let status = served.status();
+        let members = status["members"].as_array().expect("members are listed");
+        let place = members.iter().position(|member| member["state"] == "failed").expect("one is failed");
+        self.newcomers += 1;
+        let path = new_file(self.directory.path(), self.newcomers);
+        let replace = Request::Replace { member: place as u16, path: path.clone(), force: false };
+        served.command(&replace).expect("it is replaced");
+        self.members[place] = path;
+        reference.exercise(&served, 5);
+        let again = self.numbers.below(2) == 0;
+        let served = if again {
+            served.stop();
+            self.serve()
+        } else {
+            served
+        };
+        served.until_redundant();
+        served.assert_consistent();
+        self.whole = true;
+        served
+    }
+}
+
+fn new_file(directory: &Path, number: u32) -> PathBuf {
+    let path = directory.join(format!("newcomer{number}"));
+    File::create_new(&path).and_then(|file| file.set_len(LENGTH)).expect("a new file");
+    path
+}

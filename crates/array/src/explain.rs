@@ -329,14 +329,14 @@ impl<'a> Case<'a> {
     /// The unit from which `piece` is read: itself, or in an idle array the first copy that is there.
     fn readable(&self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
         let view = self.view(stripe);
-        let copies = self.layout().data_units() == 1;
+        let copies = self.geometry.keeps_copies();
         let mut candidates = self.layout().units().filter(|unit| copies || *unit == piece.unit);
         candidates.find(|unit| !view.missing.has(*unit))
     }
 
     fn read_notes(&self) -> Vec<String> {
         let copies = self.layout().check_units() + 1;
-        match self.layout().data_units() == 1 && copies > 1 {
+        match self.geometry.keeps_copies() && copies > 1 {
             true => vec![format!("each unit has {copies} copies; a busy array may read another one")],
             false => Vec::new(),
         }

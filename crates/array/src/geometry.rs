@@ -262,6 +262,12 @@ impl Geometry {
         self.layout.check_units()
     }
 
+    /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit repeats it too,
+    /// but may be behind its log.)
+    pub fn keeps_copies(&self) -> bool {
+        self.stored.organization.code == Code::Copy
+    }
+
     /// The members that hold the same stripes as `member`, itself included.
     pub fn peers(&self, member: Member) -> std::ops::Range<u16> {
         let n = self.stored.layout.group_members;

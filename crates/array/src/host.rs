@@ -242,7 +242,7 @@ impl Array {
     /// The unit to read `piece` from; none where it must be computed.
     fn choose_unit(&mut self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
         let layout = self.geometry.layout();
-        if layout.data_units() > 1 || layout.check_units() == 0 {
+        if !self.geometry.keeps_copies() {
             let place = layout.place(stripe, piece.unit);
             let readable = !self.health.is_degraded() || self.health.readable(place.member, stripe);
             return readable.then_some(piece.unit);
@@ -364,7 +364,7 @@ impl Array {
                 let mut found = Vec::new();
                 pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
                 // Of copies, any may have been the one that was read.
-                let copies = self.geometry.layout().data_units() == 1;
+                let copies = self.geometry.keeps_copies();
                 found.retain(|piece| copies || piece.unit == unit);
                 self.hosts.get(host).jobs += 1;
                 let job = self.start_stripe(Purpose::Read, window, Some(host), found, Content::Host, false);

@@ -331,7 +331,7 @@ impl Array {
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let stripe = stripe_job.window.stripe;
         let view = StripeView { cached: &cached, ..self.health.view(&self.geometry, stripe) };
-        let copies = self.geometry.layout().data_units() == 1;
+        let copies = self.geometry.keeps_copies();
         let unsynced = !copies && self.records.resync.get(stripe_job.region);
         let plan = &mut job.plan;
         plan.clear();
@@ -532,7 +532,7 @@ impl Array {
     fn repair_more(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
         let stripe = self.jobs.stripe(id).window.stripe;
         let layout = self.geometry.layout();
-        let copies = layout.data_units() == 1;
+        let copies = self.geometry.keeps_copies();
         let places = troubles.iter().filter_map(|trouble| self.health.place_of(trouble.member));
         let units: Vec<Unit> = places
             .filter_map(|place| layout.units().find(|unit| layout.place(stripe, *unit).member == place))

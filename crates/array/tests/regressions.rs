@@ -650,3 +650,22 @@ fn a_long_trim_goes_on_in_parts() {
         array.submit(parlour_units::Instant::ZERO, request);
     }
 }
+
+/// With one data unit a stripe its parity repeats the data, but for what the log still holds: it is no copy.
+#[test]
+fn parity_of_one_data_unit_is_no_copy_while_its_log_is_live() {
+    let setup = logging(3);
+    for seed in 0..20 {
+        let mut w = World::new(&setup, SEED + seed);
+        let bytes = payload(&mut Random(seed), 40);
+        w.write_now(3, &bytes).unwrap();
+        let place = w
+            .array
+            .geometry()
+            .layout()
+            .place(parlour_units::Stripe::new(0), parlour_array::layout::Unit::new(0));
+        w.array.fail(w.now, place.member).unwrap();
+        w.drain();
+        assert!(w.read_now(3, 40).unwrap() == bytes, "seed {seed}");
+    }
+}

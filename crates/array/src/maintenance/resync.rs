@@ -76,7 +76,7 @@ impl Array {
         let layout = self.geometry.layout();
         let missing = self.health.missing(&self.geometry, stripe);
         let mut present = layout.units().filter(|unit| !missing.has(*unit));
-        if layout.data_units() == 1 {
+        if self.geometry.keeps_copies() {
             return present.next().map(|_first| present.collect());
         }
         let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));

@@ -86,12 +86,13 @@ impl Array {
         if layout.check_units() == 0 {
             return Err(AdminError::NothingToScrub);
         }
-        if repair == Repair::Majority && (layout.data_units() > 1 || layout.check_units() < 2) {
+        let copies = self.geometry.keeps_copies();
+        if repair == Repair::Majority && (!copies || layout.check_units() < 2) {
             return Err(AdminError::WrongRepair(
                 "a majority takes three or more copies; this array has fewer",
             ));
         }
-        if repair == Repair::ParityFromData && layout.data_units() == 1 {
+        if repair == Repair::ParityFromData && copies {
             return Err(AdminError::WrongRepair("this array keeps copies, not parity; repair by majority"));
         }
         let report = ScrubReport::default();

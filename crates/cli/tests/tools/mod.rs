@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::common::{Served, Workbench};
 
 /// How long anything may take before it is said to hang. No test depends on its length.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// How often something is looked at that cannot be waited for.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -237,7 +237,15 @@ impl Array {
 
     /// Waits until the status is as `what` says.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        until(what, || Some(self.status()).filter(|status| is_so(status)))
+        let begin = Instant::now();
+        loop {
+            let status = self.status();
+            if is_so(&status) {
+                return status;
+            }
+            assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}: {status}");
+            thread::sleep(PAUSE);
+        }
     }
 
     /// The state of the member at a place.

@@ -29,7 +29,7 @@ pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchE
         let began = Instant::now();
         run(served.command("replace").arg("1").arg(&new))?;
         while rebuilding(&status(&served)?) {
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(std::time::Duration::from_millis(25));
         }
         let rate = length as f64 / began.elapsed().as_secs_f64() / f64::from(1 << 20);
         rebuilt.push(rate);

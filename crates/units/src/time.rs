@@ -46,6 +46,11 @@ impl Duration {
         Duration(nanoseconds)
     }
 
+    /// A span of `microseconds`.
+    pub const fn from_micros(microseconds: u64) -> Duration {
+        Duration(microseconds * 1_000)
+    }
+
     /// A span of `milliseconds`.
     pub const fn from_millis(milliseconds: u64) -> Duration {
         Duration(milliseconds * 1_000_000)

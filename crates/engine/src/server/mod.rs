@@ -7,6 +7,7 @@ mod admin;
 mod eager;
 mod options;
 mod ready;
+mod vigil;
 
 use std::io;
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ use admin::Waiting;
 use eager::Eagerness;
 pub use options::{ServeError, ServeOptions};
 use ready::{Poller, Ready};
+use vigil::Vigil;
 
 /// Lines of what has happened that are kept for those who ask.
 const HISTORY: usize = 100;
@@ -52,6 +54,7 @@ pub struct Server<F: Frontend> {
     /// What happened since the last pulse.
     news: Vec<String>,
     eagerness: Eagerness,
+    vigil: Vigil,
 }
 
 /// How far stopping has come.
@@ -104,6 +107,7 @@ impl<F: Frontend> Server<F> {
             history: Vec::new(),
             news: Vec::new(),
             eagerness: Eagerness::default(),
+            vigil: Vigil::default(),
         })
     }
 
@@ -171,8 +175,29 @@ impl<F: Frontend> Server<F> {
         if self.eagerness.is_eager() {
             return Ok(Ready::frontend_only());
         }
-        let timeout = if self.machine.has_work() { Some(Duration::ZERO) } else { self.next_deadline() };
-        self.poller.wait(timeout)
+        if self.machine.has_work() {
+            return self.poller.wait(Some(Duration::ZERO));
+        }
+        let began = self.machine.tick();
+        let watched = self.watch(began)?;
+        let ready = match watched {
+            Some(ready) => ready,
+            None => self.poller.wait(self.next_deadline())?,
+        };
+        self.vigil.learn(self.machine.tick().since(began));
+        Ok(ready)
+    }
+
+    /// Looks again and again instead of sleeping, for the moment that this is worth.
+    fn watch(&mut self, began: Instant) -> io::Result<Option<Ready>> {
+        let deadline = self.next_deadline();
+        while self.vigil.is_worth(self.machine.tick().since(began)) && deadline != Some(Duration::ZERO) {
+            let ready = self.poller.wait(Some(Duration::ZERO))?;
+            if ready.any {
+                return Ok(Some(ready));
+            }
+        }
+        Ok(None)
     }
 
     fn next_deadline(&self) -> Option<Duration> {

@@ -30,6 +30,8 @@ pub(super) struct Ready {
     pub(super) frontend: bool,
     pub(super) reception: bool,
     pub(super) control: bool,
+    /// Whether anything is ready, members among it.
+    pub(super) any: bool,
     /// Whether everything was looked at.
     pub(super) everything: bool,
 }
@@ -75,7 +77,7 @@ impl Poller {
             Err(Errno::INTR) => 0,
             Err(errno) => return Err(errno.into()),
         };
-        let mut ready = Ready { everything: true, ..Ready::default() };
+        let mut ready = Ready { everything: true, any: count > 0, ..Ready::default() };
         for event in &events[..count] {
             match event.data.u64() {
                 STOP => ready.stop = true,

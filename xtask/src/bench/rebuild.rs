@@ -1,6 +1,8 @@
 //! How fast a member is rebuilt, beside how fast the members can be streamed.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -11,44 +13,60 @@ use super::table::median;
 use super::targets::{Served, Target, run};
 
 /// Fails and replaces a member of an array that nobody uses, and compares the rate at which the new one is
-/// written with that of copying a member's file.
+/// written with two others of the same run: of streaming the members as a rebuild has to (four are read, one is
+/// written) and of copying one member's file, both by one process that computes nothing.
 pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchError> {
-    let mut ratios = Vec::new();
-    let (mut rebuilt, mut streamed) = (Vec::new(), Vec::new());
+    let (mut rebuilt, mut streamed, mut copied) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..runs {
         eprintln!("rebuild: run {} of {runs}", round + 1);
         let served = Target::Parlour("raid5", 5, 512).start(place.path())?;
         fio::fill(&served)?;
-        let member = served.directory().join("member1");
-        let stream = stream(&served.directory().join("member0"), &served.directory().join("copy"))?;
-        run(served.command("fail").arg("1"))?;
-        let new = served.directory().join("new");
-        let length = std::fs::metadata(&member).map_or(0, |metadata| metadata.len());
-        let made = std::fs::File::create(&new).and_then(|file| file.set_len(length));
-        made.map_err(|source| BenchError::Place { path: new.clone(), source })?;
-        let began = Instant::now();
-        run(served.command("replace").arg("1").arg(&new))?;
-        while rebuilding(&status(&served)?) {
-            std::thread::sleep(std::time::Duration::from_millis(25));
-        }
-        let rate = length as f64 / began.elapsed().as_secs_f64() / f64::from(1 << 20);
-        rebuilt.push(rate);
-        streamed.push(stream);
-        ratios.push(rate / stream);
-    }
-    for figures in [&mut ratios, &mut rebuilt, &mut streamed] {
-        figures.sort_by(f64::total_cmp);
+        let file = |name: &str| served.directory().join(name);
+        let others = ["member0", "member2", "member3", "member4"].map(file);
+        streamed.push(stream(&others, &file("copy"))?);
+        copied.push(stream(&others[..1], &file("copy"))?);
+        rebuilt.push(rebuild(&served, &file("member1"))?);
     }
     println!(
-        "rebuild of one of 5 members on tmpfs, four read and one written: {:.0} MiB/s of the new member; copying one \
-         member to another by one process: {:.0} MiB/s; ratio {:.2} [{:.2}–{:.2}]",
-        median(&rebuilt),
-        median(&streamed),
-        median(&ratios),
-        ratios.first().copied().unwrap_or_default(),
-        ratios.last().copied().unwrap_or_default(),
+        "rebuild of one of 5 members on tmpfs: {} of the new member; four members read and one written by one \
+         process: {}, ratio {}; one member copied by one process: {}, ratio {}",
+        rate(&rebuilt),
+        rate(&streamed),
+        ratio(&rebuilt, &streamed),
+        rate(&copied),
+        ratio(&rebuilt, &copied),
     );
     Ok(())
+}
+
+/// The median of `rates`.
+fn rate(rates: &[f64]) -> String {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    format!("{:.0} MiB/s", median(&sorted))
+}
+
+/// The median and the range of what the rounds' ratios are.
+fn ratio(rates: &[f64], references: &[f64]) -> String {
+    let mut ratios: Vec<f64> = rates.iter().zip(references).map(|(rate, reference)| rate / reference).collect();
+    ratios.sort_by(f64::total_cmp);
+    let edge = |figure: Option<&f64>| figure.copied().unwrap_or_default();
+    format!("{:.2} [{:.2}–{:.2}]", median(&ratios), edge(ratios.first()), edge(ratios.last()))
+}
+
+/// MiB/s at which a member that takes the place of `member` is written.
+fn rebuild(served: &Served, member: &Path) -> Result<f64, BenchError> {
+    run(served.command("fail").arg("1"))?;
+    let new = served.directory().join("new");
+    let length = std::fs::metadata(member).map_or(0, |metadata| metadata.len());
+    let made = std::fs::File::create(&new).and_then(|file| file.set_len(length));
+    made.map_err(|source| BenchError::Place { path: new.clone(), source })?;
+    let began = Instant::now();
+    run(served.command("replace").arg("1").arg(&new))?;
+    while rebuilding(&status(served)?) {
+        std::thread::sleep(std::time::Duration::from_millis(25));
+    }
+    Ok(length as f64 / began.elapsed().as_secs_f64() / f64::from(1 << 20))
 }
 
 fn status(served: &Served) -> Result<String, BenchError> {
@@ -59,22 +77,24 @@ fn rebuilding(status: &str) -> bool {
     serde_json::from_str::<Value>(status).is_ok_and(|status| !status["rebuild"].is_null())
 }
 
-/// MiB/s of copying a member's file in accesses of 1 MiB.
-fn stream(from: &Path, to: &Path) -> Result<f64, BenchError> {
-    use std::io::{Read, Write};
+/// MiB/s of the last file: all of `from` are read, in accesses of 1 MiB by turns, and the first is written to `to`.
+fn stream(from: &[PathBuf], to: &Path) -> Result<f64, BenchError> {
     let failed = |source| BenchError::Place { path: to.into(), source };
-    let mut source = std::fs::File::open(from).map_err(failed)?;
-    let mut target = std::fs::File::create(to).map_err(failed)?;
-    let mut buffer = vec![0u8; 1 << 20];
+    let opened: io::Result<Vec<File>> = from.iter().map(File::open).collect();
+    let mut sources = opened.map_err(failed)?;
+    let mut target = File::create(to).map_err(failed)?;
+    let mut buffers = vec![vec![0u8; 1 << 20]; sources.len()];
     let began = Instant::now();
     let mut total = 0usize;
     loop {
-        let read = source.read(&mut buffer).map_err(failed)?;
-        if read == 0 {
-            break;
+        let mut lengths = Vec::with_capacity(sources.len());
+        for (source, buffer) in sources.iter_mut().zip(&mut buffers) {
+            lengths.push(source.read(buffer).map_err(failed)?);
         }
-        target.write_all(&buffer[..read]).map_err(failed)?;
-        total += read;
+        if lengths[0] == 0 {
+            return Ok(total as f64 / began.elapsed().as_secs_f64() / f64::from(1 << 20));
+        }
+        target.write_all(&buffers[0][..lengths[0]]).map_err(failed)?;
+        total += lengths[0];
     }
-    Ok(total as f64 / began.elapsed().as_secs_f64() / f64::from(1 << 20))
 }

@@ -29,6 +29,7 @@ mod metadata;
 mod opening;
 pub mod organization;
 pub mod plan;
+mod planted;
 mod request;
 mod status;
 mod stripe;
@@ -54,6 +55,8 @@ pub use log::SegmentSummary;
 pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
 pub use map::{Columns, Piece, Window, pieces, windows};
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};
+#[cfg(feature = "planted-bugs")]
+pub use planted::{Bug, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use status::{Counters, Event, FailureCause, LogStatus, MemberStatus, Status, TrafficStatus};
 pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};

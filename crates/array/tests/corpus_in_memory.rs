@@ -101,7 +101,14 @@ impl corpus::World for InMemory {
     }
 }
 
+#[cfg(not(feature = "planted-bugs"))]
 #[test]
 fn the_corpus_holds_in_memory() {
     corpus::run_all(InMemory::new);
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_change_to_a_layout_or_a_plan_fails_the_corpus_in_memory() {
+    corpus::run_all_with_bugs(InMemory::new);
 }

@@ -136,7 +136,14 @@ impl Drop for OnFiles {
     }
 }
 
+#[cfg(not(feature = "planted-bugs"))]
 #[test]
 fn the_corpus_holds_on_files() {
     corpus::run_all(OnFiles::new);
+}
+
+#[cfg(feature = "planted-bugs")]
+#[test]
+fn a_change_to_a_layout_or_a_plan_fails_the_corpus_on_files() {
+    corpus::run_all_with_bugs(OnFiles::new);
 }

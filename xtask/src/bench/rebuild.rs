@@ -48,7 +48,8 @@ fn rate(rates: &[f64]) -> String {
 
 /// The median and the range of what the rounds' ratios are.
 fn ratio(rates: &[f64], references: &[f64]) -> String {
-    let mut ratios: Vec<f64> = rates.iter().zip(references).map(|(rate, reference)| rate / reference).collect();
+    let mut ratios: Vec<f64> =
+        rates.iter().zip(references).map(|(rate, reference)| rate / reference).collect();
     ratios.sort_by(f64::total_cmp);
     let edge = |figure: Option<&f64>| figure.copied().unwrap_or_default();
     format!("{:.2} [{:.2}–{:.2}]", median(&ratios), edge(ratios.first()), edge(ratios.last()))

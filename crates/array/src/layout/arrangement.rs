@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
+use crate::planted::{Bug, is_planted};
 
 /// How a stripe's units lie on the members of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +47,9 @@ pub enum Rotation {
 
 impl Rotation {
     fn parity_member(self, members: u64, row: u64) -> u64 {
+        if self != Rotation::Dedicated && is_planted(Bug::ParityRotatesAstray) {
+            return (row + 1) % members;
+        }
         match self {
             Rotation::Dedicated => members - 1,
             Rotation::LeftAsymmetric | Rotation::LeftSymmetric => members - 1 - row % members,

@@ -7,6 +7,7 @@ use crate::effect::Action;
 use crate::geometry::Geometry;
 use crate::layout::{Place, Unit};
 use crate::map::{Columns, Piece};
+use crate::planted::{Bug, is_planted};
 
 use super::{Band, Plan, Source, Span, Strategy, bands};
 
@@ -286,7 +287,9 @@ impl Builder {
         let modify = self.candidate(view, Method::Modify);
         let reconstruct = self.candidate(view, Method::Reconstruct);
         let best = match (modify, reconstruct) {
-            (Some(modify), Some(reconstruct)) if reconstruct < modify => Method::Reconstruct,
+            (Some(modify), Some(reconstruct)) if reconstruct < modify && !is_planted(Bug::AlwaysModifies) => {
+                Method::Reconstruct
+            }
             (Some(_), _) => Method::Modify,
             (None, Some(_)) => Method::Reconstruct,
             (None, None) => return Err(Lost),

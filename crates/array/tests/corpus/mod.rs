@@ -214,6 +214,20 @@ fn held(geometry: &Geometry, place: u16, bytes: &[u8]) -> String {
     format!("{checksum:08x}")
 }
 
+/// Carries all cases out in worlds that `world` makes; then again with each of two changes, one to a layout and one to
+/// a plan, and each must be noticed.
+#[cfg(feature = "planted-bugs")]
+pub fn run_all_with_bugs<W: World>(mut world: impl FnMut(&Case) -> W) {
+    use parlour_array::{Bug, plant};
+    for bug in [Bug::ParityRotatesAstray, Bug::AlwaysModifies] {
+        plant(Some(bug));
+        let noticed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run_all(&mut world)));
+        plant(None);
+        assert!(noticed.is_err(), "{bug:?} passed the corpus");
+    }
+    run_all(world);
+}
+
 /// Carries all cases out in worlds that `world` makes, and compares with what is recorded.
 pub fn run_all<W: World>(mut world: impl FnMut(&Case) -> W) {
     let mut wrong = Vec::new();

@@ -107,7 +107,7 @@ impl Array {
             return Err(RequestError::Stopping);
         }
         if writes && self.mode == Mode::ReadOnly {
-            return Err(RequestError::ReadOnly);
+            return Err(self.refusal());
         }
         if !at.from_start().is_multiple_of(block) || !length.is_multiple_of(block) {
             return Err(RequestError::Misaligned);
@@ -119,6 +119,11 @@ impl Array {
         let payload = matches!(operation, Operation::Read | Operation::Write { .. }) && !length.is_zero();
         let fits = request.buffer.is_some_and(|buffer| self.buffers.length(buffer) >= length);
         if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
+    }
+
+    /// Why an array that is read-only is.
+    pub(crate) fn refusal(&self) -> RequestError {
+        if self.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
     }
 
     fn answer(&mut self, request: Request, result: Result<(), RequestError>) {
@@ -391,11 +396,16 @@ impl Array {
     /// Starts a repair of each unit that an unreadable place belongs to.
     pub(crate) fn start_repairs(&mut self, parent: JobId, trouble: &Trouble) {
         for (window, unit) in self.unreadable_windows(trouble) {
-            self.jobs.get_mut(parent).repairs += 1;
-            let job =
-                self.start_stripe(Purpose::Repair { parent }, window, None, Vec::new(), Content::Host, false);
-            self.jobs.stripe(job).targets = UnitSet::of(unit);
+            self.start_repair(parent, window, UnitSet::of(unit));
         }
+    }
+
+    /// Starts a repair that `parent` waits for.
+    pub(crate) fn start_repair(&mut self, parent: JobId, window: Window, targets: UnitSet) {
+        self.jobs.get_mut(parent).repairs += 1;
+        let purpose = Purpose::Repair { parent };
+        let job = self.start_stripe(purpose, window, None, Vec::new(), Content::Host, false);
+        self.jobs.stripe(job).targets = targets;
     }
 
     /// The parts of units that an access which failed to read was to read.

@@ -114,6 +114,18 @@ pub(crate) struct StripeJob {
     pub(crate) attempts: u32,
     /// In a scrub: what was found is now being repaired.
     pub(crate) repairing: bool,
+    pub(crate) probe: Probe,
+}
+
+/// In a repair: whether what is to be repaired was looked at for itself. The access that failed was longer, perhaps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// It was not.
+    NotYet,
+    /// It is being read.
+    Now,
+    /// It is unreadable.
+    Failed,
 }
 
 /// A step that failed.

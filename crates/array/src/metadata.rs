@@ -430,9 +430,7 @@ impl Array {
     /// Finishes what is begun, records that all is well, and stops.
     pub fn stop(&mut self, now: Instant) {
         self.advance_clock(now);
-        if !self.records.enabled {
-            self.mode = Mode::Stopped;
-        } else if !matches!(self.mode, Mode::Stopping | Mode::Stopped) {
+        if !matches!(self.mode, Mode::Stopping | Mode::Stopped) {
             self.mode = Mode::Stopping;
             self.records.stop = Some(Stop::Draining);
             self.wake_all();
@@ -455,6 +453,12 @@ impl Array {
 
     fn pump_stop(&mut self) -> bool {
         let Some(stage) = self.records.stop.filter(|_| self.quiet()) else { return false };
+        if !self.records.enabled {
+            // There is nothing to record.
+            self.records.stop = None;
+            self.mode = Mode::Stopped;
+            return true;
+        }
         match stage {
             Stop::Draining if self.close_logs() => return true,
             Stop::Draining => {

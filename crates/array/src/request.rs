@@ -72,6 +72,9 @@ pub enum RequestError {
     /// The array may not be written.
     #[error("the array is read-only")]
     ReadOnly,
+    /// The array may not be written, because a member has run out of space.
+    #[error("the array is read-only, because a member has no space left")]
+    NoSpace,
     /// More members are missing than the organization survives, or a block has lost its last redundancy.
     #[error("data is lost: more has failed here than the organization survives")]
     Lost,

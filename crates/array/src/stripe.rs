@@ -10,7 +10,7 @@ use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::cache::Cached;
 use crate::effect::{Class, Fault};
-use crate::job::{HostId, JobId, Kind, Purpose, Stage, StripeJob, Trouble};
+use crate::job::{HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
 use crate::layout::Unit;
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
@@ -73,6 +73,7 @@ impl Array {
             targets: UnitSet::NONE,
             attempts: 0,
             repairing: false,
+            probe: Probe::NotYet,
         };
         let id = self.jobs.start(Kind::Stripe(Box::new(job)), class);
         self.runnable.push_back(id);
@@ -215,7 +216,7 @@ impl Array {
             return self.pass(id, Stage::Settle);
         }
         if self.mode == Mode::ReadOnly {
-            return self.end_stripe(id, Err(RequestError::ReadOnly));
+            return self.end_stripe(id, Err(self.refusal()));
         }
         if self.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
             return Gate::Wait;
@@ -301,7 +302,7 @@ impl Array {
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let region = job.region;
         if job.purpose == Purpose::Write && self.mode == Mode::ReadOnly {
-            return self.end_stripe(id, Err(RequestError::ReadOnly));
+            return self.end_stripe(id, Err(self.refusal()));
         }
         if logged && !self.logs_writes(region) {
             return self.pass(id, Stage::Settle);
@@ -356,6 +357,10 @@ impl Array {
             }
             // Parity that may not fit its data makes good data bad.
             Purpose::Repair { .. } if unsynced => Err(Lost),
+            Purpose::Repair { .. } if stripe_job.probe == Probe::Now => {
+                builder.probe(plan, view, stripe_job.targets, stripe_job.window.columns);
+                Ok(())
+            }
             Purpose::Repair { .. } => {
                 let columns = stripe_job.window.columns;
                 builder.reconstruct(plan, view, stripe_job.targets, columns, true)
@@ -471,6 +476,9 @@ impl Array {
                 self.keep_written(id);
                 self.end_stripe(id, Ok(()));
             }
+            Purpose::Repair { .. } if self.jobs.stripe(id).probe == Probe::Now => {
+                self.end_stripe(id, Ok(()));
+            }
             Purpose::Repair { .. } => {
                 let good = self.jobs.get(id).differing.is_empty();
                 if !good {
@@ -492,7 +500,7 @@ impl Array {
         if troubles.iter().any(|trouble| trouble.fault == Fault::NoSpace) {
             // Some units are written and some not.
             self.need_resync(region);
-            self.end_stripe(id, Err(RequestError::ReadOnly));
+            self.end_stripe(id, Err(self.refusal()));
             return;
         }
         if self.still_standing(troubles) && purpose == Purpose::Write {
@@ -509,6 +517,8 @@ impl Array {
             Purpose::Rebuild { .. } | Purpose::Resync { .. } if unreadable => {
                 self.end_stripe(id, Err(RequestError::Lost));
             }
+            Purpose::Repair { parent } if unreadable && self.halve_repair(id, parent) => {}
+            Purpose::Repair { .. } if unreadable && self.probe_target(id) => self.replan(id),
             // Where there is another copy, it is tried next, and both are rewritten from it.
             Purpose::Repair { .. } if unreadable && self.repair_more(id, troubles) => self.replan(id),
             Purpose::Repair { .. } => {
@@ -526,6 +536,36 @@ impl Array {
             }
             _ => self.replan(id),
         }
+    }
+
+    /// What a repair reads is unreadable somewhere: each half is repaired for itself, down to a block, so that no
+    /// more is lost than has lost its redundancy. Says whether there are halves.
+    fn halve_repair(&mut self, id: JobId, parent: JobId) -> bool {
+        let block = self.geometry.block();
+        let StripeJob { window, targets, .. } = *self.jobs.stripe(id);
+        let Columns { from, to } = window.columns;
+        if to - from <= block {
+            return false;
+        }
+        let middle = from + Sectors::new((to - from).get() / 2).round_up(block);
+        for columns in [Columns::new(from, middle), Columns::new(middle, to)] {
+            self.start_repair(parent, Window { columns, ..window }, targets);
+        }
+        self.end_stripe(id, Ok(()));
+        true
+    }
+
+    /// A repair of one block has no source: perhaps the block itself can be read. Says whether that is worth a try, or
+    /// has just failed.
+    fn probe_target(&mut self, id: JobId) -> bool {
+        let copies = self.geometry.keeps_copies();
+        let probe = &mut self.jobs.stripe(id).probe;
+        match *probe {
+            Probe::NotYet => *probe = Probe::Now,
+            Probe::Now if copies => *probe = Probe::Failed,
+            Probe::Now | Probe::Failed => return false,
+        }
+        true
     }
 
     /// Adds the units that a repair could not read to those that it rewrites. Says whether there were any.
@@ -579,6 +619,9 @@ impl Array {
 
     /// Ends a stripe job, giving back all it holds.
     fn end_stripe(&mut self, id: JobId, result: Result<(), RequestError>) -> Gate {
+        if result.is_err() && self.jobs.stripe(id).repairing {
+            self.note_mismatch(id, false);
+        }
         self.let_go_of_stripe(id);
         if !self.jobs.stripe(id).rooms.is_empty() {
             self.give_back_rooms(id);

@@ -202,7 +202,7 @@ fn a_full_disk_makes_the_array_read_only_and_fails_no_member() {
         world.disk_at(1).full = true;
         let result =
             (0..2_000).step_by(40).map(|at| world.write_now(at, &bytes[..20 * 512])).find(Result::is_err);
-        assert_eq!(result, Some(Err(RequestError::ReadOnly)), "{name}");
+        assert_eq!(result, Some(Err(RequestError::NoSpace)), "{name}");
         world.settle();
         assert_eq!(world.array.mode(), Mode::ReadOnly);
         assert!(world.array.status().members.iter().all(|member| member.state == "active"), "{name}");

@@ -4,7 +4,7 @@
 mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::*;
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Member, Sector, Sectors, Stripe};
 
 fn is_write(e: &Effect) -> Option<(Member, Sector, Sectors)> {
     if let Action::Write { member, at, length, .. } = e.action { Some((member, at, length)) } else { None }
@@ -667,5 +667,27 @@ fn parity_of_one_data_unit_is_no_copy_while_its_log_is_live() {
         w.array.fail(w.now, place.member).unwrap();
         w.drain();
         assert!(w.read_now(3, 40).unwrap() == bytes, "seed {seed}");
+    }
+}
+
+/// two members have each a bad sector under one long read, in the same stripe.
+#[test]
+fn bad_sectors_in_different_columns_cost_nothing() {
+    for name in ["raid5", "raid10", "parity-logging"] {
+        let mut w = World::new(&Setup::named(name, 4), SEED);
+        let bytes = payload(&mut Random(1), 600);
+        w.write_now(0, &bytes).unwrap();
+        w.settle();
+        let geometry = w.array.geometry().clone();
+        let data = geometry.data_start();
+        for (unit, column) in [(0, 3), (1, 9)] {
+            let place = geometry.layout().place(Stripe::new(0), parlour_array::layout::Unit::new(unit));
+            let at = data + (place.at + Sectors::new(column)).from_start();
+            w.disk_at(place.member.get()).unreadable.insert(at.get());
+        }
+        assert_eq!(w.read_now(0, 600).as_deref(), Ok(&bytes[..]), "{name}");
+        // Of copies only one was read.
+        let rewritten = w.disks.iter().all(|disk| disk.unreadable.is_empty());
+        assert!(rewritten || name == "raid10", "{name}: what was met is rewritten");
     }
 }

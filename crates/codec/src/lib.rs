@@ -4,7 +4,9 @@
 //! lives here, behind safe functions that choose the widest instructions of the processor at run time.
 //!
 //! - [`xor`] has parity, deltas and comparisons;
-//! - [`checksum`] has CRC-32C.
+//! - [`checksum`] has CRC-32C;
+//! - [`sector`] has the keyed checksums of sectors that log records carry.
 
 pub mod checksum;
+pub mod sector;
 pub mod xor;

@@ -144,7 +144,7 @@ fn a_full_disk_makes_the_array_read_only_and_fails_no_member() {
             }
             assert!(written < served.capacity, "{name}: the disk is full before the array is");
         };
-        assert_eq!(refusal, RequestError::ReadOnly, "{name}");
+        assert_eq!(refusal, RequestError::NoSpace, "{name}");
         assert!(served.heard("no space left"), "{}", served.story());
         let status = served.status();
         assert_eq!(status["mode"], "read-only", "{name}");

@@ -170,7 +170,7 @@ impl Array {
         Some((0..units.len()).filter(|other| !equal[winner][*other]).map(|other| units[other]).collect())
     }
 
-    fn note_mismatch(&mut self, id: JobId, repaired: bool) {
+    pub(crate) fn note_mismatch(&mut self, id: JobId, repaired: bool) {
         let window = self.jobs.stripe(id).window;
         let at = (self.geometry.layout().stripe_data() * window.stripe.get()).bytes().get();
         let Some(scrub) = &mut self.maintenance.scrub else { return };
@@ -183,8 +183,17 @@ impl Array {
     }
 
     pub(crate) fn scrubbed_stripe(&mut self, stripe: Stripe, result: Result<(), RequestError>) {
+        let missing = !self.health.missing(&self.geometry, stripe).is_empty();
         let Some(scrub) = &mut self.maintenance.scrub else { return };
-        scrub.report.unreadable += u64::from(result.is_err());
+        match result {
+            Ok(()) => {}
+            // A member was lost meanwhile.
+            Err(_) if missing => {
+                scrub.report.stripes -= 1;
+                scrub.report.skipped += 1;
+            }
+            Err(_) => scrub.report.unreadable += 1,
+        }
         scrub.front.end(stripe);
     }
 

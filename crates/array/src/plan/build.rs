@@ -527,6 +527,22 @@ impl Builder {
         Ok(needed.into_iter().map(read).collect())
     }
 
+    /// Reads `targets` themselves, to see whether they can be read.
+    pub(crate) fn probe(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        targets: UnitSet,
+        columns: Columns,
+    ) {
+        plan.strategy = Strategy::Reconstruct;
+        for unit in view.data().chain(view.checks()).filter(|unit| targets.has(*unit)) {
+            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+            let place = view.place(unit, columns.from);
+            plan.read(place.member, place.at, span);
+        }
+    }
+
     /// Computes `targets` from the rest of the stripe and writes them; with `verify`, reads them back.
     pub(crate) fn reconstruct(
         &mut self,

@@ -163,7 +163,7 @@ fn on_the_wire(error: RequestError) -> NbdError {
         RequestError::Lost | RequestError::BadBuffer => NbdError::Eio,
         RequestError::NotFast => NbdError::Enotsup,
         RequestError::Stopping => NbdError::Eshutdown,
-        RequestError::BeyondEnd => NbdError::Enospc,
+        RequestError::BeyondEnd | RequestError::NoSpace => NbdError::Enospc,
         RequestError::Misaligned => NbdError::Einval,
     }
 }

@@ -137,7 +137,11 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
     let began = Clock::now();
     let array = match inputs.open(assembly) {
         Ok(array) => array,
-        Err(source) => return Err(OpenError::Assembly { source, notes }),
+        Err(source) => {
+            // Who is missing is in the error.
+            notes.retain(|note| !matches!(note, Note::Missing { .. } | Note::Degraded { .. }));
+            return Err(OpenError::Assembly { source, notes });
+        }
     };
     let roster = enrol(found, &order, places);
     Ok(assembled(array, inputs, roster, request, began, &superblock, notes, first))

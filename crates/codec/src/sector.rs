@@ -23,7 +23,8 @@ impl SectorKey {
     pub fn new(identity: [u8; 16]) -> SectorKey {
         let (low, high) = identity.split_at(8);
         let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("half of sixteen bytes"));
-        let mut state = word(low) ^ word(high).rotate_left(32);
+        let mut state = word(low);
+        state = split_mix(&mut state) ^ word(high);
         SectorKey { words: std::array::from_fn(|_| split_mix(&mut state)) }
     }
 

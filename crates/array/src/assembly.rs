@@ -176,7 +176,7 @@ impl Assembly {
             return Verdict::Truncated(place);
         }
         let newest = &self.superblock;
-        let missed_nothing = newest.opening && newest.session_before() == Some(superblock.session());
+        let missed_nothing = newest.opening && superblock.last_completed() == newest.last_completed();
         let current = superblock.session() == newest.session() || missed_nothing;
         match table[entry].state {
             EntryState::Spare => Verdict::Spare,

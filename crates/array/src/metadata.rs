@@ -39,6 +39,8 @@ pub(crate) struct Records {
     pub(crate) session_number: u64,
     pub(crate) sessions: Vec<Identity>,
     clean: bool,
+    /// Until all members have this session's first superblock.
+    opening: bool,
     /// Versions of the superblock's content: the newest, the one being written, the last written.
     wanted: u64,
     writing: Option<u64>,
@@ -84,6 +86,7 @@ impl Records {
             session_number: start.session_number,
             sessions: start.sessions,
             clean: false,
+            opening: true,
             wanted: u64::from(start.enabled),
             writing: None,
             written: 0,
@@ -321,7 +324,7 @@ impl Array {
             session_number: records.session_number,
             sessions: records.sessions.clone(),
             clean: records.clean,
-            opening: records.written == 0,
+            opening: records.opening,
             writable: true,
             geometry: *self.geometry.stored(),
             name: records.name.clone(),
@@ -409,6 +412,11 @@ impl Array {
 
     fn superblocks_written(&mut self) {
         self.records.written = self.records.writing.take().expect("a superblock writing was under way");
+        if std::mem::take(&mut self.records.opening) {
+            // Nothing is written to data or parity before all members know that the opening has come to its end: a member
+            // that does not has missed nothing.
+            self.record_exclusion();
+        }
         if !self.records.barrier() {
             self.runnable.extend(self.records.barrier_waiters.drain(..));
             self.resume_hosts();

@@ -142,7 +142,9 @@ impl Array {
         let session_number = superblock.session_number + 1;
         let first_sequence = session_number << 40;
         let mut sessions = vec![*session];
-        sessions.extend(superblock.sessions.iter().take(REMEMBERED_SESSIONS - 1));
+        // A session whose opening never came to its end has written nothing: it is not in the chain.
+        let aborted = usize::from(superblock.opening);
+        sessions.extend(superblock.sessions.iter().skip(aborted).take(REMEMBERED_SESSIONS - 1));
         let logs = open_logs(assembly, tuning, &map, table, first_sequence);
         let standing = standings(assembly, members);
         let records = Records::new(

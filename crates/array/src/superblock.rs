@@ -214,6 +214,11 @@ impl Superblock {
         self.sessions.get(1).copied()
     }
 
+    /// The last session whose opening came to its end, as far as this superblock knows.
+    pub(crate) fn last_completed(&self) -> Option<Identity> {
+        if self.opening { self.session_before() } else { Some(self.session()) }
+    }
+
     /// This opening's identity.
     pub fn session(&self) -> Identity {
         self.sessions.first().copied().unwrap_or(Identity::NONE)

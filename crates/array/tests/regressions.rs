@@ -39,6 +39,42 @@ fn an_opening_that_was_cut_off_leaves_no_member_stale() {
     };
 }
 
+/// killed again and again, each time while another member's first superblock is written.
+#[test]
+fn openings_that_were_cut_off_one_after_another_leave_no_member_stale() {
+    for name in ["raid5", "parity-logging"] {
+        let mut w = World::new(&Setup::named(name, 5), SEED);
+        w.write_now(0, &payload(&mut Random(1), 10)).unwrap();
+        let mut w = w.restart();
+        for place in [0, 3, 1, 4] {
+            assert!(run_where(&mut w, |e| is_write(e)
+                .is_some_and(|(member, at, _)| at == Sector::ZERO && member == Member::new(place))));
+            w = w.reopen(false).unwrap();
+            assert!(w.array.status().members.iter().all(|m| m.state == "active"), "{name}, member {place}");
+        }
+    }
+}
+
+/// two members used apart, both killed.
+#[test]
+fn members_that_were_used_apart_are_refused_together_though_both_were_killed() {
+    let mut w = World::new(&Setup::named("raid1", 2), SEED);
+    w.write_now(0, &payload(&mut Random(1), 10)).unwrap();
+    w.stop();
+    let (setup, disks) = (w.setup.clone(), w.disks.clone());
+    let mut apart = disks.clone();
+    for member in 0..2 {
+        let random = Random(member as u64 + 2);
+        let mut alone =
+            World::open(&setup, disks.clone(), vec![member], random, 50 + member as u64, false).unwrap();
+        alone.write_now(0, &payload(&mut Random(member as u64 + 5), 10)).unwrap();
+        apart[member] = alone.disks[member].clone();
+    }
+    let together = World::open(&setup, apart, vec![0, 1], Random(9), 60, false);
+    let refusal = together.map(|_| ()).unwrap_err();
+    assert!(matches!(refusal, AssemblyError::Diverged(..)), "{refusal}");
+}
+
 /// replaced while the last checkpoint of the rebuild before is flushed.
 #[test]
 fn a_member_replaced_during_its_last_checkpoint_is_rebuilt() {

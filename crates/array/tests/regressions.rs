@@ -63,12 +63,11 @@ fn members_that_were_used_apart_are_refused_together_though_both_were_killed() {
     w.stop();
     let (setup, disks) = (w.setup.clone(), w.disks.clone());
     let mut apart = disks.clone();
-    for member in 0..2 {
-        let random = Random(member as u64 + 2);
-        let mut alone =
-            World::open(&setup, disks.clone(), vec![member], random, 50 + member as u64, false).unwrap();
+    for (member, kept) in apart.iter_mut().enumerate() {
+        let (random, session) = (Random(member as u64 + 2), 50 + member as u64);
+        let mut alone = World::open(&setup, disks.clone(), vec![member], random, session, false).unwrap();
         alone.write_now(0, &payload(&mut Random(member as u64 + 5), 10)).unwrap();
-        apart[member] = alone.disks[member].clone();
+        *kept = alone.disks[member].clone();
     }
     let together = World::open(&setup, apart, vec![0, 1], Random(9), 60, false);
     let refusal = together.map(|_| ()).unwrap_err();

@@ -10,6 +10,7 @@ use parlour_units::Sectors;
 use crate::dirty::{Bits, StoredMap, decode_applied};
 use crate::geometry::Geometry;
 use crate::identity::Identity;
+use crate::planted::{Bug, is_planted};
 use crate::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
 
 /// Something that may be a member.
@@ -116,6 +117,8 @@ pub struct Assembly {
     pub spares: Vec<usize>,
     /// By candidate: what it is.
     pub verdicts: Vec<Verdict>,
+    /// By candidate: which copy of its superblock speaks for it.
+    pub(crate) copies: Vec<usize>,
 }
 
 impl Assembly {
@@ -143,6 +146,7 @@ impl Assembly {
             places: vec![None; usize::from(geometry.members())],
             spares: Vec::new(),
             verdicts: Vec::new(),
+            copies: candidates.iter().map(|one| one.superblock.as_ref().map_or(0, |own| own.copy)).collect(),
             geometry,
         };
         for (index, candidate) in candidates.iter().enumerate() {
@@ -176,11 +180,15 @@ impl Assembly {
             return Verdict::Truncated(place);
         }
         let newest = &self.superblock;
-        let missed_nothing = newest.opening && superblock.last_completed() == newest.last_completed();
+        // It stands in the session before, or in an opening after that which came to no end either.
+        let before = newest.last_completed();
+        let missed_nothing =
+            newest.opening && (before == Some(superblock.session()) || before == superblock.last_completed());
         let current = superblock.session() == newest.session() || missed_nothing;
         match table[entry].state {
             EntryState::Spare => Verdict::Spare,
             EntryState::Active | EntryState::Rebuilding { .. } if current => Verdict::Member(place),
+            _ if is_planted(Bug::StaleMemberBelieved) => Verdict::Member(place),
             _ => Verdict::Stale(place),
         }
     }

@@ -64,6 +64,10 @@ impl PrereadCache {
         !self.limit.is_zero() && length <= LONGEST.min(self.limit)
     }
 
+    pub(crate) fn in_use(&self) -> Sectors {
+        self.in_use
+    }
+
     pub(crate) fn is_on(&self) -> bool {
         !self.limit.is_zero()
     }

@@ -5,11 +5,13 @@
 
 use parlour_units::{Member, Sector, Sectors, Stripe};
 
+use crate::assembly::Assembly;
 use crate::effect::Class;
 use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::{StripeView, UnitSet};
+use crate::planted::{Bug, is_planted};
 
 /// How the member in a place stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +77,9 @@ pub(crate) struct MemberRecord {
     pub(crate) errors: u32,
     /// By class.
     pub(crate) traffic: [Traffic; 5],
+    /// Which copy of the superblock is written first: the one that is damaged or older at the opening, so that a sound one
+    /// is left at any time.
+    pub(crate) worse_copy: usize,
 }
 
 #[derive(Debug)]
@@ -125,6 +130,17 @@ impl Health {
         }
         health.review();
         health
+    }
+
+    /// Each member's superblocks are written in the order that leaves a sound one.
+    pub(crate) fn begin_with_worse_copies(&mut self, assembly: &Assembly) {
+        let candidates = assembly.places.iter().copied().chain(assembly.spares.iter().copied().map(Some));
+        for (record, candidate) in self.members.iter_mut().zip(candidates) {
+            if let (Some(record), Some(candidate)) = (record, candidate) {
+                let sound = assembly.copies[candidate];
+                record.worse_copy = if is_planted(Bug::SoundSuperblockFirst) { sound } else { 1 - sound };
+            }
+        }
     }
 
     /// Numbers a new member.
@@ -246,6 +262,7 @@ impl MemberRecord {
             flush_failed: false,
             errors: 0,
             traffic: [Traffic::default(); 5],
+            worse_copy: 0,
         }
     }
 }

@@ -58,6 +58,6 @@ pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
-pub use status::{Counters, Event, FailureCause, LogStatus, MemberStatus, Status, TrafficStatus};
+pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
 pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};
 pub use tuning::{LargeWrite, LogFlush, LogPool, Tuning};

@@ -48,6 +48,11 @@ impl Locks {
         false
     }
 
+    /// Stripes that are locked.
+    pub(crate) fn count(&self) -> usize {
+        self.held.len()
+    }
+
     /// Whether a job works on `stripe` alone.
     pub(crate) fn is_exclusive(&self, stripe: Stripe) -> bool {
         self.held.get(&stripe).is_some_and(|lock| lock.mode == Mode::Exclusive)

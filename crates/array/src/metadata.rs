@@ -16,6 +16,7 @@ use crate::health::PlaceState;
 use crate::identity::Identity;
 use crate::job::{JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
+use crate::planted::{Bug, is_planted};
 use crate::superblock::{Entry, EntryState, Superblock};
 
 /// How far stopping has come.
@@ -142,7 +143,7 @@ impl Array {
 
     /// Passes, or parks `job` until exclusions are durable.
     pub(crate) fn pass_barrier(&mut self, job: JobId) -> bool {
-        let passes = !self.records.barrier();
+        let passes = !self.records.barrier() || is_planted(Bug::WritesBeforeExclusion);
         if !passes {
             self.records.barrier_waiters.push(job);
         }
@@ -153,7 +154,11 @@ impl Array {
     pub(crate) fn enter_region(&mut self, region: Region, job: JobId) -> bool {
         let records = &mut self.records;
         records.touched.set(region);
-        if self.tuning.dirty_map && records.enabled && !records.durable.get(region) {
+        if self.tuning.dirty_map
+            && records.enabled
+            && !records.durable.get(region)
+            && !is_planted(Bug::WritesBeforeDirtyBit)
+        {
             records.dirty.set(region);
             records.map_wanted = true;
             records.map_waiters.push(job);
@@ -231,7 +236,10 @@ impl Array {
 
     fn idle_regions(&self) -> impl Iterator<Item = Region> + '_ {
         let records = &self.records;
-        let idle = |region: &Region| records.writers[region.as_usize()] == 0 && !records.touched.get(*region);
+        let idle = |region: &Region| {
+            records.writers[region.as_usize()] == 0 && !records.touched.get(*region)
+                || is_planted(Bug::DirtyBitClearedEarly)
+        };
         self.regions_to_clean().filter(idle)
     }
 
@@ -259,6 +267,9 @@ impl Array {
     pub(crate) fn plan_flushes(&mut self, job: JobId) {
         let standing: Vec<(Member, Member)> = self.health.standing().collect();
         for (place, member) in standing {
+            if is_planted(Bug::FlushSkipsMember) && place.get() == 1 {
+                continue;
+            }
             let record = self.health.record(member).expect("a standing member is there");
             // A flush that is under way does not cover what was written after it began.
             if std::mem::take(&mut record.unflushed) || record.flushing > 0 {
@@ -293,10 +304,11 @@ impl Array {
         for block in &blocks {
             job.metadata.extend(block.encode());
         }
-        for copy in 0..2 {
+        for round in 0..2 {
             job.plan.next_phase();
             for (index, (member, _)) in members.iter().enumerate() {
-                let at = Geometry::superblock_places(blocks[index].member_length)[copy];
+                let worse = self.health.member(*member).map_or(0, |record| record.worse_copy);
+                let at = Geometry::superblock_places(blocks[index].member_length)[(round + worse) % 2];
                 let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
                 job.plan.write(*member, at, span, true);
             }
@@ -326,6 +338,7 @@ impl Array {
             clean: records.clean,
             opening: records.opening,
             writable: true,
+            copy: 0,
             geometry: *self.geometry.stored(),
             name: records.name.clone(),
             created: records.created,

@@ -13,6 +13,7 @@ use crate::log::{LoadState, Logs};
 use crate::maintenance::Rebuild;
 use crate::metadata::{Records, RecordsStart};
 use crate::organization::Code;
+use crate::planted::{Bug, is_planted};
 use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, Superblock};
 use crate::tuning::Tuning;
 
@@ -59,6 +60,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             clean: true,
             opening: false,
             writable: true,
+            copy: 0,
             geometry: *geometry.stored(),
             name: new.name.clone(),
             created: new.created,
@@ -128,8 +130,12 @@ impl Array {
         if *force {
             // Where parity stands in for data it is the data now: there is nothing else that it could not fit.
             // A rebuild that was under way starts over, so that this is true of all of the member. (With several
-            // sublogs some stripes of a region lie beside the member: those are still to be resynced.)
-            let all_stripes = geometry.layout().logs().is_none_or(|logs| logs.shape().sublogs == 1);
+            // sublogs, or several groups without logs, some stripes of a region lie beside the member: those are still to
+            // be resynced.)
+            let all_stripes = match geometry.layout().logs() {
+                Some(logs) => logs.shape().sublogs == 1,
+                None => geometry.layout().groups() == 1 || is_planted(Bug::ForceTrustsAllGroups),
+            };
             taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
         } else {
             refuse_trust(assembly, taken_on_trust.len() as u32)?;
@@ -142,9 +148,9 @@ impl Array {
         let session_number = superblock.session_number + 1;
         let first_sequence = session_number << 40;
         let mut sessions = vec![*session];
-        // A session whose opening never came to its end has written nothing: it is not in the chain.
-        let aborted = usize::from(superblock.opening);
-        sessions.extend(superblock.sessions.iter().skip(aborted).take(REMEMBERED_SESSIONS - 1));
+        // An opening that did not come to an end has written nothing: who missed it missed nothing.
+        let vain = usize::from(superblock.opening && !is_planted(Bug::VainOpeningCounts));
+        sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
         let logs = open_logs(assembly, tuning, &map, table, first_sequence);
         let standing = standings(assembly, members);
         let records = Records::new(
@@ -160,7 +166,8 @@ impl Array {
             geometry.layout().region_count(),
         );
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
-        let health = Health::new(standing, spares.clone());
+        let mut health = Health::new(standing, spares.clone());
+        health.begin_with_worse_copies(assembly);
         let parts = Parts {
             geometry: geometry.clone(),
             tuning: *tuning,

@@ -15,12 +15,84 @@ pub enum Bug {
     ParityRotatesAstray = 1,
     /// A plan reads old data and parity even where the rest of the stripe would be fewer accesses.
     AlwaysModifies,
+    /// A region is written to before it is durably dirty.
+    WritesBeforeDirtyBit,
+    /// A flush passes over the member in place 1.
+    FlushSkipsMember,
+    /// A host's flush flushes nothing.
+    FlushDoesNothing,
+    /// A durable write of data is none.
+    DurableIgnored,
+    /// Writes go on before the exclusion of a member is durable.
+    WritesBeforeExclusion,
+    /// The rebuild's frontier is recorded before what was rebuilt is flushed.
+    FrontierBeforeFlush,
+    /// A rebuild takes no stripe locks.
+    RebuildWithoutLock,
+    /// Stripe locks keep nobody out.
+    LocksShared,
+    /// Some parity is not written when a log is reintegrated.
+    LogTruncatedBeforeParity,
+    /// What a later overwrite record covers is reintegrated too.
+    OverwriteOrderIgnored,
+    /// Parity is used in place while its log holds more.
+    ParityBehindLogUsed,
+    /// A member that missed a session is believed.
+    StaleMemberBelieved,
+    /// A write while a member is missing does not update parity.
+    DegradedWriteForgetsParity,
+    /// Copies are resynced from the last, and read from the first.
+    ResyncFromWrongCopy,
+    /// The preread cache keeps what was overwritten.
+    CacheNotInvalidated,
+    /// An unreadable unit is repaired from parity that does not fit.
+    RepairFromUnsynced,
+    /// A scrub repairs what it was to report.
+    ScrubRepairsUnasked,
+    /// A region is marked clean while it is written to.
+    DirtyBitClearedEarly,
+    /// The copy of the superblock that is sound is overwritten first.
+    SoundSuperblockFirst,
+    /// An opening that came to no end counts as a session.
+    VainOpeningCounts,
+    /// A repair whose member is gone counts as data lost.
+    RepairLostWithMember,
+    /// A rebuild gives up where one of several copies cannot be read.
+    RebuildFromOneCopyOnly,
+    /// Forced to open, the array trusts parity in groups where nothing is missing.
+    ForceTrustsAllGroups,
 }
 
 #[cfg(feature = "planted-bugs")]
 impl Bug {
-    /// All bugs.
+    /// Bugs that cases on an array in peace find.
     pub const ALL: [Bug; 2] = [Bug::ParityRotatesAstray, Bug::AlwaysModifies];
+    /// Bugs that need faults to be found.
+    pub const UNDER_FAULTS: [Bug; 23] = [
+        Bug::WritesBeforeDirtyBit,
+        Bug::FlushSkipsMember,
+        Bug::FlushDoesNothing,
+        Bug::DurableIgnored,
+        Bug::WritesBeforeExclusion,
+        Bug::FrontierBeforeFlush,
+        Bug::RebuildWithoutLock,
+        Bug::LocksShared,
+        Bug::LogTruncatedBeforeParity,
+        Bug::OverwriteOrderIgnored,
+        Bug::ParityBehindLogUsed,
+        Bug::StaleMemberBelieved,
+        Bug::DegradedWriteForgetsParity,
+        Bug::ResyncFromWrongCopy,
+        Bug::CacheNotInvalidated,
+        Bug::RepairFromUnsynced,
+        Bug::ScrubRepairsUnasked,
+        Bug::DirtyBitClearedEarly,
+        Bug::SoundSuperblockFirst,
+        Bug::VainOpeningCounts,
+        Bug::RepairLostWithMember,
+        Bug::RebuildFromOneCopyOnly,
+        Bug::ForceTrustsAllGroups,
+    ];
 }
 
 #[cfg(feature = "planted-bugs")]

@@ -1,6 +1,6 @@
 //! What people are told: events as they happen, and the array's state on request.
 
-use parlour_units::{Bytes, Member, Sector};
+use parlour_units::{Bytes, Member, Sector, Sectors};
 use serde::Serialize;
 
 use crate::array::{Array, Mode};
@@ -176,6 +176,23 @@ pub struct Status {
     pub memory: (Bytes, Bytes),
 }
 
+/// What is held for requests and work under way: all of it zero, the cache apart, when nothing is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Jobs that have not ended.
+    pub jobs: usize,
+    /// Stripes that are locked.
+    pub locks: usize,
+    /// Hosts' requests that are not answered.
+    pub requests: usize,
+    /// Hosts' payload.
+    pub host_memory: Sectors,
+    /// Memory reserved for prereads, parity and reconstruction.
+    pub scratch: Sectors,
+    /// Payload that the preread cache keeps.
+    pub cache: Sectors,
+}
+
 /// A place and the member in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemberStatus {
@@ -257,6 +274,18 @@ impl Array {
             log: self.log_status(),
             counters: self.counters,
             memory: (self.buffers.in_use().bytes(), self.buffers.peak().bytes()),
+        }
+    }
+
+    /// What is held now, for those who look for leaks.
+    pub fn held(&self) -> Held {
+        Held {
+            jobs: self.jobs.alive(),
+            locks: self.locks.count(),
+            requests: self.hosts.count(),
+            host_memory: self.hosts.memory,
+            scratch: self.scratch_in_use,
+            cache: self.cache.in_use(),
         }
     }
 

@@ -16,6 +16,7 @@ use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
 use crate::map::{Columns, Piece, Window};
 use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet};
+use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::tuning::LargeWrite;
 
@@ -187,11 +188,13 @@ impl Array {
         let job = self.jobs.stripe(id);
         let mode = match job.purpose {
             Purpose::Read => locks::Mode::Shared,
+            _ if is_planted(Bug::LocksShared) => locks::Mode::Shared,
             _ => locks::Mode::Exclusive,
         };
         let stripe = job.window.stripe;
         // Granted later, the job comes back here with the lock.
-        if !job.locked {
+        let unlocked = matches!(job.purpose, Purpose::Rebuild { .. }) && is_planted(Bug::RebuildWithoutLock);
+        if !job.locked && !unlocked {
             self.jobs.stripe(id).locked = true;
             if !self.locks.take(stripe, mode, id) {
                 return Gate::Wait;
@@ -281,7 +284,7 @@ impl Array {
     fn pass_settled(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> bool {
         let index = self.geometry.layout().region_of(stripe).1 as u32;
         let logs = self.logs.as_mut().expect("only logs need settling");
-        let live = logs.is_live(region, index) && !cancels;
+        let live = logs.is_live(region, index) && !cancels && !is_planted(Bug::ParityBehindLogUsed);
         let log = logs.region(region);
         if live || log.reintegrating.is_some() || log.queued {
             log.waiters.push(id);
@@ -303,6 +306,11 @@ impl Array {
         let region = job.region;
         if job.purpose == Purpose::Write && self.mode == Mode::ReadOnly {
             return self.end_stripe(id, Err(self.refusal()));
+        }
+        if job.purpose == Purpose::Scrub && self.records.resync.get(region) {
+            // It has come to be known not to fit while the job waited.
+            self.skip_scrubbed();
+            return self.end_stripe(id, Ok(()));
         }
         if logged && !self.logs_writes(region) {
             return self.pass(id, Stage::Settle);
@@ -338,6 +346,8 @@ impl Array {
         plan.clear();
         let builder = &mut self.builder;
         match stripe_job.purpose {
+            // Its member is there and cannot read it, and parity does not fit.
+            Purpose::Read if unsynced && !stripe_job.targets.is_empty() => Err(Lost),
             Purpose::Read => {
                 builder.read_degraded(plan, view.without(stripe_job.targets), &stripe_job.pieces)
             }
@@ -356,7 +366,7 @@ impl Array {
                 Ok(())
             }
             // Parity that may not fit its data makes good data bad.
-            Purpose::Repair { .. } if unsynced => Err(Lost),
+            Purpose::Repair { .. } if unsynced && !is_planted(Bug::RepairFromUnsynced) => Err(Lost),
             Purpose::Repair { .. } if stripe_job.probe == Probe::Now => {
                 builder.probe(plan, view, stripe_job.targets, stripe_job.window.columns);
                 Ok(())
@@ -390,7 +400,9 @@ impl Array {
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         if stripe_job.purpose == Purpose::Write && self.cache.is_on() {
             self.cache.look_up(stripe_job.window.stripe, &stripe_job.pieces, &mut cached);
-            self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);
+            if !is_planted(Bug::CacheNotInvalidated) {
+                self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);
+            }
             for entry in &cached {
                 self.buffers.hold(entry.buffer);
                 job.held.push(entry.buffer);
@@ -403,19 +415,25 @@ impl Array {
     /// What a write has written is known from here on.
     fn keep_written(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
-        let length = job.pieces.iter().fold(Sectors::ZERO, |sum, piece| sum + piece.columns.length());
-        if job.content != Content::Host || !self.cache.takes(length) {
+        if job.content != Content::Host || !self.cache.is_on() {
             return;
         }
+        let job = self.jobs.stripe(id);
         let stripe = job.window.stripe;
         let content: Vec<(Stripe, Piece)> = job.pieces.iter().map(|piece| (stripe, *piece)).collect();
         let host = job.host.expect("a host waits for it");
         let buffer = self.host_buffer(host).expect("a write has a payload");
-        self.keep_content(buffer, length, &content);
+        self.keep_content(buffer, &content);
     }
 
     /// Puts what stands in a host's buffer into the preread cache.
-    pub(crate) fn keep_content(&mut self, buffer: BufferId, length: Sectors, content: &[(Stripe, Piece)]) {
+    ///
+    /// However little of it is kept, it is there as a whole, and counts as a whole.
+    pub(crate) fn keep_content(&mut self, buffer: BufferId, content: &[(Stripe, Piece)]) {
+        let length = self.buffers.length(buffer);
+        if !self.cache.takes(length) {
+            return;
+        }
         self.buffers.hold(buffer);
         let buffers = &mut self.buffers;
         self.cache.keep(buffer, length, content, |old| buffers.release(old));
@@ -513,16 +531,22 @@ impl Array {
         }
         let unreadable = troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable);
         match purpose {
-            // What is lost here cannot be computed from what is unreadable.
-            Purpose::Rebuild { .. } | Purpose::Resync { .. } if unreadable => {
+            // What is lost here cannot be computed from what is unreadable, unless another copy is left.
+            Purpose::Rebuild { .. } | Purpose::Resync { .. }
+                if unreadable && !self.begin_again_from_another_copy(id, troubles) =>
+            {
                 self.end_stripe(id, Err(RequestError::Lost));
             }
             Purpose::Repair { parent } if unreadable && self.halve_repair(id, parent) => {}
             Purpose::Repair { .. } if unreadable && self.probe_target(id) => self.replan(id),
             // Where there is another copy, it is tried next, and both are rewritten from it.
             Purpose::Repair { .. } if unreadable && self.repair_more(id, troubles) => self.replan(id),
-            Purpose::Repair { .. } => {
+            Purpose::Repair { .. } if unreadable || is_planted(Bug::RepairLostWithMember) => {
                 self.end_stripe(id, Err(RequestError::Lost));
+            }
+            // A member is gone, perhaps the one that was to be repaired: who waits looks again at what is left.
+            Purpose::Repair { .. } => {
+                self.end_stripe(id, Ok(()));
             }
             _ if unreadable => {
                 // The repair needs the stripe's lock.
@@ -566,6 +590,25 @@ impl Array {
             Probe::Now | Probe::Failed => return false,
         }
         true
+    }
+
+    /// Whether copies are left that are not among those that could not be read. The stripe is then done from its start,
+    /// because others may write to it while it is repaired.
+    fn begin_again_from_another_copy(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+        let unit_length = self.geometry.layout().unit_length();
+        let first = Columns::new(Sectors::ZERO, self.tuning.slice.min(unit_length));
+        let stripe = self.jobs.stripe(id).window.stripe;
+        let missing = self.health.missing(&self.geometry, stripe);
+        let layout = self.geometry.layout();
+        let unreadable =
+            |place| troubles.iter().any(|trouble| self.health.place_of(trouble.member) == Some(place));
+        let left =
+            layout.units().any(|unit| !missing.has(unit) && !unreadable(layout.place(stripe, unit).member));
+        let another = self.geometry.keeps_copies() && left && !is_planted(Bug::RebuildFromOneCopyOnly);
+        if another {
+            self.jobs.stripe(id).window.columns = first;
+        }
+        another
     }
 
     /// Adds the units that a repair could not read to those that it rewrites. Says whether there were any.

@@ -58,6 +58,9 @@ pub struct Superblock {
     pub opening: bool,
     /// Whether the features in it allow writing (set by [`Superblock::decode`], not kept).
     pub writable: bool,
+    /// Which of the two copies this is, 0 or 1 (set by [`Superblock::decode_copies`], not kept): the other is worse, and is to
+    /// be written first.
+    pub copy: usize,
     /// The array's shape.
     pub geometry: StoredGeometry,
     /// The array's name, for people.
@@ -190,6 +193,7 @@ impl Superblock {
             clean: flags & 1 != 0,
             opening: flags & 2 != 0,
             writable: read_only_compatible & !KNOWN_READ_ONLY_COMPATIBLE == 0,
+            copy: 0,
             geometry,
             name: name.into(),
             created,
@@ -203,8 +207,11 @@ impl Superblock {
     /// Neither can be used: what is wrong with the first, unless only the second exists.
     pub fn decode_copies(first: &[u8], second: &[u8]) -> Result<Superblock, SuperblockError> {
         match (Superblock::decode(first), Superblock::decode(second)) {
-            (Ok(a), Ok(b)) => Ok(if b.array == a.array && b.sequence > a.sequence { b } else { a }),
-            (Ok(only), Err(_)) | (Err(_), Ok(only)) => Ok(only),
+            (Ok(a), Ok(b)) if b.array == a.array && b.sequence >= a.sequence => {
+                Ok(Superblock { copy: 1, ..b })
+            }
+            (Ok(a), _) => Ok(a),
+            (Err(_), Ok(only)) => Ok(Superblock { copy: 1, ..only }),
             (Err(SuperblockError::Absent), Err(error)) | (Err(error), Err(_)) => Err(error),
         }
     }

@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     add, completions, create, examine, explain, fail, layout, rebuild, remove, replace, scrub, serve, status,
-    stop, up,
+    stop, torture, up,
 };
 
 /// A disk array in software: files and block devices as one redundant network block device
@@ -36,5 +36,6 @@ pub(crate) enum Command {
     Stop(stop::Options),
     Layout(layout::Options),
     Explain(explain::Options),
+    Torture(torture::Options),
     Completions(completions::Options),
 }

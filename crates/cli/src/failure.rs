@@ -64,6 +64,8 @@ pub(crate) enum Failure {
     ScrubBroken,
     #[error("{}", mismatches(*.left, *.unreadable, *.repairing))]
     Mismatches { left: u64, unreadable: u64, repairing: bool },
+    #[error("seed {seed}: {violation}")]
+    Tortured { seed: u64, violation: String },
     #[error("cannot write the answer: {0}")]
     Output(#[from] std::io::Error),
 }

@@ -17,6 +17,7 @@ use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
 use crate::map::Columns;
 use crate::plan::{Plan, Source, Span, Strategy};
+use crate::planted::{Bug, is_planted};
 
 /// A record's part that is to be xored into the parity.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +175,7 @@ impl Array {
                     });
                 }
             }
-            if record.kind != RecordKind::Update {
+            if record.kind != RecordKind::Update && !is_planted(Bug::OverwriteOrderIgnored) {
                 covered.push(record.columns);
             }
         }
@@ -305,7 +306,8 @@ impl Array {
             self.plan_applies(plan, runs, &parity, &reintegration, &sources, part);
         }
         plan.next_phase();
-        for (run, buffer) in runs.iter().zip(&parity) {
+        let forgotten = usize::from(is_planted(Bug::LogTruncatedBeforeParity));
+        for (run, buffer) in runs.iter().zip(&parity).skip(forgotten) {
             plan.write(
                 run.member,
                 run.at,

@@ -13,6 +13,7 @@ use crate::front::Front;
 use crate::health::PlaceState;
 use crate::job::{JobId, Kind, Purpose};
 use crate::plan::UnitSet;
+use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
 
@@ -105,7 +106,9 @@ impl Array {
         let place = rebuild.place;
         let since = self.health.places[place.as_usize()].since;
         let id = self.jobs.start(Kind::Checkpoint { place, done, since }, Class::Rebuild);
-        self.jobs.get_mut(id).plan.push(Action::Flush { member: place }, &[]);
+        if !is_planted(Bug::FrontierBeforeFlush) {
+            self.jobs.get_mut(id).plan.push(Action::Flush { member: place }, &[]);
+        }
         self.start_plan(id, None, &[]);
     }
 

@@ -8,6 +8,7 @@ use crate::array::Array;
 use crate::front::Front;
 use crate::job::Purpose;
 use crate::plan::UnitSet;
+use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
 
@@ -77,7 +78,9 @@ impl Array {
         let missing = self.health.missing(&self.geometry, stripe);
         let mut present = layout.units().filter(|unit| !missing.has(*unit));
         if self.geometry.keeps_copies() {
-            return present.next().map(|_first| present.collect());
+            let first =
+                if is_planted(Bug::ResyncFromWrongCopy) { present.next_back() } else { present.next() };
+            return first.map(|_first| present.collect());
         }
         let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));
         (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())

@@ -11,6 +11,7 @@ use crate::front::Front;
 use crate::job::{JobId, Purpose};
 use crate::layout::Unit;
 use crate::plan::UnitSet;
+use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
 
@@ -128,6 +129,14 @@ impl Array {
         true
     }
 
+    /// A stripe that was begun is not compared.
+    pub(crate) fn skip_scrubbed(&mut self) {
+        if let Some(scrub) = &mut self.maintenance.scrub {
+            scrub.report.stripes -= 1;
+            scrub.report.skipped += 1;
+        }
+    }
+
     /// A stripe's comparison, or its repair, is done.
     pub(crate) fn scrub_stripe_done(&mut self, id: JobId) {
         let repaired = std::mem::take(&mut self.jobs.stripe(id).repairing);
@@ -147,7 +156,8 @@ impl Array {
         let scrub = self.maintenance.scrub.as_ref()?;
         let layout = self.geometry.layout();
         match scrub.repair {
-            Repair::Nothing => None,
+            Repair::Nothing if !is_planted(Bug::ScrubRepairsUnasked) || self.geometry.keeps_copies() => None,
+            Repair::Nothing => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
             Repair::ParityFromData => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
             Repair::Majority => self.outvoted(id),
         }

@@ -420,6 +420,9 @@ impl Builder {
         parity: Option<Source>,
     ) {
         let StripeWrite { pieces, content, durable } = write;
+        if is_planted(Bug::DegradedWriteForgetsParity) && !view.missing.is_empty() {
+            return;
+        }
         for check in view.present_checks() {
             self.reads.clear();
             self.reads.extend(self.bands.iter().map(|(band, _)| (check, band.columns)));
@@ -645,6 +648,7 @@ fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let StripeWrite { pieces, content, durable } = write;
     for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
         let place = view.place(piece.unit, piece.columns.from);
+        let durable = durable && !is_planted(Bug::DurableIgnored);
         plan.write(place.member, place.at, content.span(piece, piece.columns), durable);
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod scrub;
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod torture;
 pub(crate) mod up;
 
 use crate::arguments::{Arguments, Command};
@@ -41,6 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Stop(options) => stop::run(options, console),
         Command::Layout(options) => layout::run(options, console),
         Command::Explain(options) => explain::run(options, console),
+        Command::Torture(options) => torture::run(options, console),
         Command::Completions(options) => completions::run(options),
     }
 }

@@ -1,0 +1,256 @@
+//! `parlour torture`: the array on members in memory, with every fault that disks and power have, seed by seed.
+
+use std::panic;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use parlour_array::organization::Organization;
+use parlour_fault::{Coverage, Fault, Limits, Report, State, Story, explain, run as run_seed};
+use serde::Serialize;
+
+use crate::console::{Columns, Console, counted};
+use crate::failure::Failure;
+
+/// Seeds, where neither a count nor a time is given.
+const SEEDS: u64 = 1_000;
+/// Runs in search of the shortest story.
+const ATTEMPTS: u32 = 1_000;
+/// Lines of a trace that people are shown; JSON has them all.
+const LAST_LINES: usize = 60;
+
+/// Try to make arrays lose data: crashes, torn writes, dying members, unreadable sectors
+///
+/// Each seed stands for an array of drawn shape in memory, for hosts that use it and for faults that befall it. All that is read
+/// is checked against what the array promises. A seed that fails is told as short as possible, and fails alike each time.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// How many seeds to run (1000, unless --minutes is given)
+    #[arg(long, value_name = "COUNT")]
+    seeds: Option<u64>,
+    /// The first seed
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    seed: u64,
+    /// Only this organization
+    #[arg(long, short = 'o', value_name = "NAME")]
+    organization: Option<String>,
+    /// Stop after so many minutes
+    #[arg(long, value_name = "MINUTES")]
+    minutes: Option<f64>,
+    /// Inject more than the organization survives: then it may say that data is lost, but must not read wrong
+    #[arg(long)]
+    beyond: bool,
+}
+
+/// What was found.
+#[derive(Serialize)]
+struct Found {
+    first_seed: u64,
+    seeds: u64,
+    seconds: f64,
+    seeds_per_second: f64,
+    requests: u64,
+    median_requests: u64,
+    coverage: Vec<Met>,
+    violation: Option<Told>,
+}
+
+/// How often a fault met a state.
+#[derive(Serialize)]
+struct Met {
+    fault: &'static str,
+    state: &'static str,
+    count: u64,
+}
+
+/// A violation and its story.
+#[derive(Serialize)]
+struct Told {
+    seed: u64,
+    organization: &'static str,
+    kind: &'static str,
+    violation: String,
+    array: String,
+    events: Vec<String>,
+    trace: Vec<String>,
+    replay: String,
+}
+
+/// What all threads have seen.
+#[derive(Default)]
+struct Seen {
+    coverage: Coverage,
+    requests: Vec<u64>,
+    /// The failing run with the lowest seed.
+    failed: Option<Report>,
+}
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let organization = match &options.organization {
+        Some(name) => Some(*Organization::named(name).map_err(|error| Failure::Usage(error.to_string()))?),
+        None => None,
+    };
+    let limits = Limits { organization, beyond: options.beyond, ..Limits::default() };
+    let (coverage, found) = torture(options, &limits, console);
+    console.answer(&found, || text(&coverage, &found))?;
+    match found.violation {
+        Some(told) => Err(Failure::Tortured { seed: told.seed, violation: told.violation }),
+        None => Ok(()),
+    }
+}
+
+/// Runs seeds on all cores until they are done, time is up, or one fails.
+fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, Found) {
+    let began = Instant::now();
+    let until = options.minutes.map(|minutes| began + Duration::from_secs_f64(minutes.max(0.0) * 60.0));
+    let count = options.seeds.unwrap_or(if until.is_some() { u64::MAX - options.seed } else { SEEDS });
+    let bar = console.shows_progress().then(|| progress(options, count));
+    // An assertion that fires is told as the run's violation.
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let seen = run_all(options.seed, count, until, limits, bar.as_ref());
+    let seconds = began.elapsed().as_secs_f64();
+    if let Some(bar) = &bar {
+        bar.set_message("looking for the shortest story");
+    }
+    let violation = seen.failed.as_ref().and_then(|report| tell(report, limits, options));
+    panic::set_hook(hook);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let mut requests = seen.requests;
+    requests.sort_unstable();
+    let found = Found {
+        first_seed: options.seed,
+        seeds: requests.len() as u64,
+        seconds,
+        seeds_per_second: requests.len() as f64 / seconds.max(1e-9),
+        requests: requests.iter().sum(),
+        median_requests: requests.get(requests.len() / 2).copied().unwrap_or(0),
+        coverage: met(&seen.coverage),
+        violation,
+    };
+    (seen.coverage, found)
+}
+
+fn run_all(
+    first: u64,
+    count: u64,
+    until: Option<Instant>,
+    limits: &Limits,
+    bar: Option<&ProgressBar>,
+) -> Seen {
+    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let seen = Mutex::new(Seen::default());
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let late = until.is_some_and(|until| Instant::now() >= until);
+            if number >= count || late || stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let report = run_seed(first + number, limits);
+            stop.fetch_or(report.violation.is_some(), Ordering::Relaxed);
+            seen.lock().unwrap_or_else(PoisonError::into_inner).take(report);
+            if let Some(bar) = bar {
+                bar.inc(1);
+            }
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Seen {
+    fn take(&mut self, report: Report) {
+        self.coverage.add(&report.coverage);
+        self.requests.push(report.requests);
+        let lower = self.failed.as_ref().is_none_or(|other| report.seed < other.seed);
+        if report.violation.is_some() && lower {
+            self.failed = Some(report);
+        }
+    }
+}
+
+fn progress(options: &Options, count: u64) -> ProgressBar {
+    let bounded = options.seeds.is_some() || options.minutes.is_none();
+    let template = match bounded {
+        true => "{bar:40} {pos} of {len} seeds, {per_sec}, {eta} left {msg}",
+        false => "{elapsed} {pos} seeds, {per_sec} {msg}",
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is sound");
+    ProgressBar::new(count).with_style(style)
+}
+
+/// The story of a run that failed.
+fn tell(report: &Report, limits: &Limits, options: &Options) -> Option<Told> {
+    let Story { seed, array, violation, events, trace } = explain(report.seed, limits, ATTEMPTS)?;
+    let organization = options.organization.as_ref().map(|name| format!(" --organization {name}"));
+    let beyond = if options.beyond { " --beyond" } else { "" };
+    Some(Told {
+        seed,
+        organization: report.organization,
+        kind: violation.kind(),
+        violation: violation.to_string(),
+        array,
+        events,
+        trace,
+        replay: format!(
+            "parlour torture --seeds 1 --seed {seed}{}{beyond}",
+            organization.unwrap_or_default()
+        ),
+    })
+}
+
+fn met(coverage: &Coverage) -> Vec<Met> {
+    let pairs = Fault::ALL.into_iter().flat_map(|fault| State::ALL.map(|state| (fault, state)));
+    pairs
+        .map(|(fault, state)| Met {
+            fault: fault.name(),
+            state: state.name(),
+            count: coverage.count(fault, state),
+        })
+        .collect()
+}
+
+fn text(coverage: &Coverage, found: &Found) -> String {
+    let mut text = format!(
+        "{} in {:.1} s ({:.1} a second), {} requests (median {})\n\n",
+        counted(found.seeds, "seed"),
+        found.seconds,
+        found.seeds_per_second,
+        found.requests,
+        found.median_requests,
+    );
+    let header = std::iter::once("Fault").chain(State::ALL.map(State::name));
+    let mut columns = Columns::new(header).right(1..=State::ALL.len());
+    for fault in Fault::ALL {
+        let counts = State::ALL.map(|state| coverage.count(fault, state).to_string());
+        columns.row(std::iter::once(fault.name().to_owned()).chain(counts));
+    }
+    text += &columns.text();
+    match &found.violation {
+        Some(told) => text + &story(told),
+        None => text + "\nNo promise was broken\n",
+    }
+}
+
+fn story(told: &Told) -> String {
+    let lines = |lines: &[String]| lines.iter().map(|line| format!("  {line}\n")).collect::<String>();
+    let first = told.trace.len().saturating_sub(LAST_LINES);
+    format!(
+        "\nSeed {} broke a promise ({})\n  {}\n\nThe array\n  {}\n\nThe events that suffice\n{}\nWhat happened last\n{}\n\
+         To see it again\n  {}\n",
+        told.seed,
+        told.organization,
+        told.violation,
+        told.array,
+        lines(&told.events),
+        lines(&told.trace[first..]),
+        told.replay,
+    )
+}

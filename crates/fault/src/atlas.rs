@@ -1,0 +1,106 @@
+//! The fault atlas: which faults the organization promises to survive in the state that the array is in. The tester injects no
+//! others, unless it is told to.
+
+use parlour_array::Mode;
+use parlour_array::organization::Code;
+use parlour_units::Member;
+
+use crate::coverage::Fault;
+use crate::run::Run;
+
+impl Run<'_> {
+    /// Whether `fault` at `place` is to be survived now.
+    pub(crate) fn survives(&mut self, fault: Fault, place: u16) -> bool {
+        match fault {
+            // No promise depends on when these come.
+            Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
+            Fault::Stop | Fault::Spare => true,
+            Fault::Replacement if self.is_failed(place) => true,
+            Fault::Death | Fault::Exclusion | Fault::Hang | Fault::Replacement => {
+                self.serves() && self.can_do_without(place)
+            }
+            // A place that cannot be read after it was rewritten either is more than a transient error.
+            Fault::TransientError if self.is_weak(place) => false,
+            Fault::LatentError | Fault::TransientError => {
+                self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(place)
+            }
+            Fault::OutOfSpace => self.serves() && self.is_whole() && self.scars.is_empty(),
+            Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
+                self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
+            }
+            Fault::Rot => self.is_whole() && !self.is_full() && self.geometry.fault_tolerance() > 0,
+        }
+    }
+
+    fn serves(&self) -> bool {
+        matches!(self.world.array.mode(), Mode::Serving | Mode::Stopping) && !self.is_full()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.world.shelf.disks.iter().any(|disk| disk.full)
+    }
+
+    /// Whether what the member in `place` holds can be had from the others alone.
+    fn can_do_without(&mut self, place: u16) -> bool {
+        let tolerance = usize::from(self.geometry.fault_tolerance());
+        let peers: Vec<u16> = (0..self.geometry.members())
+            .filter(|other| {
+                *other != place && self.geometry.share_stripes(Member::new(place), Member::new(*other))
+            })
+            .collect();
+        let weak = peers.iter().filter(|other| self.is_weak(**other)).count();
+        weak < tolerance && (self.promises.redundant_after_crash || !self.is_unsynced())
+    }
+
+    /// Whether some redundancy is not there that should be.
+    pub(crate) fn is_unsynced(&self) -> bool {
+        self.geometry.fault_tolerance() > 0 && self.world.array.status().resync.is_some()
+    }
+
+    /// Whether all members are there, and all redundancy.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_unsynced() && (0..self.geometry.members()).all(|place| !self.is_gone(place))
+    }
+
+    /// Whether something on the member in `place` cannot be had, or perhaps soon not.
+    fn is_weak(&self, place: u16) -> bool {
+        let disk = self.disk_at(place);
+        let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].hiccup);
+        self.is_gone(place) || ails || self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk)
+    }
+
+    /// Whether `place` has no member that holds all it should.
+    pub(crate) fn is_gone(&self, place: u16) -> bool {
+        let active = self.world.array.status().members[usize::from(place)].state == "active";
+        !active || self.disk_at(place).is_none_or(|disk| self.world.shelf.disks[disk].answers_not())
+    }
+
+    /// Whether a request on these sectors may fail, because a stripe of it has lost more than it can.
+    pub(crate) fn may_be_lost(&self, at: u64, length: u64) -> bool {
+        if self.limits.beyond {
+            return true;
+        }
+        if self.scars.is_empty() {
+            return false;
+        }
+        let layout = self.geometry.layout();
+        let data = layout.stripe_data().get();
+        let unsure = (self.unsure || self.is_unsynced()) && self.geometry.organization().code == Code::Xor;
+        (at / data..(at + length.max(1)).div_ceil(data)).any(|stripe| {
+            let stripe = parlour_units::Stripe::new(stripe);
+            let scarred = layout.units().filter(|unit| {
+                let place = layout.place(stripe, *unit);
+                let start = self.geometry.data_start() + place.at.from_start();
+                let end = start + layout.unit_length();
+                let disk = self.disk_at(place.member.get());
+                self.is_gone(place.member.get())
+                    || self
+                        .scars
+                        .iter()
+                        .any(|(on, sector)| Some(*on) == disk && (start.get()..end.get()).contains(sector))
+            });
+            let scarred = scarred.count();
+            scarred > usize::from(self.geometry.fault_tolerance()) || unsure && scarred > 0
+        })
+    }
+}

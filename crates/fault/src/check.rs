@@ -1,0 +1,242 @@
+//! What must hold when nothing is under way: all is read, redundancy fits data by a scrub and by a look at the members
+//! themselves, and nothing is held that nobody uses.
+
+use parlour_array::layout::{Occupant, Place, Unit};
+use parlour_array::organization::Code;
+use parlour_array::{Mode, Repair};
+use parlour_codec::xor::{is_zero, xor_into};
+use parlour_units::{Sector, Sectors, Stripe};
+
+use crate::content::SECTOR;
+use crate::coverage::Fault;
+use crate::run::Run;
+use crate::violation::Violation;
+
+impl Run<'_> {
+    /// Heals what is wrong with the members, replaces those that are gone, and waits until the array is whole.
+    pub(crate) fn make_whole(&mut self) -> Result<(), Violation> {
+        if self.limits.beyond {
+            return Ok(());
+        }
+        let rounds = 4 + 3 * usize::from(self.geometry.members());
+        for round in 0..rounds {
+            self.world.shelf.disks.iter_mut().for_each(|disk| disk.full = false);
+            self.settle()?;
+            if self.world.array.mode() != Mode::Serving {
+                self.restart()?;
+                continue;
+            }
+            if self.is_whole() {
+                return Ok(());
+            }
+            let gone = (0..self.geometry.members()).find(|place| self.is_gone(*place));
+            match gone.filter(|_| self.geometry.fault_tolerance() > 0) {
+                Some(place) => self.put_new(place)?,
+                // What cannot be read cannot be resynced from.
+                None => {
+                    self.mend_sectors();
+                    if round > 0 {
+                        self.restart()?;
+                    }
+                }
+            }
+        }
+        let status = self.world.array.status();
+        let states: Vec<&str> = status.members.iter().map(|member| member.state).collect();
+        Err(Violation::NotWhole(format!(
+            "members {states:?}, rebuild {:?}, resync {:?}, mode {}",
+            status.rebuild, status.resync, status.mode
+        )))
+    }
+
+    fn mend_sectors(&mut self) {
+        for disk in &mut self.world.shelf.disks {
+            disk.bad.clear();
+            disk.hiccup = false;
+        }
+    }
+
+    /// All checks that the array's state allows.
+    pub(crate) fn verify(&mut self) -> Result<(), Violation> {
+        self.settle()?;
+        self.read_all()?;
+        self.settle()?;
+        if self.lost || self.limits.beyond {
+            return Ok(());
+        }
+        let serving = self.world.array.mode() == Mode::Serving;
+        if serving && self.geometry.fault_tolerance() > 0 && self.is_whole() {
+            self.clean_scrub()?;
+            if self.is_whole() {
+                self.no_sector_is_bad()?;
+                self.redundancy_fits()?;
+                self.mend_sectors();
+                self.scars.clear();
+                self.unsure = false;
+            }
+        }
+        self.nothing_leaks()
+    }
+
+    fn run_scrub(&mut self, repair: Repair) -> Result<parlour_array::ScrubReport, Violation> {
+        let refused = |error: parlour_array::AdminError| Violation::Repair(format!("no scrub: {error}"));
+        self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
+        self.world.drain()?;
+        self.until("a scrub does not end", |run| run.world.array.status().scrub.is_none())?;
+        self.settle()?;
+        self.world.array.status().last_scrub.ok_or_else(|| Violation::Repair("a scrub vanished".into()))
+    }
+
+    fn clean_scrub(&mut self) -> Result<(), Violation> {
+        let report = self.run_scrub(Repair::Nothing)?;
+        let (mismatches, unreadable, skipped) = (report.mismatches, report.unreadable, report.skipped);
+        // What it could not read may have cost a member.
+        let excused = !self.scars.is_empty();
+        if mismatches > 0 || !excused && unreadable + skipped > 0 {
+            return Err(Violation::Scrub { mismatches, unreadable, skipped });
+        }
+        Ok(())
+    }
+
+    /// A scrub has read all units, and repaired what it could not read.
+    fn no_sector_is_bad(&self) -> Result<(), Violation> {
+        let start = self.geometry.data_start();
+        for place in 0..self.geometry.members() {
+            let Some(disk) = self.disk_at(place) else { continue };
+            for sector in &self.world.shelf.disks[disk].bad {
+                let at = Sector::ZERO + (Sector::new(*sector) - start);
+                let place = Place { member: parlour_units::Member::new(place), at };
+                if let Occupant::Unit { stripe, .. } = self.geometry.layout().occupant(place) {
+                    let what = format!("a scrub left sector {sector} of disk {disk} ({stripe}) unreadable");
+                    return Err(Violation::Repair(what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a unit's column stands: disk and sector.
+    fn column(&self, stripe: Stripe, unit: Unit, column: u64) -> Option<(usize, u64)> {
+        let place = self.geometry.layout().place(stripe, unit);
+        let at = self.geometry.data_start() + place.at.from_start() + Sectors::new(column);
+        Some((self.disk_at(place.member.get())?, at.get()))
+    }
+
+    /// Looks at the members themselves: data and check units fit, whatever the array says.
+    fn redundancy_fits(&self) -> Result<(), Violation> {
+        let layout = self.geometry.layout();
+        let disks: Vec<Option<usize>> =
+            (0..self.geometry.members()).map(|place| self.disk_at(place)).collect();
+        let copies = self.geometry.organization().code == Code::Copy;
+        let mut sum = [0; SECTOR];
+        for stripe in (0..layout.stripes()).map(Stripe::new) {
+            let units: Vec<(usize, u64)> = layout
+                .units()
+                .filter_map(|unit| {
+                    let place = layout.place(stripe, unit);
+                    let at = self.geometry.data_start() + place.at.from_start();
+                    Some((disks[place.member.as_usize()]?, at.get()))
+                })
+                .collect();
+            for column in 0..layout.unit_length().get() {
+                let mut sectors =
+                    units.iter().map(|(disk, at)| self.world.shelf.disks[*disk].sector(at + column));
+                let fits = if copies {
+                    let first = sectors.next().expect("a stripe has units");
+                    sectors.all(|copy| copy == first)
+                } else {
+                    sum.fill(0);
+                    sectors.for_each(|sector| xor_into(&mut sum, sector));
+                    is_zero(&sum)
+                };
+                if !fits {
+                    return Err(Violation::Redundancy { stripe: stripe.get(), column });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// At rest the array holds its open log buffers and what its cache keeps, and nothing else.
+    fn nothing_leaks(&self) -> Result<(), Violation> {
+        if self.world.array.mode() != Mode::Serving {
+            return Ok(());
+        }
+        let held = self.world.array.held();
+        if held.jobs + held.locks + held.requests > 0 || held.scratch + held.host_memory > Sectors::ZERO {
+            return Err(Violation::Leak(format!("{held:?}")));
+        }
+        let status = self.world.array.status();
+        let in_use = status.memory.0;
+        let logs = match (status.log, self.geometry.layout().logs(), self.geometry.log_header_length()) {
+            (Some(log), Some(shape), Some(header)) => {
+                let payload = Sectors::new(shape.shape().segment) - header * 2;
+                payload * u64::from(log.buffers)
+            }
+            _ => Sectors::ZERO,
+        };
+        let most = logs + held.cache;
+        if in_use < logs.bytes() || in_use > most.bytes() {
+            return Err(Violation::Leak(format!(
+                "{in_use} of payload, of which its logs have {}",
+                logs.bytes()
+            )));
+        }
+        Ok(())
+    }
+
+    /// A check unit rots. A scrub that is not asked to repair says so and changes nothing; one that is, does.
+    pub(crate) fn rot(&mut self, number: u64) -> Result<(), Violation> {
+        self.settle()?;
+        let serving = self.world.array.mode() == Mode::Serving;
+        if !serving || !self.scars.is_empty() || self.limits.beyond || !self.survives(Fault::Rot, 0) {
+            return Ok(());
+        }
+        self.run_scrub(Repair::Nothing)?;
+        if !self.is_whole() {
+            return Ok(());
+        }
+        self.meet(Fault::Rot);
+        let layout = self.geometry.layout();
+        let stripe = Stripe::new(number % layout.stripes());
+        let check = Unit::new(layout.data_units());
+        let column = number / layout.stripes() % layout.unit_length().get();
+        let Some((disk, sector)) = self.column(stripe, check, column) else { return Ok(()) };
+        let good = self.world.shelf.disks[disk].sector(sector).to_vec();
+        let mut rotten = good.clone();
+        rotten[(number >> 32) as usize % SECTOR] ^= 0x10;
+        self.world.shelf.disks[disk].write(Sector::new(sector), &rotten, true);
+        self.rotting = true;
+        let result = self.look_at_rot(disk, sector, &rotten, &good);
+        self.rotting = false;
+        result
+    }
+
+    fn look_at_rot(&mut self, disk: usize, sector: u64, rotten: &[u8], good: &[u8]) -> Result<(), Violation> {
+        let report = self.run_scrub(Repair::Nothing)?;
+        if self.world.shelf.disks[disk].sector(sector) != rotten {
+            return Err(Violation::Repair("a scrub repaired what it was not asked to".into()));
+        }
+        if report.mismatches != 1 {
+            return Err(Violation::Repair(format!("a scrub found {} rotten places of 1", report.mismatches)));
+        }
+        let layout = self.geometry.layout();
+        let how = match (self.geometry.organization().code, layout.check_units()) {
+            (Code::Copy, 1) => {
+                // Of two copies nobody knows which is right.
+                self.world.shelf.disks[disk].write(Sector::new(sector), good, true);
+                return Ok(());
+            }
+            (Code::Copy, _) => Repair::Majority,
+            _ => Repair::ParityFromData,
+        };
+        self.run_scrub(how)?;
+        // A repair is no more durable than any write.
+        let written = self.world.shelf.disks[disk].written();
+        self.world.shelf.disks[disk].flushed(written);
+        if self.world.shelf.disks[disk].sector(sector) != good {
+            return Err(Violation::Repair("a scrub did not repair what it was asked to".into()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! What stands in a sector: 512 bytes that follow from who wrote them and where, so that a look at a sector says whose
+//! it is, and no mixture of two can be taken for either.
+
+use std::fmt;
+
+use parlour_codec::xor::is_zero;
+
+use crate::random::mix;
+
+pub(crate) const SECTOR: usize = 512;
+
+/// Whose content a sector holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Value(u64);
+
+const FIRST_WRITE: u64 = 256;
+const STRANGE: u64 = 1 << 63;
+
+impl Value {
+    /// Anything at all: nobody promised what stands there.
+    pub(crate) const ANY: Value = Value(u64::MAX);
+    pub(crate) const ZERO: Value = Value::fill(0);
+
+    /// The same byte throughout.
+    pub(crate) const fn fill(byte: u8) -> Value {
+        Value(byte as u64)
+    }
+
+    /// What write `number` writes.
+    pub(crate) const fn written(number: u64) -> Value {
+        Value(FIRST_WRITE + number)
+    }
+
+    /// Puts the value's content for `sector` into `bytes`.
+    pub(crate) fn put(self, sector: u64, bytes: &mut [u8]) {
+        if self.0 < FIRST_WRITE {
+            bytes.fill(self.0 as u8);
+            return;
+        }
+        let (head, rest) = bytes.split_at_mut(16);
+        head[..8].copy_from_slice(&self.0.to_le_bytes());
+        head[8..].copy_from_slice(&sector.to_le_bytes());
+        for (chunk, word) in rest.chunks_exact_mut(8).zip(stream(self.0, sector)) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// Whose content `bytes` are, in `sector`.
+    pub(crate) fn of(sector: u64, bytes: &[u8]) -> Value {
+        let word = |index: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[index * 8..index * 8 + 8]);
+            u64::from_le_bytes(word)
+        };
+        let number = word(0);
+        if (FIRST_WRITE..STRANGE).contains(&number) && word(1) == sector {
+            let mut words = bytes[16..].chunks_exact(8).zip(stream(number, sector));
+            if words.all(|(chunk, word)| *chunk == word.to_le_bytes()) {
+                return Value(number);
+            }
+        }
+        if is_zero(bytes) {
+            return Value::ZERO;
+        }
+        if bytes.iter().all(|byte| *byte == bytes[0]) {
+            return Value::fill(bytes[0]);
+        }
+        let hash = bytes.chunks_exact(8).enumerate().fold(0, |hash, (index, _)| mix(hash ^ word(index)));
+        // Never ANY, whose bits are all set.
+        Value((hash | STRANGE) & !1)
+    }
+}
+
+/// The words behind a sector's first two. Words of different streams are unlike in every bit.
+fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
+    let mut word = mix(number ^ mix(sector));
+    std::iter::repeat_with(move || {
+        word = word.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        word ^ word >> 32
+    })
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Value::ANY => write!(f, "anything"),
+            Value::ZERO => write!(f, "zeroes"),
+            Value(byte) if byte < FIRST_WRITE => write!(f, "bytes {byte:#04x}"),
+            Value(strange) if strange >= STRANGE => write!(f, "content that nobody wrote here"),
+            Value(number) => write!(f, "write {}", number - FIRST_WRITE),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sector_says_whose_it_is_and_a_mixture_is_nobodys() {
+        let sector = |value: Value, at| {
+            let mut bytes = [0; SECTOR];
+            value.put(at, &mut bytes);
+            bytes
+        };
+        for value in [Value::ZERO, Value::fill(7), Value::written(0), Value::written(1_000)] {
+            assert_eq!(Value::of(9, &sector(value, 9)), value);
+        }
+        let (a, b) = (sector(Value::written(1), 9), sector(Value::written(2), 9));
+        let mut mixed = a;
+        parlour_codec::xor::xor_into(&mut mixed, &b);
+        assert!(Value::of(9, &mixed) >= Value(STRANGE));
+        mixed = a;
+        mixed[256..].copy_from_slice(&b[256..]);
+        assert!(Value::of(9, &mixed) >= Value(STRANGE));
+        assert!(Value::of(8, &a) >= Value(STRANGE), "a sector in another's place");
+    }
+}

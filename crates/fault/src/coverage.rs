@@ -1,0 +1,200 @@
+//! Which faults met the array in which state.
+
+use parlour_array::{Mode, Status};
+
+/// What can happen to an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Fault {
+    /// Power is pulled.
+    PowerCut,
+    /// The process is killed.
+    Kill,
+    /// The array is stopped and opened again.
+    Stop,
+    /// A member dies.
+    Death,
+    /// People fail a member.
+    Exclusion,
+    /// A member stops answering; its accesses fail late, and some were done.
+    Hang,
+    /// A new member takes a place.
+    Replacement,
+    /// A spare is added.
+    Spare,
+    /// A sector can no longer be read.
+    LatentError,
+    /// One read fails.
+    TransientError,
+    /// A member becomes slow.
+    SlowMember,
+    /// A scrub that compares.
+    Scrub,
+    /// A scrub that may repair.
+    RepairingScrub,
+    /// A member has no room.
+    OutOfSpace,
+    /// A member is away for a session and comes back old.
+    Absence,
+    /// Another array's member stands in for one.
+    ForeignMember,
+    /// A member comes back wiped.
+    WipedMember,
+    /// A member comes back shorter.
+    TruncatedMember,
+    /// A check unit or copy rots.
+    Rot,
+}
+
+impl Fault {
+    /// Each fault.
+    pub const ALL: [Fault; 19] = [
+        Fault::PowerCut,
+        Fault::Kill,
+        Fault::Stop,
+        Fault::Death,
+        Fault::Exclusion,
+        Fault::Hang,
+        Fault::Replacement,
+        Fault::Spare,
+        Fault::LatentError,
+        Fault::TransientError,
+        Fault::SlowMember,
+        Fault::Scrub,
+        Fault::RepairingScrub,
+        Fault::OutOfSpace,
+        Fault::Absence,
+        Fault::ForeignMember,
+        Fault::WipedMember,
+        Fault::TruncatedMember,
+        Fault::Rot,
+    ];
+
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::PowerCut => "power cut",
+            Fault::Kill => "kill",
+            Fault::Stop => "stop",
+            Fault::Death => "member death",
+            Fault::Exclusion => "exclusion",
+            Fault::Hang => "hang",
+            Fault::Replacement => "replacement",
+            Fault::Spare => "spare",
+            Fault::LatentError => "latent error",
+            Fault::TransientError => "transient error",
+            Fault::SlowMember => "slow member",
+            Fault::Scrub => "scrub",
+            Fault::RepairingScrub => "repairing scrub",
+            Fault::OutOfSpace => "out of space",
+            Fault::Absence => "absence",
+            Fault::ForeignMember => "foreign member",
+            Fault::WipedMember => "wiped member",
+            Fault::TruncatedMember => "truncated member",
+            Fault::Rot => "rot",
+        }
+    }
+}
+
+/// What the array was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum State {
+    /// The new session is not yet recorded.
+    Opening,
+    /// It is being stopped.
+    Stopping,
+    /// It may not be written.
+    ReadOnly,
+    /// A member is being rebuilt.
+    Rebuilding,
+    /// A member is missing.
+    Degraded,
+    /// Check units are computed anew after a crash.
+    Resyncing,
+    /// A log is being folded into its parity.
+    Reintegrating,
+    /// Redundancy is being compared.
+    Scrubbing,
+    /// Hosts wait.
+    Busy,
+    /// Nothing is under way.
+    Idle,
+}
+
+impl State {
+    /// Each state.
+    pub const ALL: [State; 10] = [
+        State::Opening,
+        State::Stopping,
+        State::ReadOnly,
+        State::Rebuilding,
+        State::Degraded,
+        State::Resyncing,
+        State::Reintegrating,
+        State::Scrubbing,
+        State::Busy,
+        State::Idle,
+    ];
+
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Opening => "opening",
+            State::Stopping => "stopping",
+            State::ReadOnly => "read-only",
+            State::Rebuilding => "rebuilding",
+            State::Degraded => "degraded",
+            State::Resyncing => "resyncing",
+            State::Reintegrating => "reintegrating",
+            State::Scrubbing => "scrubbing",
+            State::Busy => "busy",
+            State::Idle => "idle",
+        }
+    }
+
+    /// The state of an array, the most telling one where several hold.
+    pub(crate) fn of(status: &Status, mode: Mode, opening: bool, busy: bool) -> State {
+        let missing = status.members.iter().any(|member| member.state == "failed");
+        match mode {
+            _ if opening => State::Opening,
+            Mode::Stopping | Mode::Stopped => State::Stopping,
+            Mode::ReadOnly => State::ReadOnly,
+            Mode::Serving if status.rebuild.is_some() => State::Rebuilding,
+            Mode::Serving if missing => State::Degraded,
+            Mode::Serving if status.resync.is_some() => State::Resyncing,
+            Mode::Serving if status.log.is_some_and(|log| log.reintegrating > 0) => State::Reintegrating,
+            Mode::Serving if status.scrub.is_some() => State::Scrubbing,
+            Mode::Serving if busy => State::Busy,
+            Mode::Serving => State::Idle,
+        }
+    }
+}
+
+/// Counts of fault × state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    counts: [[u64; State::ALL.len()]; Fault::ALL.len()],
+}
+
+impl Coverage {
+    /// How often `fault` met `state`.
+    pub fn count(&self, fault: Fault, state: State) -> u64 {
+        self.counts[fault as usize][state as usize]
+    }
+
+    /// All faults.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().flatten().sum()
+    }
+
+    /// Adds what another run has met.
+    pub fn add(&mut self, other: &Coverage) {
+        let cells = self.counts.iter_mut().flatten().zip(other.counts.iter().flatten());
+        cells.for_each(|(sum, count)| *sum += count);
+    }
+
+    pub(crate) fn note(&mut self, fault: Fault, state: State) {
+        self.counts[fault as usize][state as usize] += 1;
+    }
+}

@@ -1,0 +1,249 @@
+//! A member: what it has on stable storage, what is only in its cache, and what is wrong with it.
+//!
+//! A write that was answered is what is read from then on. It survives a power cut if it was asked to be durable, or if a
+//! flush that began after it has completed; else each of its sectors, on its own, holds what was stable or any version
+//! written since.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parlour_array::Identity;
+use parlour_units::{Sector, Sectors};
+
+use crate::content::SECTOR;
+use crate::random::Keyed;
+
+const PAGE: usize = 4_096;
+const PAGE_SECTORS: u64 = (PAGE / SECTOR) as u64;
+
+/// The bytes of a member, those that were never written being one byte throughout.
+#[derive(Debug)]
+struct Image {
+    pages: Vec<Option<Box<[u8; PAGE]>>>,
+    blank: [u8; SECTOR],
+}
+
+impl Image {
+    fn sector(&self, sector: u64) -> &[u8] {
+        match &self.pages[(sector / PAGE_SECTORS) as usize] {
+            Some(page) => &page[offset(sector)..][..SECTOR],
+            None => &self.blank,
+        }
+    }
+
+    fn sector_mut(&mut self, sector: u64) -> &mut [u8] {
+        let fill = self.blank[0];
+        let page = self.pages[(sector / PAGE_SECTORS) as usize].get_or_insert_with(|| Box::new([fill; PAGE]));
+        &mut page[offset(sector)..][..SECTOR]
+    }
+}
+
+fn offset(sector: u64) -> usize {
+    (sector % PAGE_SECTORS) as usize * SECTOR
+}
+
+/// What stood in a sector before a write that is not yet durable.
+#[derive(Debug)]
+struct Before {
+    write: u64,
+    bytes: Box<[u8]>,
+}
+
+/// A member.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub(crate) identity: Identity,
+    pub(crate) length: Sectors,
+    image: Image,
+    /// By sector: what stood there before each write that is not durable, oldest first.
+    before: BTreeMap<u64, Vec<Before>>,
+    /// Writes so far.
+    writes: u64,
+    /// Sectors that cannot be read until they are written.
+    pub(crate) bad: BTreeSet<u64>,
+    /// It answers nothing any more.
+    pub(crate) dead: bool,
+    /// It answers nothing until the array is opened again.
+    pub(crate) mute: bool,
+    /// It has no room for data.
+    pub(crate) full: bool,
+    /// The next read of data fails, once.
+    pub(crate) hiccup: bool,
+    /// How many times slower than others.
+    pub(crate) slow: u64,
+    /// It was left out of a session that came to its end: nobody may believe it.
+    pub(crate) stale: bool,
+}
+
+impl Disk {
+    pub(crate) fn new(identity: Identity, length: Sectors, fill: u8) -> Disk {
+        let pages = length.get().div_ceil(PAGE_SECTORS) as usize;
+        Disk {
+            identity,
+            length,
+            image: Image { pages: (0..pages).map(|_| None).collect(), blank: [fill; SECTOR] },
+            before: BTreeMap::new(),
+            writes: 0,
+            bad: BTreeSet::new(),
+            dead: false,
+            mute: false,
+            full: false,
+            hiccup: false,
+            slow: 1,
+            stale: false,
+        }
+    }
+
+    /// Whether accesses fail because the member is silent.
+    pub(crate) fn answers_not(&self) -> bool {
+        self.dead || self.mute
+    }
+
+    /// Reads `bytes` from `at`. No where a sector cannot be read.
+    pub(crate) fn read(&self, at: Sector, bytes: &mut [u8]) -> bool {
+        let count = (bytes.len() / SECTOR) as u64;
+        for (sector, out) in (at.get()..).zip(bytes.chunks_exact_mut(SECTOR)) {
+            out.copy_from_slice(self.image.sector(sector));
+        }
+        self.bad.range(at.get()..at.get() + count).next().is_none()
+    }
+
+    /// The content of one sector, whether or not it can be read.
+    pub(crate) fn sector(&self, sector: u64) -> &[u8] {
+        self.image.sector(sector)
+    }
+
+    pub(crate) fn write(&mut self, at: Sector, bytes: &[u8], durable: bool) {
+        self.writes += 1;
+        for (sector, new) in (at.get()..).zip(bytes.chunks_exact(SECTOR)) {
+            self.put(sector, new, durable);
+        }
+    }
+
+    pub(crate) fn zero(&mut self, at: Sector, length: Sectors) {
+        self.writes += 1;
+        (at.get()..at.get() + length.get()).for_each(|sector| self.put(sector, &[0; SECTOR], false));
+    }
+
+    fn put(&mut self, sector: u64, new: &[u8], durable: bool) {
+        self.bad.remove(&sector);
+        let write = self.writes;
+        let old = self.image.sector_mut(sector);
+        if durable {
+            self.before.remove(&sector);
+        } else {
+            self.before.entry(sector).or_default().push(Before { write, bytes: (&*old).into() });
+        }
+        old.copy_from_slice(new);
+    }
+
+    /// What a flush that begins now covers.
+    pub(crate) fn written(&self) -> u64 {
+        self.writes
+    }
+
+    /// A flush is done that covers the first `writes` writes.
+    pub(crate) fn flushed(&mut self, writes: u64) {
+        self.before.retain(|_, versions| {
+            versions.retain(|version| version.write > writes);
+            !versions.is_empty()
+        });
+    }
+
+    /// Power is pulled. `key` says what is left of each sector that was not flushed.
+    pub(crate) fn power_cut(&mut self, key: Keyed, kept: Kept) {
+        for (sector, mut versions) in std::mem::take(&mut self.before) {
+            let drawn = key.of(&[sector]);
+            let index = match kept {
+                Kept::Nothing => 0,
+                Kept::All => versions.len(),
+                Kept::Some => (drawn % (versions.len() as u64 + 1)) as usize,
+            };
+            if index < versions.len() {
+                let bytes = versions.swap_remove(index).bytes;
+                self.image.sector_mut(sector).copy_from_slice(&bytes);
+            }
+        }
+    }
+}
+
+/// What a power cut leaves of a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    Nothing,
+    All,
+    Some,
+}
+
+impl Kept {
+    pub(crate) fn draw(number: u64) -> Kept {
+        match number % 4 {
+            0 => Kept::Nothing,
+            1 => Kept::All,
+            _ => Kept::Some,
+        }
+    }
+
+    /// Whether a sector of a write in flight has landed.
+    pub(crate) fn lands(self, drawn: u64) -> bool {
+        match self {
+            Kept::Nothing => false,
+            Kept::All => true,
+            Kept::Some => drawn & 1 == 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk() -> Disk {
+        Disk::new(Identity([1; 16]), Sectors::new(64), 0)
+    }
+
+    fn first(disk: &Disk) -> u8 {
+        disk.sector(3)[0]
+    }
+
+    #[test]
+    fn a_flush_keeps_what_was_answered_before_it_began_and_no_more() {
+        let mut disk = disk();
+        disk.write(Sector::new(3), &[1; SECTOR], false);
+        let covered = disk.written();
+        disk.write(Sector::new(3), &[2; SECTOR], false);
+        disk.flushed(covered);
+        assert_eq!(first(&disk), 2);
+        disk.power_cut(Keyed::new(1), Kept::Nothing);
+        assert_eq!(first(&disk), 1);
+    }
+
+    #[test]
+    fn a_durable_write_leaves_nothing_older_to_come_back() {
+        let mut disk = disk();
+        disk.write(Sector::new(3), &[1; SECTOR], false);
+        disk.write(Sector::new(3), &[2; SECTOR], true);
+        disk.power_cut(Keyed::new(1), Kept::Nothing);
+        assert_eq!(first(&disk), 2);
+    }
+
+    #[test]
+    fn any_version_since_the_last_flush_may_be_left() {
+        let mut seen = BTreeSet::new();
+        for seed in 0..40 {
+            let mut disk = disk();
+            (1..=3).for_each(|byte| disk.write(Sector::new(3), &[byte; SECTOR], false));
+            disk.power_cut(Keyed::new(seed), Kept::Some);
+            seen.insert(first(&disk));
+        }
+        assert_eq!(seen, BTreeSet::from([0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn a_bad_sector_can_be_read_again_when_it_was_written() {
+        let mut disk = disk();
+        disk.bad.insert(3);
+        assert!(!disk.read(Sector::new(0), &mut [0; 8 * SECTOR]));
+        disk.write(Sector::new(3), &[1; SECTOR], false);
+        assert!(disk.read(Sector::new(0), &mut [0; 8 * SECTOR]));
+    }
+}

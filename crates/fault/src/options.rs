@@ -1,0 +1,150 @@
+//! What a seed's array is made like: every choice is drawn, extremes more often than anyone would choose them.
+
+use parlour_array::organization::{Copies, NAMED, NamedOrganization};
+use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, Tuning};
+use parlour_units::{Duration, Sectors};
+
+use crate::promises::Consistency;
+use crate::random::Random;
+
+/// What an array is made like, and how hosts use it.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) row: NamedOrganization,
+    pub(crate) consistency: Consistency,
+    pub(crate) creation: Creation,
+    pub(crate) tuning: Tuning,
+    /// What members hold at first, throughout.
+    pub(crate) fill: u8,
+    pub(crate) load: Load,
+}
+
+/// How hosts use the array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// Mean time between two requests.
+    pub(crate) gap: Duration,
+    /// Weights of reads, writes, durable writes, zeroes, trims, flushes.
+    pub(crate) mix: [u64; 6],
+    /// Most requests go to so many sectors.
+    pub(crate) hot: u64,
+    /// Most requests are at most so many blocks long.
+    pub(crate) short: u64,
+    /// Some are this long.
+    pub(crate) long: u64,
+}
+
+impl Options {
+    /// Draws an array, of `row` if one is given.
+    pub(crate) fn draw(random: &mut Random, row: Option<NamedOrganization>) -> Options {
+        loop {
+            let row = row.unwrap_or_else(|| random.pick(&NAMED));
+            let creation = draw_creation(random, row);
+            let tuning = draw_tuning(random, creation.block.get(), creation.log.segment);
+            let fill = random.pick(&[0, 0, 0x5A]);
+            let load = draw_load(random);
+            // What cannot be is drawn again.
+            if Geometry::create(&creation).is_ok() {
+                return Options { row, consistency: Consistency::Resync, creation, tuning, fill, load };
+            }
+        }
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        Geometry::create(&self.creation).expect("options are drawn until they are possible")
+    }
+
+    /// In a line, for people.
+    pub(crate) fn describe(&self) -> String {
+        let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
+        format!(
+            "{}: {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
+             sublogs {}, scratch {}, log memory {}, cache {}, filled with {:#04x}",
+            self.row.name,
+            member_length.bytes(),
+            unit.bytes(),
+            block.bytes(),
+            log.segment.map_or_else(|| "none".to_owned(), |segment| segment.bytes().to_string()),
+            log.sublogs.unwrap_or(0),
+            self.tuning.scratch_memory.bytes(),
+            self.tuning.log_memory.bytes(),
+            self.tuning.preread_cache.bytes(),
+            self.fill,
+        )
+    }
+}
+
+fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
+    let members = random.pick(&[2, 3, 3, 3, 4, 4, 5, 6]);
+    let copies = match row.copies {
+        Copies::One => 1,
+        Copies::Two => 2,
+        Copies::Members => members,
+    };
+    let block = random.pick(&[1, 1, 1, 8]);
+    let unit = match block {
+        1 => random.pick(&[3, 7, 8, 16, 16, 32, 64]),
+        _ => random.pick(&[8, 16, 40, 64]),
+    };
+    let segment = random.pick(&[8, 16, 16, 32, 64]) * block;
+    Creation {
+        organization: row.organization,
+        copies,
+        members,
+        groups: if members == 6 { random.pick(&[1, 2]) } else { 1 },
+        unit: Sectors::new(unit),
+        block: Sectors::new(block),
+        member_length: Sectors::new(2_048 * random.pick(&[3, 3, 3, 3, 3, 3, 3, 4, 4, 6])),
+        log: LogCreation {
+            segment: Some(Sectors::new(segment)),
+            sublogs: random.pick(&[None, Some(1), Some(1), Some(2)]),
+            ratio: random.pick(&[None, Some(0.25), Some(1.0)]),
+            regions: Some(u32::from(members) * random.pick(&[1, 2, 4])),
+            track: None,
+        },
+    }
+}
+
+fn draw_tuning(random: &mut Random, block: u64, segment: Option<Sectors>) -> Tuning {
+    let segment = segment.map_or(32, Sectors::get);
+    let sectors = |random: &mut Random, of: &[u64]| Sectors::new(random.pick(of));
+    let base = Tuning::default();
+    Tuning {
+        host_memory: sectors(random, &[64, 512, 1 << 17]),
+        scratch_memory: sectors(random, &[8, 64, 1 << 17, 1 << 17]),
+        slice: sectors(random, &[block * 3, 16, 64, 512]),
+        longest_access: sectors(random, &[32, 2_048]),
+        log_memory: sectors(random, &[segment * 2, segment * 3, 1 << 17, 1 << 17]),
+        log_pool: random.pick(&[LogPool::Global, LogPool::Global, LogPool::Static]),
+        log_flush: random.pick(&[LogFlush::WhenFull, LogFlush::WhenFull, LogFlush::Watermark(3)]),
+        large_write: random.pick(&[None, Some(LargeWrite::Overwrite), Some(LargeWrite::Cancel)]),
+        reintegration_buffers: random.pick(&[1, 2]),
+        reintegration_memory: sectors(random, &[40, 96, 1 << 17]),
+        reintegration_gap: sectors(random, &[0, 32]),
+        live_records: random.pick(&[20, 200, 4 << 20]),
+        preread_cache: sectors(random, &[0, 40, 600]),
+        error_threshold: random.pick(&[2, 16, 1_000]),
+        clean_after: random.pick(&[1, 20, 5_000].map(Duration::from_millis)),
+        maintenance_depth: random.pick(&[1, 4, 16]),
+        maintenance_depth_busy: random.pick(&[1, 4]),
+        checkpoint: sectors(random, &[64, 300, 1 << 19]),
+        ..base
+    }
+}
+
+fn draw_load(random: &mut Random) -> Load {
+    Load {
+        gap: Duration::from_micros(random.pick(&[20, 100, 400, 2_000])),
+        mix: [
+            random.pick(&[1, 3, 6]),
+            random.pick(&[4, 8, 12]),
+            random.pick(&[0, 1, 4]),
+            random.pick(&[0, 1]),
+            random.pick(&[0, 0, 1]),
+            random.pick(&[0, 1, 3]),
+        ],
+        hot: random.pick(&[16, 64, 600]),
+        short: random.pick(&[1, 4, 16]),
+        long: random.pick(&[64, 200, 500]),
+    }
+}

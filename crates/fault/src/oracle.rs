@@ -1,0 +1,329 @@
+//! What each sector may hold.
+//!
+//! A sector is a register that several write at the same time. Its history is a list of writes with the ticks at which
+//! they began, were answered, and were *gone*: overwritten by a write that began after they were answered, or ruled out by a read.
+//! A read may return a write that was not gone when the read began. A power cut is like a read that began when
+//! the last completed flush did, except for what a durable write overwrote. What is read after a power cut stays.
+
+use std::collections::BTreeMap;
+
+use crate::content::{SECTOR, Value};
+use crate::promises::Promises;
+use crate::violation::Violation;
+
+/// Not yet.
+const OPEN: u64 = u64::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    value: Value,
+    /// When it was submitted; also its name.
+    began: u64,
+    ended: u64,
+    gone: u64,
+    /// A power cut cannot bring it back.
+    dead: bool,
+    /// The same, as long as no member is lost on which it was read.
+    outlived: bool,
+}
+
+/// A run of sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) at: u64,
+    pub(crate) length: u64,
+}
+
+impl Range {
+    pub(crate) fn end(self) -> u64 {
+        self.at + self.length
+    }
+
+    fn sectors(self) -> std::ops::Range<usize> {
+        self.at as usize..self.end() as usize
+    }
+}
+
+/// How a write ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// It is there.
+    Done,
+    /// It is there, and durable.
+    Durably,
+    /// It may be there, or a part of it.
+    Perhaps,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    promises: Promises,
+    sectors: Vec<Vec<Entry>>,
+    initial: Value,
+    tick: u64,
+    /// When the last flush began that has completed, or power was cut last.
+    floor: u64,
+    /// What was there at this power cut and is read since is on stable storage. Zero: nothing is.
+    stable: u64,
+    /// Reads under way began at these ticks.
+    reads: BTreeMap<u64, u32>,
+}
+
+impl Oracle {
+    pub(crate) fn new(capacity: u64, initial: Value, promises: Promises) -> Oracle {
+        Oracle {
+            promises,
+            sectors: vec![Vec::new(); capacity as usize],
+            initial,
+            tick: 1,
+            floor: 0,
+            stable: 0,
+            reads: BTreeMap::new(),
+        }
+    }
+
+    fn now(&mut self) -> u64 {
+        self.tick += 1;
+        self.tick
+    }
+
+    fn whole(initial: Value) -> Entry {
+        Entry { value: initial, began: 0, ended: 0, gone: OPEN, dead: false, outlived: false }
+    }
+
+    /// A write of `value` is submitted. Returns its name.
+    pub(crate) fn write_begins(&mut self, range: Range, value: Value) -> u64 {
+        let began = self.now();
+        let oldest_read = self.reads.keys().next().copied().unwrap_or(OPEN);
+        let (floor, initial) = (self.floor, self.initial);
+        for entries in &mut self.sectors[range.sectors()] {
+            if entries.is_empty() {
+                entries.push(Oracle::whole(initial));
+            }
+            // What neither a read under way nor a power cut could show is forgotten.
+            entries.retain(|e| e.gone > oldest_read || !e.dead && (e.outlived || e.gone > floor));
+            entries.push(Entry { value, began, ended: OPEN, gone: OPEN, dead: false, outlived: false });
+        }
+        began
+    }
+
+    /// A write was answered.
+    pub(crate) fn write_ends(&mut self, range: Range, began: u64, written: Written) {
+        let now = self.now();
+        for entries in &mut self.sectors[range.sectors()] {
+            for entry in entries.iter_mut() {
+                if entry.began == began {
+                    entry.ended = now;
+                } else if entry.ended < began && written != Written::Perhaps {
+                    // What a read had ruled out is overwritten on all members only now.
+                    entry.gone = if entry.outlived { now } else { entry.gone.min(now) };
+                    entry.outlived = false;
+                    entry.dead |= written == Written::Durably;
+                }
+            }
+        }
+    }
+
+    /// A read is submitted. Returns its name.
+    pub(crate) fn read_begins(&mut self) -> u64 {
+        let began = self.now();
+        *self.reads.entry(began).or_default() += 1;
+        began
+    }
+
+    /// A read has failed.
+    pub(crate) fn read_fails(&mut self, began: u64) {
+        self.reads.remove(&began);
+    }
+
+    /// A read was answered with `bytes`.
+    pub(crate) fn read_ends(&mut self, range: Range, began: u64, bytes: &[u8]) -> Result<(), Violation> {
+        self.reads.remove(&began);
+        for (sector, content) in (range.at..).zip(bytes.chunks_exact(SECTOR)) {
+            self.see(sector, Value::of(sector, content), began)?;
+        }
+        Ok(())
+    }
+
+    fn see(&mut self, sector: u64, value: Value, began: u64) -> Result<(), Violation> {
+        let (initial, stable) = (self.initial, self.stable);
+        let entries = &mut self.sectors[sector as usize];
+        if entries.is_empty() && value == initial {
+            return Ok(());
+        }
+        let fits = |entry: &Entry| entry.value == value && entry.gone > began;
+        if !entries.iter().any(fits) {
+            // Where anything may stand, it is known from here on what does.
+            let any = entries.iter_mut().find(|entry| entry.value == Value::ANY && entry.gone > began);
+            match any {
+                Some(entry) => entry.value = value,
+                None => return Err(self.wrong(sector, value, began)),
+            }
+        }
+        let entries = &mut self.sectors[sector as usize];
+        let settled = entries.iter().filter(|entry| fits(entry)).all(|entry| entry.ended < began);
+        if settled && entries.len() > 1 {
+            let lasts = stable > 0 && entries.iter().filter(|e| fits(e)).all(|e| e.ended <= stable);
+            let ruled_out = |entry: &&mut Entry| !fits(entry) && entry.ended < began && entry.gone > began;
+            for entry in entries.iter_mut().filter(ruled_out) {
+                entry.gone = began;
+                entry.outlived |= lasts && entry.ended <= stable;
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, sector: u64, found: Value, began: u64) -> Violation {
+        let entries = &self.sectors[sector as usize];
+        let mut allowed: Vec<String> = entries
+            .iter()
+            .filter(|entry| entry.gone > began)
+            .map(|entry| match entry.ended {
+                OPEN => format!("{} (under way)", entry.value),
+                _ => entry.value.to_string(),
+            })
+            .collect();
+        if entries.is_empty() {
+            allowed.push(self.initial.to_string());
+        }
+        Violation::WrongContent { sector, found: found.to_string(), allowed: allowed.join(", ") }
+    }
+
+    /// A flush is submitted. Returns its name.
+    pub(crate) fn flush_begins(&mut self) -> u64 {
+        self.now()
+    }
+
+    /// A flush has succeeded.
+    pub(crate) fn flush_ends(&mut self, began: u64) {
+        self.floor = self.floor.max(began);
+    }
+
+    /// A member was excluded: what was read of it may be gone with it.
+    pub(crate) fn member_excluded(&mut self) {
+        if !self.promises.read_outlasts_members {
+            self.stable = 0;
+        }
+    }
+
+    /// The array is gone, with power or without. What was under way may have been done, or in part.
+    pub(crate) fn crash(&mut self, power: bool) {
+        let now = self.now();
+        let (floor, stays) = (self.floor, self.stable > 0);
+        self.reads.clear();
+        for entries in self.sectors.iter_mut().filter(|entries| !entries.is_empty()) {
+            entries.retain(|entry| !entry.dead && (entry.outlived || entry.gone > floor));
+            for entry in entries.iter_mut() {
+                entry.ended = entry.ended.min(now);
+                if power && !(stays && entry.outlived) {
+                    (entry.gone, entry.outlived) = (OPEN, false);
+                }
+            }
+        }
+        if power {
+            (self.floor, self.stable) = (now, now);
+        }
+    }
+
+    /// Nothing is promised of `sector` any more, until it is written.
+    pub(crate) fn forgive(&mut self, sector: u64) {
+        let now = self.tick;
+        let any =
+            Entry { value: Value::ANY, began: now, ended: now, gone: OPEN, dead: false, outlived: false };
+        let entries = &mut self.sectors[sector as usize];
+        entries.retain(|entry| entry.ended == OPEN);
+        entries.push(any);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::Consistency;
+
+    const ALL: Range = Range { at: 0, length: 1 };
+
+    fn oracle() -> Oracle {
+        Oracle::new(1, Value::ZERO, Promises::of(Consistency::Resync))
+    }
+
+    fn write(oracle: &mut Oracle, number: u64, how: Written) {
+        let began = oracle.write_begins(ALL, Value::written(number));
+        oracle.write_ends(ALL, began, how);
+    }
+
+    fn reads(oracle: &mut Oracle, value: Value) -> bool {
+        let began = oracle.read_begins();
+        ends(oracle, began, value)
+    }
+
+    fn ends(oracle: &mut Oracle, began: u64, value: Value) -> bool {
+        let mut bytes = [0; SECTOR];
+        value.put(0, &mut bytes);
+        oracle.read_ends(ALL, began, &bytes).is_ok()
+    }
+
+    #[test]
+    fn a_read_sees_the_last_write_or_one_under_way() {
+        let mut oracle = oracle();
+        write(&mut oracle, 1, Written::Done);
+        assert!(!reads(&mut oracle, Value::ZERO));
+        let second = oracle.write_begins(ALL, Value::written(2));
+        assert!(reads(&mut oracle, Value::written(1)) && reads(&mut oracle, Value::written(2)));
+        assert!(reads(&mut oracle, Value::written(1)));
+        oracle.write_ends(ALL, second, Written::Done);
+        assert!(!reads(&mut oracle, Value::written(1)) && reads(&mut oracle, Value::written(2)));
+    }
+
+    #[test]
+    fn of_two_writes_at_once_either_stays_and_a_read_decides() {
+        let mut oracle = oracle();
+        let a = oracle.write_begins(ALL, Value::written(1));
+        let b = oracle.write_begins(ALL, Value::written(2));
+        let early = oracle.read_begins();
+        oracle.write_ends(ALL, b, Written::Done);
+        oracle.write_ends(ALL, a, Written::Done);
+        assert!(ends(&mut oracle, early, Value::ZERO));
+        assert!(!reads(&mut oracle, Value::ZERO));
+        assert!(reads(&mut oracle, Value::written(2)));
+        assert!(!reads(&mut oracle, Value::written(1)));
+    }
+
+    #[test]
+    fn a_power_cut_leaves_the_last_flushed_or_a_later_write() {
+        let mut oracle = oracle();
+        write(&mut oracle, 1, Written::Done);
+        let flush = oracle.flush_begins();
+        write(&mut oracle, 2, Written::Done);
+        oracle.flush_ends(flush);
+        write(&mut oracle, 3, Written::Perhaps);
+        oracle.crash(true);
+        assert!(!reads(&mut oracle, Value::ZERO));
+        assert!(reads(&mut oracle, Value::written(1)));
+        assert!(!reads(&mut oracle, Value::written(2)), "once read it does not change");
+        oracle.crash(true);
+        assert!(reads(&mut oracle, Value::written(1)) && !reads(&mut oracle, Value::written(3)));
+    }
+
+    #[test]
+    fn a_durable_write_survives_without_a_flush_and_a_kill_takes_nothing() {
+        let mut oracle = oracle();
+        write(&mut oracle, 1, Written::Done);
+        write(&mut oracle, 2, Written::Durably);
+        write(&mut oracle, 3, Written::Done);
+        oracle.crash(false);
+        assert!(!reads(&mut oracle, Value::written(2)));
+        oracle.crash(true);
+        assert!(!reads(&mut oracle, Value::written(1)));
+        assert!(reads(&mut oracle, Value::written(2)));
+    }
+
+    #[test]
+    fn where_nothing_is_promised_the_first_read_decides() {
+        let mut oracle = oracle();
+        write(&mut oracle, 1, Written::Done);
+        oracle.forgive(0);
+        assert!(reads(&mut oracle, Value::fill(9)) && !reads(&mut oracle, Value::written(1)));
+    }
+}

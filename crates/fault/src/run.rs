@@ -1,0 +1,610 @@
+//! A run: the events of a script, one after another, with an eye on every answer.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use parlour_array::organization::{Code, NamedOrganization};
+use parlour_array::{
+    Event as Told, FailureCause, Geometry, Mode, NewArray, Operation, Repair, RequestError, create,
+};
+use parlour_units::{Duration, Instant, Member, Region, Sectors};
+
+use crate::content::Value;
+use crate::coverage::{Coverage, Fault, State};
+use crate::disk::Disk;
+use crate::identity::{self, identity};
+use crate::oracle::{Oracle, Range, Written};
+use crate::promises::Promises;
+use crate::random::mix;
+use crate::script::{Ask, Event, Return, Script, What};
+use crate::violation::Violation;
+use crate::world::{Answer, Shelf, Trace, World};
+
+/// What a run may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The organization; drawn where none is given.
+    pub organization: Option<NamedOrganization>,
+    /// About how many requests hosts make.
+    pub requests: u64,
+    /// Inject more than the organization survives: then it may say "lost", but never read wrong.
+    pub beyond: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { organization: None, requests: 240, beyond: false }
+    }
+}
+
+/// A request that is not answered yet.
+#[derive(Debug)]
+struct Open {
+    ask: Ask,
+    range: Range,
+    /// The oracle's name for it.
+    name: u64,
+    since: Instant,
+    event: u64,
+}
+
+/// In virtual time, no request takes longer than this, whatever is wrong with a member.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Steps in which virtual time does not move.
+const STANDSTILL: u32 = 1_000_000;
+/// The disk is read in runs of so many sectors.
+const LONG_READ: u64 = 512;
+
+/// See the module.
+pub(crate) struct Run<'a> {
+    pub(crate) limits: &'a Limits,
+    script: &'a Script,
+    pub(crate) geometry: Geometry,
+    pub(crate) promises: Promises,
+    pub(crate) world: World,
+    oracle: Oracle,
+    open: BTreeMap<u64, Open>,
+    /// Requests for whose payload there is no room yet.
+    waiting: VecDeque<(u64, Ask, Range)>,
+    next_tag: u64,
+    /// How the array comes back when it is stopped.
+    stopping: Option<(bool, Return)>,
+    /// The session is not yet recorded.
+    opening: bool,
+    /// A disk that this session does without.
+    away: Option<usize>,
+    /// Sectors of disks that could not be read since all was whole.
+    pub(crate) scars: Vec<(usize, u64)>,
+    /// A crash came while there were scars.
+    pub(crate) unsure: bool,
+    /// A scrub is to find something.
+    pub(crate) rotting: bool,
+    /// How far the clock of events is behind.
+    offset: Duration,
+    pub(crate) trace: Trace,
+    pub(crate) requests: u64,
+    pub(crate) coverage: Coverage,
+    pub(crate) digest: u64,
+    /// The array has said that it lost more than it survives.
+    pub(crate) lost: bool,
+}
+
+impl<'a> Run<'a> {
+    /// An array on fresh members.
+    pub(crate) fn new(script: &'a Script, limits: &'a Limits, trace: Trace) -> Result<Run<'a>, Violation> {
+        let options = &script.options;
+        let geometry = options.geometry();
+        let shelf = Shelf::new(fresh_disks(script, identity::ARRAY), script.seed, trace.clone());
+        let order: Vec<usize> = (0..shelf.disks.len()).collect();
+        let refused = |error: &dyn std::fmt::Display| Violation::Opening(error.to_string());
+        let assembly = shelf.assemble(&order).map_err(|error| refused(&error))?;
+        let world = World::open(shelf, &assembly, &order, options.tuning, false)
+            .map_err(|refusal| refused(&refusal.error))?;
+        let promises = Promises::of(options.consistency);
+        let oracle = Oracle::new(geometry.capacity().get(), Value::fill(options.fill), promises);
+        let mut run = Run {
+            limits,
+            script,
+            geometry,
+            promises,
+            world,
+            oracle,
+            open: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            next_tag: 0,
+            stopping: None,
+            opening: true,
+            away: None,
+            scars: Vec::new(),
+            unsure: false,
+            rotting: false,
+            offset: Duration::ZERO,
+            trace,
+            requests: 0,
+            coverage: Coverage::default(),
+            digest: script.seed,
+            lost: false,
+        };
+        run.world.drain()?;
+        run.collect()?;
+        Ok(run)
+    }
+
+    /// All events, and then peace.
+    pub(crate) fn play(&mut self) -> Result<(), Violation> {
+        for event in &self.script.events {
+            self.advance(event)?;
+            self.trace.note(self.world.now(), || format!("{event}"));
+            self.happen(event)?;
+            if self.lost {
+                return Ok(());
+            }
+        }
+        self.standing_still(|run| {
+            run.make_whole()?;
+            run.verify()
+        })
+    }
+
+    // Time.
+
+    /// Lets happen what happens before `event`.
+    fn advance(&mut self, event: &Event) -> Result<(), Violation> {
+        let until = Instant::ZERO + event.at + self.offset;
+        let (mut last, mut still) = (self.world.now(), 0);
+        while self.world.next_time().is_some_and(|next| next <= until) && !self.lost {
+            self.step()?;
+            still = if self.world.now() == last { still + 1 } else { 0 };
+            last = self.world.now();
+            if still > STANDSTILL {
+                return Err(Violation::Stuck("time stands still".into()));
+            }
+        }
+        self.world.shelf.now = self.world.now().max(until);
+        match self.open.values().next().filter(|open| self.world.now().since(open.since) > PATIENCE) {
+            Some(open) => Err(Violation::Unanswered(self.told(open))),
+            None => Ok(()),
+        }
+    }
+
+    fn step(&mut self) -> Result<(), Violation> {
+        self.world.step()?;
+        self.collect()
+    }
+
+    /// Does something that takes time while the clock of events stands still.
+    fn standing_still(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let before = self.world.now();
+        let result = act(self);
+        self.offset = self.offset + self.world.now().since(before);
+        result
+    }
+
+    /// Goes on until `done`.
+    pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) -> Result<(), Violation> {
+        let began = self.world.now();
+        while !done(self) && !self.lost {
+            if self.world.next_time().is_none() {
+                return Err(Violation::Stuck(format!("{what}: {}", self.situation())));
+            }
+            self.step()?;
+            if self.world.now().since(began) > PATIENCE * 4 {
+                return Err(Violation::Stuck(format!("{what} after long: {}", self.situation())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the array come to rest: nothing is under way, nobody waits, what can be rebuilt, resynced and scrubbed is.
+    pub(crate) fn settle(&mut self) -> Result<(), Violation> {
+        self.until("the array does not come to rest", |run| {
+            !run.world.is_busy() && run.open.is_empty() && run.waiting.is_empty() && run.is_done()
+        })
+    }
+
+    fn is_done(&self) -> bool {
+        let status = self.world.array.status();
+        let idle = |task: Option<parlour_array::Task>| task.is_none_or(|task| task.stopped);
+        let serving = self.world.array.mode() == Mode::Serving;
+        let maintained = !serving || idle(status.rebuild) && idle(status.resync) && status.scrub.is_none();
+        maintained && self.stopping.is_none()
+    }
+
+    fn situation(&self) -> String {
+        let status = self.world.array.status();
+        let states: Vec<&str> = status.members.iter().map(|member| member.state).collect();
+        let open: Vec<String> = self.open.values().take(3).map(|open| self.told(open)).collect();
+        format!(
+            "mode {}, members {states:?}, rebuild {:?}, resync {:?}, scrub {:?}, log {:?}, waiting {open:?}",
+            status.mode, status.rebuild, status.resync, status.scrub, status.log
+        )
+    }
+
+    fn told(&self, open: &Open) -> String {
+        format!("request #{} ({} {} at {})", open.event, open.ask, open.range.length, open.range.at)
+    }
+
+    // Hosts.
+
+    fn host(&mut self, event: u64, ask: Ask, range: Range) -> Result<u64, Violation> {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        self.requests += 1;
+        self.offer(tag, event, ask, range)?;
+        Ok(tag)
+    }
+
+    /// Submits a request, or has it wait for room.
+    fn offer(&mut self, tag: u64, event: u64, ask: Ask, range: Range) -> Result<(), Violation> {
+        let operation = operation(ask);
+        if !self.world.reserve(tag, operation, range.length) {
+            self.waiting.push_back((event, ask, range));
+            return Ok(());
+        }
+        let value = Value::written(event);
+        let name = match ask {
+            Ask::Read => self.oracle.read_begins(),
+            Ask::Write { .. } => self.oracle.write_begins(range, value),
+            Ask::Zero { .. } | Ask::Trim => self.oracle.write_begins(range, Value::ZERO),
+            Ask::Flush => self.oracle.flush_begins(),
+        };
+        let since = self.world.now();
+        self.open.insert(tag, Open { ask, range, name, since, event });
+        self.world.submit(tag, operation, range, value)?;
+        self.collect()
+    }
+
+    /// Takes in what the array has answered and told.
+    fn collect(&mut self) -> Result<(), Violation> {
+        self.opening &= self.world.records();
+        if let Some(disk) = self.away.take_if(|_| !self.opening) {
+            self.world.shelf.disks[disk].stale = true;
+        }
+        self.scars.append(&mut self.world.hiccups);
+        let answers = std::mem::take(&mut self.world.answers);
+        let any = !answers.is_empty();
+        for answer in answers {
+            self.answered(answer)?;
+        }
+        for told in std::mem::take(&mut self.world.events) {
+            self.hear(told)?;
+        }
+        if any {
+            for (event, ask, range) in std::mem::take(&mut self.waiting) {
+                let tag = self.next_tag;
+                self.next_tag += 1;
+                self.offer(tag, event, ask, range)?;
+            }
+        }
+        if self.world.array.mode() == Mode::Stopped { self.stopped() } else { Ok(()) }
+    }
+
+    fn answered(&mut self, Answer { tag, result, bytes }: Answer) -> Result<(), Violation> {
+        let Some(open) = self.open.remove(&tag) else {
+            return Err(Violation::seam(format!("request {tag} is answered, and was not asked")));
+        };
+        self.digest =
+            mix(self.digest ^ mix(tag ^ self.world.now().nanoseconds() << 16)) ^ u64::from(result.is_ok());
+        self.trace.note(self.world.now(), || format!("host: {} is answered: {result:?}", self.told(&open)));
+        let Open { ask, range, name, .. } = open;
+        match ask {
+            Ask::Read if result.is_ok() => self.oracle.read_ends(range, name, &bytes)?,
+            Ask::Read => self.oracle.read_fails(name),
+            Ask::Write { durable } | Ask::Zero { durable, .. } => {
+                let written = match (result.is_ok(), durable) {
+                    (false, _) => Written::Perhaps,
+                    (true, false) => Written::Done,
+                    (true, true) => Written::Durably,
+                };
+                self.oracle.write_ends(range, name, written);
+            }
+            Ask::Trim => self.oracle.write_ends(range, name, Written::Perhaps),
+            Ask::Flush if result.is_ok() => self.oracle.flush_ends(name),
+            Ask::Flush => {}
+        }
+        match result {
+            Err(error) if !self.may_fail(&open, error) => {
+                Err(Violation::Error { request: self.told(&open), error: error.to_string() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn may_fail(&self, open: &Open, error: RequestError) -> bool {
+        match error {
+            RequestError::Stopping => matches!(self.world.array.mode(), Mode::Stopping | Mode::Stopped),
+            RequestError::NoSpace => self.world.array.status().counters.out_of_space,
+            RequestError::NotFast => matches!(open.ask, Ask::Zero { fast_only: true, .. }),
+            RequestError::Lost => self.may_be_lost(open.range.at, open.range.length),
+            RequestError::ReadOnly
+            | RequestError::BeyondEnd
+            | RequestError::Misaligned
+            | RequestError::BadBuffer => false,
+        }
+    }
+
+    fn hear(&mut self, told: Told) -> Result<(), Violation> {
+        match told {
+            Told::MemberFailed { place, cause } => {
+                self.oracle.member_excluded();
+                // Nobody chose the moment, and parity that is not yet in sync is all that is left.
+                let unasked = matches!(cause, FailureCause::Errors | FailureCause::Unfaithful);
+                if unasked && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
+                    let regions = self.geometry.layout().region_count();
+                    self.forgive(&[place], (0..regions).map(Region::new));
+                }
+                Ok(())
+            }
+            Told::ScrubDone(report) if report.mismatches > 0 && !self.rotting && !self.limits.beyond => {
+                Err(Violation::Scrub {
+                    mismatches: report.mismatches,
+                    unreadable: report.unreadable,
+                    skipped: report.skipped,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing is promised of what `places` hold of `regions`.
+    fn forgive(&mut self, places: &[Member], regions: impl Iterator<Item = Region>) {
+        let layout = self.geometry.layout();
+        let unit_length = layout.unit_length().get();
+        for region in regions {
+            for stripe in (0..).map_while(|index| layout.stripe_in(region, index)) {
+                let lost = layout.units().filter(|unit| {
+                    layout.is_data(*unit) && places.contains(&layout.place(stripe, *unit).member)
+                });
+                for unit in lost {
+                    let number = stripe.get() * u64::from(layout.data_units()) + u64::from(unit.get());
+                    let first = number * unit_length;
+                    (first..first + unit_length).for_each(|sector| self.oracle.forgive(sector));
+                }
+            }
+        }
+    }
+
+    // Events.
+
+    fn happen(&mut self, event: &Event) -> Result<(), Violation> {
+        match event.what {
+            What::Host(ask, range) => self.host(event.number, ask, range).map(|_| ()),
+            What::Crash { power, read } => {
+                self.meet(if power { Fault::PowerCut } else { Fault::Kill });
+                self.crash(power)?;
+                if read { self.standing_still(Self::read_all) } else { Ok(()) }
+            }
+            What::Stop { power, back } => self.stop(power, back),
+            What::Lose(fault, place) => self.lose(fault, place),
+            What::Replace(place) => self.replace(place),
+            What::Spare => self.add_spare(),
+            What::Latent(place, sector) => {
+                self.scar(place, sector);
+                Ok(())
+            }
+            What::Transient(place) | What::Slow(place) | What::Full(place) => {
+                self.ail(event.what, place);
+                Ok(())
+            }
+            What::Scrub { repair } => self.scrub(repair),
+            What::Rot(number) => self.standing_still(|run| run.rot(number)),
+            What::Rest { heal } => self.standing_still(|run| {
+                if heal {
+                    run.make_whole()?;
+                }
+                run.settle()?;
+                run.verify()
+            }),
+        }
+    }
+
+    /// Counts a fault in the state that the array is in.
+    pub(crate) fn meet(&mut self, fault: Fault) {
+        let status = self.world.array.status();
+        let busy = !self.open.is_empty();
+        let state = State::of(&status, self.world.array.mode(), self.opening, busy);
+        self.coverage.note(fault, state);
+    }
+
+    /// The same, if the fault is to be survived. Says whether.
+    fn dares(&mut self, fault: Fault, place: u16) -> bool {
+        let survives = self.survives(fault, place);
+        if survives {
+            self.meet(fault);
+        }
+        survives
+    }
+
+    pub(crate) fn disk_at(&self, place: u16) -> Option<usize> {
+        let member = self.world.array.status().members[usize::from(place)].member?;
+        self.world.disk_of(member)
+    }
+
+    fn stop(&mut self, power: bool, back: Return) -> Result<(), Violation> {
+        if self.stopping.is_some() {
+            return Ok(());
+        }
+        self.meet(Fault::Stop);
+        self.begin_stop(power, back)
+    }
+
+    pub(crate) fn begin_stop(&mut self, power: bool, back: Return) -> Result<(), Violation> {
+        self.stopping = Some((power, back));
+        self.world.array.stop(self.world.now());
+        self.world.drain()?;
+        self.collect()
+    }
+
+    fn lose(&mut self, fault: Fault, place: u16) -> Result<(), Violation> {
+        let Some(disk) = self.disk_at(place) else { return Ok(()) };
+        if self.is_failed(place) || !self.dares(fault, place) {
+            return Ok(());
+        }
+        self.oracle.member_excluded();
+        match fault {
+            Fault::Death => self.world.shelf.disks[disk].dead = true,
+            Fault::Hang => self.world.shelf.disks[disk].mute = true,
+            _ => {
+                // An array that is being stopped refuses.
+                let _refused = self.world.array.fail(self.world.now(), Member::new(place));
+                self.world.drain()?;
+                self.collect()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_failed(&self, place: u16) -> bool {
+        self.world.array.status().members[usize::from(place)].state == "failed"
+    }
+
+    fn replace(&mut self, place: u16) -> Result<(), Violation> {
+        let serving = self.world.array.mode() == Mode::Serving;
+        if self.geometry.fault_tolerance() == 0 || !serving || !self.dares(Fault::Replacement, place) {
+            return Ok(());
+        }
+        self.put_new(place)
+    }
+
+    /// A new member takes `place`, if the array lets it.
+    pub(crate) fn put_new(&mut self, place: u16) -> Result<(), Violation> {
+        let disk = self.new_disk();
+        let info = self.world.info(disk);
+        match self.world.array.replace(self.world.now(), Member::new(place), info) {
+            Ok(member) => self.world.introduce(member, disk)?,
+            Err(_refused) => self.world.shelf.disks[disk].dead = true,
+        }
+        self.world.drain()?;
+        self.collect()
+    }
+
+    fn add_spare(&mut self) -> Result<(), Violation> {
+        let spares = self.world.array.status().spares.len();
+        let serving = self.world.array.mode() == Mode::Serving;
+        if self.geometry.fault_tolerance() == 0 || !serving || spares > 0 {
+            return Ok(());
+        }
+        self.meet(Fault::Spare);
+        let disk = self.new_disk();
+        let info = self.world.info(disk);
+        match self.world.array.add_spare(self.world.now(), info) {
+            Ok(member) => self.world.introduce(member, disk)?,
+            Err(_refused) => self.world.shelf.disks[disk].dead = true,
+        }
+        self.world.drain()?;
+        self.collect()
+    }
+
+    /// A disk that nobody has used in this array, with something on it.
+    fn new_disk(&mut self) -> usize {
+        let index = self.world.shelf.disks.len();
+        let length = self.script.options.creation.member_length;
+        self.world.shelf.disks.push(Disk::new(identity::member(index), length, 0x33));
+        index
+    }
+
+    fn scar(&mut self, place: u16, sector: u64) {
+        let Some(disk) = self.disk_at(place) else { return };
+        if self.is_failed(place) || !self.dares(Fault::LatentError, place) {
+            return;
+        }
+        let sector = self.geometry.data_start().get() + sector;
+        self.world.shelf.disks[disk].bad.insert(sector);
+        self.scars.push((disk, sector));
+        // What was read there may be had from others only, from now on.
+        self.oracle.member_excluded();
+        self.unsure |= self.is_unsynced();
+    }
+
+    fn ail(&mut self, what: What, place: u16) {
+        let Some(disk) = self.disk_at(place) else { return };
+        let fault = match what {
+            What::Transient(_) => Fault::TransientError,
+            What::Slow(_) => Fault::SlowMember,
+            _ => Fault::OutOfSpace,
+        };
+        if self.is_failed(place) || !self.dares(fault, place) {
+            return;
+        }
+        let disk = &mut self.world.shelf.disks[disk];
+        match fault {
+            Fault::TransientError => disk.hiccup = true,
+            Fault::SlowMember => disk.slow = 30,
+            _ => disk.full = true,
+        }
+    }
+
+    fn scrub(&mut self, repair: bool) -> Result<(), Violation> {
+        let copies = self.geometry.organization().code == Code::Copy;
+        let how = match (repair, copies) {
+            (false, _) => Repair::Nothing,
+            (true, false) => Repair::ParityFromData,
+            (true, true) => Repair::Majority,
+        };
+        // Refused where there is nothing to compare, or one is under way.
+        if self.world.array.scrub(self.world.now(), how).is_ok() {
+            self.meet(if repair { Fault::RepairingScrub } else { Fault::Scrub });
+        }
+        self.world.drain()?;
+        self.collect()
+    }
+
+    /// Reads the whole array.
+    pub(crate) fn read_all(&mut self) -> Result<(), Violation> {
+        let capacity = self.geometry.capacity().get();
+        let mut at = 0;
+        while at < capacity && !self.lost {
+            if !matches!(self.world.array.mode(), Mode::Serving | Mode::ReadOnly) {
+                return Ok(());
+            }
+            let length = LONG_READ.min(capacity - at);
+            let tag = self.host(u64::MAX >> 2, Ask::Read, Range { at, length })?;
+            self.until("a read of all", |run| !run.open.contains_key(&tag) && run.waiting.is_empty())?;
+            at += length;
+        }
+        Ok(())
+    }
+}
+
+/// The array's members, as creation leaves them.
+pub(crate) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
+    let options = &script.options;
+    let geometry = options.geometry();
+    let length = options.creation.member_length;
+    let names = |index: usize| match array {
+        identity::ARRAY => identity::member(index),
+        other => identity(other << 32 | index as u64),
+    };
+    let members: Vec<_> = (0..usize::from(options.creation.members)).map(|m| (names(m), length)).collect();
+    let new = NewArray {
+        array: identity(array),
+        session: identity(identity::FIRST_SESSION),
+        members: members.clone(),
+        name: "torture".into(),
+        created: 0,
+        zeroed: options.fill == 0,
+    };
+    let images = create(&geometry, &new).into_iter().zip(members);
+    let disk = |(image, (identity, length)): (parlour_array::Image, (_, Sectors))| {
+        let mut disk = Disk::new(identity, length, options.fill);
+        image.into_iter().for_each(|(at, block)| disk.write(at, &block, true));
+        disk
+    };
+    images.map(disk).collect()
+}
+
+fn operation(ask: Ask) -> Operation {
+    match ask {
+        Ask::Read => Operation::Read,
+        Ask::Write { durable } => Operation::Write { durable },
+        Ask::Zero { may_unmap, fast_only, durable } => {
+            Operation::WriteZeroes { may_unmap, fast_only, durable }
+        }
+        Ask::Trim => Operation::Trim,
+        Ask::Flush => Operation::Flush,
+    }
+}
+
+mod reopen;

@@ -1,0 +1,213 @@
+//! The array goes, and comes back: crashes, stops, members that are not what they were.
+
+use parlour_array::{Assembly, AssemblyError, EntryState, Geometry, MapContent, Mode, Verdict};
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use super::{Run, fresh_disks};
+use crate::coverage::Fault;
+use crate::identity::{self, identity};
+use crate::script::Return;
+use crate::violation::Violation;
+use crate::world::{Shelf, World};
+
+/// A megabyte less.
+const SHORTER: Sectors = Sectors::new(2_048);
+
+impl Run<'_> {
+    /// Power or process are gone; the array is opened again.
+    pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
+        let shelf = self.world.crash(power);
+        self.oracle.crash(power);
+        self.unsure |= !self.scars.is_empty();
+        self.forget_hosts();
+        self.reopen(shelf, Return::All)
+    }
+
+    /// The array is stopped; it is opened again.
+    pub(super) fn stopped(&mut self) -> Result<(), Violation> {
+        let Some((power, back)) = self.stopping else {
+            return Err(Violation::seam("the array has stopped unasked"));
+        };
+        if self.world.is_busy() || !self.open.is_empty() {
+            return Err(Violation::seam("the array calls itself stopped with something under way"));
+        }
+        let back = match back {
+            Return::But(fault, place) if self.dares_absence(fault, place) => back,
+            _ => Return::All,
+        };
+        let away = match back {
+            Return::But(_, place) => self.disk_at(place),
+            Return::All => None,
+        };
+        // What does not stand in a place now has missed something by the next opening.
+        let standing: Vec<usize> = self.standing();
+        for (index, disk) in self.world.shelf.disks.iter_mut().enumerate() {
+            disk.stale |= !standing.contains(&index);
+        }
+        let shelf = self.world.crash(power);
+        if power {
+            self.oracle.crash(true);
+        }
+        self.forget_hosts();
+        self.away = away;
+        self.reopen(shelf, back)
+    }
+
+    fn dares_absence(&mut self, fault: Fault, place: u16) -> bool {
+        let fits = self.survives(fault, place) && self.scars.is_empty() && !self.is_full();
+        if fits {
+            self.meet(fault);
+        }
+        fits
+    }
+
+    /// Disks that stand in places, and spares.
+    fn standing(&self) -> Vec<usize> {
+        let status = self.world.array.status();
+        let members = status.members.iter().filter(|member| member.state != "failed");
+        let members = members.filter_map(|member| member.member).chain(status.spares.iter().copied());
+        members.filter_map(|member| self.world.disk_of(member)).collect()
+    }
+
+    fn forget_hosts(&mut self) {
+        self.open.clear();
+        self.waiting.clear();
+        self.stopping = None;
+    }
+
+    /// Opens the array from all members that are there, in any order.
+    fn reopen(&mut self, mut shelf: Shelf, back: Return) -> Result<(), Violation> {
+        let away = self.away;
+        let mut order: Vec<usize> = (0..shelf.disks.len()).filter(|disk| !shelf.disks[*disk].dead).collect();
+        if let (Return::But(fault, place), Some(disk)) = (back, away) {
+            self.spoil(&mut shelf, &mut order, fault, disk, place);
+        }
+        let salt = shelf.sessions;
+        let key = shelf.keyed;
+        order.sort_by_key(|disk| key.of(&[10, salt, *disk as u64]));
+        let assembly = match shelf.assemble(&order) {
+            Ok(assembly) => assembly,
+            Err(error) => return self.refused(&error),
+        };
+        check_verdicts(&shelf, &assembly, &order)?;
+        if let Return::But(fault, _) = back {
+            restore(&mut shelf, fault, away);
+            self.away = self.away.filter(|disk| !shelf.disks[*disk].dead);
+        }
+        self.open_by(shelf, &assembly, &order)
+    }
+
+    /// Makes of `disk` what `fault` says.
+    fn spoil(&self, shelf: &mut Shelf, order: &mut Vec<usize>, fault: Fault, disk: usize, place: u16) {
+        let length = shelf.disks[disk].length;
+        match fault {
+            Fault::WipedMember => {
+                let blank = [0; parlour_array::SUPERBLOCK_BYTES];
+                let places = Geometry::superblock_places(length);
+                places.iter().for_each(|at| shelf.disks[disk].write(*at, &blank, true));
+            }
+            Fault::TruncatedMember => shelf.disks[disk].length = length - SHORTER,
+            _ => order.retain(|other| *other != disk),
+        }
+        if fault == Fault::ForeignMember {
+            let other = fresh_disks(self.script, identity::OTHER_ARRAY).swap_remove(usize::from(place));
+            order.push(shelf.disks.len());
+            shelf.disks.push(other);
+        }
+    }
+
+    fn open_by(&mut self, shelf: Shelf, assembly: &Assembly, order: &[usize]) -> Result<(), Violation> {
+        let tuning = self.script.options.tuning;
+        let gone = gone(assembly);
+        let opened = match World::open(shelf, assembly, order, tuning, false) {
+            Err(refusal) if self.gives_up(&refusal.error) => {
+                let regions = unsure_regions(&refusal.shelf, assembly, order);
+                self.trace.note(refusal.shelf.now, || format!("opened by force: {}", refusal.error));
+                self.forgive(&gone, regions.into_iter());
+                World::open(refusal.shelf, assembly, order, tuning, true)
+            }
+            opened => opened,
+        };
+        match opened {
+            Ok(world) => self.world = world,
+            Err(refusal) => return self.refused(&refusal.error),
+        }
+        if !gone.is_empty() {
+            self.oracle.member_excluded();
+        }
+        self.opening = true;
+        self.world.drain()?;
+        self.collect()
+    }
+
+    /// Whether the array may refuse to open so, and lose what it says when it is forced.
+    fn gives_up(&self, error: &AssemblyError) -> bool {
+        let unsure = matches!(
+            error,
+            AssemblyError::UncleanAndDegraded { .. } | AssemblyError::UnsyncedAndDegraded { .. }
+        );
+        unsure && !self.promises.opens_unclean_and_degraded
+    }
+
+    fn refused(&mut self, error: &AssemblyError) -> Result<(), Violation> {
+        if self.limits.beyond {
+            self.lost = true;
+            return Ok(());
+        }
+        Err(Violation::Opening(error.to_string()))
+    }
+
+    /// Stops the array and opens it again, waiting for both.
+    pub(crate) fn restart(&mut self) -> Result<(), Violation> {
+        if self.stopping.is_none() {
+            self.begin_stop(false, Return::All)?;
+        }
+        self.until("the array does not stop", |run| {
+            run.stopping.is_none() && run.world.array.mode() == Mode::Serving
+        })
+    }
+}
+
+/// Nobody may be believed who missed a session, or is somebody else.
+fn check_verdicts(shelf: &Shelf, assembly: &Assembly, order: &[usize]) -> Result<(), Violation> {
+    for (verdict, disk) in assembly.verdicts.iter().zip(order) {
+        let believed = matches!(verdict, Verdict::Member(_) | Verdict::Spare);
+        if believed && shelf.disks[*disk].stale {
+            return Err(Violation::Believed(format!("disk {disk}, which missed a session")));
+        }
+    }
+    let own = assembly.superblock.array == identity(identity::ARRAY);
+    if own { Ok(()) } else { Err(Violation::Believed("another array's member".into())) }
+}
+
+/// What was spoilt for one opening is not used again.
+fn restore(shelf: &mut Shelf, fault: Fault, away: Option<usize>) {
+    let last = shelf.disks.len() - 1;
+    match (fault, away) {
+        (Fault::ForeignMember, _) => shelf.disks[last].dead = true,
+        (Fault::WipedMember | Fault::TruncatedMember, Some(disk)) => shelf.disks[disk].dead = true,
+        _ => {}
+    }
+}
+
+/// Places whose member is not there, or not yet rebuilt.
+fn gone(assembly: &Assembly) -> Vec<Member> {
+    let whole = |place: usize| {
+        assembly.places[place].is_some() && assembly.superblock.table[place].state == EntryState::Active
+    };
+    (0..assembly.places.len()).filter(|place| !whole(*place)).map(|place| Member::new(place as u16)).collect()
+}
+
+/// Regions that the newest dirty map on the members calls dirty or out of sync; all, where there is no map.
+fn unsure_regions(shelf: &Shelf, assembly: &Assembly, order: &[usize]) -> Vec<Region> {
+    let geometry = &assembly.geometry;
+    let count = geometry.layout().region_count();
+    let present: Vec<usize> = assembly.places.iter().flatten().map(|candidate| order[*candidate]).collect();
+    let place = |slot: usize| -> Sector { geometry.map_place(slot) };
+    let blocks = shelf.slots(&present, place, geometry.map_length());
+    let maps = blocks.iter().filter_map(|block| MapContent::decode(block, assembly.superblock.array, count));
+    match maps.max_by_key(|map| map.sequence) {
+        Some(map) => map.dirty.into_iter().chain(map.resync).collect(),
+        None => (0..count).map(Region::new).collect(),
+    }
+}

@@ -1,0 +1,260 @@
+//! What will happen: hosts' requests and faults, drawn from the seed before anything runs. An event that is taken out leaves
+//! the others as they were, so that a failing script can be made shorter.
+
+use std::fmt;
+
+use parlour_units::Duration;
+
+use crate::coverage::Fault;
+use crate::options::{Load, Options};
+use crate::oracle::Range;
+use crate::random::Random;
+use crate::run::Limits;
+
+/// A run: an array and what happens to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    pub(crate) seed: u64,
+    pub(crate) options: Options,
+    pub(crate) events: Vec<Event>,
+}
+
+/// Something that happens at a time. The clock of events stands still while the array is given time to come to rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) number: u64,
+    pub(crate) at: Duration,
+    pub(crate) what: What,
+}
+
+/// What a host asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Read,
+    Write { durable: bool },
+    Zero { may_unmap: bool, fast_only: bool, durable: bool },
+    Trim,
+    Flush,
+}
+
+/// How members come back when the array is opened again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Return {
+    All,
+    /// All but one, of which something else is the matter.
+    But(Fault, u16),
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Host(Ask, Range),
+    /// The array is gone at once, and opened again; then all of it is read, or not.
+    Crash {
+        power: bool,
+        read: bool,
+    },
+    /// The array is stopped, perhaps loses power then, and is opened again.
+    Stop {
+        power: bool,
+        back: Return,
+    },
+    /// A place loses its member.
+    Lose(Fault, u16),
+    Replace(u16),
+    Spare,
+    /// A sector of a member's data area becomes unreadable.
+    Latent(u16, u64),
+    Transient(u16),
+    Slow(u16),
+    Scrub {
+        repair: bool,
+    },
+    Full(u16),
+    Rot(u64),
+    /// The array comes to rest, and all is checked; what is missing may be replaced before.
+    Rest {
+        heal: bool,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.at.nanoseconds() as f64 / 1e6;
+        write!(f, "{at:>10.3} ms  #{:<4} ", self.number)?;
+        match self.what {
+            What::Host(Ask::Flush, _) => write!(f, "host: flush"),
+            What::Host(ask, Range { at, length }) => write!(f, "host: {ask} {length} at {at}"),
+            What::Crash { power, .. } => write!(f, "{}", if power { "power is cut" } else { "killed" }),
+            What::Stop { power, back } => {
+                let then = if power { ", power cut" } else { "" };
+                match back {
+                    Return::All => write!(f, "stop{then}, open"),
+                    Return::But(fault, place) => write!(f, "stop{then}, open: {} at {place}", fault.name()),
+                }
+            }
+            What::Lose(fault, place) => write!(f, "{} of member {place}", fault.name()),
+            What::Replace(place) => write!(f, "replace member {place}"),
+            What::Spare => write!(f, "add a spare"),
+            What::Latent(place, sector) => write!(f, "member {place} cannot read data sector {sector}"),
+            What::Transient(place) => write!(f, "the next read of member {place} fails"),
+            What::Slow(place) => write!(f, "member {place} becomes slow"),
+            What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
+            What::Full(place) => write!(f, "member {place} has no room"),
+            What::Rot(_) => write!(f, "a check unit rots"),
+            What::Rest { heal } => write!(f, "rest{}", if heal { ", all members whole" } else { "" }),
+        }
+    }
+}
+
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ask::Read => "read",
+            Ask::Write { durable: false } => "write",
+            Ask::Write { durable: true } => "write durably",
+            Ask::Zero { .. } => "zero",
+            Ask::Trim => "trim",
+            Ask::Flush => "flush",
+        })
+    }
+}
+
+impl Script {
+    /// Draws what `seed` stands for.
+    pub(crate) fn draw(seed: u64, limits: &Limits) -> Script {
+        let mut random = Random::new(seed);
+        let options = Options::draw(&mut random, limits.organization);
+        let geometry = options.geometry();
+        let mut draw = Draw {
+            capacity: geometry.capacity().get(),
+            block: options.creation.block.get(),
+            members: options.creation.members,
+            data: geometry.stored().layout.length,
+            load: options.load.clone(),
+            taste: [(); KINDS].map(|()| random.pick(&[0, 1, 1, 3])),
+            at: Duration::ZERO,
+            events: Vec::new(),
+            random,
+        };
+        draw.events(limits);
+        Script { seed, options, events: draw.events }
+    }
+}
+
+/// Kinds of faults, and what goes with them, that a swarm may leave out.
+const KINDS: usize = 15;
+
+struct Draw {
+    capacity: u64,
+    block: u64,
+    members: u16,
+    data: u64,
+    load: Load,
+    taste: [u64; KINDS],
+    at: Duration,
+    events: Vec<Event>,
+    random: Random,
+}
+
+impl Draw {
+    fn events(&mut self, limits: &Limits) {
+        let mut requests = 0;
+        while requests < limits.requests {
+            let longest = self.random.pick(&[4, 40, 40]);
+            let burst = 1 + self.random.below(longest);
+            for _ in 0..burst {
+                self.wait();
+                let (ask, range) = self.request();
+                self.push(What::Host(ask, range));
+            }
+            requests += burst;
+            if self.random.chance(6) {
+                self.at = self.at + Duration::from_millis(self.random.below(6_000));
+            }
+            self.wait();
+            let what = self.fault();
+            self.push(what);
+            // Faults on faults: what a lone fault finds right may be wrong in the middle of another.
+            while self.random.chance(3) {
+                let longest = 1 << self.random.below(16);
+                self.at = self.at + Duration::from_micros(self.random.below(longest));
+                let what = self.fault();
+                self.push(what);
+            }
+        }
+    }
+
+    fn push(&mut self, what: What) {
+        let number = self.events.len() as u64;
+        self.events.push(Event { number, at: self.at, what });
+    }
+
+    fn wait(&mut self) {
+        let gap = self.random.below(self.load.gap.nanoseconds() * 2 + 1);
+        // Several at once, now and then.
+        if !self.random.chance(4) {
+            self.at = self.at + Duration::from_nanoseconds(gap);
+        }
+    }
+
+    fn request(&mut self) -> (Ask, Range) {
+        let mix = self.load.mix;
+        let durable = self.random.chance(4);
+        let ask = match self.random.weighted(&mix) {
+            0 => Ask::Read,
+            1 => Ask::Write { durable: false },
+            2 => Ask::Write { durable: true },
+            3 => Ask::Zero { may_unmap: self.random.chance(2), fast_only: self.random.chance(8), durable },
+            4 => Ask::Trim,
+            _ => return (Ask::Flush, Range { at: 0, length: 0 }),
+        };
+        (ask, self.range())
+    }
+
+    fn range(&mut self) -> Range {
+        let blocks = self.capacity / self.block;
+        let length = match self.random.below(8) {
+            0 => 1 + self.random.below(self.load.long),
+            _ => 1 + self.random.below(self.load.short),
+        };
+        let length = length.min(blocks);
+        let reach = match self.random.below(4) {
+            0 => blocks - length + 1,
+            _ => (self.load.hot / self.block).clamp(1, blocks - length + 1),
+        };
+        Range { at: self.random.below(reach) * self.block, length: length * self.block }
+    }
+
+    fn fault(&mut self) -> What {
+        let place = self.random.below(u64::from(self.members)) as u16;
+        let yes = self.random.chance(2);
+        match self.random.weighted(&self.taste) {
+            0 | 1 => What::Crash { power: self.random.below(3) > 0, read: yes },
+            2 => What::Stop { power: yes, back: Return::All },
+            3 => What::Stop { power: yes, back: Return::But(self.absence(), place) },
+            4 | 5 => What::Lose(self.random.pick(&[Fault::Death, Fault::Exclusion, Fault::Hang]), place),
+            6 | 7 => What::Replace(place),
+            8 => What::Spare,
+            9 => What::Latent(place, self.sector()),
+            10 => What::Transient(place),
+            11 if self.random.chance(3) => What::Full(place),
+            11 => What::Slow(place),
+            12 => What::Scrub { repair: yes },
+            13 => What::Rest { heal: yes },
+            _ if self.random.chance(3) => What::Rot(self.random.next()),
+            _ => What::Replace(place),
+        }
+    }
+
+    fn absence(&mut self) -> Fault {
+        let kinds = [Fault::Absence, Fault::Absence, Fault::ForeignMember, Fault::WipedMember];
+        if self.random.chance(5) { Fault::TruncatedMember } else { self.random.pick(&kinds) }
+    }
+
+    /// Where hosts write is more interesting than elsewhere.
+    fn sector(&mut self) -> u64 {
+        let reach = if self.random.chance(3) { self.data } else { (self.load.hot * 2).min(self.data) };
+        self.random.below(reach)
+    }
+}

@@ -1,0 +1,585 @@
+//! The driver: carries out the array's effects on members in memory, each after a time of its own, and holds the array to
+//! the seam's contract.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::rc::Rc;
+
+use parlour_array::{
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, Completion, Effect, Event, Fault,
+    Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Superblock,
+    Tag, Tuning,
+};
+use parlour_units::{Duration, Instant, Member, Sector, Sectors};
+
+use crate::content::{SECTOR, Value};
+use crate::disk::{Disk, Kept};
+use crate::identity::identity;
+use crate::oracle::Range;
+use crate::payload::{Payload, named_length};
+use crate::random::Keyed;
+use crate::violation::Violation;
+
+/// What a run has to tell, where somebody listens.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace(Option<Rc<RefCell<Vec<String>>>>);
+
+impl Trace {
+    pub(crate) fn listening() -> Trace {
+        Trace(Some(Rc::default()))
+    }
+
+    pub(crate) fn note(&self, now: Instant, line: impl FnOnce() -> String) {
+        if let Some(lines) = &self.0 {
+            let at = now.nanoseconds() as f64 / 1e6;
+            lines.borrow_mut().push(format!("{at:>12.3} ms  {}", line()));
+        }
+    }
+
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.as_ref().map(|lines| lines.borrow().clone()).unwrap_or_default()
+    }
+}
+
+/// What outlives an opening of the array: members, and time.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    pub(crate) disks: Vec<Disk>,
+    pub(crate) now: Instant,
+    pub(crate) keyed: Keyed,
+    pub(crate) sessions: u64,
+    pub(crate) trace: Trace,
+    /// How often an access like this one was drawn a time: what else happens does not change it.
+    drawn: Vec<u32>,
+    crashes: u64,
+}
+
+impl Shelf {
+    pub(crate) fn new(disks: Vec<Disk>, seed: u64, trace: Trace) -> Shelf {
+        Shelf {
+            disks,
+            now: Instant::ZERO,
+            keyed: Keyed::new(seed),
+            sessions: 0,
+            trace,
+            drawn: vec![0; 1 << 12],
+            crashes: 0,
+        }
+    }
+
+    /// A number for the next access of this name.
+    fn draw(&mut self, name: &[u64]) -> u64 {
+        let hash = self.keyed.of(name);
+        let slot = (hash % self.drawn.len() as u64) as usize;
+        self.drawn[slot] += 1;
+        self.keyed.of(&[hash, u64::from(self.drawn[slot])])
+    }
+
+    /// What `order` of the members look like to who opens an array.
+    pub(crate) fn assemble(&self, order: &[usize]) -> Result<Assembly, AssemblyError> {
+        let candidates: Vec<Candidate> = order.iter().map(|index| self.candidate(*index)).collect();
+        Assembly::new(&candidates)
+    }
+
+    fn candidate(&self, index: usize) -> Candidate {
+        let disk = &self.disks[index];
+        let block = |at: Sector| {
+            let mut bytes = vec![0; SUPERBLOCK_BYTES];
+            disk.read(at, &mut bytes);
+            bytes
+        };
+        let [first, second] = Geometry::superblock_places(disk.length).map(block);
+        let superblock = Superblock::decode_copies(&first, &second);
+        Candidate { name: format!("disk {index}"), length: disk.length, superblock }
+    }
+
+    fn info(&self, index: usize) -> MemberInfo {
+        let disk = &self.disks[index];
+        MemberInfo { identity: disk.identity, length: disk.length, unmaps: true }
+    }
+
+    /// Both slots of a kind of metadata on each of `disks`.
+    pub(crate) fn slots(
+        &self,
+        disks: &[usize],
+        place: impl Fn(usize) -> Sector,
+        length: Sectors,
+    ) -> Vec<Vec<u8>> {
+        let slot = |disk: usize, slot: usize| {
+            let mut bytes = vec![0; length.bytes().as_usize()];
+            self.disks[disk].read(place(slot), &mut bytes);
+            bytes
+        };
+        disks.iter().flat_map(|disk| [slot(*disk, 0), slot(*disk, 1)]).collect()
+    }
+}
+
+/// An access under way.
+#[derive(Debug)]
+struct Flight {
+    effect: Effect,
+    disk: usize,
+    /// It was done, and is not yet answered.
+    landed: bool,
+    /// It was to be answered, and the member was silent.
+    late: bool,
+    /// What a flush covers.
+    covers: u64,
+    fault: Option<Fault>,
+    metadata: Option<Vec<u8>>,
+}
+
+/// What comes next in the queue: when, in which order, which access, and whether it is answered then.
+type Due = Reverse<(u64, u64, u32, bool)>;
+
+/// A request is answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) tag: u64,
+    pub(crate) result: Result<(), RequestError>,
+    /// What a read has read.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The array and its members.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) array: Array,
+    pub(crate) shelf: Shelf,
+    /// By the array's number of a member: the disk.
+    numbers: Vec<Option<usize>>,
+    payload: Payload,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    queue: BinaryHeap<Due>,
+    order: u64,
+    metadata: u32,
+    /// Accesses so far.
+    pub(crate) accesses: u64,
+    buffers: BTreeMap<u64, (BufferId, bool)>,
+    pub(crate) answers: Vec<Answer>,
+    pub(crate) events: Vec<Event>,
+    /// Sectors that a transient error hit.
+    pub(crate) hiccups: Vec<(usize, u64)>,
+    bytes: Vec<u8>,
+}
+
+/// An opening that was refused.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) shelf: Shelf,
+    pub(crate) error: AssemblyError,
+}
+
+impl World {
+    /// Opens what `assembly` made of `order`.
+    pub(crate) fn open(
+        shelf: Shelf,
+        assembly: &Assembly,
+        order: &[usize],
+        tuning: Tuning,
+        force: bool,
+    ) -> Result<World, Box<Refused>> {
+        let assembly = assembly.clone();
+        let geometry = assembly.geometry.clone();
+        let members: Vec<Option<usize>> =
+            assembly.places.iter().map(|place| place.map(|c| order[c])).collect();
+        let spares: Vec<usize> = assembly.spares.iter().map(|c| order[*c]).collect();
+        let present: Vec<usize> = members.iter().flatten().copied().collect();
+        let maps = shelf.slots(&present, |slot| geometry.map_place(slot), geometry.map_length());
+        let tables = match geometry.layout().logs() {
+            Some(_) => shelf.slots(&present, |slot| geometry.table_place(slot), geometry.table_length()),
+            None => Vec::new(),
+        };
+        let numbers = members.iter().copied().chain(spares.iter().map(|disk| Some(*disk))).collect();
+        let opening = Opening {
+            assembly,
+            members: members.iter().map(|disk| disk.map(|disk| shelf.info(disk))).collect(),
+            spares: spares.iter().map(|disk| shelf.info(*disk)).collect(),
+            maps,
+            tables,
+            session: identity(1_000 + shelf.sessions),
+            read_only: false,
+            force,
+            tuning,
+        };
+        match Array::open(shelf.now, opening) {
+            Ok(array) => Ok(World::around(array, shelf, numbers)),
+            Err(error) => Err(Box::new(Refused { shelf, error })),
+        }
+    }
+
+    fn around(array: Array, mut shelf: Shelf, numbers: Vec<Option<usize>>) -> World {
+        shelf.sessions += 1;
+        World {
+            array,
+            shelf,
+            numbers,
+            payload: Payload::default(),
+            flights: Vec::new(),
+            free: Vec::new(),
+            queue: BinaryHeap::new(),
+            order: 0,
+            metadata: 0,
+            accesses: 0,
+            buffers: BTreeMap::new(),
+            answers: Vec::new(),
+            events: Vec::new(),
+            hiccups: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.shelf.now
+    }
+
+    /// Whether accesses to superblocks or maps are under way.
+    pub(crate) fn records(&self) -> bool {
+        self.metadata > 0
+    }
+
+    pub(crate) fn disk_of(&self, member: u16) -> Option<usize> {
+        self.numbers.get(usize::from(member)).copied().flatten()
+    }
+
+    /// The array was told of `disk`, and calls it `member`.
+    pub(crate) fn introduce(&mut self, member: Member, disk: usize) -> Result<(), Violation> {
+        if member.as_usize() != self.numbers.len() {
+            return Err(Violation::seam("a new member is not numbered behind the last"));
+        }
+        self.numbers.push(Some(disk));
+        Ok(())
+    }
+
+    /// What the array is told of a disk.
+    pub(crate) fn info(&self, disk: usize) -> MemberInfo {
+        self.shelf.info(disk)
+    }
+
+    /// Takes a buffer for the payload of request `tag`; says no where there is no room for it.
+    pub(crate) fn reserve(&mut self, tag: u64, operation: Operation, length: u64) -> bool {
+        let reads = operation == Operation::Read;
+        if !reads && !matches!(operation, Operation::Write { .. }) {
+            return true;
+        }
+        let buffer = self.array.reserve(Sectors::new(length));
+        self.buffers.extend(buffer.map(|buffer| (tag, (buffer, reads))));
+        buffer.is_some()
+    }
+
+    /// Submits a request that has its buffer; what it writes is `value`'s.
+    pub(crate) fn submit(
+        &mut self,
+        tag: u64,
+        operation: Operation,
+        Range { at, length }: Range,
+        value: Value,
+    ) -> Result<(), Violation> {
+        let buffer = self.buffers.get(&tag).copied();
+        if let Some((buffer, false)) = buffer {
+            let bytes = self.payload.buffer(&self.array, buffer);
+            for (sector, bytes) in (at..).zip(bytes.chunks_exact_mut(SECTOR)) {
+                value.put(sector, bytes);
+            }
+        }
+        let buffer = buffer.map(|(buffer, _)| buffer);
+        let request =
+            Request { tag: Tag(tag), operation, at: Sector::new(at), length: Sectors::new(length), buffer };
+        self.array.submit(self.shelf.now, request);
+        self.drain()
+    }
+
+    /// Takes from the array all that it has to say.
+    pub(crate) fn drain(&mut self) -> Result<(), Violation> {
+        loop {
+            let mut any = false;
+            while let Some(effect) = self.array.poll_effect() {
+                any = true;
+                self.begin(effect)?;
+            }
+            while let Some(completion) = self.array.poll_completion() {
+                any = true;
+                self.answer_host(completion)?;
+            }
+            while let Some(event) = self.array.poll_event() {
+                self.shelf.trace.note(self.shelf.now, || format!("array: {event:?}"));
+                self.events.push(event);
+            }
+            while let Some(buffer) = self.array.poll_release() {
+                self.payload.release(buffer)?;
+            }
+            if !any {
+                return Ok(());
+            }
+        }
+    }
+
+    fn answer_host(&mut self, Completion { tag: Tag(tag), result }: Completion) -> Result<(), Violation> {
+        let mut bytes = Vec::new();
+        if let Some((buffer, reads)) = self.buffers.remove(&tag) {
+            if reads && result.is_ok() {
+                bytes.clone_from(self.payload.buffer(&self.array, buffer));
+            }
+            self.array.release(buffer);
+        }
+        self.answers.push(Answer { tag, result, bytes });
+        Ok(())
+    }
+
+    /// An effect is handed out.
+    fn begin(&mut self, effect: Effect) -> Result<(), Violation> {
+        let (member, at, length) = match effect.action {
+            Action::Xor | Action::XorInto | Action::Compare => {
+                // Computations are done in the order in which they are handed out.
+                let alike = self.payload.compute(&self.array, effect);
+                let outcome = if alike { Outcome::Done } else { Outcome::Differs };
+                self.array.complete(self.shelf.now, effect.id, outcome);
+                return Ok(());
+            }
+            Action::Read { member, at, length }
+            | Action::Write { member, at, length, .. }
+            | Action::Zero { member, at, length } => (member, at, length),
+            Action::Flush { member } => (member, Sector::ZERO, Sectors::ZERO),
+        };
+        self.accesses += 1;
+        let disk = self
+            .disk_of(member.get())
+            .ok_or_else(|| Violation::seam(format!("an access to {member}, which is not there")))?;
+        self.check(effect, disk, at, length)?;
+        self.payload.pin(&self.array, self.array.slices(effect.id))?;
+        self.metadata += u32::from(effect.class == Class::Metadata);
+        let kind = match effect.action {
+            Action::Read { .. } => 0,
+            Action::Write { durable, .. } => 1 + u64::from(durable),
+            Action::Zero { .. } => 3,
+            _ => 4,
+        };
+        let drawn = self.shelf.draw(&[kind, disk as u64, at.get(), length.get()]);
+        let covers = self.shelf.disks[disk].written();
+        let flight = Flight { effect, disk, landed: false, late: false, covers, fault: None, metadata: None };
+        let number = self.enter(flight);
+        let time = latency(drawn) * self.shelf.disks[disk].slow;
+        // What is done is not always answered at once.
+        if kind != 4 && drawn.is_multiple_of(4) {
+            let landing = Duration::from_nanoseconds(time.nanoseconds() / 2);
+            self.expect(landing, number, false);
+        }
+        self.expect(time, number, true);
+        Ok(())
+    }
+
+    fn enter(&mut self, flight: Flight) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.flights[index as usize] = Some(flight);
+                index
+            }
+            None => {
+                self.flights.push(Some(flight));
+                self.flights.len() as u32 - 1
+            }
+        }
+    }
+
+    fn expect(&mut self, after: Duration, flight: u32, answered: bool) {
+        self.order += 1;
+        let at = (self.shelf.now + after).nanoseconds();
+        self.queue.push(Reverse((at, self.order, flight, answered)));
+    }
+
+    /// Whether an access is one that the array may ask for.
+    fn check(&self, effect: Effect, disk: usize, at: Sector, length: Sectors) -> Result<(), Violation> {
+        let broken = |what: &str| Err(Violation::seam(format!("{what}: {effect:?}")));
+        if (at + length).get() > self.shelf.disks[disk].length.get() {
+            return broken("an access beyond the member's end");
+        }
+        let slices = named_length(self.array.slices(effect.id));
+        let (writes, payload) = match effect.action {
+            Action::Read { .. } => (false, true),
+            Action::Write { .. } => (true, true),
+            Action::Zero { .. } => (true, false),
+            _ => return Ok(()),
+        };
+        if payload && slices != length.get() {
+            return broken("slices are not as long as their access");
+        }
+        let start = self.array.geometry().data_start();
+        let end = start + Sectors::new(self.array.geometry().stored().layout.length);
+        let in_data = at >= start && (at + length) <= end;
+        if writes && in_data == (effect.class == Class::Metadata) {
+            return broken("a write in a place that is not for its kind");
+        }
+        Ok(())
+    }
+
+    /// When something happens next, if nothing else is asked.
+    pub(crate) fn next_time(&self) -> Option<Instant> {
+        let queue = self.queue.peek().map(|Reverse((at, ..))| Instant::from_nanoseconds(*at));
+        let timeout = self.array.poll_timeout().map(|due| due.max(self.shelf.now));
+        [queue, timeout].into_iter().flatten().min()
+    }
+
+    /// Whether accesses are under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// Lets happen what happens next.
+    pub(crate) fn step(&mut self) -> Result<(), Violation> {
+        let Some(time) = self.next_time() else { return Ok(()) };
+        self.shelf.now = self.shelf.now.max(time);
+        let due = self.queue.peek().is_some_and(|Reverse((at, ..))| *at <= time.nanoseconds());
+        if !due {
+            self.array.handle_timeout(self.shelf.now);
+            return self.drain();
+        }
+        let Some(Reverse((_, _, number, answered))) = self.queue.pop() else { return Ok(()) };
+        self.land(number);
+        if answered { self.answer(number) } else { Ok(()) }
+    }
+
+    /// An access is done on its member, unless it was before.
+    fn land(&mut self, number: u32) {
+        let Some(flight) = self.flights[number as usize].as_mut().filter(|flight| !flight.landed) else {
+            return;
+        };
+        let (effect, disk) = (flight.effect, &mut self.shelf.disks[flight.disk]);
+        if disk.dead || disk.mute {
+            flight.fault = Some(Fault::Gone);
+            return;
+        }
+        flight.landed = true;
+        let data = effect.class != Class::Metadata;
+        match effect.action {
+            Action::Read { at, length, .. } => {
+                let mut bytes = std::mem::take(&mut self.bytes);
+                bytes.resize(length.bytes().as_usize(), 0);
+                let readable = disk.read(at, &mut bytes);
+                if data && std::mem::take(&mut disk.hiccup) {
+                    let place = flight.disk;
+                    self.hiccups.extend((at.get()..(at + length).get()).map(|sector| (place, sector)));
+                    flight.fault = Some(Fault::Unreadable);
+                } else if !readable {
+                    flight.fault = Some(Fault::Unreadable);
+                } else {
+                    flight.metadata = self.payload.scatter(&self.array, effect, &bytes);
+                }
+                self.bytes = bytes;
+            }
+            Action::Write { .. } if disk.full && data && effect.class != Class::Log => {
+                flight.fault = Some(Fault::NoSpace);
+            }
+            Action::Write { at, durable, .. } => {
+                self.payload.gather(&self.array, effect, &mut self.bytes);
+                disk.write(at, &self.bytes, durable);
+            }
+            Action::Zero { at, length, .. } => disk.zero(at, length),
+            _ => {}
+        }
+    }
+
+    /// An access is answered, or fails late where its member is silent.
+    fn answer(&mut self, number: u32) -> Result<(), Violation> {
+        let flight = self.flights[number as usize].as_mut().expect("an access is answered once");
+        let disk = flight.disk;
+        if self.shelf.disks[disk].mute && !std::mem::replace(&mut flight.late, true) {
+            let drawn = self.shelf.draw(&[5, disk as u64]);
+            self.expect(Duration::from_micros(drawn % 30_000_000), number, true);
+            return Ok(());
+        }
+        let mut flight = self.flights[number as usize].take().expect("it was there");
+        self.free.push(number);
+        if flight.late {
+            // Who waited has given up; the member has perhaps not.
+            self.land_in_part(&flight, self.order);
+            flight.fault = Some(Fault::Gone);
+        }
+        self.metadata -= u32::from(flight.effect.class == Class::Metadata);
+        self.payload.unpin(self.array.slices(flight.effect.id));
+        if let (Action::Flush { .. }, None) = (flight.effect.action, flight.fault) {
+            self.shelf.disks[disk].flushed(flight.covers);
+        }
+        let now = self.shelf.now;
+        self.shelf.trace.note(now, || told(&flight));
+        let outcome = match (flight.fault, &flight.metadata) {
+            (Some(fault), _) => Outcome::Failed(fault),
+            (None, Some(bytes)) => Outcome::Metadata(bytes),
+            (None, None) => Outcome::Done,
+        };
+        self.array.complete(now, flight.effect.id, outcome);
+        self.drain()
+    }
+
+    /// Some sectors of a write that nobody waited for are there.
+    fn land_in_part(&mut self, flight: &Flight, salt: u64) {
+        let key = self.shelf.keyed;
+        let disk = &mut self.shelf.disks[flight.disk];
+        if flight.landed || disk.dead || disk.full {
+            return;
+        }
+        let (at, durable) = match flight.effect.action {
+            Action::Write { at, durable, .. } => (at, durable),
+            Action::Zero { at, length, .. } => {
+                let kept = Kept::draw(key.of(&[6, salt, at.get()]));
+                for sector in at.get()..(at + length).get() {
+                    if kept.lands(key.of(&[7, salt, sector])) {
+                        disk.write(Sector::new(sector), &[0; SECTOR], false);
+                    }
+                }
+                return;
+            }
+            _ => return,
+        };
+        self.payload.gather(&self.array, flight.effect, &mut self.bytes);
+        let kept = Kept::draw(key.of(&[6, salt, at.get()]));
+        for (sector, bytes) in (at.get()..).zip(self.bytes.chunks_exact(SECTOR)) {
+            if kept.lands(key.of(&[7, salt, sector])) {
+                disk.write(Sector::new(sector), bytes, durable);
+            }
+        }
+    }
+
+    /// The array is gone: what was under way is done in part; without power, so is what was not flushed.
+    pub(crate) fn crash(&mut self, power: bool) -> Shelf {
+        self.shelf.crashes += 1;
+        let crash = self.shelf.crashes;
+        let flights: Vec<Flight> = std::mem::take(&mut self.flights).into_iter().flatten().collect();
+        flights.iter().for_each(|flight| self.land_in_part(flight, crash));
+        let key = self.shelf.keyed;
+        for (index, disk) in self.shelf.disks.iter_mut().enumerate() {
+            if power {
+                let key = Keyed::new(key.of(&[8, crash, index as u64]));
+                disk.power_cut(key, Kept::draw(key.of(&[9])));
+            }
+            disk.mute = false;
+            disk.slow = 1;
+        }
+        std::mem::replace(&mut self.shelf, Shelf::new(Vec::new(), 0, Trace::default()))
+    }
+}
+
+/// Mostly a tenth of a millisecond, seldom much more.
+fn latency(drawn: u64) -> Duration {
+    let base = 20_000 + (drawn >> 8) % 180_000;
+    Duration::from_nanoseconds(if (drawn >> 40).is_multiple_of(40) { base * 25 } else { base })
+}
+
+fn told(flight: &Flight) -> String {
+    let how = flight.fault.map_or(String::new(), |fault| format!(" fails: {fault:?}"));
+    let (disk, class) = (flight.disk, flight.effect.class);
+    match flight.effect.action {
+        Action::Read { at, length, .. } => {
+            format!("  disk {disk}: {class:?} read of {} at {}{how}", length.get(), at.get())
+        }
+        Action::Write { at, length, durable, .. } => {
+            let durably = if durable { " durable" } else { "" };
+            format!("  disk {disk}: {class:?}{durably} write of {} at {}{how}", length.get(), at.get())
+        }
+        Action::Zero { at, length, .. } => {
+            format!("  disk {disk}: {class:?} zeroing of {} at {}{how}", length.get(), at.get())
+        }
+        _ => format!("  disk {disk}: {class:?} flush{how}"),
+    }
+}

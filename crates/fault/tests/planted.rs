@@ -1,0 +1,72 @@
+//! The tester tested: known bugs are planted in the array, one at a time, and each is found within a stated number of seeds.
+#![cfg(feature = "planted-bugs")]
+#![expect(clippy::disallowed_methods, reason = "the crate has no threads, its tests do")]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use parlour_array::organization::Organization;
+use parlour_array::{Bug, plant};
+use parlour_fault::{Limits, run};
+
+/// Each bug is found within so many seeds.
+const SEEDS: u64 = 2_000;
+
+/// The organization that has what the bug spoils; any, where all have it.
+fn organization(bug: Bug) -> Option<&'static str> {
+    match bug {
+        Bug::LogTruncatedBeforeParity | Bug::OverwriteOrderIgnored | Bug::ParityBehindLogUsed => {
+            Some("parity-logging")
+        }
+        Bug::RebuildFromOneCopyOnly | Bug::ResyncFromWrongCopy | Bug::RepairLostWithMember => Some("raid1"),
+        Bug::CacheNotInvalidated | Bug::RepairFromUnsynced | Bug::ForceTrustsAllGroups => Some("raid5"),
+        _ => None,
+    }
+}
+
+/// The first seed that finds what is planted.
+fn first_that_fails(limits: &Limits) -> Option<u64> {
+    let (next, found) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
+    let work = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            // Lower seeds that are under way are waited for: the table does not depend on threads.
+            if seed >= SEEDS || seed > found.load(Ordering::Relaxed) {
+                return;
+            }
+            if run(seed, limits).violation.is_some() {
+                found.fetch_min(seed, Ordering::Relaxed);
+            }
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    Some(found.into_inner()).filter(|seed| *seed < SEEDS)
+}
+
+#[test]
+fn every_planted_bug_is_found() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut missed = Vec::new();
+    println!("{:<28} {:>6}  first violation", "bug", "seeds");
+    for bug in Bug::UNDER_FAULTS {
+        let row = organization(bug).map(|name| *Organization::named(name).expect("a name of the table"));
+        let limits = Limits { organization: row, ..Limits::default() };
+        plant(Some(bug));
+        match first_that_fails(&limits) {
+            Some(seed) => {
+                let kind = run(seed, &limits).violation.map_or("none", |violation| violation.kind());
+                println!("{:<28} {:>6}  {kind}", format!("{bug:?}"), seed + 1);
+                plant(None);
+                assert_eq!(run(seed, &limits).violation, None, "seed {seed} fails without a bug too");
+            }
+            None => {
+                println!("{:<28} {:>6}  none", format!("{bug:?}"), "-");
+                missed.push(bug);
+            }
+        }
+        plant(None);
+    }
+    drop(std::panic::take_hook());
+    assert!(missed.is_empty(), "not found within {SEEDS} seeds: {missed:?}");
+}

@@ -1,0 +1,70 @@
+//! Seeds replay, and no promise is broken.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the crate has no threads, its tests do"
+)]
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use parlour_fault::{Coverage, Fault, Limits, Report, State, run};
+
+/// Runs `count` seeds from `first` on all cores.
+fn run_all(first: u64, count: u64, limits: &Limits) -> Vec<Report> {
+    let (next, reports) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return;
+            }
+            let report = run(first + number, limits);
+            reports.lock().expect("no thread has panicked").push(report);
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    reports.into_inner().expect("no thread has panicked")
+}
+
+/// Fails with the seeds that broke a promise.
+fn check(reports: &[Report]) {
+    let broken: Vec<String> = reports
+        .iter()
+        .filter_map(|report| {
+            let violation = report.violation.as_ref()?;
+            Some(format!("seed {} ({}): {violation}", report.seed, report.organization))
+        })
+        .collect();
+    assert!(broken.is_empty(), "{} of {} seeds:\n{}", broken.len(), reports.len(), broken.join("\n"));
+}
+
+#[test]
+fn a_seed_run_twice_is_equal_to_the_byte() {
+    for seed in 0..24 {
+        assert_eq!(run(seed, &Limits::default()), run(seed, &Limits::default()), "seed {seed}");
+    }
+}
+
+#[test]
+fn no_organization_breaks_a_promise() {
+    let reports = run_all(0, 2_000, &Limits::default());
+    check(&reports);
+    let mut requests: Vec<u64> = reports.iter().map(|report| report.requests).collect();
+    requests.sort_unstable();
+    assert!(requests[requests.len() / 2] >= 200, "the median seed makes too few requests");
+    let mut coverage = Coverage::default();
+    reports.iter().for_each(|report| coverage.add(&report.coverage));
+    for fault in Fault::ALL {
+        let met: u64 = State::ALL.iter().map(|state| coverage.count(fault, *state)).sum();
+        assert!(met > 0, "no seed met {}", fault.name());
+    }
+}
+
+#[test]
+fn what_is_more_than_an_organization_survives_is_never_read_wrong() {
+    check(&run_all(0, 200, &Limits { beyond: true, ..Limits::default() }));
+}

@@ -1,8 +1,9 @@
 //! Running other programs in sight of the reader.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// Why a program did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,19 @@ pub(crate) fn run(command: &mut Command) -> Result<(), CommandError> {
     let line = line_of(command);
     eprintln!("$ {line}");
     match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(CommandError::Failed { line, status }),
+        Err(source) => Err(CommandError::NotStarted { line, source }),
+    }
+}
+
+/// Runs the command and keeps what it says in the file `log`.
+pub(crate) fn run_quietly(command: &mut Command, log: &Path) -> Result<(), CommandError> {
+    let line = line_of(command);
+    let not_started = |source| CommandError::NotStarted { line: line.clone(), source };
+    let file = File::create(log).map_err(not_started)?;
+    let also = file.try_clone().map_err(not_started)?;
+    match command.stdin(Stdio::null()).stdout(file).stderr(also).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(CommandError::Failed { line, status }),
         Err(source) => Err(CommandError::NotStarted { line, source }),

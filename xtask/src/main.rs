@@ -1,4 +1,4 @@
-//! The developers' commands: `cargo xtask test`, `cargo xtask lint` and `cargo xtask bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `fuzz` and `bench`.
 
 use std::process::ExitCode;
 
@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod command;
+mod fuzz;
 mod lint;
 mod packages;
 mod test;
@@ -26,6 +27,8 @@ enum Task {
     Test,
     /// Check formatting, clippy and the house rules
     Lint,
+    /// Run each fuzzer for a while, and print one table
+    Fuzz(fuzz::Arguments),
     /// Measure, and print one table
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -38,6 +41,8 @@ enum TaskError {
     Test(#[from] test::TestError),
     #[error(transparent)]
     Lint(#[from] lint::LintError),
+    #[error(transparent)]
+    Fuzz(#[from] fuzz::FuzzError),
     #[error(transparent)]
     Bench(#[from] bench::BenchError),
 }
@@ -56,6 +61,7 @@ fn run(task: &Task) -> Result<(), TaskError> {
     match task {
         Task::Test => test::run()?,
         Task::Lint => lint::run()?,
+        Task::Fuzz(arguments) => fuzz::run(arguments)?,
         Task::Bench(bench) => bench::run(bench)?,
     }
     Ok(())

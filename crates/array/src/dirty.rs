@@ -185,7 +185,8 @@ fn decode_header(block: &[u8], magic: [u8; 8], array: Identity, regions: u32, le
     }
     let (_checksum, counted) = (from.u32(), from.u32());
     let fits = counted == regions && from.array() == array.0 && block.len() as u64 >= length;
-    fits.then(|| from.u64())
+    // It rises by one at a time: one that could rise no further was never written.
+    fits.then(|| from.u64()).filter(|sequence| *sequence < 1 << 63)
 }
 
 #[cfg(test)]

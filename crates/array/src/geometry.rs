@@ -94,6 +94,9 @@ pub enum CreationError {
         /// Copies of each unit.
         copies: u16,
     },
+    /// There are too few copies to be any.
+    #[error("{0} copies of each unit are too few: keep at least 2")]
+    TooFewCopies(u16),
     /// Several groups make no sense without check units, or with copies.
     #[error("parity groups side by side are for organizations with parity; {0} groups make no sense here")]
     UselessGroups(u16),
@@ -136,6 +139,9 @@ pub enum CreationError {
         "a log segment of {0} is not possible: use a multiple of the block, at least 8 blocks and at most 16 MiB"
     )]
     BadSegment(Bytes),
+    /// The track is not usable.
+    #[error("a track of {0} is not possible: use a multiple of the block, at most 16 MiB")]
+    BadTrack(Bytes),
     /// The log ratio is not usable.
     #[error("a log of {0} times the parity (A) is not possible: use more than 0 and at most 16")]
     BadRatio(f64),
@@ -183,6 +189,9 @@ impl Geometry {
     pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
         creation.organization.check()?;
         check_sizes(creation)?;
+        if creation.organization.layout == LayoutChoice::Regions {
+            check_log(creation)?;
+        }
         let group_members = check_members(creation)?;
         let data_start = data_start(creation);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
@@ -425,9 +434,22 @@ fn check_sizes(creation: &Creation) -> Result<(), CreationError> {
     Ok(())
 }
 
+/// What is asked of the logs, before anything is computed from it.
+fn check_log(creation: &Creation) -> Result<(), CreationError> {
+    let LogCreation { segment, track, .. } = creation.log;
+    let whole = |length: Sectors| length <= LARGEST_SEGMENT && length.is_multiple_of(creation.block);
+    if let Some(segment) = segment.filter(|length| *length < creation.block * 8 || !whole(*length)) {
+        return Err(CreationError::BadSegment(segment.bytes()));
+    }
+    match track.filter(|length| length.is_zero() || !whole(*length)) {
+        Some(track) => Err(CreationError::BadTrack(track.bytes())),
+        None => Ok(()),
+    }
+}
+
 /// The members of each group.
 fn check_members(creation: &Creation) -> Result<u16, CreationError> {
-    let (members, groups) = (creation.members, creation.groups.max(1));
+    let (members, groups) = (creation.members, creation.groups);
     if members > MAXIMUM_MEMBERS {
         return Err(CreationError::TooManyMembers(members));
     }
@@ -437,10 +459,14 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
         LayoutChoice::Parity(_) => 3,
         LayoutChoice::Regions => 3,
     };
-    if members < least * groups {
-        return Err(CreationError::TooFewMembers { members, least: least * groups });
+    let least = least.saturating_mul(groups);
+    if members < least {
+        return Err(CreationError::TooFewMembers { members, least });
     }
-    if !members.is_multiple_of(groups) {
+    if creation.organization.code == Code::Copy && creation.copies < 2 {
+        return Err(CreationError::TooFewCopies(creation.copies));
+    }
+    if groups == 0 || !members.is_multiple_of(groups) {
         return Err(CreationError::UnequalGroups { members, groups });
     }
     if groups > 1 && creation.organization.code != Code::Xor {
@@ -464,10 +490,6 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
     let large = room >= LARGE_MEMBER;
     let small_segment = if room < Sectors::new(1 << 17) { Sectors::new(64) } else { Sectors::new(256) };
     let segment = creation.log.segment.unwrap_or(if large { Sectors::new(2_048) } else { small_segment });
-    let least = creation.block * 8;
-    if segment < least || segment > LARGEST_SEGMENT || !segment.is_multiple_of(creation.block) {
-        return Err(CreationError::BadSegment(segment.bytes()));
-    }
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
     let most = members - 2;
     if sublogs == 0 || sublogs > most {
@@ -484,7 +506,7 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
         sublogs,
         segment,
         log_ratio,
-        regions: creation.log.regions.unwrap_or_else(|| default_regions(room, segment)),
+        regions: creation.log.regions.map_or_else(|| default_regions(room, segment), bounded_regions),
         grain: creation.log.track.unwrap_or(creation.block),
     };
     RegionShape::choose(&request)
@@ -496,11 +518,19 @@ fn balanced_sublogs(members: u16) -> u16 {
     ((u32::from(members) * 16).div_ceil(100) as u16).clamp(1, members - 2)
 }
 
+/// Regions are never more than this: their dirty map and tables would take more than they save.
+const MOST_REGIONS: u32 = 1 << 20;
+
+/// As many regions as are wished for, within reason.
+fn bounded_regions(wish: u32) -> u32 {
+    wish.clamp(1, MOST_REGIONS)
+}
+
 /// B ≈ √(TV/K) (Stodolsky §2.4), but no region takes more than [`LARGEST_REGION`] of a member.
 fn default_regions(room: Sectors, segment: Sectors) -> u32 {
     let by_memory = (room / segment).isqrt();
     let by_latency = room / LARGEST_REGION;
-    by_memory.max(by_latency).clamp(1, 1 << 20) as u32
+    by_memory.max(by_latency).clamp(1, u64::from(MOST_REGIONS)) as u32
 }
 
 fn map_length(regions: u32) -> Sectors {
@@ -515,10 +545,11 @@ fn table_length(regions: u32) -> Sectors {
 fn data_start(creation: &Creation) -> Sectors {
     let most_regions = match creation.organization.layout {
         LayoutChoice::Regions => {
-            let wish = creation.log.regions.unwrap_or_else(|| {
+            let by_default = || {
                 let segment = creation.log.segment.unwrap_or(Sectors::new(64));
                 default_regions(creation.member_length, segment)
-            });
+            };
+            let wish = creation.log.regions.map_or_else(by_default, bounded_regions);
             // The search may go 10% higher and up to a multiple of the members, in each group.
             (wish + wish / 10 + u32::from(creation.members) * 2)
                 .saturating_mul(u32::from(creation.groups.max(1)))

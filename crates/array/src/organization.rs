@@ -173,7 +173,8 @@ impl Organization {
     /// The name is not in the table; the error names the nearest that is.
     pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
         NAMED.iter().find(|row| row.name == name).ok_or_else(|| UnknownOrganization {
-            name: name.into(),
+            // In a configuration file it may hold anything.
+            name: name.escape_debug().to_string(),
             nearest: nearest(name, NAMED.iter().map(|row| row.name)).expect("the table has rows"),
         })
     }

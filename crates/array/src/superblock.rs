@@ -19,6 +19,10 @@ pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
 pub(crate) const VERSION: u32 = 1;
 /// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
+/// Sequence and session numbers from here on are no superblock's: they rise by one at a time, and a session's records are
+/// numbered from 2⁴⁰ times its own number on.
+const LEAST_SENSELESS_SEQUENCE: u64 = 1 << 63;
+const LEAST_SENSELESS_SESSION: u64 = (1 << 24) - 1;
 /// Entries of the member table: members first, then spares.
 pub(crate) const MEMBER_ENTRIES: usize = 96;
 
@@ -170,6 +174,9 @@ impl Superblock {
         let (entry, entries, name_length) = (from.u16(), usize::from(from.u16()), from.u32() as usize);
         let (member_length, sequence, session_number) = (from.u64(), from.u64(), from.u64());
         let (flags, created) = (from.u64(), from.u64());
+        if sequence >= LEAST_SENSELESS_SEQUENCE || session_number >= LEAST_SENSELESS_SESSION {
+            return Err(SuperblockError::Nonsense("sequence"));
+        }
         let geometry = decode_geometry(from.seek(GEOMETRY_AT))?;
         if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
             return Err(SuperblockError::Nonsense("member table"));
@@ -179,6 +186,10 @@ impl Superblock {
             .and_then(|bytes| std::str::from_utf8(bytes).ok())
             .ok_or(SuperblockError::Nonsense("name"))?;
         let table = decode_table(&mut from, entries)?;
+        let sessions = decode_sessions(from.seek(SESSIONS_AT));
+        if sessions.is_empty() {
+            return Err(SuperblockError::Nonsense("sessions"));
+        }
         if table.len() < usize::from(geometry.layout.group_members) * usize::from(geometry.layout.groups) {
             return Err(SuperblockError::Nonsense("member table"));
         }
@@ -189,7 +200,7 @@ impl Superblock {
             member_length: Sectors::new(member_length),
             sequence,
             session_number,
-            sessions: decode_sessions(from.seek(SESSIONS_AT)),
+            sessions,
             clean: flags & 1 != 0,
             opening: flags & 2 != 0,
             writable: read_only_compatible & !KNOWN_READ_ONLY_COMPATIBLE == 0,
@@ -314,3 +325,48 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
 // A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the format.
 const _: () = assert!(matches!(LayoutChoice::ALL[6], LayoutChoice::Parity(Rotation::LeftSymmetric)));
 const _: () = assert!(matches!(LayoutChoice::ALL[9], LayoutChoice::Regions));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{Creation, Geometry, LogCreation};
+    use crate::opening::{NewArray, create};
+
+    fn new_superblock() -> Superblock {
+        let geometry = Geometry::create(&Creation {
+            organization: Organization::named("raid5").expect("a known organization").organization,
+            copies: 1,
+            members: 3,
+            groups: 1,
+            unit: Sectors::new(8),
+            block: Sectors::new(1),
+            member_length: Sectors::new(8_192),
+            log: LogCreation::default(),
+        })
+        .expect("a possible array");
+        let new = NewArray {
+            array: Identity([1; 16]),
+            session: Identity([2; 16]),
+            members: (3..6).map(|member| (Identity([member; 16]), Sectors::new(8_192))).collect(),
+            name: "new".into(),
+            created: 0,
+            zeroed: true,
+        };
+        let images = create(&geometry, &new);
+        let (_, block) = images[0].last().expect("the first copy is written last");
+        Superblock::decode(block).expect("a new superblock is sound")
+    }
+
+    /// One without any session was called diverged from itself, and numbers at their end could not rise.
+    #[test]
+    fn sessions_and_numbers_that_were_never_written_are_nonsense() {
+        let good = new_superblock();
+        let refused =
+            |superblock: Superblock| Superblock::decode(&superblock.encode()).expect_err("nonsense");
+        let sessions = SuperblockError::Nonsense("sessions");
+        assert_eq!(refused(Superblock { sessions: Vec::new(), ..good.clone() }), sessions);
+        let sequence = SuperblockError::Nonsense("sequence");
+        assert_eq!(refused(Superblock { sequence: u64::MAX, ..good.clone() }), sequence);
+        assert_eq!(refused(Superblock { session_number: u64::MAX, ..good }), sequence);
+    }
+}

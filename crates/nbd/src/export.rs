@@ -77,11 +77,17 @@ pub struct Limits {
     pub payload: u32,
     /// Requests in flight on a connection, and read payloads queued to be sent. More are left in the socket.
     pub in_flight: u16,
+    /// Bytes of payload that a connection may hold while it asks for more: what is being written, read, or
+    /// waits to be sent. Above it, one that holds nothing may still have one request. So a client that stops
+    /// reading does not keep the memory of all.
+    pub held: u32,
     /// Time from accepting a connection to the end of its handshake.
     pub handshake_timeout: Duration,
     /// Time in which a client that owes us the rest of a payload, or that has replies to take, must make
     /// progress: 64 KiB or all that was due.
     pub stall_timeout: Duration,
+    /// The same while it keeps memory that another client waits for.
+    pub pressed_timeout: Duration,
 }
 
 impl Default for Limits {
@@ -92,8 +98,10 @@ impl Default for Limits {
             options: 64,
             payload: 32 << 20,
             in_flight: 128,
+            held: 16 << 20,
             handshake_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(30),
+            pressed_timeout: Duration::from_secs(5),
         }
     }
 }

@@ -195,6 +195,68 @@ fn a_client_that_stops_reading_is_dropped_and_its_credits_return() {
 }
 
 #[test]
+fn a_client_that_stops_reading_leaves_memory_to_the_others() {
+    let mut rig = Rig::new(Limits { held: 4 << 16, in_flight: 100, ..limits() }, 8);
+    let mut deaf = rig.open(&simple_opening());
+    let mut other = rig.open(&simple_opening());
+    deaf.send(&(0..100).flat_map(|cookie| request(READ, 0, cookie, 0, 1 << 16)).collect::<Vec<u8>>());
+    rig.carry_out();
+    assert_eq!((rig.memory.in_use(), rig.server.starved()), (4, 0), "no more than it may hold");
+    other.send(&[write(0, 1, 0, &[1; 60_000]), request(READ, 0, 2, 60_000, 60_000)].concat());
+    rig.carry_out();
+    assert_eq!(other.receive().0.len(), 16 + 16 + 60_000);
+    // Once it reads again it gets everything.
+    while deaf.received() < 100 * (16 + (1 << 16)) {
+        assert!(deaf.pull());
+        rig.carry_out();
+    }
+    assert_eq!(rig.memory.in_use(), 0);
+}
+
+#[test]
+fn a_request_above_what_a_connection_may_hold_is_carried_out_alone() {
+    let mut rig = Rig::new(Limits { held: 1000, ..limits() }, 8);
+    let mut client = rig.open(&simple_opening());
+    client
+        .send(&[write(0, 1, 0, &[1; 4096]), write(0, 2, 0, &[2; 4096]), request(FLUSH, 0, 3, 0, 0)].concat());
+    rig.settle();
+    assert_eq!((rig.memory.submitted.len(), rig.memory.in_use()), (1, 1));
+    rig.carry_out();
+    let mut replies = client.receive();
+    (1..4).for_each(|cookie| assert_eq!(replies.simple(), (0, cookie)));
+}
+
+#[test]
+fn many_that_keep_memory_without_moving_have_to_make_room_soon() {
+    let mut rig = Rig::new(Limits { connections: 5, held: 1, ..large() }, 4);
+    let read = request(READ, 0, 1, 0, MIB);
+    let mut reader = rig.open(&simple_opening());
+    let mut stalled: Vec<Client> = (0..3).map(|_| rig.open(&simple_opening())).collect();
+    stalled[0].send(&write(0, 1, 0, &vec![1; 60_000])[..30_000]);
+    stalled[1..].iter_mut().for_each(|deaf| deaf.send(&read));
+    reader.send(&read);
+    rig.carry_out();
+    rig.pass(Duration::from_secs(2));
+    assert_eq!((rig.memory.in_use(), rig.server.starved()), (4, 0), "nobody waits for their memory");
+    assert!(reader.pull());
+    rig.settle();
+    let mut waiting = rig.open(&simple_opening());
+    waiting.send(&request(READ, 0, 2, 0, 4096));
+    rig.settle();
+    assert_eq!((rig.memory.in_use(), rig.server.starved()), (4, 1));
+    assert!(rig.server.deadline().is_some_and(|deadline| deadline <= rig.now + Duration::from_secs(3)));
+    rig.pass(Duration::from_secs(3));
+    rig.carry_out();
+    assert_eq!(waiting.receive().0.len(), 16 + 4096);
+    assert_eq!(rig.server.statistics().timed_out, 3);
+    assert_eq!(rig.server.connections(), 2, "the one that reads, slowly, is kept");
+    while reader.received() < 16 + MIB as usize {
+        assert!(reader.pull());
+        rig.settle();
+    }
+}
+
+#[test]
 fn a_client_that_reads_slowly_is_kept() {
     let mut rig = Rig::new(large(), 4);
     let mut client = rig.open(&simple_opening());

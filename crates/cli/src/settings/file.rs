@@ -57,9 +57,17 @@ impl ConfigFile {
         let Some(path) = path else { return Ok(ConfigFile::default()) };
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-        let table: toml::Table = toml::from_str(&text).map_err(|error| syntax(path, &text, &error))?;
+        ConfigFile::parse(path, &text)
+    }
+
+    /// Takes `text` as what stands in the file at `path`.
+    ///
+    /// # Errors
+    /// It says what is not known.
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<ConfigFile, ConfigError> {
+        let table: toml::Table = toml::from_str(text).map_err(|error| syntax(path, text, &error))?;
         check_keys(path, &table)?;
-        toml::from_str(&text).map_err(|error| syntax(path, &text, &error))
+        toml::from_str(text).map_err(|error| syntax(path, text, &error))
     }
 }
 
@@ -93,7 +101,8 @@ fn unknown<'a>(path: &Path, table: &str, key: &str, known: impl Iterator<Item = 
     let nearest = nearest(key, known.map(String::as_str)).expect("every table has keys");
     ConfigError::UnknownKey {
         path: path.to_owned(),
-        key: format!("{table}{key}"),
+        // A quoted key may hold anything.
+        key: format!("{table}{}", key.escape_debug()),
         nearest: format!("{table}{nearest}"),
     }
 }
@@ -126,6 +135,8 @@ mod tests {
             error,
             "parlour.toml: unknown key 'tuning.log-memmory'; did you mean 'tuning.log-memory'?"
         );
+        let error = load("\"log\\nlog\" = 1\n").unwrap_err();
+        assert_eq!(error, r"parlour.toml: unknown key 'log\nlog'; did you mean 'log'?");
         let error = load("[tunning]\n").unwrap_err();
         assert_eq!(error, "parlour.toml: unknown key 'tunning'; did you mean 'tuning'?");
     }

@@ -56,8 +56,8 @@ pub struct Statistics {
 /// the backend refused one, it calls [`resume`](Self::resume).
 ///
 /// In steady state nothing is allocated per request, and a batch of requests costs one receiving and one
-/// sending system call. Memory per connection is bounded by 256 KiB of input, about as much output, and what
-/// the backend gives out.
+/// sending system call. Memory per connection is bounded by 256 KiB of input, about as much output, and
+/// [`Limits::held`](crate::Limits::held) of what the backend gives out.
 pub struct Server {
     turn: Turn,
     epoll: OwnedFd,
@@ -292,7 +292,8 @@ impl Server {
         if peer.is_over() {
             return self.close(index, backend);
         }
-        if peer.pause == Pause::Credit && !peer.starved {
+        let starves = peer.pause == Pause::Credit && !peer.starved;
+        if starves {
             peer.starved = true;
             self.starved.push_back(index);
         }
@@ -303,6 +304,10 @@ impl Server {
         if peer.can_send() && !peer.dirty {
             peer.dirty = true;
             self.dirty.push(index);
+        }
+        if starves && self.starved.len() == 1 {
+            // From now on those who keep memory without moving have less time.
+            (0..self.peers.len() as u16).for_each(|index| self.note_deadline(index));
         }
         self.note_deadline(index);
         self.watch(index, backend);
@@ -351,7 +356,7 @@ impl Server {
 
     fn note_deadline(&mut self, index: u16) {
         let Some(peer) = &self.peers[usize::from(index)] else { return };
-        if let Some(deadline) = peer.deadline(&self.turn.terms) {
+        if let Some(deadline) = peer.deadline(&self.turn.terms, !self.starved.is_empty()) {
             self.next_deadline = Some(self.next_deadline.map_or(deadline, |next| next.min(deadline)));
         }
     }
@@ -366,7 +371,8 @@ impl Server {
         // At most 65535 places.
         for index in 0..self.peers.len() as u16 {
             let Some(peer) = &self.peers[usize::from(index)] else { continue };
-            if peer.deadline(&self.turn.terms).is_some_and(|deadline| deadline <= now) {
+            let deadline = peer.deadline(&self.turn.terms, !self.starved.is_empty());
+            if deadline.is_some_and(|deadline| deadline <= now) {
                 self.statistics.timed_out += 1;
                 self.close(index, backend);
             } else {

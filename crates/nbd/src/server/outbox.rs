@@ -32,6 +32,8 @@ pub(super) struct Outbox {
     pub(super) bytes: Vec<u8>,
     sent: usize,
     payloads: VecDeque<Payload>,
+    /// Bytes of the payloads, sent ones included as long as their buffer is kept.
+    held: u64,
 }
 
 /// What came of sending.
@@ -57,6 +59,11 @@ impl Outbox {
         self.payloads.len()
     }
 
+    /// Bytes of payload whose buffers are kept until they are sent.
+    pub(super) fn held(&self) -> u64 {
+        self.held
+    }
+
     /// Queues the first `length` bytes of `buffer`, to be released when they are sent.
     pub(super) fn push_payload(&mut self, buffer: BufferHandle, length: u32, backend: &mut impl Backend) {
         let length = length as usize;
@@ -64,6 +71,7 @@ impl Outbox {
             self.bytes.extend_from_slice(&backend.bytes(buffer)[..length]);
             backend.release(buffer);
         } else {
+            self.held += length as u64;
             self.payloads.push_back(Payload { at: self.bytes.len(), buffer, length, sent: 0 });
         }
     }
@@ -130,6 +138,7 @@ impl Outbox {
                 return;
             }
             backend.release(payload.buffer);
+            self.held -= payload.length as u64;
             self.payloads.pop_front();
         }
         self.sent += taken;
@@ -149,6 +158,7 @@ impl Outbox {
     /// Drops everything, sent or not.
     pub(super) fn clear(&mut self, backend: &mut impl Backend) {
         self.payloads.drain(..).for_each(|payload| backend.release(payload.buffer));
+        self.held = 0;
         self.bytes.clear();
         self.sent = 0;
     }

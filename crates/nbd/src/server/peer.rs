@@ -46,6 +46,8 @@ pub(super) enum Pause {
 struct Attached {
     generation: u32,
     buffer: Option<BufferHandle>,
+    /// Bytes asked of the backend for it.
+    length: u32,
 }
 
 /// A write whose payload is being received.
@@ -87,6 +89,8 @@ pub(super) struct Peer {
     index: u16,
     connection: Connection,
     attached: Vec<Option<Attached>>,
+    /// Bytes of payload attached to requests in flight.
+    attached_bytes: u64,
     input: Box<[u8]>,
     start: usize,
     end: usize,
@@ -125,6 +129,7 @@ impl Peer {
             index,
             connection,
             attached: vec![None; usize::from(terms.limits().in_flight)],
+            attached_bytes: 0,
             input: vec![0; INPUT].into_boxed_slice(),
             start: 0,
             end: 0,
@@ -175,8 +180,17 @@ impl Peer {
 
     /// Whether a peer that paused because too much was going on may go on.
     pub(super) fn has_room(&self, terms: &Terms) -> bool {
+        if let Some((_, request)) = self.waiting {
+            return self.may_hold(request, terms);
+        }
         let going_on = self.in_flight() + self.outbox.payloads();
         self.outbox.copied() < OUTPUT && going_on < usize::from(terms.limits().in_flight)
+    }
+
+    /// Whether the payload of `request` is within what one connection may hold.
+    fn may_hold(&self, request: Request, terms: &Terms) -> bool {
+        let (held, length) = (self.attached_bytes + self.outbox.held(), u64::from(request.buffer_length()));
+        held == 0 || length == 0 || held + length <= u64::from(terms.limits().held)
     }
 
     /// Receives once, as much as there is room for, and looks at it.
@@ -233,6 +247,9 @@ impl Peer {
     fn run_until_pause(&mut self, turn: &mut Turn, backend: &mut impl Backend) -> Pause {
         loop {
             if let Some((id, request)) = self.waiting {
+                if !self.may_hold(request, &turn.terms) {
+                    return Pause::Busy;
+                }
                 if !self.begin(id, request, turn, backend) {
                     return Pause::Credit;
                 }
@@ -271,7 +288,8 @@ impl Peer {
         turn: &mut Turn,
         backend: &mut impl Backend,
     ) -> bool {
-        let buffer = match request.buffer_length() {
+        let length = request.buffer_length();
+        let buffer = match length {
             0 => None,
             length => match backend.reserve(length) {
                 None => return false,
@@ -280,7 +298,8 @@ impl Peer {
         };
         turn.generation = turn.generation.wrapping_add(1);
         let token = RequestToken { generation: turn.generation, peer: self.index, id };
-        self.attached[usize::from(id.0)] = Some(Attached { generation: turn.generation, buffer });
+        self.attached[usize::from(id.0)] = Some(Attached { generation: turn.generation, buffer, length });
+        self.attached_bytes += u64::from(length);
         match (request, buffer) {
             (Request::Write { length, .. }, Some(buffer)) => {
                 self.read_ahead = if length >= LARGE { READ_AHEAD } else { INPUT };
@@ -342,7 +361,9 @@ impl Peer {
             return None;
         }
         let slot = self.attached.get_mut(usize::from(token.id.0))?;
-        slot.take_if(|attached| attached.generation == token.generation)
+        let attached = slot.take_if(|attached| attached.generation == token.generation)?;
+        self.attached_bytes -= u64::from(attached.length);
+        Some(attached)
     }
 
     /// What epoll should watch. While it is paused for a moment, reading stays of interest until it proves a
@@ -381,14 +402,18 @@ impl Peer {
         }
     }
 
-    /// When it is to be dropped unless it moves.
-    pub(super) fn deadline(&self, terms: &Terms) -> Option<Duration> {
+    /// When it is to be dropped unless it moves. `pressed`: somebody waits for memory.
+    pub(super) fn deadline(&self, terms: &Terms, pressed: bool) -> Option<Duration> {
         let limits = terms.limits();
         let handshake = (!self.connection.is_transmitting())
             .then_some(self.accepted.saturating_add(limits.handshake_timeout));
-        let stalled =
-            |watch: Option<Watch>| watch.map(|watch| watch.since.saturating_add(limits.stall_timeout));
-        [handshake, stalled(self.payload_watch), stalled(self.output_watch)].into_iter().flatten().min()
+        let stalled = |watch: Option<Watch>, keeps_memory: bool| {
+            let pressed = if pressed && keeps_memory { limits.pressed_timeout } else { Duration::MAX };
+            watch.map(|watch| watch.since.saturating_add(limits.stall_timeout.min(pressed)))
+        };
+        let payload = stalled(self.payload_watch, self.filling.is_some());
+        let output = stalled(self.output_watch, self.outbox.held() > 0);
+        [handshake, payload, output].into_iter().flatten().min()
     }
 
     /// Closes the socket and releases every buffer that is not in the backend's hands.
@@ -408,6 +433,7 @@ impl Peer {
         }
         if let Some(filling) = self.filling.take() {
             self.attached[usize::from(filling.token.id.0)] = None;
+            self.attached_bytes -= u64::from(filling.request.buffer_length());
             self.connection.abandon(filling.token.id);
             backend.release(filling.buffer);
         }

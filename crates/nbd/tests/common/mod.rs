@@ -66,8 +66,10 @@ pub(crate) fn limits() -> Limits {
         options: 16,
         payload: 64 << 10,
         in_flight: 8,
+        held: 64 << 20,
         handshake_timeout: Duration::from_secs(10),
         stall_timeout: Duration::from_secs(30),
+        pressed_timeout: Duration::from_secs(5),
     }
 }
 

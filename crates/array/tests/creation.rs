@@ -1,0 +1,61 @@
+//! What is asked of a new array and cannot be is refused before anything is computed from it; what can be is sound.
+
+use parlour_array::organization::Organization;
+use parlour_array::{Creation, CreationError, Geometry, LogCreation};
+use parlour_units::Sectors;
+
+fn creation(name: &str) -> Creation {
+    Creation {
+        organization: Organization::named(name).expect("a known organization").organization,
+        copies: 2,
+        members: 6,
+        groups: 1,
+        unit: Sectors::new(128),
+        block: Sectors::new(8),
+        member_length: Sectors::new(1 << 21),
+        log: LogCreation::default(),
+    }
+}
+
+fn logged(log: LogCreation) -> Result<Geometry, CreationError> {
+    Geometry::create(&Creation { log, ..creation("parity-logging") })
+}
+
+/// `copies = 1` made a mirror of one copy, which its own superblocks then called impossible.
+#[test]
+fn a_single_copy_is_none() {
+    for (name, copies) in [("raid10", 1), ("raid10", 0), ("raid01", 1), ("raid1", 1)] {
+        let refused = Geometry::create(&Creation { copies, ..creation(name) });
+        assert_eq!(refused.expect_err(name), CreationError::TooFewCopies(copies));
+    }
+}
+
+#[test]
+fn groups_that_cannot_be_are_refused_however_many() {
+    for name in ["parity-logging", "raid5", "raid10", "raid0"] {
+        for groups in [0, 7, 21_846, u16::MAX] {
+            assert!(Geometry::create(&Creation { groups, ..creation(name) }).is_err(), "{name}: {groups}");
+        }
+    }
+}
+
+/// A log segment of nothing divided by zero, and so did a track.
+#[test]
+fn log_segments_and_tracks_that_cannot_be_are_refused() {
+    for sectors in [0, 9, 1 << 20, u64::MAX / 512] {
+        let length = Sectors::new(sectors);
+        let segment = logged(LogCreation { segment: Some(length), ..LogCreation::default() });
+        assert_eq!(segment.expect_err("no segment"), CreationError::BadSegment(length.bytes()));
+        let track = logged(LogCreation { track: Some(length), ..LogCreation::default() });
+        assert_eq!(track.expect_err("no track"), CreationError::BadTrack(length.bytes()));
+    }
+}
+
+#[test]
+fn a_wish_for_more_regions_than_anybody_needs_is_granted_in_part() {
+    let geometry = logged(LogCreation { regions: Some(u32::MAX), ..LogCreation::default() });
+    match geometry {
+        Ok(geometry) => assert!(geometry.stored().is_sound()),
+        Err(error) => assert!(matches!(error, CreationError::MemberTooSmall(..)), "{error}"),
+    }
+}

@@ -1,0 +1,111 @@
+//! From members that anybody may have written to: put together, opened, served and stopped. Whatever superblocks, maps,
+//! tables and log headers say behind a checksum that fits, the array refuses or it works: no access goes beyond a member,
+//! every request is answered, and it comes to rest.
+
+use std::sync::OnceLock;
+
+use parlour_array::{Mode, Operation};
+use parlour_units::Sectors;
+
+use crate::input::Input;
+use crate::world::{ARRAYS, How, Image, Structure, World};
+
+/// Steps that an input may take.
+const STEPS: usize = 1_000;
+
+/// Takes the bytes as changes to an image, and as what is then done with it.
+pub fn run(data: &[u8]) {
+    let mut input = Input::new(data);
+    let mut image = choose(&mut input).clone();
+    for _ in 0..input.below(16) {
+        change(&mut image, &mut input);
+    }
+    let how = input.byte();
+    let how = How { read_only: how & 1 == 1, force: how & 2 == 2 };
+    let Ok(mut world) = World::open(image.disks, how) else { return };
+    for _ in 0..STEPS {
+        if input.is_empty() {
+            break;
+        }
+        act(&mut world, &mut input);
+    }
+    if !world.stop() {
+        return;
+    }
+    if let Ok(mut world) = World::open(world.disks, How::default()) {
+        world.stop();
+    }
+}
+
+/// One of the images: of each array, as it was created, after a proper stop, and after a crash.
+fn choose<'a>(input: &mut Input<'_>) -> &'a Image {
+    static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
+    let images =
+        IMAGES.get_or_init(|| ARRAYS.iter().flat_map(|(name, members)| images(name, *members)).collect());
+    &images[input.below(images.len())]
+}
+
+/// The same array three times.
+fn images(name: &str, members: u16) -> [Image; 3] {
+    let created = Image::create(name, members);
+    let mut world = World::open(created.disks.clone(), How::default()).expect("a new array opens");
+    let capacity = created.geometry.capacity().get();
+    for step in 0..12 {
+        world.submit(Operation::Write { durable: step % 3 == 0 }, capacity / 12 * step, 1 + step * 3);
+        world.settle();
+    }
+    let crashed = Image { disks: world.disks.clone(), ..created.clone() };
+    assert!(world.stop(), "an array stops");
+    let stopped = Image { disks: world.disks, ..created.clone() };
+    [created, stopped, crashed]
+}
+
+fn change(image: &mut Image, input: &mut Input<'_>) {
+    let disk = input.below(image.disks.len());
+    let copy = usize::from(input.coin());
+    match input.byte() % 20 {
+        0..6 => put(image, disk, Structure::Superblock(copy), 1_200, input),
+        6..9 => put(image, disk, Structure::Map(copy), 128, input),
+        9..12 => put(image, disk, Structure::Table(copy), 128, input),
+        12..17 => {
+            let (region, segment) = (input.byte().into(), input.byte().into());
+            put(image, disk, Structure::Header(region, segment, copy == 1), 256, input);
+        }
+        17 if image.disks.len() > 1 => drop(image.disks.remove(disk)),
+        // A member as it was at another time, or another array's.
+        18 => {
+            let other = choose(input).disks.first().expect("every array has members").clone();
+            image.disks[disk] = other;
+        }
+        _ => image.disks[disk].length = Sectors::new(u64::from(input.u16())),
+    }
+}
+
+/// Changes up to 16 of the first bytes of a structure.
+fn put(image: &mut Image, disk: usize, structure: Structure, room: usize, input: &mut Input<'_>) {
+    let (seal, from, count) = (!input.byte().is_multiple_of(8), input.below(room), input.below(17));
+    image.change(disk, structure, from, input.take(count), seal);
+}
+
+fn act(world: &mut World, input: &mut Input<'_>) {
+    let choice = input.byte();
+    let operation = match choice % 16 {
+        0..3 => Operation::Write { durable: choice & 16 != 0 },
+        3..5 => Operation::Read,
+        5 => Operation::Flush,
+        6 => Operation::Trim,
+        7 => Operation::WriteZeroes {
+            may_unmap: choice & 16 != 0,
+            fast_only: choice & 32 != 0,
+            durable: choice & 64 != 0,
+        },
+        _ => return world.step(input.byte().into()),
+    };
+    if world.array.mode() == Mode::Stopped {
+        return;
+    }
+    let capacity = world.array.geometry().capacity().get();
+    let (at, length) = (u64::from(input.u16()) % (capacity + 2), u64::from(input.byte()));
+    let length = if operation == Operation::Flush { 0 } else { length };
+    world.submit(operation, at, length);
+}

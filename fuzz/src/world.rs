@@ -1,0 +1,366 @@
+//! Members in memory that keep metadata and no payload: what an array looks at itself, and nothing else.
+
+use std::collections::BTreeMap;
+
+use parlour_array::organization::{Copies, Organization};
+use parlour_array::{
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Creation, Effect, Geometry, Identity,
+    LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request, RequestError,
+    SUPERBLOCK_BYTES, Superblock, Tag, Tuning, create,
+};
+use parlour_units::{Instant, Sector, Sectors};
+
+use crate::seal::mend;
+
+/// Arrays of which images are made: organization and members.
+pub(crate) const ARRAYS: [(&str, u16); 5] =
+    [("parity-logging", 4), ("parity-logging", 5), ("raid5", 3), ("raid10", 4), ("raid1", 2)];
+/// Bytes of a sector.
+const SECTOR: usize = 512;
+/// Every member's length: 1 MiB of metadata, 1 MiB of data area, 1 MiB of tail.
+const LENGTH: Sectors = Sectors::new(3 * 2_048);
+/// Effects after which an array that will not rest is given up.
+const PATIENCE: u32 = 100_000;
+
+/// A member, as far as it is not zero.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(crate) identity: Identity,
+    pub(crate) length: Sectors,
+    sectors: BTreeMap<u64, [u8; SECTOR]>,
+}
+
+impl Disk {
+    /// Whether all of an access lies on the member.
+    fn holds(&self, at: Sector, length: Sectors) -> bool {
+        at.from_start() <= self.length && length <= self.length - at.from_start()
+    }
+
+    pub(crate) fn read(&self, at: Sector, length: Sectors) -> Vec<u8> {
+        (at.get()..at.get() + length.get())
+            .flat_map(|sector| self.sectors.get(&sector).copied().unwrap_or([0; SECTOR]))
+            .collect()
+    }
+
+    pub(crate) fn write(&mut self, at: Sector, bytes: &[u8]) {
+        for (sector, part) in (at.get()..).zip(bytes.chunks(SECTOR)) {
+            let mut whole = [0; SECTOR];
+            whole[..part.len()].copy_from_slice(part);
+            self.sectors.insert(sector, whole);
+        }
+    }
+
+    fn candidate(&self, name: usize) -> Candidate {
+        let length = Sectors::new(SUPERBLOCK_BYTES as u64 / 512);
+        let copies = match parlour_array::is_long_enough(self.length) {
+            true => Geometry::superblock_places(self.length).map(|at| self.read(at, length)),
+            false => [self.read(Sector::ZERO, length), Vec::new()],
+        };
+        let superblock = Superblock::decode_copies(&copies[0], &copies[1]);
+        Candidate { name: format!("disk {name}"), length: self.length, superblock }
+    }
+}
+
+/// Which structure of a member is meant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Structure {
+    Superblock(usize),
+    Map(usize),
+    Table(usize),
+    /// A header of a log segment: region, segment, first or second.
+    Header(u32, u32, bool),
+}
+
+/// Members of an array, and its shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    pub(crate) geometry: Geometry,
+    pub(crate) disks: Vec<Disk>,
+}
+
+impl Image {
+    /// A new array.
+    pub(crate) fn create(name: &str, members: u16) -> Image {
+        let geometry = geometry(name, members);
+        let identities: Vec<(Identity, Sectors)> =
+            (0..members).map(|member| (Identity([member as u8 + 1; 16]), LENGTH)).collect();
+        let new = NewArray {
+            array: Identity([0xA0; 16]),
+            session: Identity([0xB0; 16]),
+            members: identities.clone(),
+            name: "fuzzed".into(),
+            created: 0,
+            zeroed: true,
+        };
+        let disk = |(image, (identity, length)): (parlour_array::Image, (Identity, Sectors))| {
+            let mut disk = Disk { identity, length, sectors: BTreeMap::new() };
+            image.iter().for_each(|(at, block)| disk.write(*at, block));
+            disk
+        };
+        let disks = create(&geometry, &new).into_iter().zip(identities).map(disk).collect();
+        Image { geometry, disks }
+    }
+
+    /// Changes `structure` of a member from byte `from` on, and mends its checksum if told to.
+    pub(crate) fn change(
+        &mut self,
+        disk: usize,
+        structure: Structure,
+        from: usize,
+        bytes: &[u8],
+        seal: bool,
+    ) {
+        let Some((at, length)) = self.place(structure) else { return };
+        let disk = &mut self.disks[disk];
+        let mut block = disk.read(at, length);
+        for (place, byte) in block.iter_mut().skip(from).zip(bytes) {
+            *place = *byte;
+        }
+        if seal {
+            mend(&mut block);
+        }
+        disk.write(at, &block);
+    }
+
+    fn place(&self, structure: Structure) -> Option<(Sector, Sectors)> {
+        let geometry = &self.geometry;
+        Some(match structure {
+            Structure::Superblock(copy) => {
+                let length = Sectors::new(SUPERBLOCK_BYTES as u64 / 512);
+                (Geometry::superblock_places(LENGTH)[copy], length)
+            }
+            Structure::Map(slot) => (geometry.map_place(slot), geometry.map_length()),
+            Structure::Table(slot) => (geometry.table_place(slot), geometry.table_length()),
+            Structure::Header(region, segment, second) => {
+                let logs = geometry.layout().logs()?;
+                let region = parlour_units::Region::new(region % geometry.layout().region_count());
+                let (sublog, offset) = logs.segment_place(segment % logs.segments());
+                let place = geometry.layout().sublog_place(region, sublog)?;
+                let header = geometry.log_header_length()?;
+                let last = Sectors::new(logs.shape().segment) - header;
+                let copy = if second { last } else { Sectors::ZERO };
+                (geometry.data_start() + (place.at + offset + copy).from_start(), header)
+            }
+        })
+    }
+}
+
+fn geometry(name: &str, members: u16) -> Geometry {
+    let row = Organization::named(name).expect("a known organization");
+    let copies = match row.copies {
+        Copies::One => 1,
+        Copies::Two => 2,
+        Copies::Members => members,
+    };
+    Geometry::create(&Creation {
+        organization: row.organization,
+        copies,
+        members,
+        groups: 1,
+        unit: Sectors::new(16),
+        block: Sectors::new(1),
+        member_length: LENGTH,
+        log: LogCreation {
+            segment: Some(Sectors::new(32)),
+            regions: Some(u32::from(members)),
+            ..LogCreation::default()
+        },
+    })
+    .expect("a possible array")
+}
+
+/// How an image is to be opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How {
+    pub(crate) read_only: bool,
+    pub(crate) force: bool,
+}
+
+/// An open array and its members.
+pub(crate) struct World {
+    pub(crate) array: Array,
+    pub(crate) disks: Vec<Disk>,
+    /// By the array's number of a member: its disk.
+    numbers: Vec<Option<usize>>,
+    now: Instant,
+    pending: Vec<Effect>,
+    /// Requests not yet answered, with their buffers.
+    asked: BTreeMap<u64, Option<BufferId>>,
+    next_tag: u64,
+    effects: u32,
+}
+
+impl World {
+    /// Puts together what can be read from `disks`, as a driver does, and opens it.
+    pub(crate) fn open(disks: Vec<Disk>, how: How) -> Result<World, AssemblyError> {
+        let candidates: Vec<Candidate> =
+            disks.iter().enumerate().map(|(index, disk)| disk.candidate(index)).collect();
+        let assembly = Assembly::new(&candidates)?;
+        let geometry = assembly.geometry.clone();
+        let info = |index: usize| MemberInfo {
+            identity: disks[index].identity,
+            length: disks[index].length,
+            unmaps: true,
+        };
+        let members = assembly.places.iter().map(|place| place.map(info)).collect();
+        let usable = |index: &usize| disks[*index].length >= geometry.least_member_length();
+        let spares: Vec<usize> = assembly.spares.iter().copied().filter(usable).collect();
+        let numbers =
+            assembly.places.iter().copied().chain(spares.iter().map(|spare| Some(*spare))).collect();
+        // What lies beyond a member's end cannot be read.
+        let read = |at: Sector, length: Sectors| -> Vec<Vec<u8>> {
+            let present = assembly.places.iter().flatten().map(|index| &disks[*index]);
+            present.filter(|disk| disk.holds(at, length)).map(|disk| disk.read(at, length)).collect()
+        };
+        let maps = [0, 1].map(|slot| read(geometry.map_place(slot), geometry.map_length())).concat();
+        let tables = match geometry.layout().logs() {
+            Some(_) => [0, 1].map(|slot| read(geometry.table_place(slot), geometry.table_length())).concat(),
+            None => Vec::new(),
+        };
+        let opening = Opening {
+            members,
+            spares: spares.iter().map(|spare| info(*spare)).collect(),
+            maps,
+            tables,
+            session: Identity([0xC0; 16]),
+            read_only: how.read_only,
+            force: how.force,
+            tuning: Tuning { slice: Sectors::new(16), ..Tuning::default() },
+            assembly,
+        };
+        let array = Array::open(Instant::ZERO, opening)?;
+        let mut world = World {
+            array,
+            disks,
+            numbers,
+            now: Instant::ZERO,
+            pending: Vec::new(),
+            asked: BTreeMap::new(),
+            next_tag: 0,
+            effects: 0,
+        };
+        world.drain();
+        Ok(world)
+    }
+
+    /// Submits a request, if the array has memory for it.
+    pub(crate) fn submit(&mut self, operation: Operation, at: u64, length: u64) {
+        let (at, length) = (Sector::new(at), Sectors::new(length));
+        let carries = matches!(operation, Operation::Read | Operation::Write { .. }) && !length.is_zero();
+        let buffer = match carries {
+            true => match self.array.reserve(length) {
+                None => return,
+                buffer => buffer,
+            },
+            false => None,
+        };
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        self.asked.insert(tag, buffer);
+        self.array.submit(self.now, Request { tag: Tag(tag), operation, at, length, buffer });
+        self.drain();
+    }
+
+    /// Carries out one pending effect, or lets time pass where there is none.
+    pub(crate) fn step(&mut self, which: usize) {
+        if self.pending.is_empty() {
+            return self.pass_time();
+        }
+        let effect = self.pending.swap_remove(which % self.pending.len());
+        self.carry_out(effect);
+        self.drain();
+    }
+
+    /// Carries out all that is pending.
+    pub(crate) fn settle(&mut self) {
+        while !self.pending.is_empty() && self.effects <= PATIENCE {
+            self.step(0);
+        }
+    }
+
+    fn pass_time(&mut self) {
+        self.effects += 1;
+        if let Some(due) = self.array.poll_timeout() {
+            self.now = self.now.max(due);
+            self.array.handle_timeout(self.now);
+            self.drain();
+        }
+    }
+
+    /// Stops the array and carries everything out. Says whether it came to rest in time.
+    pub(crate) fn stop(&mut self) -> bool {
+        self.array.stop(self.now);
+        self.drain();
+        while self.array.mode() != Mode::Stopped || !self.pending.is_empty() {
+            if self.effects > PATIENCE {
+                return false;
+            }
+            assert!(
+                !self.pending.is_empty() || self.array.poll_timeout().is_some(),
+                "the array stands still"
+            );
+            self.step(0);
+        }
+        assert!(self.asked.is_empty(), "every request is answered before the array is stopped");
+        true
+    }
+
+    fn drain(&mut self) {
+        loop {
+            while let Some(completion) = self.array.poll_completion() {
+                let buffer = self.asked.remove(&completion.tag.0).expect("a request is answered once");
+                if let Some(buffer) = buffer {
+                    self.array.release(buffer);
+                }
+                assert_ne!(completion.result, Err(RequestError::BadBuffer), "it was as long as the request");
+            }
+            while self.array.poll_event().is_some() {}
+            while self.array.poll_release().is_some() {}
+            let Some(effect) = self.array.poll_effect() else { return };
+            self.effects += 1;
+            match effect.action {
+                Action::Xor | Action::XorInto | Action::Compare => {
+                    self.array.complete(self.now, effect.id, Outcome::Done);
+                }
+                _ => self.pending.push(effect),
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        let (member, at, length) = match effect.action {
+            Action::Read { member, at, length }
+            | Action::Write { member, at, length, .. }
+            | Action::Zero { member, at, length } => (member, at, length),
+            Action::Flush { .. } => return self.array.complete(self.now, effect.id, Outcome::Done),
+            action => unreachable!("{action:?} is not pending"),
+        };
+        let number = self.numbers[member.as_usize()].expect("effects go to members that are there");
+        assert!(self.disks[number].holds(at, length), "{effect:?} goes beyond the end of its member");
+        let slices = self.array.slices(effect.id);
+        let sum: u64 = slices.iter().map(|slice| slice.length.get()).sum();
+        let zeroes = matches!(effect.action, Action::Zero { .. });
+        assert!(zeroes || sum == length.get(), "slices are as long as the access");
+        let mut metadata = Vec::new();
+        let mut place = at;
+        for slice in slices.iter().filter(|_| !zeroes) {
+            if slice.buffer == BufferId::METADATA {
+                metadata.push((place, *slice));
+            }
+            place = place + slice.length;
+        }
+        if let Action::Read { .. } = effect.action {
+            let read = metadata.iter().flat_map(|(at, slice)| self.disks[number].read(*at, slice.length));
+            let bytes: Vec<u8> = read.collect();
+            let outcome = if bytes.is_empty() { Outcome::Done } else { Outcome::Metadata(&bytes) };
+            return self.array.complete(self.now, effect.id, outcome);
+        }
+        for (at, slice) in metadata {
+            let (start, end) =
+                (slice.start.bytes().as_usize(), (slice.start + slice.length).bytes().as_usize());
+            let bytes = self.array.metadata(effect.id)[start..end].to_vec();
+            self.disks[number].write(at, &bytes);
+        }
+        self.array.complete(self.now, effect.id, Outcome::Done);
+    }
+}

@@ -1,0 +1,71 @@
+//! The fuzzers' programs: which there are, and how they are compiled.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::FuzzError;
+use crate::command;
+use crate::workspace::{self, cargo};
+
+/// Makes the compiler count edges and report comparisons, as libFuzzer wants it. All of it is stable.
+const FLAGS: [&str; 5] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+];
+
+/// Every target has a source here, by its name.
+const SOURCES: &str = "fuzz/runner/targets";
+
+/// The names of all targets, in order.
+pub(super) fn targets() -> Result<Vec<String>, FuzzError> {
+    let folder = workspace::root().join(SOURCES);
+    let unusable = |source| FuzzError::Unusable { path: folder.clone(), source };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(unusable)? {
+        let path = entry.map_err(unusable)?.path();
+        names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Programs that were built.
+pub(super) struct Runners {
+    programs: PathBuf,
+    /// Where they may leave things.
+    pub(super) scratch: PathBuf,
+}
+
+impl Runners {
+    /// Builds the fuzzers of `targets`.
+    pub(super) fn build(targets: &[String]) -> Result<Runners, FuzzError> {
+        let scratch = env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| workspace::root().join("target"), |folder| workspace::root().join(folder))
+            .join("fuzz");
+        let host = host()?;
+        let mut build = cargo(&["build", "--release", "--manifest-path", "fuzz/runner/Cargo.toml"]);
+        build.args(targets.iter().flat_map(|target| ["--bin", target]));
+        // With a target named, build scripts and macros are compiled without the flags.
+        build.args(["--target", &host]).arg("--target-dir").arg(&scratch);
+        build.env("RUSTFLAGS", FLAGS.join(" ")).env_remove("CARGO_ENCODED_RUSTFLAGS");
+        command::run(&mut build)?;
+        Ok(Runners { programs: scratch.join(host).join("release"), scratch })
+    }
+
+    pub(super) fn program(&self, target: &str) -> PathBuf {
+        self.programs.join(target)
+    }
+}
+
+/// What this compiler compiles for unless told otherwise.
+fn host() -> Result<String, FuzzError> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).arg("-vV").output().map_err(|_| FuzzError::NoHost)?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned).ok_or(FuzzError::NoHost)
+}

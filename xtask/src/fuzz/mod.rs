@@ -1,0 +1,116 @@
+//! `cargo xtask fuzz`: runs each fuzzer for a while, and prints one table.
+//!
+//! The fuzzers are libFuzzer around the targets of `fuzz/`. They need no toolchain but this one: what a nightly one would
+//! set for them can be set by flags. What they find goes to a folder below `target/`; `--keep` takes the part of it that
+//! matters over into `fuzz/corpus/`, which every test run replays.
+
+mod build;
+mod corpus;
+mod libfuzzer;
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::command::CommandError;
+use build::Runners;
+use libfuzzer::Summary;
+
+/// What to fuzz, and for how long.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Seconds of each target
+    #[arg(long, default_value_t = 10)]
+    seconds: u32,
+    /// Only these targets (names as in the table)
+    #[arg(long = "target", value_name = "TARGET", value_delimiter = ',')]
+    targets: Vec<String>,
+    /// Afterwards, keep few inputs that together reach what was reached
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Why fuzzing did not end well.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FuzzError {
+    /// The fuzzers could not be built.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// There is no such target.
+    #[error("there is no target '{name}'; there are {known}")]
+    Unknown { name: String, known: String },
+    /// The compiler does not say what it compiles for.
+    #[error("`rustc -vV` does not name its host")]
+    NoHost,
+    /// A folder or file cannot be used.
+    #[error("cannot use {path}: {source}", path = path.display())]
+    Unusable { path: PathBuf, source: io::Error },
+    /// Targets failed; each was told of when it did.
+    #[error("failed: {}", .0.join(", "))]
+    Failed(Vec<String>),
+}
+
+/// Carries it out.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), FuzzError> {
+    let targets = chosen(&arguments.targets)?;
+    let runners = Runners::build(&targets)?;
+    let mut table = table();
+    let mut failed = Vec::new();
+    for target in &targets {
+        let places = corpus::Places::of(target, &runners)?;
+        let summary = libfuzzer::run(&runners.program(target), &places, arguments.seconds)?;
+        table.add_row(row(target, arguments.seconds, &summary));
+        if let Some(failure) = &summary.failure {
+            eprintln!("{target} failed:\n{failure}");
+            failed.push(target.clone());
+        } else if arguments.keep {
+            let kept = corpus::keep(&runners.program(target), &places)?;
+            eprintln!("{target}: {} inputs kept, {} bytes", kept.count, kept.bytes);
+        }
+    }
+    println!("{table}");
+    if failed.is_empty() { Ok(()) } else { Err(FuzzError::Failed(failed)) }
+}
+
+/// All targets, or those that were asked for.
+fn chosen(wanted: &[String]) -> Result<Vec<String>, FuzzError> {
+    let all = build::targets()?;
+    if let Some(name) = wanted.iter().find(|name| !all.contains(name)) {
+        return Err(FuzzError::Unknown { name: name.clone(), known: all.join(", ") });
+    }
+    Ok(if wanted.is_empty() { all } else { wanted.to_vec() })
+}
+
+fn table() -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header([
+        "target",
+        "seconds",
+        "executions",
+        "a second",
+        "edges covered",
+        "of",
+        "features",
+        "corpus",
+    ]);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn row(target: &str, seconds: u32, summary: &Summary) -> [String; 8] {
+    [
+        target.to_owned(),
+        seconds.to_string(),
+        summary.executions.to_string(),
+        (summary.executions / u64::from(seconds.max(1))).to_string(),
+        summary.edges.to_string(),
+        summary.all_edges.to_string(),
+        summary.features.to_string(),
+        summary.corpus.to_string(),
+    ]
+}

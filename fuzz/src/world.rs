@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use parlour_array::organization::{Copies, Organization};
+use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Creation, Effect, Geometry, Identity,
     LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request, RequestError,
@@ -165,6 +165,7 @@ fn geometry(name: &str, members: u16) -> Geometry {
             regions: Some(u32::from(members)),
             ..LogCreation::default()
         },
+        consistency: Consistency::Resync,
     })
     .expect("a possible array")
 }
@@ -217,11 +218,18 @@ impl World {
             Some(_) => [0, 1].map(|slot| read(geometry.table_place(slot), geometry.table_length())).concat(),
             None => Vec::new(),
         };
+        let (at, length) = geometry.commit_log();
+        let commits = assembly.places.iter().map(|place| match place.map(|index| &disks[index]) {
+            Some(disk) if !length.is_zero() && disk.holds(at, length) => disk.read(at, length),
+            _ => Vec::new(),
+        });
+        let commits = commits.collect();
         let opening = Opening {
             members,
             spares: spares.iter().map(|spare| info(*spare)).collect(),
             maps,
             tables,
+            commits,
             session: Identity([0xC0; 16]),
             read_only: how.read_only,
             force: how.force,
@@ -319,6 +327,12 @@ impl World {
             let Some(effect) = self.array.poll_effect() else { return };
             self.effects += 1;
             match effect.action {
+                Action::Checksum => {
+                    let sectors: u64 =
+                        self.array.slices(effect.id).iter().map(|slice| slice.length.get()).sum();
+                    let sums = vec![0; sectors as usize];
+                    self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));
+                }
                 Action::Xor | Action::XorInto | Action::Compare => {
                     self.array.complete(self.now, effect.id, Outcome::Done);
                 }

@@ -12,6 +12,7 @@
 
 use std::collections::VecDeque;
 
+use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
 
 use crate::buffer::{BufferId, Buffers, Slice};
@@ -122,6 +123,11 @@ impl Array {
         &self.geometry
     }
 
+    /// The key of the sectors' checksums ([`Action::Checksum`]).
+    pub fn sector_key(&self) -> SectorKey {
+        SectorKey::new(self.identity.0)
+    }
+
     /// Whether and how it serves.
     pub fn mode(&self) -> Mode {
         self.mode
@@ -202,6 +208,7 @@ impl Array {
                 job.metadata[at..at + bytes.len()].copy_from_slice(bytes);
             }
             Outcome::Differs => job.differing.push(effect.step()),
+            Outcome::Checksums(sums) => job.take_checksums(effect.step(), sums),
             Outcome::Failed(fault) => job.troubles.push(Trouble::new(fault, action)),
         }
         job.outstanding -= 1;
@@ -271,14 +278,16 @@ impl Array {
     fn next_phase(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         let first = job.next_step as usize;
-        let Some(step) = job.plan.steps.get(first) else {
+        let phase = job.plan.steps.get(first).map(|step| step.phase);
+        // Where what is written is missing, nothing follows the record.
+        let commits = |before: u16| phase.is_none_or(|phase| phase == before);
+        if job.plan.commit_before.take_if(|before| commits(*before)).is_some() && !self.commit_plan(id) {
+            return;
+        }
+        let Some(phase) = phase else {
             self.plan_done(id);
             return;
         };
-        let phase = step.phase;
-        if job.plan.commit_before == Some(phase) {
-            self.commit_records(id);
-        }
         let job = self.jobs.get_mut(id);
         let count = job.plan.steps[first..].iter().take_while(|step| step.phase == phase).count();
         job.next_step = (first + count) as u32;
@@ -289,6 +298,25 @@ impl Array {
         if self.jobs.get(id).outstanding == 0 {
             self.phase_done(id);
         }
+    }
+
+    /// What a plan tells the logs counts from now on. Says whether the plan may go on at once: not before it is durable,
+    /// where that is promised.
+    fn commit_plan(&mut self, id: JobId) -> bool {
+        match self.jobs.get(id).kind {
+            Some(Kind::Reintegrate { region }) => self.start_intent(id, region),
+            _ if self.geometry.is_logged() => self.await_commit(id),
+            _ => {
+                self.commit_records(id);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What a plan told the logs is durable.
+    pub(crate) fn go_on(&mut self, id: JobId) {
+        self.next_phase(id);
     }
 
     /// Queues one step as an effect, addressed to the member that stands in the step's place.
@@ -329,7 +357,7 @@ impl Array {
                 record.flushing += 1;
                 record.traffic[class as usize].flushes += 1;
             }
-            Action::Xor | Action::XorInto | Action::Compare => {}
+            Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => {}
         }
     }
 
@@ -361,6 +389,13 @@ impl Array {
             Kind::Append { .. } => self.append_done(id),
             Kind::Reintegrate { .. } => self.reintegrate_pass_done(id),
             Kind::Load { .. } => self.load_done(id),
+            Kind::Commit { .. } => self.commit_done(id),
+            Kind::CommitFlush { .. } => self.commit_flushed(id, true),
+            Kind::Intent { .. } => self.intent_done(id),
+            Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, true),
+            Kind::Probe { .. } => self.probe_done(id),
+            Kind::Redo(_) => self.redo_done(id),
+            Kind::ResyncFlush { .. } => self.resync_flushed(id, true),
             Kind::Checkpoint { .. } => self.checkpoint_done(id),
             Kind::CleanFlush => self.clean_flush_done(id),
             Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_done(id),
@@ -382,6 +417,13 @@ impl Array {
             Kind::Append { .. } => self.append_broken(id),
             Kind::Reintegrate { .. } => self.reintegrate_broken(id, &troubles),
             Kind::Load { .. } => self.load_broken(id, &troubles),
+            Kind::Commit { .. } => self.commit_broken(id, &troubles),
+            Kind::CommitFlush { .. } => self.commit_flushed(id, false),
+            Kind::Intent { .. } => self.intent_broken(id),
+            Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, false),
+            Kind::Probe { .. } => self.probe_broken(id),
+            Kind::Redo(_) => self.redo_broken(id, &troubles),
+            Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
             Kind::Checkpoint { .. } => self.end_job(id),
             Kind::CleanFlush => self.clean_flush_broken(id),
             Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id),
@@ -442,7 +484,7 @@ fn target(action: &mut Action) -> Option<&mut Member> {
         | Action::Write { member, .. }
         | Action::Zero { member, .. }
         | Action::Flush { member } => Some(member),
-        Action::Xor | Action::XorInto | Action::Compare => None,
+        Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => None,
     }
 }
 

@@ -226,9 +226,11 @@ impl Assembly {
     pub(crate) fn newest_table(&self, blocks: &[Vec<u8>]) -> Option<Vec<u64>> {
         let regions = self.geometry.layout().region_count();
         let tables = blocks.iter().filter_map(|block| decode_applied(block, self.superblock.array, regions));
-        // It is written when a session ends: one of an earlier session says nothing.
-        let mut tables = tables;
-        tables.find(|(session, _)| *session == self.superblock.session_number).map(|(_, table)| table)
+        let newest = tables.max_by_key(|(sequence, _)| *sequence);
+        // Where it is written only when a session ends, one of an earlier session says nothing.
+        let counts =
+            |sequence: u64| self.geometry.is_logged() || sequence >> 32 == self.superblock.session_number;
+        newest.filter(|(sequence, _)| counts(*sequence)).map(|(_, table)| table)
     }
 
     /// A map that says nothing is known: all regions are to be resynced.

@@ -287,7 +287,7 @@ mod tests {
     use super::*;
     use crate::geometry::{Creation, LogCreation};
     use crate::layout::Rotation;
-    use crate::organization::{Copies, LayoutChoice, Organization};
+    use crate::organization::{Consistency, Copies, LayoutChoice, Organization};
 
     fn geometry(name: &str, members: u16, log: LogCreation) -> Geometry {
         shaped(Organization::named(name).unwrap().organization, name, members, log)
@@ -308,6 +308,7 @@ mod tests {
             block: Sectors::new(8),
             member_length: Sectors::new(1 << 17),
             log,
+            consistency: Consistency::Resync,
         };
         Geometry::create(&creation).unwrap()
     }

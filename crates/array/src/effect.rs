@@ -114,6 +114,9 @@ pub enum Action {
     XorInto,
     /// Compare the first slice with each of the others.
     Compare,
+    /// The checksum of each sector of the slices, in their order, under the array's key
+    /// ([`Array::sector_key`](crate::Array::sector_key)).
+    Checksum,
 }
 
 /// One thing to do.
@@ -136,6 +139,8 @@ pub enum Outcome<'a> {
     Metadata(&'a [u8]),
     /// A comparison found a difference.
     Differs,
+    /// What [`Action::Checksum`] asked for. A world without payload answers with as many zeroes.
+    Checksums(&'a [u64]),
     /// It failed.
     Failed(Fault),
 }

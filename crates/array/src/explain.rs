@@ -444,6 +444,7 @@ impl Names<'_> {
             }
             Action::Flush { member } => ExplainedStep::Flush { member: member.get() },
             Action::Xor | Action::Compare => self.computed(spans[0], &spans[1..]),
+            Action::Checksum => self.computed(spans[0], spans),
             Action::XorInto => self.computed(spans[0], spans),
         }
     }
@@ -529,7 +530,7 @@ fn access(member: Member, at: Sector, length: Sectors, what: Vec<String>) -> Exp
 mod tests {
     use super::*;
     use crate::geometry::{Creation, LogCreation};
-    use crate::organization::{Copies, Organization};
+    use crate::organization::{Consistency, Copies, Organization};
 
     const UNIT: Sectors = Sectors::new(128);
 
@@ -549,6 +550,7 @@ mod tests {
             block: Sectors::new(8),
             member_length: Sectors::new(1 << 17),
             log: LogCreation::default(),
+            consistency: Consistency::Resync,
         };
         Geometry::create(&creation).unwrap()
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dirty;
 use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Regions, Rotation, ShapeRequest};
-use crate::organization::{Code, LayoutChoice, Organization, RefusedCombination};
+use crate::organization::{Code, Consistency, LayoutChoice, Organization, RefusedCombination, Update};
 
 /// Members of an array, spares apart: as many as a superblock has room for.
 pub const MAXIMUM_MEMBERS: u16 = 64;
@@ -44,6 +44,8 @@ pub struct Creation {
     pub member_length: Sectors,
     /// The logs, where there are logs.
     pub log: LogCreation,
+    /// What a crash may cost.
+    pub consistency: Consistency,
 }
 
 /// What people ask of the logs; what they leave open follows from the members' size.
@@ -145,6 +147,9 @@ pub enum CreationError {
     /// The log ratio is not usable.
     #[error("a log of {0} times the parity (A) is not possible: use more than 0 and at most 16")]
     BadRatio(f64),
+    /// Only logs can be committed to.
+    #[error("consistency = logged is for organizations that log parity updates; this one has no log")]
+    NothingLogged,
     /// No region fits.
     #[error(
         "no region with a log segment of {segment} fits into members of {room}: use larger members or a smaller segment"
@@ -179,6 +184,10 @@ pub struct StoredGeometry {
     pub data_start: u64,
     /// The regions, where there are logs.
     pub regions: Option<RegionShape>,
+    /// What a crash may cost.
+    pub consistency: Consistency,
+    /// Length of the commit log on each member, in sectors; zero where there is none.
+    pub commit_log: u64,
 }
 
 impl Geometry {
@@ -193,7 +202,12 @@ impl Geometry {
             check_log(creation)?;
         }
         let group_members = check_members(creation)?;
-        let data_start = data_start(creation);
+        let logged = creation.consistency == Consistency::Logged;
+        if logged && creation.organization.update != Update::Logged {
+            return Err(CreationError::NothingLogged);
+        }
+        let commit_log = if logged { commit_log(creation, group_members) } else { Sectors::ZERO };
+        let data_start = data_start(creation, commit_log);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
             CreationError::MemberTooSmall(
                 creation.member_length.bytes(),
@@ -220,6 +234,8 @@ impl Geometry {
             block: creation.block.get(),
             data_start: data_start.get(),
             regions,
+            consistency: creation.consistency,
+            commit_log: commit_log.get(),
         }))
     }
 
@@ -343,6 +359,23 @@ impl Geometry {
     pub fn table_place(&self, slot: usize) -> Sector {
         self.map_place(2) + self.table_length() * slot as u64
     }
+
+    /// What a crash may cost.
+    pub fn consistency(&self) -> Consistency {
+        self.stored.consistency
+    }
+
+    /// Whether records are durable before the data that they tell of.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.stored.consistency == Consistency::Logged
+    }
+
+    /// Where each member's commit log starts, and its length; zero where there is none. It ends where the data
+    /// area starts.
+    pub fn commit_log(&self) -> (Sector, Sectors) {
+        let length = Sectors::new(self.stored.commit_log);
+        (Sector::new(self.stored.data_start - self.stored.commit_log), length)
+    }
 }
 
 impl StoredGeometry {
@@ -386,7 +419,16 @@ impl StoredGeometry {
             (LayoutChoice::Parity(_), _) => group_members >= 2,
             _ => true,
         };
-        self.organization.check().is_ok() && copies && regions
+        let commit_log = match self.consistency {
+            Consistency::Resync => self.commit_log == 0,
+            Consistency::Logged => {
+                self.organization.update == Update::Logged
+                    && self.commit_log > 0
+                    && self.commit_log.is_multiple_of(self.block)
+                    && self.commit_log < self.data_start
+            }
+        };
+        self.organization.check().is_ok() && copies && regions && commit_log
     }
 
     fn regions_sound(&self, shape: &RegionShape) -> bool {
@@ -541,8 +583,36 @@ fn table_length(regions: u32) -> Sectors {
     Sectors::new(dirty::table_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
 }
 
-/// Where the data area starts: behind metadata for the most regions that the member can have.
-fn data_start(creation: &Creation) -> Sectors {
+/// The commit log is about this part of a member …
+const COMMIT_LOG_SHARE: u64 = 128;
+/// … at most this (8 MiB), which bounds what is read after a crash; …
+const LARGEST_COMMIT_LOG: Sectors = Sectors::new(16_384);
+/// … at least this (128 KiB), …
+const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);
+/// … and holds at least so many of the longest entries.
+const COMMITS: u64 = 8;
+
+/// Length of each member's commit log.
+fn commit_log(creation: &Creation, members: u16) -> Sectors {
+    let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
+    let data_units = u64::from(members.saturating_sub(sublogs.max(1) + u16::from(sublogs == 1)).max(1));
+    // Old and new checksums are a thirty-second of what they tell of.
+    let stripe = creation.unit * data_units;
+    let entry = stripe + Sectors::new(stripe.get() / 16 + 16);
+    // What is about to happen to a region's parity takes 48 bytes for each record of a sector, at the most.
+    let segment = creation.log.segment.unwrap_or(Sectors::new(64));
+    let wish = creation.log.regions.unwrap_or_else(|| default_regions(creation.member_length, segment));
+    let share = creation.member_length.get() / u64::from(wish.max(1));
+    let ratio = creation.log.ratio.filter(|ratio| (0.0..=16.0).contains(ratio)).unwrap_or(0.5);
+    let parity = share * u64::from(members) / (data_units + 1);
+    let log = Sectors::new((parity as f64 * ratio) as u64) + segment * 2;
+    let intents = Sectors::new(log.get() / 10 + 64);
+    let usual = Sectors::new(creation.member_length.get() / COMMIT_LOG_SHARE).min(LARGEST_COMMIT_LOG);
+    usual.max(entry * COMMITS).max(intents * 4).max(SMALLEST_COMMIT_LOG).round_up(METADATA_BLOCK)
+}
+
+/// Where the data area starts: behind metadata for the most regions that the member can have, and the commit log.
+fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
     let most_regions = match creation.organization.layout {
         LayoutChoice::Regions => {
             let by_default = || {
@@ -556,7 +626,8 @@ fn data_start(creation: &Creation) -> Sectors {
         }
         _ => 16_384,
     };
-    (MAPS_AT + (map_length(most_regions) + table_length(most_regions)) * 2).round_up(ALIGNMENT)
+    let maps = (map_length(most_regions) + table_length(most_regions)) * 2;
+    (MAPS_AT + maps + commit_log).round_up(ALIGNMENT)
 }
 
 /// Room for data on a member of `length`.

@@ -39,6 +39,8 @@ pub(crate) struct Hosts {
     /// Payload memory that hosts hold.
     pub(crate) memory: Sectors,
     flush_waiters: Vec<HostId>,
+    /// Reads of regions that are being recovered after a crash.
+    recovery_waiters: Vec<HostId>,
     /// What a read reads: kept for its memory.
     reads: Vec<(Member, Sector, Span)>,
     pieces: Vec<Piece>,
@@ -184,7 +186,10 @@ impl Array {
 
     /// Where a data unit is missing its content is in all the others: it is durable only when they are.
     fn durability_is_shared(&self) -> bool {
-        self.health.is_degraded() && self.geometry.organization().code == Code::Xor
+        // Unless a durable record says what each write changes.
+        self.health.is_degraded()
+            && self.geometry.organization().code == Code::Xor
+            && !self.geometry.is_logged()
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
@@ -203,6 +208,11 @@ impl Array {
     /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each stripe where
     /// something is missing.
     fn begin_read(&mut self, host: HostId, request: Request) {
+        if self.waits_for_recovery(request) {
+            self.hosts.get(host).jobs += 1;
+            self.hosts.recovery_waiters.push(host);
+            return;
+        }
         let mut reads = std::mem::take(&mut self.hosts.reads);
         let mut found = std::mem::take(&mut self.hosts.pieces);
         let mut missing = false;
@@ -233,6 +243,24 @@ impl Array {
         if missing {
             self.begin_degraded_reads(host, request);
         }
+    }
+
+    /// Whether something that a request touches is still to be brought up to its records: what is read there now may
+    /// be torn, and would change.
+    fn waits_for_recovery(&self, request: Request) -> bool {
+        let layout = self.geometry.layout();
+        self.geometry.is_logged()
+            && self.stripes_of(request).any(|stripe| self.is_recovering(layout.region_of(stripe).0))
+    }
+
+    /// A region was recovered: reads that waited for it look again.
+    pub(crate) fn resume_recovered_hosts(&mut self) {
+        for host in std::mem::take(&mut self.hosts.recovery_waiters) {
+            let request = self.hosts.get(host).request;
+            self.begin_read(host, request);
+            self.host_job_done(host, Ok(()));
+        }
+        self.resume_hosts();
     }
 
     fn start_direct_read(&mut self, host: HostId, reads: &mut Vec<(Member, Sector, Span)>) {
@@ -559,7 +587,9 @@ impl Array {
 
     /// Where a member is missing its data is in the parity alone, which must first be up to date.
     fn flush_may_start(&mut self) -> bool {
-        let behind = self.health.is_degraded() && self.logs.as_ref().is_some_and(|logs| logs.any_live());
+        let behind = !self.geometry.is_logged()
+            && self.health.is_degraded()
+            && self.logs.as_ref().is_some_and(|logs| logs.any_live());
         if behind {
             self.want_all_parity();
         }

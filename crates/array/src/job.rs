@@ -3,10 +3,10 @@
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::buffer::{BufferId, Slice};
-use crate::effect::{Class, EffectId, Fault};
-use crate::log::Room;
+use crate::effect::{Action, Class, EffectId, Fault};
+use crate::log::{EntryName, Intent, Record, Redo, Room};
 use crate::map::{Piece, Window};
-use crate::plan::{Content, Fragment, LogMethod, Plan, UnitSet};
+use crate::plan::{Content, Fragment, LogMethod, Plan, Step, UnitSet};
 
 /// Names a job while it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +38,20 @@ pub(crate) enum Kind {
     Table,
     /// Log segments are appended.
     Append { region: Region, segments: Vec<u32> },
+    /// Records are written to a commit log, for these jobs.
+    Commit { place: Member, number: u64, jobs: Vec<(JobId, Vec<Record>)> },
+    /// Members are flushed so that commit logs can forget.
+    CommitFlush { turn: u64 },
+    /// What is about to happen to parity is written to a commit log.
+    Intent { region: Region },
+    /// After a crash, parity is compared with what it was to become.
+    Probe { region: Region, intents: Vec<Intent> },
+    /// Members are flushed after a reintegration.
+    ReintegrateFlush { region: Region },
+    /// After a crash, a region's data is compared with its records, and brought up to them.
+    Redo(Redo),
+    /// Members are flushed before a region that was resynced is logged again.
+    ResyncFlush { region: Region },
     /// A log is folded into the parity.
     Reintegrate { region: Region },
     /// A log's headers are read.
@@ -108,6 +122,10 @@ pub(crate) struct StripeJob {
     pub(crate) method: Option<LogMethod>,
     pub(crate) fragments: Vec<Fragment>,
     pub(crate) rooms: Vec<Room>,
+    /// Space in the commit log that is reserved for it.
+    pub(crate) commit_space: Sectors,
+    /// The commit log's entry that waits for its data, and its region's epoch then.
+    pub(crate) entry: Option<(EntryName, usize)>,
     /// Its records count.
     pub(crate) committed: bool,
     pub(crate) targets: UnitSet,
@@ -154,6 +172,8 @@ pub(crate) struct Job {
     pub(crate) troubles: Vec<Trouble>,
     /// Comparisons that found a difference, by step.
     pub(crate) differing: Vec<u32>,
+    /// What the plan's checksum steps found, one step's behind the other's.
+    pub(crate) checksums: Vec<u64>,
     /// When its plan was made: see [`Health::turn`](crate::health::Health).
     pub(crate) turn: u64,
     /// Whether the plan's members are the driver's numbers already, not places.
@@ -198,6 +218,7 @@ impl Jobs {
         job.next_step = 0;
         job.troubles.clear();
         job.differing.clear();
+        job.checksums.clear();
         job.by_member = false;
         job.repairs = 0;
         job.unrepaired = false;
@@ -237,6 +258,21 @@ impl Jobs {
 }
 
 impl Job {
+    /// Keeps what checksum step `step` found.
+    pub(crate) fn take_checksums(&mut self, step: u32, sums: &[u64]) {
+        let plan = &self.plan;
+        let sectors = |step: &Step| {
+            let sums = step.action == Action::Checksum;
+            if sums { plan.spans_of(step).iter().map(|span| span.length.get() as usize).sum() } else { 0 }
+        };
+        let before: usize = plan.steps[..step as usize].iter().map(sectors).sum();
+        let end = before + sums.len();
+        if self.checksums.len() < end {
+            self.checksums.resize(end, 0);
+        }
+        self.checksums[before..end].copy_from_slice(sums);
+    }
+
     fn empty() -> Job {
         Job {
             generation: 0,
@@ -251,6 +287,7 @@ impl Job {
             outstanding: 0,
             troubles: Vec::new(),
             differing: Vec::new(),
+            checksums: Vec::new(),
             turn: 0,
             by_member: false,
             repairs: 0,

@@ -54,7 +54,17 @@ pub(crate) struct Records {
     pub(crate) resync: Bits,
     map_sequence: u64,
     map_wanted: bool,
-    map_writing: Option<Bits>,
+    map_writing: Option<(Bits, Bits)>,
+    /// Regions that are durably known to be resynced.
+    durable_resync: Bits,
+    /// The table of applied records: how often it was written, and which regions wait for the next and for this one.
+    table_sequence: u64,
+    table_waiters: Vec<Region>,
+    /// Some log was given up: that is to be recorded before its members are logged to again.
+    pub(crate) table_wanted: bool,
+    table_writing: Option<Vec<Region>>,
+    /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
+    pub(crate) closing: Option<Region>,
     map_waiters: Vec<JobId>,
     /// Writes in flight, by region.
     writers: Vec<u32>,
@@ -94,6 +104,12 @@ impl Records {
             exclusion: u64::from(start.enabled),
             barrier_waiters: Vec::new(),
             durable: start.map.dirty.clone(),
+            durable_resync: start.map.resync.clone(),
+            table_sequence: start.session_number << 32,
+            table_waiters: Vec::new(),
+            table_wanted: false,
+            table_writing: None,
+            closing: None,
             dirty: start.map.dirty,
             resync: start.map.resync,
             map_sequence: start.map.sequence,
@@ -154,6 +170,10 @@ impl Array {
     pub(crate) fn enter_region(&mut self, region: Region, job: JobId) -> bool {
         let records = &mut self.records;
         records.touched.set(region);
+        if records.closing == Some(region) {
+            records.map_waiters.push(job);
+            return false;
+        }
         if self.tuning.dirty_map
             && records.enabled
             && !records.durable.get(region)
@@ -180,6 +200,9 @@ impl Array {
         let writers = &mut self.records.writers[region.as_usize()];
         assert!(*writers > 0, "a region is left as often as it is entered");
         *writers -= 1;
+        if *writers == 0 && self.records.closing == Some(region) {
+            self.flush_resynced(region);
+        }
     }
 
     /// `region`'s check units do not fit, or perhaps do not.
@@ -286,6 +309,12 @@ impl Array {
         } else if self.records.map_due() {
             self.write_map();
             true
+        } else if self.table_due() {
+            self.records.table_wanted = false;
+            let regions = std::mem::take(&mut self.records.table_waiters);
+            self.records.table_writing = Some(regions);
+            self.write_table();
+            true
         } else {
             self.pump_stop()
         }
@@ -375,7 +404,7 @@ impl Array {
         let length = self.geometry.map_length();
         let block = map.encode(self.identity, length.bytes().as_usize());
         let at = self.geometry.map_place((map.sequence % 2) as usize);
-        self.records.map_writing = Some(map.dirty);
+        self.records.map_writing = Some((map.dirty, map.resync));
         let id = self.jobs.start(Kind::Map, Class::Metadata);
         self.write_to_all(id, at, block, length);
     }
@@ -396,7 +425,10 @@ impl Array {
         match self.jobs.get_mut(id).kind.take() {
             Some(Kind::Superblock) => self.superblocks_written(),
             Some(Kind::Map) => self.map_written(),
-            Some(Kind::Table) => self.next_stop(Stop::Table, Stop::Map),
+            Some(Kind::Table) => {
+                self.next_stop(Stop::Table, Stop::Map);
+                self.applied_recorded();
+            }
             Some(Kind::StopFlush) => self.next_stop(Stop::Flushing, Stop::Table),
             other => unreachable!("{other:?} is no record"),
         }
@@ -404,6 +436,10 @@ impl Array {
     }
 
     /// Goes on with the stop, unless it has to begin again since.
+    pub(crate) fn writers_in(&self, region: Region) -> u32 {
+        self.records.writers[region.as_usize()]
+    }
+
     fn next_stop(&mut self, from: Stop, to: Stop) {
         if self.records.stop == Some(from) {
             self.records.stop = Some(to);
@@ -440,7 +476,14 @@ impl Array {
     }
 
     fn map_written(&mut self) {
-        self.records.durable = self.records.map_writing.take().expect("a map writing was under way");
+        let (dirty, resync) = self.records.map_writing.take().expect("a map writing was under way");
+        self.records.durable = dirty;
+        self.records.durable_resync = resync;
+        if !self.records.map_wanted
+            && let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut())
+        {
+            commits.adopt();
+        }
         self.runnable.extend(self.records.map_waiters.drain(..));
         // What went idle while it was written is clean in the next.
         let idle = &self.records.dirty;
@@ -517,11 +560,46 @@ impl Array {
             return;
         };
         let length = self.geometry.table_length();
-        let sequence = self.records.session_number;
+        self.records.table_sequence += 1;
+        let sequence = self.records.table_sequence;
         let block = encode_applied(&logs.applied, sequence, self.identity, length.bytes().as_usize());
         let at = self.geometry.table_place((sequence % 2) as usize);
         let id = self.jobs.start(Kind::Table, Class::Metadata);
         self.write_to_all(id, at, block, length);
+    }
+
+    /// `region`'s records up to the newest that was applied are in durable parity: that is to be recorded before they
+    /// are dropped.
+    pub(crate) fn record_applied(&mut self, region: Region) {
+        self.records.table_waiters.push(region);
+    }
+
+    fn table_due(&self) -> bool {
+        let wanted = self.records.table_wanted || !self.records.table_waiters.is_empty();
+        self.records.enabled && wanted && self.records.table_writing.is_none()
+    }
+
+    fn applied_recorded(&mut self) {
+        for region in self.records.table_writing.take().unwrap_or_default() {
+            if self.records.closing == Some(region) {
+                self.close_resynced(region);
+            } else {
+                self.drop_reintegrated(region);
+            }
+        }
+    }
+
+    /// Passes when it is durable that `region` is to be resynced after a crash: its check units are about to be written
+    /// without a record. Else parks `job`.
+    pub(crate) fn pass_unlogged(&mut self, region: Region, job: JobId) -> bool {
+        let records = &mut self.records;
+        if records.durable_resync.get(region) && records.resync.get(region) {
+            return true;
+        }
+        records.resync.set(region);
+        records.map_wanted = true;
+        records.map_waiters.push(job);
+        false
     }
 
     /// Jobs that wait for what may never come now look again.

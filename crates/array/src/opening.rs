@@ -1,5 +1,6 @@
 //! Creating an array's metadata, and opening an array from it.
 
+use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors};
 
 use crate::array::{Array, Mode, Parts};
@@ -9,7 +10,7 @@ use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::identity::Identity;
-use crate::log::{LoadState, Logs};
+use crate::log::{CommitLogs, Found, LoadState, Logs, read_log, remember};
 use crate::maintenance::Rebuild;
 use crate::metadata::{Records, RecordsStart};
 use crate::organization::Code;
@@ -92,6 +93,8 @@ pub struct Opening {
     pub maps: Vec<Vec<u8>>,
     /// Both tables of applied sequence numbers of each member, as read; none where there are no logs.
     pub tables: Vec<Vec<u8>>,
+    /// By place: the commit log, as read; empty where there is none, or it cannot be read.
+    pub commits: Vec<Vec<u8>>,
     /// A fresh identity for this session.
     pub session: Identity,
     /// Open without writing anything.
@@ -122,8 +125,12 @@ impl Array {
         let mut map = assembly.newest_map(&opening.maps).unwrap_or_else(|| assembly.unknown_map());
         let table = assembly.newest_table(&opening.tables).unwrap_or_default();
         let logged = geometry.layout().logs().is_some();
-        if !superblock.clean || logged && table.is_empty() {
+        let redo = geometry.is_logged() && !table.is_empty();
+        if !superblock.clean && !redo || logged && table.is_empty() {
             map.resync.merge(&map.dirty);
+        }
+        if redo && !superblock.clean {
+            unrecoverable(assembly, &opening.commits, &mut map);
         }
         let taken_on_trust = trusted_regions(assembly, &map);
         let starts_over = *force && !taken_on_trust.is_empty();
@@ -141,7 +148,7 @@ impl Array {
             refuse_trust(assembly, taken_on_trust.len() as u32)?;
         }
         let degraded = !assembly.missing().is_empty();
-        let live = superblock.clean && geometry.layout().logs().is_some() && map.dirty.count() > 0;
+        let live = (superblock.clean || redo) && geometry.layout().logs().is_some() && map.dirty.count() > 0;
         if *read_only && degraded && live {
             return Err(AssemblyError::ReadOnlyNeedsWriting);
         }
@@ -151,7 +158,7 @@ impl Array {
         // An opening that did not come to an end has written nothing: who missed it missed nothing.
         let vain = usize::from(superblock.opening);
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
-        let logs = open_logs(assembly, tuning, &map, table, first_sequence);
+        let logs = open_logs(&opening, &map, table, first_sequence);
         let standing = standings(assembly, members);
         let records = Records::new(
             RecordsStart {
@@ -181,6 +188,7 @@ impl Array {
         array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
         array.resume_rebuild();
         array.settle_after_opening();
+        array.start_recovery();
         array.work();
         Ok(array)
     }
@@ -274,17 +282,29 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>]) -> Vec<Standin
     members.iter().enumerate().map(standing).collect()
 }
 
-/// After a proper stop the logs of dirty regions are still to be read; after any other they are void.
-fn open_logs(
-    assembly: &Assembly,
-    tuning: &Tuning,
-    map: &StoredMap,
-    table: Vec<u64>,
-    first_sequence: u64,
-) -> Option<Logs> {
+/// Where records are durable before their data, regions whose log stands on a member that is missing, or was not
+/// whole, cannot be redone: their parity follows from their data, all of which stands elsewhere.
+fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], map: &mut StoredMap) {
+    let layout = assembly.geometry.layout();
+    let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
+    let gone = gone(assembly);
+    let unread = |place: Member| commits.get(place.as_usize()).is_none_or(Vec::is_empty);
+    let lost = |region: &Region| {
+        let places = (0..sublogs).filter_map(|sublog| layout.sublog_member(*region, sublog));
+        places.into_iter().any(|place| gone.contains(&place) || unread(place))
+    };
+    let regions: Vec<Region> = map.dirty.iter().filter(lost).collect();
+    regions.into_iter().for_each(|region| map.resync.set(region));
+}
+
+/// After a proper stop the logs of dirty regions are still to be read. After any other they are void, unless records
+/// were durable before their data: then what the commit logs hold is to be redone.
+fn open_logs(opening: &Opening, map: &StoredMap, table: Vec<u64>, first_sequence: u64) -> Option<Logs> {
+    let Opening { assembly, tuning, .. } = opening;
     let geometry = &assembly.geometry;
     let regions = geometry.layout().region_count() as usize;
-    let whole = assembly.superblock.clean && table.len() == regions;
+    let clean = assembly.superblock.clean;
+    let whole = (clean || geometry.is_logged()) && table.len() == regions;
     let applied = if whole { table } else { vec![first_sequence; regions] };
     let mut logs = Logs::new(geometry, tuning, first_sequence, applied)?;
     if whole {
@@ -292,7 +312,43 @@ fn open_logs(
             logs.region(region).load = LoadState::Unknown;
         }
     }
+    if geometry.is_logged() {
+        open_commit_logs(opening, map, clean, &mut logs);
+    }
     Some(logs)
+}
+
+/// Takes in what the members' commit logs hold. After a proper stop nothing in them counts, but their entries go on where
+/// they ended.
+fn open_commit_logs(opening: &Opening, map: &StoredMap, clean: bool, logs: &mut Logs) {
+    let Opening { assembly, commits, .. } = opening;
+    let geometry = &assembly.geometry;
+    let (array, block) = (assembly.superblock.array, geometry.block());
+    let key = SectorKey::new(array.0);
+    let empty = Vec::new();
+    let read = |place: u16| {
+        let bytes = commits.get(usize::from(place)).unwrap_or(&empty);
+        let mut found = read_log(bytes, array, &key, block);
+        if clean {
+            found.entries.clear();
+        }
+        found
+    };
+    let found: Vec<Found> = (0..geometry.members()).map(read).collect();
+    let counts = |region: Region, sequence: u64| {
+        let known = region.get() < geometry.layout().region_count();
+        known
+            && map.dirty.get(region)
+            && !map.resync.get(region)
+            && sequence > logs.applied[region.as_usize()]
+    };
+    let recoveries = remember(&found, geometry, counts);
+    let mut commits = CommitLogs::new(found, geometry.commit_log().1, block);
+    for (region, recovery) in recoveries {
+        recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
+        logs.region(region).recovery = Some(Box::new(recovery));
+    }
+    logs.commits = Some(commits);
 }
 
 /// How long a member must be for its superblocks to be found: the caller reads [`Geometry::superblock_places`].

@@ -71,6 +71,32 @@ impl Update {
     pub const ALL: [Update; 2] = [Update::InPlace, Update::Logged];
 }
 
+/// What a crash may cost where parity follows from a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consistency {
+    /// Records are buffered and the data is overwritten at once; after a crash, regions that were being written are
+    /// resynced from their data (the papers' behaviour).
+    #[default]
+    Resync,
+    /// No data is overwritten before its record is durable; after a crash records are redone, and no parity is
+    /// computed anew.
+    Logged,
+}
+
+impl Consistency {
+    /// Each choice.
+    pub const ALL: [Consistency; 2] = [Consistency::Resync, Consistency::Logged];
+
+    /// Its name, as in commands and configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Consistency::Resync => "resync",
+            Consistency::Logged => "logged",
+        }
+    }
+}
+
 /// Which copy answers a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -111,6 +111,10 @@ pub struct Counters {
     pub prereads_saved: u64,
     /// Units that could not be read, and were computed and rewritten.
     pub repaired: u64,
+    /// Regions whose data was brought up to its durable records after a crash.
+    pub redone: u64,
+    /// Sectors that fitted none of their records then: something else has written there.
+    pub unlike_records: u64,
     /// Whether a member has run out of space.
     pub out_of_space: bool,
 }

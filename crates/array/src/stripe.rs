@@ -10,6 +10,7 @@ use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::cache::Cached;
 use crate::effect::{Class, Fault};
+use crate::health::PlaceState;
 use crate::job::{HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
 use crate::layout::Unit;
 use crate::locks;
@@ -70,6 +71,8 @@ impl Array {
             method: None,
             fragments: Vec::new(),
             rooms: Vec::new(),
+            commit_space: Sectors::ZERO,
+            entry: None,
             committed: false,
             targets: UnitSet::NONE,
             attempts: 0,
@@ -138,17 +141,33 @@ impl Array {
         moved
     }
 
-    /// Whether writes to `region` go through its log now.
+    /// Whether writes to `region` go through its log now. Where records are durable before their data, they do as long as
+    /// the log's members stand; elsewhere only while all do.
     fn logs_writes(&self, region: Region) -> bool {
-        self.logs.is_some()
-            && !self.health.is_degraded()
-            && !self.records.resync.get(region)
-            && self.mode == Mode::Serving
+        if self.logs.is_none() || self.records.resync.get(region) {
+            return false;
+        }
+        if self.geometry.is_logged() {
+            let open = matches!(self.mode, Mode::Serving | Mode::Stopping);
+            return open && self.records.enabled && self.log_stands(region);
+        }
+        !self.health.is_degraded() && self.mode == Mode::Serving
+    }
+
+    /// Whether all members that hold `region`'s log stand and are whole, and nothing of an earlier log would be taken for
+    /// it after a crash.
+    pub(crate) fn log_stands(&self, region: Region) -> bool {
+        let layout = self.geometry.layout();
+        let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
+        let mut places = (0..sublogs).filter_map(|sublog| layout.sublog_member(region, sublog));
+        !self.records.table_wanted && places.all(|place| self.health.state(place) == PlaceState::Active)
     }
 
     fn log_space_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
+        // It may have waited here, and the array may have changed.
+        job.method = None;
         if job.purpose != Purpose::Write || !self.logs_writes(region) {
             return self.pass(id, Stage::Lock);
         }
@@ -157,10 +176,22 @@ impl Array {
         }
         let view = self.health.view(&self.geometry, window.stripe);
         let large = self.tuning.large_write(&self.geometry);
+        let durable = self.geometry.is_logged();
         let job = self.jobs.stripe(id);
         let unmaps = job.content == (Content::Zeroes { may_unmap: true });
         let cancels = large == LargeWrite::Cancel || unmaps;
-        let method = self.builder.log_method(view, &job.pieces, cancels);
+        let method = match durable {
+            // What new parity is made of is not known if a crash comes between its units: only differences are told, and
+            // whole stripes.
+            true => self.builder.durable_method(view, &job.pieces, large == LargeWrite::Cancel),
+            false => self.builder.log_method(view, &job.pieces, cancels),
+        };
+        job.method = Some(method);
+        if durable && !self.pass_commit_space(id) {
+            return Gate::Wait;
+        }
+        let view = self.health.view(&self.geometry, window.stripe);
+        let job = self.jobs.stripe(id);
         let fragments = self.builder.fragments(view, &job.pieces, method);
         let index = self.geometry.layout().region_of(window.stripe).1 as u32;
         let logs = self.logs.as_mut().expect("writes are logged");
@@ -178,9 +209,14 @@ impl Array {
             Reserved::Later => {
                 logs.pool_waiters.push_back(id);
                 self.counters.pool_waits += 1;
+                self.give_back_commit_space(id);
                 Gate::Wait
             }
-            Reserved::Never => self.pass(id, Stage::Lock),
+            Reserved::Never => {
+                self.give_back_commit_space(id);
+                self.jobs.stripe(id).method = None;
+                self.pass(id, Stage::Lock)
+            }
         }
     }
 
@@ -235,10 +271,24 @@ impl Array {
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let cancels = job.method == Some(LogMethod::Cancel) && !job.rooms.is_empty();
         let (region, stripe) = (job.region, job.window.stripe);
-        if self.logs.is_none() || job.holds_parity || logged && self.logs_writes(region) {
+        if self.logs.is_none() || job.holds_parity {
             return self.pass(id, Stage::Plan);
         }
-        if logged || cancels && !self.logs_writes(region) {
+        if logged && self.logs_writes(region) {
+            // What a missing unit held has to be computed from the parity.
+            let missing = self.health.missing(&self.geometry, stripe);
+            let computes = self.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
+            if !computes {
+                return self.pass(id, Stage::Plan);
+            }
+            if !self.pass_load(region, id) || !self.pass_settled(region, stripe, false, id) {
+                return Gate::Wait;
+            }
+            self.jobs.stripe(id).holds_parity = true;
+            return self.pass(id, Stage::Plan);
+        }
+        let stale = self.geometry.is_logged() && self.jobs.stripe(id).method.is_some();
+        if logged || (cancels || stale) && !self.logs_writes(region) {
             // The array has changed since the room was reserved.
             self.give_back_rooms(id);
             return Gate::Pass;
@@ -264,6 +314,7 @@ impl Array {
         job.fragments.clear();
         job.method = None;
         job.committed = false;
+        self.give_back_commit_space(id);
         let Some(logs) = &mut self.logs else { return };
         logs.give_back(&rooms);
         self.after_rooms(&rooms);
@@ -315,6 +366,12 @@ impl Array {
         if logged && !self.logs_writes(region) {
             return self.pass(id, Stage::Settle);
         }
+        if !self.method_holds(id) {
+            return Gate::Pass;
+        }
+        if !self.pass_without_record(id) {
+            return Gate::Wait;
+        }
         match self.build(id) {
             Ok(()) => {
                 self.pass(id, Stage::Running);
@@ -326,6 +383,57 @@ impl Array {
                 self.end_stripe(id, Err(RequestError::Lost))
             }
         }
+    }
+
+    /// Whether the array still stands as it did when the job's way to the log was chosen; else the job goes back.
+    fn method_holds(&mut self, id: JobId) -> bool {
+        let job = self.jobs.stripe(id);
+        let (stripe, method, holds) = (job.window.stripe, job.method, job.holds_parity);
+        if !self.geometry.is_logged() || method.is_none() {
+            return true;
+        }
+        let missing = self.health.missing(&self.geometry, stripe);
+        let computes = self.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
+        let region = self.jobs.stripe(id).region;
+        if !self.logs_writes(region) {
+            self.give_back_rooms(id);
+            self.jobs.stripe(id).stage = Stage::Settle;
+            return false;
+        }
+        match method {
+            Some(LogMethod::Cancel) if !missing.is_empty() => {
+                self.give_back_rooms(id);
+                self.let_go_of_stripe(id);
+                self.jobs.stripe(id).stage = Stage::LogSpace;
+                false
+            }
+            Some(LogMethod::Update) if computes && !holds => {
+                self.jobs.stripe(id).stage = Stage::Settle;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Where records are durable before their data, a write without one passes only when it is durable that its region is
+    /// to be resynced after a crash; and where it could have a record by now, it begins again.
+    fn pass_without_record(&mut self, id: JobId) -> bool {
+        let job = self.jobs.stripe(id);
+        let (purpose, region, method) = (job.purpose, job.region, job.method);
+        if purpose != Purpose::Write
+            || method.is_some()
+            || !self.geometry.is_logged()
+            || !self.records.enabled
+        {
+            return true;
+        }
+        if self.logs_writes(region) {
+            self.let_go_of_stripe(id);
+            self.jobs.stripe(id).stage = Stage::LogSpace;
+            self.runnable.push_back(id);
+            return false;
+        }
+        self.pass_unlogged(region, id)
     }
 
     /// Builds the plan for the array as it now is.
@@ -355,6 +463,9 @@ impl Array {
                 let StripeJob { pieces, content, durable, fragments, rooms, method, .. } =
                     stripe_job.as_ref();
                 let write = StripeWrite { pieces, content: *content, durable: *durable };
+                if self.geometry.is_logged() && method.is_some() {
+                    return builder.write_durably_logged(plan, view, write, *method, fragments);
+                }
                 if let Some(method @ (LogMethod::Update | LogMethod::Overwrite)) = *method {
                     builder.write_logged(plan, view, write, method, fragments);
                     return Ok(());
@@ -512,6 +623,8 @@ impl Array {
 
     /// A stripe job's plan failed: it is thrown away and built again for the array as it now is.
     pub(crate) fn stripe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        // Where a write that was committed could not be done, its member is gone: the parity says what it should hold.
+        self.end_landing(id);
         let job = self.jobs.stripe(id);
         job.attempts += 1;
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
@@ -524,6 +637,13 @@ impl Array {
         if self.still_standing(troubles) && purpose == Purpose::Write {
             // Some units may be written and some not.
             self.need_resync(region);
+        }
+        if let Purpose::Rebuild { place, since } = purpose
+            && self.health.member_since(place, since).is_none()
+        {
+            // There is nobody left to rebuild.
+            self.end_stripe(id, Err(RequestError::Lost));
+            return;
         }
         if self.still_standing(troubles) || attempts > ATTEMPTS {
             self.end_stripe(id, Err(RequestError::Lost));
@@ -666,9 +786,11 @@ impl Array {
             self.note_mismatch(id, false);
         }
         self.let_go_of_stripe(id);
-        if !self.jobs.stripe(id).rooms.is_empty() {
+        let job = self.jobs.stripe(id);
+        if !job.rooms.is_empty() || !job.commit_space.is_zero() {
             self.give_back_rooms(id);
         }
+        self.end_landing(id);
         let job = self.jobs.stripe(id);
         let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
         let stripe = job.window.stripe;
@@ -694,6 +816,14 @@ impl Array {
             }
         }
         Gate::Ended
+    }
+
+    /// The data of a committed write is on its members, as far as it will ever be.
+    fn end_landing(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        if let (Some((name, epoch)), region) = (job.entry.take(), job.region) {
+            self.landed(region, name, epoch);
+        }
     }
 
     /// A maintenance job goes on to the next columns of its stripe, or ends.

@@ -9,7 +9,7 @@ use crate::bytes::{Reader, Writer, seal_holds};
 use crate::geometry::StoredGeometry;
 use crate::identity::Identity;
 use crate::layout::{LayoutRequest, RegionShape, Rotation};
-use crate::organization::{Code, LayoutChoice, Organization, ReadChoice, Update};
+use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
 
 /// Bytes of a superblock.
 pub const SUPERBLOCK_BYTES: usize = 4_096;
@@ -33,8 +33,10 @@ const NAME_BYTES: usize = 64;
 const SESSIONS_AT: usize = 512;
 const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
-/// Feature bits of this version that a reader must know (none yet).
-const KNOWN_INCOMPATIBLE: u64 = 0;
+/// A commit log that must be read before the array is believed.
+const COMMIT_LOG: u64 = 1;
+/// Feature bits of this version that a reader must know.
+const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -130,7 +132,8 @@ impl Superblock {
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
         let mut out = Writer::new(SUPERBLOCK_BYTES);
-        out.bytes(&MAGIC).u32(VERSION).u32(0).u64(0).u64(0).u64(0);
+        let incompatible = if self.geometry.consistency == Consistency::Logged { COMMIT_LOG } else { 0 };
+        out.bytes(&MAGIC).u32(VERSION).u32(0).u64(0).u64(0).u64(incompatible);
         out.bytes(&self.array.0).bytes(&self.member.0);
         out.u16(self.entry).u16(self.table.len() as u16).u32(self.name.len() as u32);
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
@@ -291,7 +294,8 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     out.u8(position(Code::ALL.iter().position(|choice| *choice == code)));
     out.u8(position(Update::ALL.iter().position(|choice| *choice == update)));
     out.u8(position(ReadChoice::ALL.iter().position(|choice| *choice == read)));
-    out.u16(geometry.copies).u16(geometry.layout.group_members).u16(geometry.layout.groups).u16(0).u32(0);
+    out.u16(geometry.copies).u16(geometry.layout.group_members).u16(geometry.layout.groups);
+    out.u16(geometry.consistency as u16).u32(geometry.commit_log as u32);
     out.u64(geometry.block).u64(geometry.layout.unit).u64(geometry.layout.length).u64(geometry.data_start);
     if let Some(shape) = geometry.regions {
         out.u32(shape.regions).u32(shape.stripes).u16(shape.sublogs).u16(0).u32(shape.sublog_segments);
@@ -306,7 +310,8 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
     let update = Update::ALL.get(usize::from(from.u8())).ok_or(nonsense("update policy"))?;
     let read = ReadChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("read policy"))?;
     let (copies, group_members, groups) = (from.u16(), from.u16(), from.u16());
-    let (_, _) = (from.u16(), from.u32());
+    let (consistency, commit_log) = (from.u16(), from.u32());
+    let consistency = Consistency::ALL.get(usize::from(consistency)).ok_or(nonsense("consistency"))?;
     let (block, unit, length, data_start) = (from.u64(), from.u64(), from.u64(), from.u64());
     let (regions, stripes, sublogs, _) = (from.u32(), from.u32(), from.u16(), from.u16());
     let (sublog_segments, segment, grain) = (from.u32(), from.u64(), from.u64());
@@ -318,6 +323,8 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
         block,
         data_start,
         regions: (*layout == LayoutChoice::Regions).then_some(shape),
+        consistency: *consistency,
+        commit_log: commit_log.into(),
     };
     if geometry.is_sound() { Ok(geometry) } else { Err(nonsense("geometry")) }
 }
@@ -342,6 +349,7 @@ mod tests {
             block: Sectors::new(1),
             member_length: Sectors::new(8_192),
             log: LogCreation::default(),
+            consistency: Consistency::Resync,
         })
         .expect("a possible array");
         let new = NewArray {

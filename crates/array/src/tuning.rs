@@ -23,7 +23,9 @@ pub enum LogFlush {
     Watermark(u32),
 }
 
-/// How a full-stripe write passes the log (Stodolsky §2.5).
+/// How a full-stripe write passes the log (Stodolsky §2.5). Where records are durable before their data, all but
+/// [`LargeWrite::Cancel`] log differences: a stripe that is written in place and cut short by a crash loses the unit of a
+/// member that is lost at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeWrite {
     /// New parity goes to the log as an overwrite record.
@@ -49,7 +51,8 @@ pub struct Tuning {
     pub log_pool: LogPool,
     /// When they are appended.
     pub log_flush: LogFlush,
-    /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1).
+    /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1) and records are not
+    /// durable before their data.
     pub large_write: Option<LargeWrite>,
     /// Reintegrations at once: each has a buffer of [`Tuning::reintegration_memory`].
     pub reintegration_buffers: u32,
@@ -84,7 +87,8 @@ impl Tuning {
         let logs = geometry.layout().logs().expect("only a layout with logs is asked");
         let parity = u64::from(logs.shape().stripes) * geometry.layout().unit_length().get();
         let short = u64::from(logs.segments()) * logs.shape().segment < parity;
-        self.large_write.unwrap_or(if short { LargeWrite::Cancel } else { LargeWrite::Overwrite })
+        let usual = if short && !geometry.is_logged() { LargeWrite::Cancel } else { LargeWrite::Overwrite };
+        self.large_write.unwrap_or(usual)
     }
 }
 

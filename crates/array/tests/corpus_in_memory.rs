@@ -26,6 +26,7 @@ impl InMemory {
             log: case.log(),
             tuning: Tuning::default(),
             zeroed: true,
+            consistency: case.consistency,
         };
         InMemory { world: Some(World::new(&setup, SEED)), before: [0; 2] }
     }

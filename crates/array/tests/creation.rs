@@ -1,6 +1,6 @@
 //! What is asked of a new array and cannot be is refused before anything is computed from it; what can be is sound.
 
-use parlour_array::organization::Organization;
+use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Creation, CreationError, Geometry, LogCreation};
 use parlour_units::Sectors;
 
@@ -14,6 +14,7 @@ fn creation(name: &str) -> Creation {
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 21),
         log: LogCreation::default(),
+        consistency: Consistency::Resync,
     }
 }
 

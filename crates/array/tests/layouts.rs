@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_array::layout::{Layout, Occupant, Place, Unit};
-use parlour_array::organization::{Code, LayoutChoice, Organization, ReadChoice, Update};
+use parlour_array::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
 use parlour_array::{Creation, CreationError, Geometry, LogCreation};
 use parlour_units::{Member, Region, Sector, Sectors, Stripe};
 use proptest::prelude::*;
@@ -55,6 +55,7 @@ prop_compose! {
                 regions: Some(regions),
                 track: None,
             },
+            consistency: Consistency::Resync,
         }
     }
 }
@@ -209,6 +210,7 @@ fn creation(layout: LayoutChoice, members: u16) -> Creation {
         block: Sectors::new(1),
         member_length: Sectors::new(40 * 2_048),
         log: LogCreation { segment: Some(Sectors::new(32)), ..LogCreation::default() },
+        consistency: Consistency::Resync,
     }
 }
 

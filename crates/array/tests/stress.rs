@@ -15,6 +15,7 @@ mod common;
 const TRACE: bool = false;
 
 use common::{Random, SEED, Setup, World, payload};
+use parlour_array::organization::{Consistency, Update};
 use parlour_array::*;
 use parlour_units::{Member, Sectors};
 use std::collections::HashMap;
@@ -602,6 +603,16 @@ fn setups() -> Vec<(String, Setup)> {
     c.tuning.preread_cache = Sectors::new(400);
     c.tuning.checkpoint = Sectors::new(300);
     v.push(("raid5 cache".into(), c));
+    // The same again, with records that are durable before their data.
+    let logging: Vec<(String, Setup)> =
+        v.iter().filter(|(_, setup)| setup.organization.update == Update::Logged).cloned().collect();
+    for (name, setup) in logging {
+        v.push((format!("logged {name}"), Setup { consistency: Consistency::Logged, ..setup }));
+    }
+    let mut blocks = l(5);
+    (blocks.block, blocks.consistency) = (8, Consistency::Logged);
+    blocks.log.segment = Some(Sectors::new(64));
+    v.push(("logged 4 KiB blocks".into(), blocks));
     v
 }
 

@@ -4,6 +4,7 @@
 //! Nothing is allocated. Parts that overlap where they must not, or that an access is filling, panic: the plan
 //! is wrong and would spoil a check unit.
 
+use parlour_codec::sector::{SECTOR_BYTES, SectorKey};
 use parlour_codec::xor as codec;
 
 use crate::memory::{Buffer, Memory, Part};
@@ -36,6 +37,19 @@ pub fn xor_into(memory: &mut Memory, parts: &[Part]) {
 pub fn differs(memory: &Memory, parts: &[Part]) -> bool {
     let (first, others) = split(parts);
     others.iter().any(|other| differ(memory, first, *other))
+}
+
+/// Adds the checksum of each sector of all parts, in their order, to `sums`.
+///
+/// # Panics
+/// If a part is no whole number of sectors.
+pub fn checksums(memory: &Memory, parts: &[Part], key: &SectorKey, sums: &mut Vec<u64>) {
+    for part in parts {
+        match part.buffer {
+            Buffer::Zeroes => sums.resize(sums.len() + part.length / SECTOR_BYTES, 0),
+            _ => sums.extend(key.checksums(memory.read(*part))),
+        }
+    }
 }
 
 fn differ(memory: &Memory, a: Part, b: Part) -> bool {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use parlour_array::organization::Organization;
+use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{
     Creation, CreationError, Geometry, Identity, Image, LogCreation, NewArray, Superblock, SuperblockError,
 };
@@ -35,6 +35,8 @@ pub struct CreateRequest {
     pub block: Option<Bytes>,
     /// The logs, where there are logs.
     pub log: LogCreation,
+    /// What a crash may cost.
+    pub consistency: Consistency,
     /// The array's name.
     pub name: String,
     /// Make files that do not exist, sparse and this long.
@@ -199,6 +201,7 @@ fn creation(request: &CreateRequest, members: &[Member]) -> Result<Creation, Cre
         block: block(request, members)?,
         member_length: shortest,
         log: request.log,
+        consistency: request.consistency,
     })
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant as Clock;
 use parlour_array::{
     BufferId, Completion, Effect, EffectId, Fault, Operation as HostOperation, Outcome, Request,
 };
+use parlour_codec::sector::SectorKey;
 use parlour_units::{Bytes, Instant, Member, Sector, Sectors};
 
 use crate::access::{Access, Done, Operation, Priority};
@@ -53,6 +54,8 @@ pub(crate) struct Machine {
     parts: Vec<Part>,
     touched: Vec<u16>,
     spare_leases: Vec<Vec<Lease>>,
+    sums: Vec<u64>,
+    key: SectorKey,
 }
 
 /// An access that is under way.
@@ -67,7 +70,10 @@ struct Flight {
 
 impl Machine {
     pub(crate) fn new(array: Recorded, roster: Roster, io: Io, clock: Clock, retain: Bytes) -> Machine {
+        let key = array.get().sector_key();
         Machine {
+            key,
+            sums: Vec::new(),
             array,
             roster,
             meter: Meter::new(),
@@ -256,6 +262,7 @@ impl Machine {
             Task::Compare => self.compute(effect.id, |memory, parts| {
                 if compute::differs(memory, parts) { Outcome::Differs } else { Outcome::Done }
             }),
+            Task::Checksum => self.checksum(effect.id),
         }
     }
 
@@ -263,6 +270,13 @@ impl Machine {
         self.locate(effect, None);
         let outcome = run(&mut self.memory, &self.parts);
         self.array.complete(self.now, effect, outcome);
+    }
+
+    fn checksum(&mut self, effect: EffectId) {
+        self.locate(effect, None);
+        self.sums.clear();
+        compute::checksums(&self.memory, &self.parts, &self.key, &mut self.sums);
+        self.array.complete(self.now, effect, Outcome::Checksums(&self.sums));
     }
 
     fn begin_access(

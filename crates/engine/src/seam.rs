@@ -17,6 +17,8 @@ pub(crate) enum Task {
     XorInto,
     /// [`compute::differs`](crate::compute::differs)
     Compare,
+    /// [`compute::checksums`](crate::compute::checksums)
+    Checksum,
 }
 
 impl From<Action> for Task {
@@ -31,6 +33,7 @@ impl From<Action> for Task {
             Action::Xor => Task::Xor,
             Action::XorInto => Task::XorInto,
             Action::Compare => Task::Compare,
+            Action::Checksum => Task::Checksum,
         }
     }
 }

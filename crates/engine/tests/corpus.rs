@@ -33,6 +33,7 @@ impl OnFiles {
             groups: case.groups,
             unit: parlour_units::Sectors::new(case.unit).bytes(),
             log: case.log(),
+            consistency: case.consistency,
             members: members.clone(),
             block: None,
             name: "corpus".into(),

@@ -49,7 +49,8 @@ impl Run<'_> {
             })
             .collect();
         let weak = peers.iter().filter(|other| self.is_weak(**other)).count();
-        weak < tolerance && (self.promises.redundant_after_crash || !self.is_unsynced())
+        // Where records are redone after a crash, nothing is unsynced by it.
+        weak < tolerance && !self.is_unsynced()
     }
 
     /// Whether some redundancy is not there that should be.

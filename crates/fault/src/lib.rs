@@ -27,7 +27,6 @@ mod world;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use coverage::{Coverage, Fault, State};
-pub use promises::Consistency;
 pub use run::Limits;
 pub use violation::Violation;
 

@@ -1,17 +1,15 @@
 //! What a seed's array is made like: every choice is drawn, extremes more often than anyone would choose them.
 
-use parlour_array::organization::{Copies, NAMED, NamedOrganization};
+use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization, Update};
 use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, Tuning};
 use parlour_units::{Duration, Sectors};
 
-use crate::promises::Consistency;
 use crate::random::Random;
 
 /// What an array is made like, and how hosts use it.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) row: NamedOrganization,
-    pub(crate) consistency: Consistency,
     pub(crate) creation: Creation,
     pub(crate) tuning: Tuning,
     /// What members hold at first, throughout.
@@ -36,16 +34,27 @@ pub(crate) struct Load {
 
 impl Options {
     /// Draws an array, of `row` if one is given.
-    pub(crate) fn draw(random: &mut Random, row: Option<NamedOrganization>) -> Options {
+    pub(crate) fn draw(
+        random: &mut Random,
+        row: Option<NamedOrganization>,
+        consistency: Consistency,
+    ) -> Options {
         loop {
             let row = row.unwrap_or_else(|| random.pick(&NAMED));
-            let creation = draw_creation(random, row);
-            let tuning = draw_tuning(random, creation.block.get(), creation.log.segment);
+            let mut creation = draw_creation(random, row);
+            let mut tuning = draw_tuning(random, creation.block.get(), creation.log.segment);
             let fill = random.pick(&[0, 0, 0x5A]);
             let load = draw_load(random);
+            if row.organization.update == Update::Logged {
+                creation.consistency = consistency;
+                if consistency == Consistency::Logged {
+                    // Whole stripes in place do not keep all promises.
+                    tuning.large_write = None;
+                }
+            }
             // What cannot be is drawn again.
             if Geometry::create(&creation).is_ok() {
-                return Options { row, consistency: Consistency::Resync, creation, tuning, fill, load };
+                return Options { row, creation, tuning, fill, load };
             }
         }
     }
@@ -58,9 +67,10 @@ impl Options {
     pub(crate) fn describe(&self) -> String {
         let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
         format!(
-            "{}: {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
+            "{} ({}): {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
              sublogs {}, scratch {}, log memory {}, cache {}, filled with {:#04x}",
             self.row.name,
+            self.creation.consistency.name(),
             member_length.bytes(),
             unit.bytes(),
             block.bytes(),
@@ -102,6 +112,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
             regions: Some(u32::from(members) * random.pick(&[1, 2, 4])),
             track: None,
         },
+        consistency: Consistency::Resync,
     }
 }
 

@@ -240,7 +240,7 @@ impl Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::promises::Consistency;
+    use parlour_array::organization::Consistency;
 
     const ALL: Range = Range { at: 0, length: 1 };
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use parlour_array::organization::{Code, NamedOrganization};
+use parlour_array::organization::{Code, Consistency, NamedOrganization};
 use parlour_array::{
     Event as Told, FailureCause, Geometry, Mode, NewArray, Operation, Repair, RequestError, create,
 };
@@ -24,6 +24,8 @@ use crate::world::{Answer, Shelf, Trace, World};
 pub struct Limits {
     /// The organization; drawn where none is given.
     pub organization: Option<NamedOrganization>,
+    /// What arrays with a log promise after a crash.
+    pub consistency: Consistency,
     /// About how many requests hosts make.
     pub requests: u64,
     /// Inject more than the organization survives: then it may say "lost", but never read wrong.
@@ -32,7 +34,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { organization: None, requests: 240, beyond: false }
+        Limits { organization: None, consistency: Consistency::Resync, requests: 240, beyond: false }
     }
 }
 
@@ -99,7 +101,7 @@ impl<'a> Run<'a> {
         let assembly = shelf.assemble(&order).map_err(|error| refused(&error))?;
         let world = World::open(shelf, &assembly, &order, options.tuning, false)
             .map_err(|refusal| refused(&refusal.error))?;
-        let promises = Promises::of(options.consistency);
+        let promises = Promises::of(options.creation.consistency);
         let oracle = Oracle::new(geometry.capacity().get(), Value::fill(options.fill), promises);
         let mut run = Run {
             limits,

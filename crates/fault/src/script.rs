@@ -124,7 +124,7 @@ impl Script {
     /// Draws what `seed` stands for.
     pub(crate) fn draw(seed: u64, limits: &Limits) -> Script {
         let mut random = Random::new(seed);
-        let options = Options::draw(&mut random, limits.organization);
+        let options = Options::draw(&mut random, limits.organization, limits.consistency);
         let geometry = options.geometry();
         let mut draw = Draw {
             capacity: geometry.capacity().get(),

@@ -172,6 +172,21 @@ pub(crate) struct Refused {
     pub(crate) error: AssemblyError,
 }
 
+impl Shelf {
+    /// By place: the commit log; empty where no member stands, or there is none.
+    fn commit_logs(&self, members: &[Option<usize>], geometry: &Geometry) -> Vec<Vec<u8>> {
+        let (at, length) = geometry.commit_log();
+        let read = |disk: &Option<usize>| {
+            let mut bytes = vec![0; if disk.is_some() { length.bytes().as_usize() } else { 0 }];
+            if let Some(disk) = disk.filter(|_| !length.is_zero()) {
+                self.disks[disk].read(at, &mut bytes);
+            }
+            bytes
+        };
+        members.iter().map(read).collect()
+    }
+}
+
 impl World {
     /// Opens what `assembly` made of `order`.
     pub(crate) fn open(
@@ -199,6 +214,7 @@ impl World {
             spares: spares.iter().map(|disk| shelf.info(*disk)).collect(),
             maps,
             tables,
+            commits: shelf.commit_logs(&members, &geometry),
             session: identity(1_000 + shelf.sessions),
             read_only: false,
             force,
@@ -338,6 +354,13 @@ impl World {
                 self.array.complete(self.shelf.now, effect.id, outcome);
                 return Ok(());
             }
+            Action::Checksum => {
+                let mut bytes = Vec::new();
+                self.payload.gather(&self.array, effect, &mut bytes);
+                let sums: Vec<u64> = self.array.sector_key().checksums(&bytes).collect();
+                self.array.complete(self.shelf.now, effect.id, Outcome::Checksums(&sums));
+                return Ok(());
+            }
             Action::Read { member, at, length }
             | Action::Write { member, at, length, .. }
             | Action::Zero { member, at, length } => (member, at, length),
@@ -408,7 +431,14 @@ impl World {
         let start = self.array.geometry().data_start();
         let end = start + Sectors::new(self.array.geometry().stored().layout.length);
         let in_data = at >= start && (at + length) <= end;
-        if writes && in_data == (effect.class == Class::Metadata) {
+        let (commits, length_of_commits) = self.array.geometry().commit_log();
+        let in_commits = at >= commits && (at + length) <= commits + length_of_commits;
+        let fits = match effect.class {
+            Class::Metadata => !in_data && !in_commits,
+            Class::Log => in_data || in_commits,
+            _ => in_data,
+        };
+        if writes && !fits {
             return broken("a write in a place that is not for its kind");
         }
         Ok(())

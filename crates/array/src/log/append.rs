@@ -2,7 +2,7 @@
 
 use parlour_units::{Region, Sectors};
 
-use super::{Header, Room, SegmentState};
+use super::{CommitLogs, Header, Room, SegmentState};
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
 use crate::job::{JobId, Kind};
@@ -25,8 +25,14 @@ impl Array {
 
     /// Appends what is sealed and filled, or has the region reintegrated where there is no room for it.
     pub(crate) fn append_ready(&mut self, region: Region) {
+        // What is in memory of a region that is being recovered may still have to be read.
+        if self.is_recovering(region) {
+            return;
+        }
         // Where the log cannot be written, what is in memory goes to the parity.
-        let degraded = self.health.is_degraded() || self.counters.out_of_space;
+        let stands =
+            if self.geometry.is_logged() { self.log_stands(region) } else { !self.health.is_degraded() };
+        let degraded = !stands || self.counters.out_of_space;
         loop {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let waits = match self.tuning.log_flush {
@@ -34,6 +40,7 @@ impl Array {
                 LogFlush::Watermark(mark) => {
                     logs.in_memory < mark.min(logs.pool_limit())
                         && logs.pool_waiters.is_empty()
+                        && !logs.commits.as_ref().is_some_and(CommitLogs::presses)
                         && self.mode == Mode::Serving
                 }
             };
@@ -75,6 +82,9 @@ impl Array {
     }
 
     fn start_append(&mut self, region: Region, segments: Vec<u32>) {
+        let logs = self.logs.as_mut().expect("only logs are appended to");
+        let first_stamp = logs.stamp + 1;
+        logs.stamp += segments.len() as u64;
         let logs = self.logs.as_ref().expect("only logs are appended to");
         let layout = self.geometry.layout();
         let (header, payload) = (logs.header, logs.payload());
@@ -88,7 +98,9 @@ impl Array {
         job.plan.strategy = Strategy::Metadata;
         for (index, segment) in segments.iter().enumerate() {
             let segment = logs.segment(*segment);
-            let block = Header { region, records: segment.records.clone() }.encode(self.identity, header);
+            let stamp = first_stamp + index as u64;
+            let block = Header { region, stamp, records: segment.records.clone() };
+            let block = block.encode(self.identity, header);
             job.metadata.extend(block);
             let head = Span::new(Source::Metadata, header * index as u64, header);
             let buffer = segment.buffer.expect("what is appended is in memory");
@@ -96,7 +108,9 @@ impl Array {
             job.plan.spans.push(Span::new(Source::Buffer(buffer), Sectors::ZERO, payload));
             job.plan.spans.push(head);
         }
-        job.plan.close(Action::Write { member: place.member, at, length, durable: false }, 0);
+        // What the commit log forgets from here on must not be lost.
+        let durable = self.geometry.is_logged();
+        job.plan.close(Action::Write { member: place.member, at, length, durable }, 0);
         self.counters.appends += 1;
         self.start_plan(id, None, &[]);
     }
@@ -110,6 +124,8 @@ impl Array {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let segment = logs.segment_mut(index);
             segment.state = SegmentState::Stored;
+            logs.segment_stored(index);
+            let segment = logs.segment_mut(index);
             let buffer = segment.buffer.take().expect("what is appended is in memory");
             logs.in_memory -= 1;
             logs.freed = true;
@@ -155,7 +171,7 @@ impl Array {
             self.runnable.extend(logs.pool_waiters.drain(..));
             return true;
         }
-        if !logs.pool_waiters.is_empty() && self.relieve_pool() {
+        if !logs.pool_waiters.is_empty() && self.relieve_pool() || self.pump_commits() {
             return true;
         }
         // Parity is not written before all members know of the session, or of a member's exclusion.
@@ -170,12 +186,14 @@ impl Array {
             return false;
         }
         // What the watermark keeps back is appended first.
-        let ready = logs.regions.keys().copied().find(|region| logs.next_ready(*region).is_some());
+        let known = logs.regions.iter().filter(|(_, log)| log.recovery.is_none());
+        let ready = known.map(|(region, _)| *region).find(|region| logs.next_ready(*region).is_some());
         if let Some(region) = ready {
             self.append_ready(region);
             return true;
         }
-        let open = logs.regions.values().filter_map(|log| log.open);
+        let known = logs.regions.values().filter(|log| log.recovery.is_none());
+        let open = known.filter_map(|log| log.open);
         let idle =
             open.filter(|index| logs.segment(*index).unfilled == 0 && logs.segment(*index).reserved > 0);
         let fullest = idle.max_by_key(|index| logs.segment(*index).used);
@@ -213,7 +231,7 @@ impl super::Logs {
     }
 
     /// The first sealed segment whose rooms are all committed or given back.
-    fn next_ready(&self, region: Region) -> Option<u32> {
+    pub(super) fn next_ready(&self, region: Region) -> Option<u32> {
         let log = self.regions.get(&region)?;
         log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
     }

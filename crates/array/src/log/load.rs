@@ -1,5 +1,7 @@
 //! After a proper stop a region's log is still on its members: its headers are read before the region is used.
 
+use std::collections::BTreeSet;
+
 use parlour_units::{Region, Sectors};
 
 use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState};
@@ -47,19 +49,36 @@ impl Array {
         let logs = self.logs.as_mut().expect("only logs are loaded");
         let pair = logs.header.bytes().as_usize() * 2;
         let (applied, identity) = (logs.applied[region.as_usize()], self.identity);
-        let mut sound = true;
-        for (slot, copies) in metadata.chunks(pair).enumerate() {
+        // A segment may have been cut off behind its header: what a commit log still holds is taken from there.
+        let log = &logs.regions[&region];
+        let mut known: BTreeSet<u64> =
+            log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect();
+        let header = |(slot, copies): (usize, &[u8])| {
             let (first, second) = copies.split_at(pair / 2);
-            let header = Header::decode(first, identity).or_else(|| Header::decode(second, identity));
-            let Some(header) = header.filter(|header| header.region == region) else { continue };
-            let live: Vec<Record> = header.records.into_iter().filter(|r| r.sequence > applied).collect();
+            let header = Header::decode(first, identity).or_else(|| Header::decode(second, identity))?;
+            (header.region == region).then_some((slot as u32, header))
+        };
+        let mut headers: Vec<(u32, Header)> = metadata.chunks(pair).enumerate().filter_map(header).collect();
+        // And what was appended twice, because a crash came between, counts where it was appended last.
+        headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
+        let mut sound = true;
+        for (slot, header) in headers {
+            let counts = |record: &Record| record.sequence > applied && known.insert(record.sequence);
+            let live: Vec<Record> = header.records.into_iter().filter(counts).collect();
             sound &= live.iter().all(|record| self.is_sound(record));
             if sound && !live.is_empty() {
-                self.restore(region, slot as u32, live, turn);
+                self.restore(region, slot, live, turn);
             }
         }
         // A member may have been lost while its headers were read.
-        if sound && !self.log_is_lost(region) { self.loaded(region) } else { self.discard_log(region) }
+        if !sound || self.log_is_lost(region) {
+            self.forget_recovery(region);
+            self.discard_log(region);
+        } else if self.is_recovering(region) {
+            self.start_redo(region);
+        } else {
+            self.region_known(region);
+        }
     }
 
     fn is_sound(&self, record: &Record) -> bool {
@@ -86,6 +105,7 @@ impl Array {
             used: logs.payload(),
             reserved: records.len() as u32,
             unfilled: 0,
+            commits: vec![None; records.len()],
             records,
             taken: 0,
             turn,
@@ -95,7 +115,7 @@ impl Array {
         log.slots[slot as usize] = true;
     }
 
-    fn loaded(&mut self, region: Region) {
+    pub(crate) fn region_known(&mut self, region: Region) {
         let log = self.logs.as_mut().expect("only logs are loaded").region(region);
         log.load = LoadState::Known;
         let nothing = log.live.is_empty();
@@ -104,6 +124,7 @@ impl Array {
         if wanted {
             self.want_parity(region);
         }
+        self.append_ready(region);
         self.resume_hosts();
     }
 
@@ -124,6 +145,17 @@ impl Array {
         }
         let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
         self.end_job(id);
+        self.forget_recovery(region);
         self.discard_log(region);
+    }
+
+    /// What commit logs hold of a region is worth nothing without its log.
+    pub(crate) fn forget_recovery(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs are recovered");
+        if let Some(recovery) = logs.region(region).recovery.take() {
+            let commits = self.commits();
+            recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.orphan(name));
+            self.resume_recovered_hosts();
+        }
     }
 }

@@ -12,7 +12,10 @@
 //! reintegration runs, the other does not start.
 
 mod append;
+mod commit;
+mod commit_entry;
 mod load;
+mod recover;
 mod reintegrate;
 mod segment;
 
@@ -28,6 +31,9 @@ use crate::map::Columns;
 use crate::plan::Fragment;
 use crate::tuning::{LogPool, Tuning};
 
+pub(crate) use commit::{CommitLogs, EntryName};
+pub(crate) use commit_entry::{Found, Intent, read_log};
+pub(crate) use recover::{Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
@@ -74,6 +80,8 @@ pub(crate) struct Segment {
     pub(crate) reserved: u32,
     pub(crate) unfilled: u32,
     pub(crate) records: Vec<Record>,
+    /// By record: the entry of a commit log that is kept until the record is stored elsewhere.
+    pub(crate) commits: Vec<Option<EntryName>>,
     /// How many of the records are being reintegrated now.
     pub(crate) taken: usize,
     /// When its slot was written: a member that came to stand there later does not hold it.
@@ -110,6 +118,14 @@ pub(crate) struct RegionLog {
     pub(crate) queued: bool,
     pub(crate) reintegrating: Option<Box<Reintegration>>,
     pub(crate) waiters: Vec<JobId>,
+    /// Writes that are committed and whose data is on its way, by epoch.
+    pub(crate) landing: [u32; 2],
+    /// Changes when a reintegration begins: it waits for the writes of the epoch before.
+    pub(crate) epoch: usize,
+    /// What commit logs hold of it since a crash.
+    pub(crate) recovery: Option<Box<Recovery>>,
+    /// What a reintegration before that crash had done.
+    pub(crate) half_done: Option<reintegrate::HalfDone>,
     /// Times that it was reintegrated since the array was opened.
     pub(crate) reintegrations: u64,
 }
@@ -122,11 +138,15 @@ pub(crate) struct Logs {
     slots: u32,
     pool: LogPool,
     pool_limit: u32,
+    /// As many as the longest write takes.
+    least_buffers: u32,
     pub(crate) in_memory: u32,
     pub(crate) regions: BTreeMap<Region, RegionLog>,
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
     pub(crate) sequence: u64,
+    /// Of the last segment that was appended.
+    pub(crate) stamp: u64,
     pub(crate) records: u64,
     /// Jobs that wait for a buffer.
     pub(crate) pool_waiters: VecDeque<JobId>,
@@ -137,6 +157,8 @@ pub(crate) struct Logs {
     pub(crate) applied: Vec<u64>,
     /// Buffers were freed since waiting jobs last looked.
     pub(crate) freed: bool,
+    /// Where records are durable before their data is written.
+    pub(crate) commits: Option<CommitLogs>,
 }
 
 impl Logs {
@@ -149,24 +171,31 @@ impl Logs {
         let regions = geometry.layout().logs()?;
         let segment_length = Sectors::new(regions.shape().segment);
         let header = header_length(segment_length, geometry.block());
-        let pool_limit = (tuning.log_memory / segment_length).max(2);
+        // Where no data is overwritten before its record is durable, each write must fit.
+        let longest =
+            tuning.slice.min(geometry.layout().unit_length()) * u64::from(geometry.layout().data_units());
+        let least = if geometry.is_logged() { longest / (segment_length - header * 2) + 3 } else { 2 };
+        let pool_limit = (tuning.log_memory / segment_length).max(least);
         Some(Logs {
             segment_length,
             header,
             slots: regions.segments(),
             pool: tuning.log_pool,
             pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
+            least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
             in_memory: 0,
             regions: BTreeMap::new(),
             segments: Vec::new(),
             free: Vec::new(),
             sequence: first_sequence,
+            stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
             queue: VecDeque::new(),
             running: 0,
             applied,
             freed: false,
+            commits: None,
         })
     }
 
@@ -221,7 +250,7 @@ impl Logs {
         let more = self.buffers_needed(region, fragments);
         let limit = match self.pool {
             LogPool::Global => self.pool_limit,
-            LogPool::Static => 2,
+            LogPool::Static => self.least_buffers,
         };
         if more > limit {
             return Reserved::Never;
@@ -277,6 +306,33 @@ impl Logs {
                 return;
             }
         }
+    }
+
+    /// Room in memory for a record that is committed already: the pool is not asked, since it may be exceeded by as much
+    /// as commit logs hold.
+    pub(crate) fn room_for(
+        &mut self,
+        region: Region,
+        length: Sectors,
+        mut take: impl FnMut(Sectors) -> BufferId,
+    ) -> Room {
+        let (payload, most) = (self.payload(), self.most_records());
+        if let Some(open) = self.region(region).open {
+            let segment = self.segment(open);
+            if segment.used + length > payload || segment.reserved == most {
+                self.close(open);
+            }
+        }
+        let open = self.open_segment(region, &mut take);
+        let segment = self.segment_mut(open);
+        let room = Room { segment: open, start: segment.used, length };
+        segment.used += length;
+        segment.reserved += 1;
+        segment.unfilled += 1;
+        if segment.used == payload || segment.reserved == most {
+            self.close(open);
+        }
+        room
     }
 
     fn most_records(&self) -> u32 {
@@ -355,15 +411,45 @@ impl Logs {
     pub(crate) fn commit(&mut self, stripe: u32, fragments: &[Fragment], rooms: &[Room], kind: RecordKind) {
         for (fragment, room) in fragments.iter().zip(rooms) {
             self.sequence += 1;
-            self.records += 1;
-            let sequence = self.sequence;
-            let segment = self.segment_mut(room.segment);
-            segment.unfilled -= 1;
-            let (unit, columns, start) = (fragment.unit, fragment.columns, room.start);
-            segment.records.push(Record { sequence, stripe, unit, kind, columns, start });
-            let region = segment.region;
-            *self.region(region).live.entry(stripe).or_default() += 1;
+            let (unit, columns) = (fragment.unit, fragment.columns);
+            let record = Record { sequence: self.sequence, stripe, unit, kind, columns, start: room.start };
+            self.commit_record(room.segment, record, None);
         }
+    }
+
+    /// A room in `segment` holds what `record` tells of: it counts from now on. `entry` is kept until it is stored.
+    pub(crate) fn commit_record(&mut self, segment: u32, record: Record, entry: Option<EntryName>) {
+        self.records += 1;
+        let segment = self.segment_mut(segment);
+        segment.unfilled -= 1;
+        segment.records.push(record);
+        segment.commits.push(entry);
+        let region = segment.region;
+        *self.region(region).live.entry(record.stripe).or_default() += 1;
+        if let (Some(commits), Some(entry)) = (&mut self.commits, entry) {
+            commits.keep(entry);
+        }
+    }
+
+    /// The records of a segment stand in a slot, or are dropped: the commit log need not hold the first `count`.
+    fn let_go_of_commits(&mut self, index: u32, count: usize) {
+        let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
+        let Some(commits) = &mut self.commits else { return };
+        for entry in segment.commits.iter_mut().take(count).filter_map(Option::take) {
+            commits.stored(entry);
+        }
+    }
+
+    /// The commit log is to hold a segment's records until [`CommitLogs::adopt`].
+    pub(crate) fn orphan_records(&mut self, index: u32) {
+        let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
+        let Some(commits) = &mut self.commits else { return };
+        segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
+    }
+
+    /// The segment stands in its slot.
+    pub(crate) fn segment_stored(&mut self, index: u32) {
+        self.let_go_of_commits(index, usize::MAX);
     }
 
     /// The rooms of a job stay unused.
@@ -375,7 +461,9 @@ impl Logs {
 
     /// Forgets `count` records at the front of a segment.
     pub(crate) fn drop_records(&mut self, index: u32, count: usize) {
+        self.let_go_of_commits(index, count);
         let segment = self.segment_mut(index);
+        segment.commits.drain(..count);
         let region = segment.region;
         let dropped: Vec<u32> = segment.records.drain(..count).map(|record| record.stripe).collect();
         segment.taken = 0;
@@ -445,6 +533,10 @@ impl RegionLog {
             queued: false,
             reintegrating: None,
             waiters: Vec::new(),
+            landing: [0; 2],
+            epoch: 0,
+            recovery: None,
+            half_done: None,
             reintegrations: 0,
         }
     }
@@ -461,6 +553,7 @@ impl Segment {
             reserved: 0,
             unfilled: 0,
             records: Vec::new(),
+            commits: Vec::new(),
             taken: 0,
             turn: 0,
         }

@@ -8,13 +8,18 @@
 //! The parity is updated in place, so a pass that has begun to write is never done twice: where a member is
 //! lost meanwhile, its parity is lost with it and the others' is complete.
 
+use std::collections::BTreeSet;
+
 use parlour_units::{Member, Region, Sector, Sectors};
 
-use super::{LoadState, Logs, Record, RecordKind, SegmentState};
+use super::commit::Waiting;
+use super::commit_entry::{Change, Intent, Told};
+use super::{EntryName, LoadState, Logs, Record, RecordKind, SegmentState};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
+use crate::layout::{Occupant, Place};
 use crate::map::Columns;
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
@@ -55,6 +60,16 @@ pub(crate) struct Reintegration {
     turn: u64,
     /// Buffers of the pass that runs.
     buffers: Vec<BufferId>,
+    /// Entries of the commit log that tell of parity which is being rewritten.
+    intents: Vec<EntryName>,
+    /// The pass that waits until its intent is durable.
+    waiting: Option<JobId>,
+    /// Committed writes of this epoch are waited for in the end.
+    epoch: usize,
+    /// All passes are done.
+    finishing: bool,
+    /// The flush of all members that covers it.
+    flush: u64,
 }
 
 impl Array {
@@ -98,7 +113,16 @@ impl Array {
             if logs.running >= self.tuning.reintegration_buffers.max(1) {
                 return any;
             }
-            let free = logs.queue.iter().position(|region| logs.regions[region].holders == 0);
+            let one_a_log = |region: &Region| {
+                let place = self.commit_place(*region);
+                let logs = self.logs.as_ref().expect("it was there");
+                let mut running = logs.regions.iter().filter(|(_, log)| log.reintegrating.is_some());
+                !self.geometry.is_logged() || running.all(|(other, _)| self.commit_place(*other) != place)
+            };
+            let logs = self.logs.as_ref().expect("only logs are reintegrated");
+            let mut queue = logs.queue.iter();
+            let free = queue.position(|region| logs.regions[region].holders == 0 && one_a_log(region));
+            let logs = self.logs.as_mut().expect("it was there");
             let Some(region) = free.and_then(|index| logs.queue.remove(index)) else { return any };
             any = true;
             self.start_reintegration(region);
@@ -106,7 +130,11 @@ impl Array {
     }
 
     fn start_reintegration(&mut self, region: Region) {
-        let (applies, newest) = self.collect_applies(region);
+        let (mut applies, newest) = self.collect_applies(region);
+        let half = self.take_half_done(region);
+        if !half.done.is_empty() {
+            applies = without_done(applies, &half.done);
+        }
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let memory: Vec<(u32, BufferId)> = logs.regions[&region]
             .segments
@@ -117,6 +145,8 @@ impl Array {
         logs.running += 1;
         let log = logs.region(region);
         (log.queued, log.wanted) = (false, false);
+        let epoch = log.epoch;
+        log.epoch = 1 - epoch;
         let passes = self.split_passes(&applies, &memory);
         let reintegration = Reintegration {
             applies,
@@ -125,6 +155,11 @@ impl Array {
             newest,
             turn: self.health.turn,
             buffers: Vec::new(),
+            intents: half.intents,
+            waiting: None,
+            epoch,
+            finishing: false,
+            flush: 0,
         };
         self.logs.as_mut().expect("it was there").region(region).reintegrating =
             Some(Box::new(reintegration));
@@ -134,12 +169,16 @@ impl Array {
     /// What is to be xored in, in the order of places; and the newest record's sequence number.
     fn collect_applies(&mut self, region: Region) -> (Vec<Apply>, u64) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
-        let indices = logs.region(region).segments.clone();
+        let log = logs.region(region);
+        let limit = log.half_done.as_ref().map_or(u64::MAX, |half| half.newest);
+        let indices = log.segments.clone();
         let mut records: Vec<(Record, u32)> = Vec::new();
         for index in indices {
             let segment = logs.segment_mut(index);
-            segment.taken = segment.records.len();
-            records.extend(segment.records.iter().map(|record| (*record, index)));
+            // What was committed after a reintegration that a crash cut off comes after it.
+            let counts = |record: &&Record| record.sequence <= limit;
+            segment.taken = segment.records.iter().take_while(counts).count();
+            records.extend(segment.records[..segment.taken].iter().map(|record| (*record, index)));
         }
         let newest = records.iter().map(|(record, _)| record.sequence).max().unwrap_or(0);
         records.sort_unstable_by_key(|(record, _)| (record.stripe, u64::MAX - record.sequence));
@@ -187,7 +226,7 @@ impl Array {
         let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
         let stored = self.stored_segments(applies, memory).len() as u64;
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
-        let budget = self.tuning.reintegration_memory;
+        let budget = self.reintegration_budget();
         if parity + logs.segment_length * stored <= budget {
             return if runs.is_empty() { Vec::new() } else { vec![runs] };
         }
@@ -206,16 +245,28 @@ impl Array {
         passes
     }
 
+    /// Memory of one reintegration. Each pass takes room in the commit log until all are done: where there is one, a few
+    /// have to do.
+    fn reintegration_budget(&self) -> Sectors {
+        let regions = self.geometry.layout().logs().expect("a logged layout");
+        let log = Sectors::new(regions.shape().segment) * u64::from(regions.segments());
+        let least = if self.geometry.is_logged() { log * 2 } else { Sectors::ZERO };
+        self.tuning.reintegration_memory.max(least)
+    }
+
     /// Joins neighbouring applies to runs, across small gaps.
     fn runs(&self, applies: &[Apply]) -> Vec<Run> {
-        let slice = Sectors::new(self.tuning.reintegration_memory.get() / 2).max(self.geometry.block());
+        let slice = Sectors::new(self.reintegration_budget().get() / 2).max(self.geometry.block());
         let longest = self.tuning.longest_access.min(slice);
         let mut runs: Vec<Run> = Vec::new();
+        let block = self.geometry.block();
         for (index, apply) in applies.iter().enumerate() {
-            let end = apply.at + apply.length;
+            // Of a reintegration that was cut off, single sectors may be left.
+            let at = Sector::ZERO + apply.at.from_start().round_down(block);
+            let end = Sector::ZERO + (apply.at + apply.length).from_start().round_up(block);
             let joined = runs.last_mut().filter(|run| {
                 run.member == apply.member
-                    && apply.at <= run.at + run.length + self.tuning.reintegration_gap
+                    && at <= run.at + run.length + self.tuning.reintegration_gap
                     && end - run.at <= longest
             });
             match joined {
@@ -224,21 +275,21 @@ impl Array {
                     run.applies.end = index + 1;
                 }
                 // What overlaps the last run belongs to it, however long that gets.
-                None => match runs
-                    .last_mut()
-                    .filter(|run| run.member == apply.member && apply.at < run.at + run.length)
-                {
-                    Some(run) => {
-                        run.length = run.length.max(end - run.at);
-                        run.applies.end = index + 1;
+                None => {
+                    match runs.last_mut().filter(|run| run.member == apply.member && at < run.at + run.length)
+                    {
+                        Some(run) => {
+                            run.length = run.length.max(end - run.at);
+                            run.applies.end = index + 1;
+                        }
+                        None => runs.push(Run {
+                            member: apply.member,
+                            at,
+                            length: end - at,
+                            applies: index..index + 1,
+                        }),
                     }
-                    None => runs.push(Run {
-                        member: apply.member,
-                        at: apply.at,
-                        length: apply.length,
-                        applies: index..index + 1,
-                    }),
-                },
+                }
             }
         }
         runs
@@ -282,6 +333,7 @@ impl Array {
         for (run, buffer) in runs.iter().zip(&parity) {
             plan.read(run.member, run.at, Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length));
         }
+        let logged = self.geometry.is_logged();
         let stored = self.stored_segments(&applies, &reintegration.held);
         let chunk = self.chunk_segments(runs).min(stored.len().max(1));
         let segment_length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
@@ -292,6 +344,10 @@ impl Array {
         let first = parts.next().unwrap_or(&[]);
         self.plan_log_reads(plan, region, first, &chunk_buffers);
         plan.next_phase();
+        if logged {
+            plan_checksums(plan, runs, &parity);
+            plan.next_phase();
+        }
         zero_overwritten(plan, runs, &parity, &reintegration.applies);
         plan.next_phase();
         let mut sources = reintegration.held.clone();
@@ -306,6 +362,11 @@ impl Array {
             self.plan_applies(plan, runs, &parity, &reintegration, &sources, part);
         }
         plan.next_phase();
+        if logged {
+            plan_checksums(plan, runs, &parity);
+            plan.next_phase();
+            plan.commit_before = Some(plan.phase());
+        }
         let forgotten = usize::from(is_planted(Bug::LogTruncatedBeforeParity));
         for (run, buffer) in runs.iter().zip(&parity).skip(forgotten) {
             plan.write(
@@ -324,7 +385,7 @@ impl Array {
     /// How many segments fit beside the parity of a pass.
     fn chunk_segments(&self, runs: &[Run]) -> usize {
         let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
-        let left = self.tuning.reintegration_memory.saturating_sub(parity);
+        let left = self.reintegration_budget().saturating_sub(parity);
         let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         ((left / segment) as usize).max(1)
     }
@@ -405,8 +466,57 @@ impl Array {
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
     }
 
-    /// All passes are done: the records are in the parity.
+    /// All passes are done. Where records are durable before their data, both have to be durable before the records are
+    /// dropped: the data is waited for, all members are flushed, and the table of applied records is written.
     fn reintegrated(&mut self, region: Region) {
+        if !self.geometry.is_logged() {
+            return self.drop_reintegrated(region);
+        }
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.reintegrating.as_mut().expect("it is under way").finishing = true;
+        self.reintegration_landed(region);
+    }
+
+    /// Data of committed writes has landed: a reintegration may have waited for it.
+    pub(crate) fn reintegration_landed(&mut self, region: Region) {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let Some(reintegration) = &mut log.reintegrating else { return };
+        if !reintegration.finishing || log.landing[reintegration.epoch] > 0 {
+            return;
+        }
+        reintegration.finishing = false;
+        self.flush_reintegration(region);
+    }
+
+    fn flush_reintegration(&mut self, region: Region) {
+        let turn = self.begin_covering_flush();
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.reintegrating.as_mut().expect("it is under way").flush = turn;
+        let id = self.jobs.start(Kind::ReintegrateFlush { region }, Class::Log);
+        self.plan_flushes(id);
+        self.start_plan(id, None, &[]);
+    }
+
+    /// Data and parity are durable, or a member failed meanwhile.
+    pub(crate) fn reintegration_flushed(&mut self, id: JobId, whole: bool) {
+        let Some(Kind::ReintegrateFlush { region }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a flush after a reintegration")
+        };
+        self.end_job(id);
+        if !whole {
+            return self.flush_reintegration(region);
+        }
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let reintegration = logs.region(region).reintegrating.as_ref().expect("it is under way");
+        let (turn, newest) = (reintegration.flush, reintegration.newest);
+        let known = &mut logs.applied[region.as_usize()];
+        *known = (*known).max(newest);
+        self.flush_covered(turn);
+        self.record_applied(region);
+    }
+
+    /// The records are in the parity, and nothing needs them any more.
+    pub(crate) fn drop_reintegrated(&mut self, region: Region) {
         self.end_reintegration(region, true);
         self.counters.reintegrations += 1;
         self.logs.as_mut().expect("it was there").region(region).reintegrations += 1;
@@ -419,6 +529,11 @@ impl Array {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let reintegration = logs.region(region).reintegrating.take().expect("it is under way");
         logs.running -= 1;
+        if let Some(commits) = &mut logs.commits {
+            for name in &reintegration.intents {
+                if applied { commits.stored(*name) } else { commits.orphan(*name) }
+            }
+        }
         reintegration.held.iter().for_each(|(_, buffer)| self.buffers.release(*buffer));
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         for index in logs.region(region).segments.clone() {
@@ -437,6 +552,156 @@ impl Array {
         self.records.touch(region);
         self.expect_cleaning();
         self.resume_hosts();
+    }
+
+    /// The pass knows what its parity was and what it will be: that is made durable before it is written, so that after
+    /// a crash what is new already is told from what is not.
+    pub(crate) fn start_intent(&mut self, pass: JobId, region: Region) {
+        let job = self.jobs.get_mut(pass);
+        let sums = std::mem::take(&mut job.checksums);
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let reintegration = logs.region(region).reintegrating.as_mut().expect("it is under way");
+        reintegration.waiting = Some(pass);
+        let newest = reintegration.newest;
+        let runs = reintegration.passes.last().expect("a pass is under way").clone();
+        let (old, new) = sums.split_at(sums.len() / 2);
+        let mut changes = old.iter().zip(new).map(|(old, new)| Change { old: *old, new: *new });
+        let data = self.geometry.data_start();
+        let intents = runs
+            .iter()
+            .map(|run| Intent {
+                region,
+                newest,
+                place: run.member,
+                at: (run.at - data).get(),
+                changes: changes.by_ref().take(run.length.get() as usize).collect(),
+            })
+            .collect();
+        let place = self.commit_place(region);
+        let told = Told { records: Vec::new(), intents };
+        self.commits().await_intent(place, Waiting { region, told });
+    }
+
+    /// Writes an intent, as an entry of its own.
+    pub(crate) fn write_intent(&mut self, place: Member, waiting: Waiting) {
+        let Waiting { region, told } = waiting;
+        let header = self.begin_entry(place, told, 1, 0);
+        let name = EntryName { place, number: header.number };
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.reintegrating.as_mut().expect("it is under way").intents.push(name);
+        self.write_entry(place, header, Vec::new(), Kind::Intent { region });
+    }
+
+    pub(crate) fn intent_done(&mut self, id: JobId) {
+        let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("an intent")
+        };
+        self.end_job(id);
+        let place = self.commit_place(region);
+        self.commits().written(place);
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
+        self.go_on(pass.expect("a pass waits for its intent"));
+    }
+
+    /// The commit log is lost, and the region's log with it.
+    pub(crate) fn intent_broken(&mut self, id: JobId) {
+        let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("an intent")
+        };
+        self.end_job(id);
+        let place = self.commit_place(region);
+        self.commits().written(place);
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
+        let pass = pass.expect("a pass waits for its intent");
+        self.release_scratch(pass);
+        self.jobs.get_mut(pass).kind = None;
+        self.end_job(pass);
+        self.release_pass(region);
+        self.end_reintegration(region, false);
+        self.discard_log(region);
+    }
+
+    /// A reintegration was cut off by a crash: its parity is compared with what it was to become.
+    pub(crate) fn finish_intents(&mut self, region: Region, told: Vec<(Intent, EntryName)>) {
+        let (intents, names): (Vec<Intent>, Vec<EntryName>) = told.into_iter().unzip();
+        let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names });
+        let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.place).is_some());
+        let intents: Vec<Intent> = standing.collect();
+        let mut plan = Plan::of(Strategy::Redo);
+        let spans: Vec<Span> = intents.iter().map(|intent| plan_scratch(&mut plan, intent)).collect();
+        for (intent, span) in intents.iter().zip(&spans) {
+            plan.read(intent.place, self.absolute(Sector::new(intent.at)), *span);
+        }
+        plan.next_phase();
+        spans.iter().for_each(|span| plan.checksum(*span));
+        let id = self.jobs.start(Kind::Probe { region, intents }, Class::Log);
+        self.jobs.get_mut(id).plan = plan;
+        self.start_plan(id, None, &[]);
+    }
+
+    /// It is known which of the parity is new: the rest of the reintegration follows.
+    pub(crate) fn probe_done(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        let sums = std::mem::take(&mut job.checksums);
+        let Some(Kind::Probe { region, intents }) = job.kind.take() else { unreachable!("a probe") };
+        self.end_job(id);
+        let mut sums = sums.iter();
+        let (mut done, mut neither) = (BTreeSet::new(), false);
+        for intent in &intents {
+            for (offset, change) in intent.changes.iter().enumerate() {
+                let sum = *sums.next().expect("each sector was read");
+                let at = Sector::new(intent.at + offset as u64);
+                if sum == change.new {
+                    done.insert((intent.place, self.absolute(at)));
+                } else if sum != change.old && self.counts_at(intent.place, at) {
+                    neither = true;
+                }
+            }
+        }
+        if neither {
+            return self.give_up_half_done(region);
+        }
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.half_done.as_mut().expect("its intents are known").done = done;
+        log.load = LoadState::Known;
+        self.want_parity(region);
+        let log = self.logs.as_mut().expect("it was there").region(region);
+        self.runnable.extend(log.waiters.drain(..));
+        self.resume_hosts();
+    }
+
+    /// Whether the unit at `at` of `place` is not yet to be rebuilt.
+    fn counts_at(&self, place: Member, at: Sector) -> bool {
+        match self.geometry.layout().occupant(Place { member: place, at }) {
+            Occupant::Unit { stripe, .. } => self.health.readable(place, stripe),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn probe_broken(&mut self, id: JobId) {
+        let Some(Kind::Probe { region, .. }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a probe")
+        };
+        self.end_job(id);
+        self.give_up_half_done(region);
+    }
+
+    /// What a reintegration before a crash has done cannot be told: the parity is computed from the data.
+    fn give_up_half_done(&mut self, region: Region) {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let half = log.half_done.take().expect("its intents are known");
+        let commits = self.commits();
+        half.intents.into_iter().for_each(|name| commits.orphan(name));
+        self.discard_log(region);
+    }
+
+    fn take_half_done(&mut self, region: Region) -> HalfDone {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.half_done.take().unwrap_or_default()
     }
 
     /// Part of a pass failed.
@@ -507,6 +772,8 @@ impl Array {
         let newest = logs.sequence;
         logs.applied[region.as_usize()] = newest;
         logs.freed = true;
+        self.records.table_wanted |= self.geometry.is_logged();
+        let logs = self.logs.as_mut().expect("it was there");
         let log = logs.region(region);
         (log.load, log.wanted) = (LoadState::Known, false);
         if log.reintegrating.is_some() {
@@ -515,6 +782,8 @@ impl Array {
         for index in log.segments.clone() {
             let logs = self.logs.as_mut().expect("only logs are discarded");
             let count = logs.segment(index).records.len();
+            // Until it is durable that the region is to be resynced, its records count after a crash.
+            logs.orphan_records(index);
             logs.drop_records(index, count);
             if logs.segment(index).state == SegmentState::Open && logs.segment(index).unfilled == 0 {
                 logs.close(index);
@@ -543,11 +812,50 @@ impl Array {
             }
             if unknown && log.load == LoadState::Unknown || self.log_is_lost(region) {
                 self.discard_log(region);
-            } else if !unknown && logs.region_is_live(region) {
+            } else if !unknown && logs.region_is_live(region) && !self.geometry.is_logged() {
                 self.want_parity(region);
             }
         }
     }
+}
+
+/// What a reintegration that a crash cut off has done.
+#[derive(Debug, Default)]
+pub(crate) struct HalfDone {
+    /// It was about the records up to this one.
+    newest: u64,
+    /// Sectors of parity that hold them already.
+    done: BTreeSet<(Member, Sector)>,
+    /// Entries of the commit log that say so.
+    intents: Vec<EntryName>,
+}
+
+/// The checksums of all parity of a pass.
+fn plan_checksums(plan: &mut Plan, runs: &[Run], parity: &[BufferId]) {
+    for (run, buffer) in runs.iter().zip(parity) {
+        plan.checksum(Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length));
+    }
+}
+
+fn plan_scratch(plan: &mut Plan, intent: &Intent) -> Span {
+    let length = Sectors::new(intent.changes.len() as u64);
+    Span::new(plan.scratch(length), Sectors::ZERO, length)
+}
+
+/// `applies` without the sectors that hold them already.
+fn without_done(applies: Vec<Apply>, done: &BTreeSet<(Member, Sector)>) -> Vec<Apply> {
+    let one = Sectors::new(1);
+    let sectors = applies.into_iter().flat_map(|apply| {
+        (0..apply.length.get()).map(Sectors::new).map(move |offset| Apply {
+            at: apply.at + offset,
+            start: apply.start + offset,
+            length: one,
+            ..apply
+        })
+    });
+    let mut left: Vec<Apply> = sectors.filter(|apply| !done.contains(&(apply.member, apply.at))).collect();
+    left.sort_by_key(|apply| (apply.member, apply.at));
+    left
 }
 
 /// Parity that an overwrite record replaces starts from zero.

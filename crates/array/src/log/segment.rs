@@ -27,6 +27,17 @@ pub(crate) enum RecordKind {
     Cancel,
 }
 
+impl RecordKind {
+    pub(crate) fn decode(number: u16) -> Option<RecordKind> {
+        Some(match number {
+            0 => RecordKind::Update,
+            1 => RecordKind::Overwrite,
+            2 => RecordKind::Cancel,
+            _ => return None,
+        })
+    }
+}
+
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -42,10 +53,22 @@ pub(crate) struct Record {
     pub(crate) start: Sectors,
 }
 
+impl Record {
+    /// Sectors of payload.
+    pub(crate) fn payload(&self) -> Sectors {
+        match self.kind {
+            RecordKind::Update | RecordKind::Overwrite => self.columns.length(),
+            RecordKind::Cancel => Sectors::ZERO,
+        }
+    }
+}
+
 /// A header, as read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) region: Region,
+    /// Rises with each segment that is appended: of two that hold the same record the later counts.
+    pub(crate) stamp: u64,
     pub(crate) records: Vec<Record>,
 }
 
@@ -69,7 +92,7 @@ pub struct SegmentSummary {
 impl SegmentSummary {
     /// The summary of the header in `block`, if it is one of `array`.
     pub fn decode(block: &[u8], array: Identity) -> Option<SegmentSummary> {
-        let Header { region, records } = Header::decode(block, array)?;
+        let Header { region, records, .. } = Header::decode(block, array)?;
         let count = |kind| records.iter().filter(|record| record.kind == kind).count() as u32;
         let sequences = records.iter().map(|record| record.sequence);
         Some(SegmentSummary {
@@ -98,6 +121,7 @@ impl Header {
         assert!(self.records.len() <= header_records(length), "a segment closes when its header is full");
         let mut out = Writer::new(length.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(self.region.get()).bytes(&array.0).u32(self.records.len() as u32);
+        out.u32(0).u64(self.stamp);
         out.seek(HEADER_BYTES);
         for record in &self.records {
             out.u64(record.sequence).u32(record.stripe).u16(record.unit.get());
@@ -118,24 +142,19 @@ impl Header {
         if from.array() != array.0 {
             return None;
         }
-        let count = from.u32() as usize;
+        let (count, _, stamp) = (from.u32() as usize, from.u32(), from.u64());
         if HEADER_BYTES + count * RECORD_BYTES > block.len() {
             return None;
         }
         from.seek(HEADER_BYTES);
         let records = (0..count).map(|_| decode_record(&mut from)).collect::<Option<_>>()?;
-        Some(Header { region, records })
+        Some(Header { region, stamp, records })
     }
 }
 
 fn decode_record(from: &mut Reader<'_>) -> Option<Record> {
     let (sequence, stripe, unit) = (from.u64(), from.u32(), Unit::new(from.u16()));
-    let kind = match from.u16() {
-        0 => RecordKind::Update,
-        1 => RecordKind::Overwrite,
-        2 => RecordKind::Cancel,
-        _ => return None,
-    };
+    let kind = RecordKind::decode(from.u16())?;
     let (first, length, start) = (from.u32(), from.u32(), Sectors::new(from.u32().into()));
     from.u32();
     let first = Sectors::new(first.into());
@@ -157,7 +176,7 @@ mod tests {
             columns: Columns::new(Sectors::new(8), Sectors::new(16)),
             start: Sectors::new(24),
         };
-        let header = Header { region: Region::new(3), records: vec![record(1), record(9)] };
+        let header = Header { region: Region::new(3), stamp: 4, records: vec![record(1), record(9)] };
         let mut block = header.encode(Identity([1; 16]), Sectors::new(8));
         assert_eq!(Header::decode(&block, Identity([1; 16])), Some(header));
         assert_eq!(Header::decode(&block, Identity([2; 16])), None);

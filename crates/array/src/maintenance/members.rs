@@ -254,6 +254,7 @@ impl Array {
         self.events.push_back(Event::MemberFailed { place, cause });
         self.stop_again();
         self.record_exclusion();
+        self.forget_commit_log(place);
         self.logs_after_failure(place);
         self.resume_hosts();
         true

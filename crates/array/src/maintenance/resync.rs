@@ -5,8 +5,9 @@ use parlour_units::{Region, Stripe};
 
 use super::{Maintenance, Task};
 use crate::array::Array;
+use crate::effect::Class;
 use crate::front::Front;
-use crate::job::Purpose;
+use crate::job::{JobId, Kind, Purpose};
 use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
@@ -43,12 +44,14 @@ impl Array {
     }
 
     fn next_resync(&self) -> Option<Region> {
-        self.records.resync.next(self.maintenance.resync_from)
+        // While nothing can be logged, what is resynced would have to be again and again.
+        let unlogged = self.geometry.is_logged() && self.health.is_degraded();
+        self.records.resync.next(self.maintenance.resync_from).filter(|_| !unlogged)
     }
 
     /// Begins the next stripe of a region that needs it. Says whether it did anything.
     pub(crate) fn step_resync(&mut self) -> bool {
-        if self.maintenance.resync.is_none() && !self.begin_region() {
+        if self.records.closing.is_some() || self.maintenance.resync.is_none() && !self.begin_region() {
             return false;
         }
         let resync = self.maintenance.resync.as_ref().expect("a region was begun");
@@ -122,15 +125,53 @@ impl Array {
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
         } else if incomplete {
             self.maintenance.resync_from = region.get() + 1;
+        } else if self.geometry.is_logged() {
+            self.close_region(region);
+            return true;
         } else {
             self.resynced(region);
         }
+        self.tell_of_resync();
+        true
+    }
+
+    fn tell_of_resync(&mut self) {
         if self.records.resync.count() == 0 {
             self.maintenance.resync_began = None;
             self.events.push_back(Event::ResyncDone);
         } else if self.next_resync().is_none() {
             self.events.push_back(Event::ResyncIncomplete);
         }
-        true
+    }
+
+    /// A region that was resynced is to be logged again. Writes without records may still be on their way: they are
+    /// waited for, and no others begin; then all members are flushed, and it is recorded that nothing in the region's old
+    /// log counts; and only then that it need not be resynced after a crash.
+    fn close_region(&mut self, region: Region) {
+        self.records.closing = Some(region);
+        if self.writers_in(region) == 0 {
+            self.flush_resynced(region);
+        }
+    }
+
+    pub(crate) fn flush_resynced(&mut self, region: Region) {
+        let id = self.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
+        self.plan_flushes(id);
+        self.start_plan(id, None, &[]);
+    }
+
+    pub(crate) fn resync_flushed(&mut self, id: JobId, whole: bool) {
+        let Some(Kind::ResyncFlush { region }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a flush after a resync")
+        };
+        self.end_job(id);
+        if whole { self.record_applied(region) } else { self.flush_resynced(region) }
+    }
+
+    /// The table says that nothing in the region's old log counts.
+    pub(crate) fn close_resynced(&mut self, region: Region) {
+        self.records.closing = None;
+        self.resynced(region);
+        self.tell_of_resync();
     }
 }

@@ -250,6 +250,106 @@ impl Builder {
         if self.reads.len() < pieces.len() { LogMethod::Overwrite } else { LogMethod::Update }
     }
 
+    /// How a write goes to a log whose records are durable before their data: whole stripes in place, else differences.
+    pub(crate) fn durable_method(
+        &mut self,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        cancels: bool,
+    ) -> LogMethod {
+        bands(pieces, &mut self.plain);
+        let data = u32::from(view.geometry.layout().data_units());
+        // A whole stripe that a crash cuts short loses the unit of a member that is lost with it: differences do not.
+        let whole =
+            cancels && view.missing.is_empty() && self.plain.iter().all(|band| band.written.count() == data);
+        if whole { LogMethod::Cancel } else { LogMethod::Update }
+    }
+
+    /// A write whose record is durable before its data is written. The record tells old and new content by its checksums.
+    /// A whole stripe is written with its parity, and is durable when it is answered: until then a crash may mix old
+    /// and new in it.
+    pub(crate) fn write_durably_logged(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        method: Option<LogMethod>,
+        fragments: &[Fragment],
+    ) -> Result<(), Lost> {
+        if method == Some(LogMethod::Update) {
+            self.update_durably_logged(plan, view, write, fragments)?;
+            plan.next_phase();
+            plan.commit_before = Some(plan.phase());
+            write_pieces(plan, view, write);
+            return Ok(());
+        }
+        if !view.missing.is_empty() {
+            // A member was lost since the method was chosen.
+            return Err(Lost);
+        }
+        plan.strategy = Strategy::LoggedCancel;
+        let StripeWrite { pieces, content, .. } = write;
+        let columns = pieces[0].columns;
+        let new = |unit: Unit| {
+            let piece = pieces.iter().find(|piece| piece.unit == unit).expect("each unit is written");
+            content.span(piece, columns)
+        };
+        let parity = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+        plan.xor(parity, view.data().map(new));
+        plan.next_phase();
+        view.data().for_each(|unit| plan.checksum(new(unit)));
+        plan.checksum(parity);
+        plan.next_phase();
+        plan.commit_before = Some(plan.phase());
+        if self.unmaps(view, pieces, content) {
+            unmap(plan, view, pieces);
+            plan.next_phase();
+            for unit in view.data().chain(view.checks()) {
+                plan.push(Action::Flush { member: view.place(unit, columns.from).member }, &[]);
+            }
+            return Ok(());
+        }
+        write_pieces(plan, view, StripeWrite { durable: true, ..write });
+        for check in view.checks() {
+            let place = view.place(check, columns.from);
+            plan.write(place.member, place.at, parity, true);
+        }
+        Ok(())
+    }
+
+    /// Reads what is about to be overwritten, computing what is missing from the rest of the stripe, and finds the
+    /// differences and the checksums.
+    fn update_durably_logged(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        fragments: &[Fragment],
+    ) -> Result<(), Lost> {
+        let StripeWrite { pieces, content, .. } = write;
+        plan.strategy = Strategy::LoggedUpdate;
+        let mut old: Vec<Old> = Vec::with_capacity(pieces.len());
+        let mut computed = Vec::new();
+        for piece in pieces {
+            if view.missing.has(piece.unit) {
+                let sources = self.read_others(plan, view, piece.unit, piece.columns)?;
+                let source = plan.scratch(piece.columns.length());
+                computed.push((Span::new(source, Sectors::ZERO, piece.columns.length()), sources));
+                old.push(Old { unit: piece.unit, source, column: piece.columns.from, start: Sectors::ZERO });
+            } else {
+                let known = view.cached(piece.unit, piece.columns);
+                old.push(known.unwrap_or_else(|| preread(plan, view, piece)));
+            }
+        }
+        plan.next_phase();
+        for (span, sources) in computed {
+            plan.xor(span, sources);
+        }
+        plan.next_phase();
+        plan_differences(plan, pieces, content, fragments, &old, true);
+        Ok(())
+    }
+
     /// What a method logs: a fragment for each piece, or for each band of new parity.
     pub(crate) fn fragments(
         &mut self,
@@ -671,6 +771,18 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
         old.push(known.unwrap_or_else(|| preread(plan, view, piece)));
     }
     plan.next_phase();
+    plan_differences(plan, pieces, content, fragments, &old, false);
+}
+
+/// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if they are told.
+fn plan_differences(
+    plan: &mut Plan,
+    pieces: &[Piece],
+    content: Content,
+    fragments: &[Fragment],
+    old: &[Old],
+    checksums: bool,
+) {
     for (index, fragment) in fragments.iter().enumerate() {
         let found = pieces.iter().position(|piece| piece.unit == fragment.unit);
         let place = found.expect("a fragment belongs to a piece");
@@ -678,7 +790,12 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
         let length = fragment.columns.length();
         let before = old[place].span(fragment.columns);
         let record = Span::new(Source::Record(index as u16), Sectors::ZERO, length);
-        plan.xor(record, [before, content.span(piece, fragment.columns)]);
+        let after = content.span(piece, fragment.columns);
+        plan.xor(record, [before, after]);
+        if checksums {
+            plan.checksum(before);
+            plan.checksum(after);
+        }
     }
 }
 

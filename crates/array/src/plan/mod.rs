@@ -53,6 +53,8 @@ pub enum Strategy {
     Verify,
     /// Log and parity are read, records applied, parity written (Stodolsky §2).
     Reintegrate,
+    /// After a crash: data is compared with its records and brought up to them.
+    Redo,
     /// Metadata: superblocks, maps, log segments.
     Metadata,
 }
@@ -74,6 +76,7 @@ impl fmt::Display for Strategy {
             Strategy::Reconstruct => "reconstruct",
             Strategy::Verify => "verify",
             Strategy::Reintegrate => "reintegrate",
+            Strategy::Redo => "redo",
             Strategy::Metadata => "metadata",
         })
     }
@@ -141,6 +144,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// An empty plan that is to be done so.
+    pub(crate) fn of(strategy: Strategy) -> Plan {
+        Plan { strategy, ..Plan::default() }
+    }
+
     /// Empties the plan, keeping its memory for the next.
     pub(crate) fn clear(&mut self) {
         self.steps.clear();
@@ -227,6 +235,11 @@ impl Plan {
         self.push(Action::Compare, &[a, b]);
     }
 
+    /// Asks for the checksums of `span`.
+    pub(crate) fn checksum(&mut self, span: Span) {
+        self.push(Action::Checksum, &[span]);
+    }
+
     /// The spans of a step.
     pub fn spans_of(&self, step: &Step) -> &[Span] {
         &self.spans[step.spans.start as usize..step.spans.end as usize]
@@ -236,7 +249,9 @@ impl Plan {
     pub fn accesses(&self) -> usize {
         self.steps
             .iter()
-            .filter(|step| !matches!(step.action, Action::Xor | Action::XorInto | Action::Compare))
+            .filter(|step| {
+                !matches!(step.action, Action::Xor | Action::XorInto | Action::Compare | Action::Checksum)
+            })
             .count()
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use parlour_array::organization::{Copies, Organization};
+use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Effect, Event, Fault,
     Geometry, Identity, Image, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
@@ -107,6 +107,7 @@ pub struct Setup {
     pub log: LogCreation,
     pub tuning: Tuning,
     pub zeroed: bool,
+    pub consistency: Consistency,
 }
 
 impl Setup {
@@ -134,7 +135,13 @@ impl Setup {
             },
             tuning: Tuning { slice: Sectors::new(16), ..Tuning::default() },
             zeroed: true,
+            consistency: Consistency::Resync,
         }
+    }
+
+    /// Parity logging whose records are durable before their data.
+    pub fn logged(members: u16) -> Setup {
+        Setup { consistency: Consistency::Logged, ..Setup::named("parity-logging", members) }
     }
 
     pub fn geometry(&self) -> Geometry {
@@ -147,6 +154,7 @@ impl Setup {
             block: Sectors::new(self.block),
             member_length: Sectors::new(self.member_length),
             log: self.log,
+            consistency: self.consistency,
         })
         .expect("a possible array")
     }
@@ -270,12 +278,19 @@ impl World {
                 .collect(),
             None => Vec::new(),
         };
+        let (commit_log, length) = geometry.commit_log();
+        let commits = assembly.places.iter().map(|place| match place {
+            Some(candidate) if !length.is_zero() => read(order[*candidate], commit_log, length),
+            _ => Vec::new(),
+        });
+        let commits = commits.collect();
         let opening = Opening {
             assembly,
             members,
             spares,
             maps,
             tables,
+            commits,
             session: identity(1_000 + sessions),
             read_only,
             force,
@@ -403,7 +418,9 @@ impl World {
                 match effect.action {
                     _ if self.shuffle => self.pending.push(effect),
                     // Computations are done in the order in which they are handed out.
-                    Action::Xor | Action::XorInto | Action::Compare => self.compute(effect),
+                    Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => {
+                        self.compute(effect)
+                    }
                     _ => self.pending.push(effect),
                 }
             }
@@ -442,7 +459,7 @@ impl World {
     pub fn step_at(&mut self, index: usize) {
         let effect = self.pending.swap_remove(index);
         self.now = self.now + Duration::from_nanoseconds(1 + self.random.below(1_000_000));
-        if matches!(effect.action, Action::Xor | Action::XorInto | Action::Compare) {
+        if matches!(effect.action, Action::Xor | Action::XorInto | Action::Compare | Action::Checksum) {
             self.compute(effect);
         } else {
             self.access(effect);
@@ -574,6 +591,11 @@ impl World {
 
     fn compute(&mut self, effect: Effect) {
         let slices = self.array.slices(effect.id).to_vec();
+        if effect.action == Action::Checksum {
+            let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
+            let sums: Vec<u64> = self.array.sector_key().checksums(&bytes).collect();
+            return self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));
+        }
         let sources: Vec<Vec<u8>> = slices[1..].iter().map(|slice| self.bytes_of(effect, *slice)).collect();
         let length = slices[0].length.bytes().as_usize();
         let mut result = match effect.action {

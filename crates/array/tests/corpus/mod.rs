@@ -6,7 +6,7 @@
 //! shows in every world, whichever it was made for.
 #![allow(dead_code, unreachable_pub, reason = "each world uses a part of it")]
 
-use parlour_array::organization::{Copies, LayoutChoice, NamedOrganization, Organization};
+use parlour_array::organization::{Consistency, Copies, LayoutChoice, NamedOrganization, Organization};
 use parlour_array::{Creation, Geometry, LogCreation};
 use parlour_units::{Member, Sectors};
 use serde::Deserialize;
@@ -38,6 +38,9 @@ pub struct Case {
     pub unit: u64,
     /// Sublogs, where there are logs.
     pub sublogs: Option<u16>,
+    /// What a crash may cost.
+    #[serde(default)]
+    pub consistency: Consistency,
     /// What happens, in order.
     pub steps: Vec<Step>,
     /// What the members hold where units lie, in the end: a CRC-32C of each.
@@ -149,6 +152,7 @@ impl Case {
             block: Sectors::new(1),
             member_length: MEMBER,
             log: self.log(),
+            consistency: self.consistency,
         })
         .expect("the corpus asks for possible arrays")
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use parlour_array::Geometry;
-use parlour_array::organization::Update;
+use parlour_array::organization::{Consistency, Update};
 use parlour_engine::{CreateError, CreateReport, CreateRequest, MemberError};
 use parlour_units::Bytes;
 use serde::Serialize;
@@ -101,6 +101,7 @@ pub(crate) fn request(
         unit: settings.unit().bytes(),
         block: settings.block.map(Size::bytes),
         log: log.creation(organization.update == Update::Logged)?,
+        consistency: Consistency::Resync,
         name: name.to_owned(),
         size: size.map(Size::bytes),
         force,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use parlour_array::organization::Organization;
+use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Coverage, Fault, Limits, Report, State, Story, explain, run as run_seed};
 use serde::Serialize;
 
@@ -43,6 +43,9 @@ pub(crate) struct Options {
     /// Inject more than the organization survives: then it may say that data is lost, but must not read wrong
     #[arg(long)]
     beyond: bool,
+    /// Arrays with a log whose records are durable before their data: not offered for use yet
+    #[arg(long, hide = true)]
+    logged: bool,
 }
 
 /// What was found.
@@ -93,7 +96,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         Some(name) => Some(*Organization::named(name).map_err(|error| Failure::Usage(error.to_string()))?),
         None => None,
     };
-    let limits = Limits { organization, beyond: options.beyond, ..Limits::default() };
+    let consistency = if options.logged { Consistency::Logged } else { Consistency::Resync };
+    let limits = Limits { organization, consistency, beyond: options.beyond, ..Limits::default() };
     let (coverage, found) = torture(options, &limits, console);
     console.answer(&found, || text(&coverage, &found))?;
     match found.violation {

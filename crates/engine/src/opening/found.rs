@@ -1,6 +1,6 @@
 //! What is read from a member before the array is put together.
 
-use parlour_array::{Geometry, SUPERBLOCK_BYTES, is_long_enough};
+use parlour_array::{Assembly, Geometry, SUPERBLOCK_BYTES, is_long_enough};
 use parlour_units::{Sector, Sectors};
 
 use super::Note;
@@ -59,6 +59,16 @@ pub(super) fn read_records(member: &Member, geometry: &Geometry, inputs: &mut Op
             inputs.tables.extend(read_block(member, geometry.table_place(slot), geometry.table_length()));
         }
     }
+}
+
+/// The commit log of the member in each place; empty where there is none, or it cannot be read.
+pub(super) fn read_commit_logs(assembly: &Assembly, found: &[Found]) -> Vec<Vec<u8>> {
+    let (at, length) = assembly.geometry.commit_log();
+    let read = |place: &Option<usize>| {
+        let index = place.filter(|_| !length.is_zero())?;
+        read_block(&found[index].member, at, length)
+    };
+    assembly.places.iter().map(|place| read(place).unwrap_or_default()).collect()
 }
 
 fn read_block(member: &Member, at: Sector, length: Sectors) -> Option<Vec<u8>> {

@@ -107,6 +107,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         candidates: found.iter().map(Found::input).collect(),
         maps: Vec::new(),
         tables: Vec::new(),
+        commits: Vec::new(),
         session: identity::fresh()?,
         read_only: request.read_only,
         force: request.force,
@@ -126,6 +127,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
     for member in assembly.places.iter().flatten().map(|index| &found[*index].member) {
         found::read_records(member, &assembly.geometry, &mut inputs);
     }
+    inputs.commits = found::read_commit_logs(&assembly, &found);
     let superblock = assembly.superblock.clone();
     let order: Vec<Option<usize>> = assembly
         .places

@@ -15,6 +15,8 @@ pub struct OpeningInputs {
     pub maps: Vec<Vec<u8>>,
     /// Tables of applied sequence numbers, as read from the members.
     pub tables: Vec<Vec<u8>>,
+    /// Commit logs, as read, by place.
+    pub commits: Vec<Vec<u8>>,
     /// This session's identity.
     pub session: Identity,
     /// Whether nothing may be written.
@@ -62,6 +64,7 @@ impl OpeningInputs {
             spares,
             maps: self.maps.clone(),
             tables: self.tables.clone(),
+            commits: self.commits.clone(),
             session: self.session,
             read_only: self.read_only,
             force: self.force,

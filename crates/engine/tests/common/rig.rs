@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parlour_array::organization::{Copies, NamedOrganization};
+use parlour_array::organization::{Consistency, Copies, NamedOrganization};
 use parlour_array::{LogCreation, Operation, Tuning};
 use parlour_engine::control::{self, Request};
 use parlour_engine::record::Recorder;
@@ -42,6 +42,7 @@ pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateR
         unit: Bytes::kib(16),
         block: None,
         log: LogCreation { segment: Some(Sectors::new(64)), ..LogCreation::default() },
+        consistency: Consistency::Resync,
         name: "test".into(),
         size: Some(Bytes::new(LENGTH)),
         force: false,

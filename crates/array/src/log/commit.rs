@@ -1,0 +1,616 @@
+//! The commit log: what makes a record durable before the data that it tells of (`consistency = logged`).
+//!
+//! Each member has a small circular log. A record goes to that of one member that holds its region's log, and so none
+//! of its data. What is to be committed while an entry is being written goes into the next, all together: one
+//! sequential write for many records. Later the records reach their region's log in whole segments, as without a commit
+//! log.
+//!
+//! Invariants:
+//! - One entry a member is being written at a time, so records of a region become durable in their order.
+//! - An entry keeps its place until its records stand in segments on members or in durable parity, *and* the data that
+//!   they tell of was written before a flush that is complete. So what is found in commit logs after a crash is all
+//!   that has to be redone, and their length bounds the time that this takes.
+//! - Space is reserved before the stripe's lock is taken, and never more than half for hosts: reintegration, which may
+//!   have to make room for them, always has its own.
+
+use std::collections::VecDeque;
+
+use parlour_units::{Member, Region, Sectors};
+
+use super::commit_entry::{Change, Committed, EntryHeader, Found, Told, entry_length};
+use super::{Record, RecordKind, RegionLog, Room, SegmentState};
+use crate::array::Array;
+use crate::effect::{Action, Class};
+use crate::job::{JobId, Kind, Trouble};
+use crate::layout::Unit;
+use crate::map::Columns;
+use crate::plan::{LogMethod, Source, Span, Strategy};
+
+/// An entry is closed when it has this many records.
+const GROUP: usize = 256;
+
+/// An entry that still counts.
+#[derive(Clone, Debug)]
+struct Entry {
+    number: u64,
+    at: u64,
+    end: u64,
+    /// Records that are in memory only, or intents whose parity is not yet durable.
+    unstored: u32,
+    /// Writes whose data is on its way.
+    unlanded: u32,
+    /// The last flush that had begun when the last of them landed.
+    landed: u64,
+}
+
+/// One member's commit log.
+#[derive(Debug)]
+pub(crate) struct CommitLog {
+    length: u64,
+    /// Where the next entry goes, in sectors ever appended.
+    head: u64,
+    next: u64,
+    entries: VecDeque<Entry>,
+    /// Space that jobs hold.
+    reserved: Sectors,
+    /// To be committed by the next entry.
+    waiting: VecDeque<JobId>,
+    /// Intents, each of which becomes an entry of its own, before all records.
+    intents: VecDeque<Waiting>,
+    writing: bool,
+}
+
+/// The commit logs of all members, by place.
+#[derive(Debug)]
+pub(crate) struct CommitLogs {
+    logs: Vec<CommitLog>,
+    /// Jobs that wait for space.
+    pub(crate) waiters: VecDeque<JobId>,
+    /// Flushes begun and, of these, the last that is complete.
+    begun: u64,
+    complete: u64,
+    flushing: bool,
+    /// Entries that are kept until it is durable that their regions are to be resynced.
+    orphans: Vec<EntryName>,
+}
+
+/// What is about to happen to a region's parity, to be written before it happens.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) region: Region,
+    pub(crate) told: Told,
+}
+
+/// An entry of a member's commit log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EntryName {
+    pub(crate) place: Member,
+    pub(crate) number: u64,
+}
+
+impl CommitLog {
+    fn used(&self) -> u64 {
+        self.entries.front().map_or(0, |entry| self.head - entry.at)
+    }
+
+    fn entry(&mut self, number: u64) -> Option<&mut Entry> {
+        let first = self.entries.front()?.number;
+        // Entries are numbered without gaps while the array is open.
+        self.entries.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
+    }
+
+    /// Makes room for an entry of `length`; says where it starts. An entry does not wrap around the end.
+    fn place(&mut self, length: Sectors) -> u64 {
+        let at = self.head % self.length;
+        if at + length.get() > self.length {
+            self.head += self.length - at;
+        }
+        let start = self.head;
+        self.head += length.get();
+        assert!(self.used() <= self.length || self.entries.is_empty(), "space is reserved before it is used");
+        start
+    }
+}
+
+impl CommitLogs {
+    pub(crate) fn new(found: Vec<Found>, length: Sectors, block: Sectors) -> CommitLogs {
+        let log = |found: Found| CommitLog {
+            length: length.get(),
+            head: found.head,
+            next: found.next,
+            entries: found
+                .entries
+                .iter()
+                .map(|entry| Entry {
+                    number: entry.number,
+                    at: entry.at,
+                    end: entry.at + entry.length(block).get(),
+                    unstored: 0,
+                    unlanded: 0,
+                    landed: 0,
+                })
+                .collect(),
+            reserved: Sectors::ZERO,
+            waiting: VecDeque::new(),
+            intents: VecDeque::new(),
+            writing: false,
+        };
+        CommitLogs {
+            logs: found.into_iter().map(log).collect(),
+            waiters: VecDeque::new(),
+            begun: 1,
+            complete: 0,
+            flushing: false,
+            orphans: Vec::new(),
+        }
+    }
+
+    fn log(&mut self, place: Member) -> &mut CommitLog {
+        &mut self.logs[place.as_usize()]
+    }
+
+    /// Reserves space for a host's entry; `None` where there is none now.
+    pub(crate) fn reserve(&mut self, place: Member, length: Sectors) -> bool {
+        let log = self.log(place);
+        let fits = log.used() + (log.reserved + length).get() <= log.length / 2;
+        // A lone one always goes: the log has room for several of the longest.
+        let alone = log.entries.is_empty() && log.reserved.is_zero();
+        if fits || alone {
+            log.reserved += length;
+        }
+        fits || alone
+    }
+
+    pub(crate) fn give_back(&mut self, place: Member, length: Sectors) {
+        let log = self.log(place);
+        log.reserved = log.reserved - length;
+    }
+
+    /// Something of an entry is now where it should be.
+    pub(crate) fn stored(&mut self, name: EntryName) {
+        if let Some(entry) = self.log(name.place).entry(name.number) {
+            entry.unstored -= 1;
+        }
+    }
+
+    /// After a crash: the data of one of an entry's records was brought up to it just now.
+    pub(crate) fn redone(&mut self, name: EntryName) {
+        let begun = self.begun;
+        if let Some(entry) = self.log(name.place).entry(name.number) {
+            entry.unstored -= 1;
+            entry.landed = entry.landed.max(begun);
+        }
+    }
+
+    /// What an entry tells of is no longer in memory, but still counts after a crash.
+    pub(crate) fn orphan(&mut self, name: EntryName) {
+        self.orphans.push(name);
+    }
+
+    /// It is durable that all regions that are to be resynced are: nothing in their logs counts.
+    pub(crate) fn adopt(&mut self) {
+        for name in std::mem::take(&mut self.orphans) {
+            self.stored(name);
+        }
+    }
+
+    pub(crate) fn await_intent(&mut self, place: Member, waiting: Waiting) {
+        self.log(place).intents.push_back(waiting);
+    }
+
+    /// An entry was written, or could not be.
+    pub(crate) fn written(&mut self, place: Member) {
+        self.log(place).writing = false;
+    }
+
+    /// An entry is to be kept until something more is stored.
+    pub(crate) fn keep(&mut self, name: EntryName) {
+        if let Some(entry) = self.log(name.place).entry(name.number) {
+            entry.unstored += 1;
+        }
+    }
+
+    /// The data of one of an entry's writes has been written.
+    pub(crate) fn landed(&mut self, name: EntryName) {
+        let begun = self.begun;
+        if let Some(entry) = self.log(name.place).entry(name.number) {
+            entry.unlanded -= 1;
+            entry.landed = begun;
+        }
+    }
+
+    /// Forgets entries that no longer count. Says whether there were any.
+    fn release(&mut self) -> bool {
+        let complete = self.complete;
+        let done = |entry: &Entry| entry.unstored == 0 && entry.unlanded == 0 && complete > entry.landed;
+        let mut any = false;
+        for log in &mut self.logs {
+            while log.entries.front().is_some_and(done) {
+                log.entries.pop_front();
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Whether some log is so full that its oldest entries are to be made superfluous.
+    fn pressed(&self) -> bool {
+        self.logs.iter().any(|log| log.used() > log.length / 4)
+    }
+
+    /// Whether old entries are in somebody's way.
+    pub(crate) fn presses(&self) -> bool {
+        self.pressed() || !self.waiters.is_empty()
+    }
+
+    /// Whether a flush would free something.
+    fn wants_flush(&self) -> bool {
+        let old = |entry: &Entry| entry.unstored == 0 && entry.unlanded == 0;
+        self.logs.iter().any(|log| log.entries.front().is_some_and(old))
+    }
+
+    /// Segments that hold records of entries up to here keep the older half of a log in use.
+    fn middle(&self, place: Member) -> u64 {
+        let log = &self.logs[place.as_usize()];
+        let half = log.head - log.used() / 2;
+        log.entries
+            .iter()
+            .take_while(|entry| entry.end <= half)
+            .last()
+            .map_or(log.entries.front().map_or(0, |entry| entry.number), |entry| entry.number)
+    }
+}
+
+impl Array {
+    /// The member whose commit log has `region`'s records: always the same, so that they are durable in order.
+    pub(crate) fn commit_place(&self, region: Region) -> Member {
+        let layout = self.geometry.layout();
+        let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
+        let sublog = (region.get() % u32::from(sublogs)) as u16;
+        layout.sublog_member(region, sublog).expect("a logged layout")
+    }
+
+    /// Reserves what the job's records will take in the commit log, or parks it.
+    pub(crate) fn pass_commit_space(&mut self, id: JobId) -> bool {
+        let block = self.geometry.block();
+        let units = u64::from(self.geometry.layout().data_units()) + 1;
+        let job = self.jobs.stripe(id);
+        let (region, held) = (job.region, job.commit_space);
+        if !held.is_zero() {
+            return true;
+        }
+        let columns = job.pieces.iter().fold(Sectors::ZERO, |sum, piece| sum + piece.columns.length());
+        let need = match job.method {
+            Some(LogMethod::Cancel) => {
+                entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
+            }
+            // Cut where segments end, a piece becomes a record more for each segment that it touches.
+            _ => {
+                let segments = columns / self.logs.as_ref().expect("writes are logged").payload() + 2;
+                entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
+            }
+        };
+        let place = self.commit_place(region);
+        let commits = self.commits();
+        let fits = commits.reserve(place, need);
+        if fits {
+            self.jobs.stripe(id).commit_space = need;
+        } else {
+            commits.waiters.push_back(id);
+            self.counters.pool_waits += 1;
+        }
+        fits
+    }
+
+    /// Gives back what [`Array::pass_commit_space`] reserved.
+    pub(crate) fn give_back_commit_space(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
+        if !length.is_zero() {
+            let place = self.commit_place(region);
+            self.commits().give_back(place, length);
+            self.wake_commit_waiters();
+        }
+    }
+
+    pub(crate) fn commits(&mut self) -> &mut CommitLogs {
+        self.logs.as_mut().and_then(|logs| logs.commits.as_mut()).expect("records are committed durably")
+    }
+
+    fn wake_commit_waiters(&mut self) {
+        let commits = self.logs.as_mut().and_then(|logs| logs.commits.as_mut());
+        if let Some(commits) = commits {
+            self.runnable.extend(commits.waiters.drain(..));
+        }
+    }
+
+    /// A job's records are to be durable before it goes on.
+    pub(crate) fn await_commit(&mut self, id: JobId) {
+        let region = self.jobs.stripe(id).region;
+        let place = self.commit_place(region);
+        self.commits().log(place).waiting.push_back(id);
+    }
+
+    /// Writes entries, flushes and frees, as far as there is reason to. Says whether it did.
+    pub(crate) fn pump_commits(&mut self) -> bool {
+        let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) else { return false };
+        if commits.release() {
+            self.wake_commit_waiters();
+            return true;
+        }
+        let ready = |log: &CommitLog| !log.writing && (!log.waiting.is_empty() || !log.intents.is_empty());
+        if let Some(place) = commits.logs.iter().position(ready)
+            && !self.records.barrier()
+        {
+            let place = Member::new(place as u16);
+            match self.commits().log(place).intents.pop_front() {
+                Some(intent) => self.write_intent(place, intent),
+                None => self.start_commit(place),
+            }
+            return true;
+        }
+        self.press_commits()
+    }
+
+    /// Makes old entries superfluous where a log fills up: their records go to their regions' logs, their data is
+    /// flushed.
+    fn press_commits(&mut self) -> bool {
+        let commits = self.commits();
+        if !commits.presses() {
+            return false;
+        }
+        if !commits.flushing && commits.wants_flush() {
+            self.start_commit_flush();
+            return true;
+        }
+        if let Some(region) = self.kept_back() {
+            self.append_ready(region);
+            return true;
+        }
+        let open = self.pressed_segment();
+        if let Some(index) = open {
+            let logs = self.logs.as_mut().expect("a commit log is beside logs");
+            let region = logs.segment(index).region;
+            logs.close(index);
+            self.counters.short_segments += 1;
+            self.append_ready(region);
+        }
+        open.is_some()
+    }
+
+    /// A region with segments that could be appended, and that nothing else is done with.
+    fn kept_back(&self) -> Option<Region> {
+        let logs = self.logs.as_ref()?;
+        let idle = |log: &RegionLog| {
+            log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
+        };
+        let mut regions = logs.regions.iter().filter(|(_, log)| idle(log)).map(|(region, _)| *region);
+        regions.find(|region| logs.next_ready(*region).is_some())
+    }
+
+    /// An open segment that keeps the older half of a pressed commit log in use, and can be closed.
+    fn pressed_segment(&self) -> Option<u32> {
+        let logs = self.logs.as_ref()?;
+        let commits = logs.commits.as_ref()?;
+        let waited_for = !commits.waiters.is_empty();
+        let quarter = |place: Member| {
+            let log = &commits.logs[place.as_usize()];
+            log.used() > log.length / 4
+        };
+        let old = |index: &u32| {
+            let segment = logs.segment(*index);
+            let name = segment.commits.iter().copied().flatten().next();
+            let oldest = |name: EntryName| quarter(name.place) && name.number <= commits.middle(name.place);
+            name.is_some_and(|name| waited_for || oldest(name))
+                && segment.unfilled == 0
+                && segment.state == SegmentState::Open
+        };
+        let known = |log: &&RegionLog| log.recovery.is_none();
+        logs.regions.values().filter(known).filter_map(|log| log.open).find(old)
+    }
+
+    /// Writes all that waits, as one entry.
+    fn start_commit(&mut self, place: Member) {
+        let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
+        while told.records.len() < GROUP
+            && let Some(id) = self.commits().log(place).waiting.pop_front()
+        {
+            let records = self.tell_records(id, &mut told, &mut spans);
+            jobs.push((id, records));
+        }
+        let unlanded = jobs.len() as u32;
+        let header = self.begin_entry(place, told, 0, unlanded);
+        let kind = Kind::Commit { place, number: header.number, jobs };
+        self.write_entry(place, header, spans, kind);
+    }
+
+    /// Gives an entry its number and its place.
+    pub(crate) fn begin_entry(
+        &mut self,
+        place: Member,
+        told: Told,
+        unstored: u32,
+        unlanded: u32,
+    ) -> EntryHeader {
+        let block = self.geometry.block();
+        let commits = self.commits();
+        let landed = if unlanded == 0 { 0 } else { u64::MAX - 1 };
+        let log = commits.log(place);
+        let length = told.header_length(block) + told.payload();
+        let at = log.place(length);
+        let number = log.next;
+        log.next += 1;
+        log.writing = true;
+        log.entries.push_back(Entry { number, at, end: at + length.get(), unstored, unlanded, landed });
+        let tail = log.entries.front().expect("one was pushed").number;
+        EntryHeader { number, at, tail, told }
+    }
+
+    /// Adds what a job commits: its records with the checksums that its plan has found, and where their payload is.
+    fn tell_records(&mut self, id: JobId, told: &mut Told, spans: &mut Vec<Span>) -> Vec<Record> {
+        let units = u64::from(self.geometry.layout().data_units()) + 1;
+        let stripe = self.jobs.stripe(id).window.stripe;
+        let stripe = self.region_of(stripe).1;
+        let job = self.jobs.get_mut(id);
+        let sums = std::mem::take(&mut job.checksums);
+        let Some(Kind::Stripe(job)) = &job.kind else { unreachable!("a stripe job commits records") };
+        let logs = self.logs.as_mut().expect("records are committed to logs");
+        let (region, mut sums) = (job.region, sums.iter().copied());
+        let mut payload = told.payload();
+        let mut records = Vec::with_capacity(job.fragments.len().max(1));
+        let mut tell = |unit, kind, columns: Columns, start, changes: Vec<Change>| {
+            logs.sequence += 1;
+            let record = Record { sequence: logs.sequence, stripe, unit, kind, columns, start };
+            let stored = Record { start: payload, ..record };
+            payload += record.payload();
+            told.records.push(Committed { region, record: stored, changes });
+            records.push(record);
+        };
+        if job.method == Some(LogMethod::Cancel) {
+            let columns = job.pieces[0].columns;
+            let count = (columns.length().get() * units) as usize;
+            let changes = sums.by_ref().take(count).map(|new| Change { old: 0, new }).collect();
+            let start = job.rooms.first().map_or(Sectors::ZERO, |room| room.start);
+            tell(Unit::new(units as u16 - 1), RecordKind::Cancel, columns, start, changes);
+            return records;
+        }
+        for (fragment, room) in job.fragments.iter().zip(&job.rooms) {
+            let count = fragment.columns.length().get() as usize;
+            let old: Vec<u64> = sums.by_ref().take(count).collect();
+            let new = sums.by_ref().take(count);
+            let changes = old.into_iter().zip(new).map(|(old, new)| Change { old, new }).collect();
+            tell(fragment.unit, RecordKind::Update, fragment.columns, room.start, changes);
+        }
+        let place = |room: &Room| {
+            let buffer = logs.segment(room.segment).buffer.expect("a room is in memory until it is filled");
+            Span::new(Source::Buffer(buffer), room.start, room.length)
+        };
+        spans.extend(job.rooms.iter().map(place));
+        assert!(!records.is_empty(), "a write that waits for the commit log has something to commit");
+        records
+    }
+
+    /// Writes an entry whose payload is `spans`.
+    pub(crate) fn write_entry(&mut self, place: Member, header: EntryHeader, spans: Vec<Span>, kind: Kind) {
+        let (start, length) = self.geometry.commit_log();
+        let block = self.geometry.block();
+        let entry = header.length(block);
+        let head = header.told.header_length(block);
+        let at = start + Sectors::new(header.at % length.get());
+        let id = self.jobs.start(kind, Class::Log);
+        let job = self.jobs.get_mut(id);
+        job.plan.strategy = Strategy::Metadata;
+        job.metadata = header.encode(self.identity, block);
+        job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
+        job.plan.spans.extend(spans);
+        job.plan.close(Action::Write { member: place, at, length: entry, durable: true }, 0);
+        self.start_plan(id, None, &[]);
+    }
+
+    /// The entry is durable: its records count, and their jobs go on to write the data.
+    pub(crate) fn commit_done(&mut self, id: JobId) {
+        let Some(Kind::Commit { place, number, jobs }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a commit")
+        };
+        self.end_job(id);
+        self.commits().log(place).writing = false;
+        let name = EntryName { place, number };
+        for (job, records) in jobs {
+            self.committed(job, name, &records);
+        }
+    }
+
+    fn committed(&mut self, id: JobId, name: EntryName, records: &[Record]) {
+        self.give_back_commit_space(id);
+        let job = self.jobs.stripe(id);
+        let region = job.region;
+        let rooms = std::mem::take(&mut job.rooms);
+        job.fragments.clear();
+        let logs = self.logs.as_mut().expect("records are committed to logs");
+        for (room, record) in rooms.iter().zip(records) {
+            logs.commit_record(room.segment, *record, Some(name));
+        }
+        let log = logs.region(region);
+        log.landing[log.epoch] += 1;
+        let epoch = log.epoch;
+        let many = logs.records > self.tuning.live_records;
+        let job = self.jobs.stripe(id);
+        (job.committed, job.entry) = (true, Some((name, epoch)));
+        self.after_rooms(&rooms);
+        if many {
+            self.want_parity(region);
+        }
+        self.go_on(id);
+    }
+
+    /// The data of a committed write is where it belongs, or never will be.
+    pub(crate) fn landed(&mut self, region: Region, name: EntryName, epoch: usize) {
+        self.commits().landed(name);
+        let log = self.logs.as_mut().expect("a commit log is beside logs").region(region);
+        log.landing[epoch] -= 1;
+        if log.landing[epoch] == 0 {
+            self.reintegration_landed(region);
+        }
+    }
+
+    /// The entry could not be written: its jobs are planned again, for the array as it now is.
+    pub(crate) fn commit_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let Some(Kind::Commit { place, number, jobs }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a commit")
+        };
+        self.end_job(id);
+        let log = self.commits().log(place);
+        log.writing = false;
+        if let Some(entry) = log.entry(number) {
+            (entry.unlanded, entry.landed) = (0, 0);
+        }
+        for (job, _) in jobs {
+            self.release_scratch(job);
+            self.stripe_broken(job, troubles);
+        }
+    }
+
+    fn start_commit_flush(&mut self) {
+        let commits = self.commits();
+        commits.begun += 1;
+        commits.flushing = true;
+        let turn = commits.begun;
+        let id = self.jobs.start(Kind::CommitFlush { turn }, Class::Log);
+        self.plan_flushes(id);
+        self.start_plan(id, None, &[]);
+    }
+
+    /// All that had landed when the flush began is durable; where a member failed meanwhile, it is tried again.
+    pub(crate) fn commit_flushed(&mut self, id: JobId, whole: bool) {
+        let Some(Kind::CommitFlush { turn }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a flush for commit logs")
+        };
+        self.end_job(id);
+        let commits = self.commits();
+        commits.flushing = false;
+        if whole {
+            commits.complete = commits.complete.max(turn);
+        }
+    }
+
+    /// Another flush of all members has begun; names it for [`Array::flush_covered`].
+    pub(crate) fn begin_covering_flush(&mut self) -> u64 {
+        let commits = self.commits();
+        commits.begun += 1;
+        commits.begun
+    }
+
+    /// That flush is complete.
+    pub(crate) fn flush_covered(&mut self, turn: u64) {
+        let commits = self.commits();
+        commits.complete = commits.complete.max(turn);
+    }
+
+    /// What a member that is gone held is gone with it.
+    pub(crate) fn forget_commit_log(&mut self, place: Member) {
+        if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
+            commits.log(place).entries.clear();
+            self.wake_commit_waiters();
+        }
+    }
+}

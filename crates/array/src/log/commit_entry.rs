@@ -1,0 +1,218 @@
+//! An entry of the commit log on a member: a header with its records, then their payload.
+//!
+//! An entry is one write. It is believed if its header fits its checksum and the payload fits the checksums of old and
+//! new content in it, which are linear: the checksum of a difference is the difference of the checksums. So a torn
+//! entry is no entry. `docs/format.md` draws it.
+
+use parlour_codec::sector::SectorKey;
+use parlour_units::{Member, Region, Sectors};
+
+use super::{Record, RecordKind};
+use crate::bytes::{Reader, Writer, seal_holds};
+use crate::identity::Identity;
+use crate::layout::Unit;
+use crate::map::Columns;
+
+const MAGIC: [u8; 8] = *b"PRLRCMMT";
+const CHECKSUM_AT: usize = 8;
+const HEADER_BYTES: usize = 64;
+const RECORD_BYTES: usize = 40;
+const INTENT_BYTES: usize = 32;
+
+/// Content before and after, told by its checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) old: u64,
+    pub(crate) new: u64,
+}
+
+/// A record as it is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Committed {
+    pub(crate) region: Region,
+    /// Its `start` counts from the start of the entry's payload.
+    pub(crate) record: Record,
+    /// Of an update: of each sector of its columns. Of a cancelled stripe: of each sector of its columns in each
+    /// unit, unit by unit; what was there before is not told.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// Parity that is about to be rewritten in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Intent {
+    pub(crate) region: Region,
+    /// The new parity holds all records of the region up to this sequence number.
+    pub(crate) newest: u64,
+    /// Which place's.
+    pub(crate) place: Member,
+    /// From where, counted from the start of the data area.
+    pub(crate) at: u64,
+    /// Of each sector from there.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// What an entry tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) records: Vec<Committed>,
+    pub(crate) intents: Vec<Intent>,
+}
+
+/// An entry's header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntryHeader {
+    /// Rises by one from entry to entry of a member.
+    pub(crate) number: u64,
+    /// Where the entry starts, in sectors ever appended to this log.
+    pub(crate) at: u64,
+    /// Entries before this number no longer count.
+    pub(crate) tail: u64,
+    pub(crate) told: Told,
+}
+
+impl Told {
+    /// Sectors that the header takes, in whole blocks.
+    pub(crate) fn header_length(&self, block: Sectors) -> Sectors {
+        let changes = |count: usize| count * 16;
+        let records: usize = self.records.iter().map(|r| RECORD_BYTES + changes(r.changes.len())).sum();
+        let intents: usize = self.intents.iter().map(|i| INTENT_BYTES + changes(i.changes.len())).sum();
+        Sectors::new(((HEADER_BYTES + records + intents) as u64).div_ceil(512)).round_up(block)
+    }
+
+    /// Sectors of payload.
+    pub(crate) fn payload(&self) -> Sectors {
+        let payload = |committed: &Committed| committed.record.payload();
+        self.records.iter().map(payload).fold(Sectors::ZERO, |sum, length| sum + length)
+    }
+}
+
+/// The header of an entry with one record of `sectors` in each of `pieces`: an upper bound.
+pub(crate) fn entry_length(pieces: u64, changes: Sectors, payload: Sectors, block: Sectors) -> Sectors {
+    let bytes = HEADER_BYTES as u64 + pieces * RECORD_BYTES as u64 + changes.get() * 16;
+    Sectors::new(bytes.div_ceil(512)).round_up(block) + payload
+}
+
+impl EntryHeader {
+    pub(crate) fn encode(&self, array: Identity, block: Sectors) -> Vec<u8> {
+        let length = self.told.header_length(block);
+        let mut out = Writer::new(length.bytes().as_usize());
+        out.bytes(&MAGIC).u32(0).u32(length.get() as u32).bytes(&array.0);
+        out.u64(self.number).u64(self.at).u64(self.tail);
+        out.u32(self.told.records.len() as u32).u32(self.told.intents.len() as u32);
+        for Committed { region, record, changes } in &self.told.records {
+            out.u64(record.sequence).u32(region.get()).u32(record.stripe).u16(record.unit.get());
+            out.u16(record.kind as u16).u32(record.columns.from.get() as u32);
+            out.u32(record.columns.length().get() as u32).u32(record.start.get() as u32);
+            out.u32(changes.len() as u32).u32(0);
+            encode_changes(&mut out, changes);
+        }
+        for Intent { region, newest, place, at, changes } in &self.told.intents {
+            out.u64(*newest).u32(region.get()).u16(place.get()).u16(0).u64(*at);
+            out.u32(changes.len() as u32).u32(0);
+            encode_changes(&mut out, changes);
+        }
+        out.sealed(CHECKSUM_AT)
+    }
+
+    /// The entry at the start of `bytes`, if there is a whole one of `array`.
+    pub(crate) fn decode(bytes: &[u8], array: Identity, key: &SectorKey) -> Option<EntryHeader> {
+        let mut from = Reader::new(bytes);
+        if from.array() != MAGIC {
+            return None;
+        }
+        let (_checksum, length) = (from.u32(), from.u32() as usize * 512);
+        let header = bytes.get(..length)?;
+        if from.array() != array.0 || !seal_holds(header, CHECKSUM_AT) {
+            return None;
+        }
+        let (number, at, tail) = (from.u64(), from.u64(), from.u64());
+        let (records, intents) = (from.u32() as usize, from.u32() as usize);
+        // Each takes room in the header: no count is believed beyond that.
+        if records * RECORD_BYTES + intents * INTENT_BYTES > length {
+            return None;
+        }
+        let records = (0..records).map(|_| decode_record(&mut from, length)).collect::<Option<_>>()?;
+        let intents = (0..intents).map(|_| decode_intent(&mut from, length)).collect::<Option<_>>()?;
+        let told = Told { records, intents };
+        let payload = bytes.get(length..length + told.payload().bytes().as_usize())?;
+        payload_fits(&told, payload, key).then_some(EntryHeader { number, at, tail, told })
+    }
+
+    pub(crate) fn length(&self, block: Sectors) -> Sectors {
+        self.told.header_length(block) + self.told.payload()
+    }
+}
+
+fn encode_changes(out: &mut Writer, changes: &[Change]) {
+    for Change { old, new } in changes {
+        out.u64(*old).u64(*new);
+    }
+}
+
+fn decode_changes(from: &mut Reader<'_>, count: usize, header: usize) -> Option<Vec<Change>> {
+    let change = |from: &mut Reader<'_>| Change { old: from.u64(), new: from.u64() };
+    (count * 16 <= header).then(|| (0..count).map(|_| change(from)).collect())
+}
+
+fn decode_record(from: &mut Reader<'_>, header: usize) -> Option<Committed> {
+    let (sequence, region, stripe) = (from.u64(), Region::new(from.u32()), from.u32());
+    let (unit, kind) = (Unit::new(from.u16()), RecordKind::decode(from.u16())?);
+    let (first, length) = (Sectors::new(from.u32().into()), Sectors::new(from.u32().into()));
+    let (start, count, _) = (Sectors::new(from.u32().into()), from.u32() as usize, from.u32());
+    let columns = Columns::new(first, first + length);
+    let changes = decode_changes(from, count, header)?;
+    let sound = match kind {
+        RecordKind::Cancel => (count as u64).is_multiple_of(length.get().max(1)),
+        _ => count as u64 == length.get(),
+    };
+    let record = Record { sequence, stripe, unit, kind, columns, start };
+    sound.then_some(Committed { region, record, changes })
+}
+
+fn decode_intent(from: &mut Reader<'_>, header: usize) -> Option<Intent> {
+    let (newest, region, place, _) =
+        (from.u64(), Region::new(from.u32()), Member::new(from.u16()), from.u16());
+    let (at, count, _) = (from.u64(), from.u32() as usize, from.u32());
+    let changes = decode_changes(from, count, header)?;
+    Some(Intent { region, newest, place, at, changes })
+}
+
+/// Whether each record's payload is the difference that its checksums tell of.
+fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
+    told.records.iter().filter(|committed| !committed.record.payload().is_zero()).all(|committed| {
+        let from = committed.record.start.bytes().as_usize();
+        let length = committed.record.payload().bytes().as_usize();
+        let Some(difference) = payload.get(from..from + length) else { return false };
+        key.checksums(difference).zip(&committed.changes).all(|(sum, change)| sum == change.old ^ change.new)
+    })
+}
+
+/// All entries in the bytes of a member's commit log that count, in order; and the number and place of the next.
+pub(crate) fn read_log(bytes: &[u8], array: Identity, key: &SectorKey, block: Sectors) -> Found {
+    let step = block.bytes().as_usize();
+    let length = bytes.len() as u64 / 512;
+    let mut entries: Vec<EntryHeader> = (0..bytes.len() / step)
+        .filter_map(|index| {
+            let at = index * step;
+            let entry = EntryHeader::decode(&bytes[at..], array, key)?;
+            // A copy of an entry in some record's payload stands where the entry does not belong.
+            (length > 0 && entry.at % length == at as u64 / 512).then_some(entry)
+        })
+        .collect();
+    entries.sort_unstable_by_key(|entry| entry.number);
+    let Some(newest) = entries.last() else { return Found::default() };
+    let (tail, next) = (newest.tail, newest.number + 1);
+    let head = newest.at + newest.length(block).get();
+    entries.retain(|entry| entry.number >= tail);
+    Found { entries, next, head }
+}
+
+/// What a member's commit log holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) entries: Vec<EntryHeader>,
+    /// The next entry's number.
+    pub(crate) next: u64,
+    /// Where it may stand, in sectors ever appended.
+    pub(crate) head: u64,
+}

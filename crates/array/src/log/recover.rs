@@ -1,0 +1,520 @@
+//! Recovery redoes, it never judges: a durable record is a committed write.
+//!
+//! After a crash the members' commit logs hold the records whose data may not have reached its place. Each sector that
+//! they name is read, its checksum says where in the chain of its records it stands, and the differences that are missing
+//! are xored in: so every chain ends at its last record, whatever the crash cut short, and however often recovery
+//! itself is cut short. A region is not used before that is done.
+//!
+//! Parity that was being rewritten in place is told by the checksums of an intent: what is new already is left alone
+//! when the reintegration is done again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use super::commit_entry::{Change, Committed, Intent};
+use super::{EntryName, Found, LoadState, RecordKind};
+use crate::array::Array;
+use crate::buffer::BufferId;
+use crate::effect::{Action, Class, Fault};
+use crate::geometry::Geometry;
+use crate::job::{JobId, Kind, Trouble};
+use crate::layout::Unit;
+use crate::map::Columns;
+use crate::plan::{Lost, Plan, Source, Span, Strategy};
+
+/// A record that a commit log holds.
+#[derive(Clone, Debug)]
+struct Remembered {
+    committed: Committed,
+    /// Where its payload is.
+    place: Member,
+    at: Sector,
+    name: EntryName,
+}
+
+/// What commit logs hold of a region.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recovery {
+    /// In the order of sequence numbers.
+    records: Vec<Remembered>,
+    intents: Vec<(Intent, EntryName)>,
+    /// Something could not be read: each block is read for itself.
+    block_by_block: bool,
+    /// Blocks that cannot be read (where in the unit they start): they are what the rest of the stripe says.
+    unreadable: BTreeSet<(u32, Unit, Sectors)>,
+}
+
+/// A part of a unit that is compared with its records.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    stripe: u32,
+    unit: Unit,
+    columns: Columns,
+    buffer: BufferId,
+}
+
+/// A region's data is being compared with its records.
+#[derive(Debug)]
+pub(crate) struct Redo {
+    region: Region,
+    runs: Vec<Run>,
+    /// By record: where its payload is in memory.
+    payloads: Vec<Option<Span>>,
+    /// Buffers to be given back.
+    buffers: Vec<BufferId>,
+    /// What was found, once the data was read: the second of the two plans runs.
+    found: Option<Verdict>,
+}
+
+/// What the comparison says.
+#[derive(Debug, Default)]
+struct Verdict {
+    /// Sectors that fit no record: something else has written there.
+    damaged: u64,
+    /// A full-stripe write was cut off while a member is missing, whose content can no longer be told.
+    lost: bool,
+}
+
+/// Sorts what the members' commit logs hold by region. Leaves out what is in the parity, and what is to be resynced.
+pub(crate) fn remember(
+    found: &[Found],
+    geometry: &Geometry,
+    counts: impl Fn(Region, u64) -> bool,
+) -> BTreeMap<Region, Recovery> {
+    let (start, length) = geometry.commit_log();
+    let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
+    for (place, found) in found.iter().enumerate() {
+        let place = Member::new(place as u16);
+        for entry in &found.entries {
+            let name = EntryName { place, number: entry.number };
+            let payload = start
+                + Sectors::new(entry.at % length.get().max(1))
+                + entry.told.header_length(geometry.block());
+            for committed in &entry.told.records {
+                if counts(committed.region, committed.record.sequence) {
+                    let at = payload + committed.record.start;
+                    let remembered = Remembered { committed: committed.clone(), place, at, name };
+                    regions.entry(committed.region).or_default().records.push(remembered);
+                }
+            }
+            for intent in &entry.told.intents {
+                if counts(intent.region, intent.newest) {
+                    regions.entry(intent.region).or_default().intents.push((intent.clone(), name));
+                }
+            }
+        }
+    }
+    for recovery in regions.values_mut() {
+        recovery.records.sort_by_key(|record| record.committed.record.sequence);
+    }
+    regions
+}
+
+/// What the records say of one sector of a unit.
+#[derive(Debug, Default)]
+struct Chain {
+    /// What was there after the last write of the whole stripe, if there is one.
+    base: Option<u64>,
+    /// Records since: which, and how the sector changed.
+    links: Vec<(usize, Change)>,
+    /// Nothing was written to the stripe here since its last write as a whole.
+    whole_last: bool,
+}
+
+impl Chain {
+    /// How many links from the start a sector with this checksum has behind it.
+    fn position(&self, sum: u64) -> Option<usize> {
+        let last = self.links.iter().rposition(|(_, change)| change.new == sum).map(|index| index + 1);
+        let first = self.base.or(self.links.first().map(|(_, change)| change.old));
+        last.or((first == Some(sum)).then_some(0))
+    }
+}
+
+impl Recovery {
+    /// The entries that are kept for the region's records: one name for each.
+    pub(crate) fn record_names(&self) -> impl Iterator<Item = EntryName> + '_ {
+        self.records.iter().map(|remembered| remembered.name)
+    }
+
+    /// Their sequence numbers.
+    pub(crate) fn sequences(&self) -> impl Iterator<Item = u64> + '_ {
+        self.records.iter().map(|remembered| remembered.committed.record.sequence)
+    }
+
+    /// The same for its intents.
+    pub(crate) fn intent_names(&self) -> impl Iterator<Item = EntryName> + '_ {
+        self.intents.iter().map(|(_, name)| *name)
+    }
+
+    /// What is told of `column` of `unit`, by the records `of_stripe`.
+    fn chain(&self, of_stripe: &[usize], unit: Unit, column: Sectors) -> Chain {
+        let sector = Columns::new(column, column + Sectors::new(1));
+        let mut chain = Chain::default();
+        for index in of_stripe {
+            let Committed { record, changes, .. } = &self.records[*index].committed;
+            if !record.columns.contain(sector) {
+                continue;
+            }
+            let offset = (column - record.columns.from).get();
+            let change = |offset: u64| changes.get(offset as usize).copied();
+            if record.kind == RecordKind::Cancel {
+                let length = record.columns.length().get();
+                let base = change(u64::from(unit.get()) * length + offset).map(|change| change.new);
+                chain = Chain { base, links: Vec::new(), whole_last: true };
+            } else {
+                chain.whole_last = false;
+                if record.unit == unit {
+                    chain.links.extend(change(offset).map(|change| (*index, change)));
+                }
+            }
+        }
+        chain
+    }
+
+    fn by_stripe(&self) -> BTreeMap<u32, Vec<usize>> {
+        let mut stripes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (index, remembered) in self.records.iter().enumerate() {
+            stripes.entry(remembered.committed.record.stripe).or_default().push(index);
+        }
+        stripes
+    }
+
+    /// Parts of units that are to be compared and can be read, none twice.
+    fn parts(&self, units: u16, block: Sectors) -> Vec<(u32, Unit, Columns)> {
+        let mut parts: Vec<(u32, Unit, Columns)> = Vec::new();
+        for Remembered { committed: Committed { record, .. }, .. } in &self.records {
+            let of = match record.kind {
+                RecordKind::Cancel => 0..units,
+                _ => record.unit.get()..record.unit.get() + 1,
+            };
+            parts.extend(of.map(|unit| (record.stripe, Unit::new(unit), record.columns)));
+        }
+        parts.sort_unstable();
+        let mut kept: Vec<(u32, Unit, Columns)> = Vec::with_capacity(parts.len());
+        for (stripe, unit, columns) in parts {
+            match kept.last_mut() {
+                Some((s, u, last)) if (*s, *u) == (stripe, unit) && last.to >= columns.from => {
+                    last.to = last.to.max(columns.to);
+                }
+                _ => kept.push((stripe, unit, columns)),
+            }
+        }
+        if self.block_by_block {
+            kept = kept
+                .into_iter()
+                .flat_map(|(stripe, unit, columns)| {
+                    let starts = (columns.from.get()..columns.to.get())
+                        .step_by(block.get() as usize)
+                        .map(Sectors::new);
+                    starts.map(move |from| (stripe, unit, Columns::new(from, from + block)))
+                })
+                .collect();
+        }
+        kept.retain(|(stripe, unit, columns)| !self.unreadable.contains(&(*stripe, *unit, columns.from)));
+        kept
+    }
+}
+
+impl Array {
+    /// After a crash: all regions that commit logs tell of are brought up to their records.
+    pub(crate) fn start_recovery(&mut self) {
+        let Some(logs) = &mut self.logs else { return };
+        let regions: Vec<Region> = logs
+            .regions
+            .iter()
+            .filter(|(_, log)| log.recovery.is_some())
+            .map(|(region, _)| *region)
+            .collect();
+        for region in regions {
+            if self.logs.as_ref().is_some_and(|logs| logs.regions[&region].load == LoadState::Unknown) {
+                self.start_load(region);
+            }
+        }
+    }
+
+    /// Whether hosts must not see `region` yet: it is not brought up to its records.
+    pub(crate) fn is_recovering(&self, region: Region) -> bool {
+        let log = self.logs.as_ref().and_then(|logs| logs.regions.get(&region));
+        log.is_some_and(|log| log.recovery.is_some())
+    }
+
+    /// What is in the region's slots is known: reads what its commit log tells of.
+    pub(crate) fn start_redo(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs are recovered");
+        let recovery = logs.region(region).recovery.take().expect("there is something to redo");
+        self.remember_in_memory(region, &recovery);
+        let redo = self.plan_comparison(region, &recovery);
+        self.logs.as_mut().expect("it was there").region(region).recovery = Some(recovery);
+        let plan = self.comparison_plan(&redo);
+        let id = self.jobs.start(Kind::Redo(redo), Class::Log);
+        self.jobs.get_mut(id).plan = plan;
+        self.start_plan(id, None, &[]);
+    }
+
+    /// Records that stand in no slot get room in memory, as if they had just been committed.
+    fn remember_in_memory(&mut self, region: Region, recovery: &Recovery) {
+        let logs = self.logs.as_mut().expect("only logs are recovered");
+        let segments = logs.region(region).segments.clone();
+        let known: BTreeSet<u64> = segments
+            .iter()
+            .flat_map(|index| logs.segment(*index).records.iter().map(|record| record.sequence))
+            .collect();
+        let buffers = &mut self.buffers;
+        for remembered in &recovery.records {
+            let record = remembered.committed.record;
+            if !known.contains(&record.sequence) {
+                let room = logs.room_for(region, record.payload(), |length| buffers.take(length));
+                let record = super::Record { start: room.start, ..record };
+                logs.commit_record(room.segment, record, Some(remembered.name));
+            }
+        }
+    }
+
+    /// Which parts are compared, and where the records' payloads go.
+    fn plan_comparison(&mut self, region: Region, recovery: &Recovery) -> Redo {
+        let units = self.geometry.layout().data_units() + 1;
+        let mut redo =
+            Redo { region, runs: Vec::new(), payloads: Vec::new(), buffers: Vec::new(), found: None };
+        for remembered in &recovery.records {
+            let record = &remembered.committed.record;
+            let span =
+                (!record.payload().is_zero()).then(|| self.payload_span(region, record, &mut redo.buffers));
+            redo.payloads.push(span);
+        }
+        for (stripe, unit, columns) in recovery.parts(units, self.geometry.block()) {
+            let known = self
+                .geometry
+                .layout()
+                .stripe_in(region, stripe.into())
+                .is_some_and(|stripe| !self.health.missing(&self.geometry, stripe).has(unit));
+            if known {
+                let buffer = self.buffers.take(columns.length());
+                redo.buffers.push(buffer);
+                redo.runs.push(Run { stripe, unit, columns, buffer });
+            }
+        }
+        redo
+    }
+
+    /// Where a record's payload is to be in memory: in its segment, or in a buffer of its own.
+    fn payload_span(&mut self, region: Region, record: &super::Record, buffers: &mut Vec<BufferId>) -> Span {
+        let logs = self.logs.as_ref().expect("only logs are recovered");
+        let in_memory = logs.regions[&region].segments.iter().find_map(|index| {
+            let segment = logs.segment(*index);
+            let found = segment.records.iter().find(|other| other.sequence == record.sequence)?;
+            Some((segment.buffer?, found.start))
+        });
+        match in_memory {
+            Some((buffer, start)) => Span::new(Source::Buffer(buffer), start, record.payload()),
+            None => {
+                let buffer = self.buffers.take(record.payload());
+                buffers.push(buffer);
+                Span::new(Source::Buffer(buffer), Sectors::ZERO, record.payload())
+            }
+        }
+    }
+
+    fn comparison_plan(&self, redo: &Redo) -> Plan {
+        let mut plan = Plan::of(Strategy::Redo);
+        let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
+        let recovery = log.recovery.as_ref().expect("there is something to redo");
+        for (remembered, span) in recovery.records.iter().zip(&redo.payloads) {
+            if let Some(span) = span {
+                plan.read(remembered.place, remembered.at, *span);
+            }
+        }
+        for run in &redo.runs {
+            let (member, at) = self.run_place(redo.region, run);
+            plan.read(member, at, Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
+        }
+        plan.next_phase();
+        for run in &redo.runs {
+            plan.checksum(Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
+        }
+        plan
+    }
+
+    fn run_place(&self, region: Region, run: &Run) -> (Member, Sector) {
+        let layout = self.geometry.layout();
+        let stripe = layout.stripe_in(region, run.stripe.into()).expect("it was looked up before");
+        let place = layout.place(stripe, run.unit);
+        (place.member, self.absolute(place.at + run.columns.from))
+    }
+
+    /// One of the two plans of a redo is done.
+    pub(crate) fn redo_done(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        let sums = std::mem::take(&mut job.checksums);
+        let Some(Kind::Redo(mut redo)) = job.kind.take() else { unreachable!("a redo") };
+        self.end_job(id);
+        if redo.found.is_some() {
+            self.redone(redo);
+            return;
+        }
+        let plan = self.compare_with_records(&mut redo, &sums);
+        let id = self.jobs.start(Kind::Redo(redo), Class::Log);
+        self.jobs.get_mut(id).plan = plan;
+        self.start_plan(id, None, &[]);
+    }
+
+    /// Finds where each sector stands in its chain; the plan xors in what is missing and writes what changed.
+    fn compare_with_records(&self, redo: &mut Redo, sums: &[u64]) -> Plan {
+        let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
+        let recovery = log.recovery.as_ref().expect("there is something to redo");
+        let stripes = recovery.by_stripe();
+        let mut plan = Plan::of(Strategy::Redo);
+        let (mut verdict, mut changed, mut torn) = (Verdict::default(), Vec::new(), BTreeSet::new());
+        let mut sums = sums.iter();
+        for (number, run) in redo.runs.iter().enumerate() {
+            let mut any = false;
+            for column in (run.columns.from.get()..run.columns.to.get()).map(Sectors::new) {
+                let sum = *sums.next().expect("each sector was read");
+                let chain = recovery.chain(&stripes[&run.stripe], run.unit, column);
+                match chain.position(sum) {
+                    Some(position) => {
+                        for (index, _) in &chain.links[position..] {
+                            let record = &recovery.records[*index].committed.record;
+                            let payload = redo.payloads[*index].expect("an update has a payload");
+                            let one = Sectors::new(1);
+                            let start = payload.start + (column - record.columns.from);
+                            let into = Span::new(Source::Buffer(run.buffer), column - run.columns.from, one);
+                            plan.xor_into(into, [Span::new(payload.source, start, one)]);
+                            any = true;
+                        }
+                    }
+                    None if chain.whole_last => {
+                        torn.insert((run.stripe, column));
+                    }
+                    None => verdict.damaged += 1,
+                }
+            }
+            if any {
+                changed.push(number);
+            }
+        }
+        plan.next_phase();
+        for (stripe, column) in torn {
+            match self.mend_parity(&mut plan, redo, stripe, column) {
+                Ok(run) => changed.extend(run),
+                Err(Lost) => verdict.lost = true,
+            }
+        }
+        plan.next_phase();
+        changed.sort_unstable();
+        changed.dedup();
+        for run in changed.into_iter().map(|number| redo.runs[number]) {
+            let (member, at) = self.run_place(redo.region, &run);
+            let span = Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length());
+            plan.write(member, at, span, false);
+        }
+        // What hosts read from here on must not change back, even if the log's member is lost in the next crash.
+        plan.next_phase();
+        for (place, _) in self.health.standing() {
+            plan.push(Action::Flush { member: place }, &[]);
+        }
+        redo.found = Some(verdict);
+        plan
+    }
+
+    /// A write of a whole stripe was cut off: each sector of it is old or new, and its parity follows from what is there.
+    /// Returns the parity's run, if the parity is there.
+    fn mend_parity(
+        &self,
+        plan: &mut Plan,
+        redo: &Redo,
+        stripe: u32,
+        column: Sectors,
+    ) -> Result<Option<usize>, Lost> {
+        let sector = Columns::new(column, column + Sectors::new(1));
+        let of = |unit: Unit| {
+            let here = |run: &Run| (run.stripe, run.unit) == (stripe, unit) && run.columns.contain(sector);
+            redo.runs.iter().position(here)
+        };
+        let span = |number: usize| {
+            let run = &redo.runs[number];
+            Span::new(Source::Buffer(run.buffer), column - run.columns.from, Sectors::new(1))
+        };
+        let data = self.geometry.layout().data_units();
+        let units: Option<Vec<Span>> = (0..data).map(|unit| of(Unit::new(unit)).map(span)).collect();
+        let parity = of(Unit::new(data));
+        match (parity, units) {
+            (None, _) => Ok(None),
+            (Some(_), None) => Err(Lost),
+            (Some(parity), Some(units)) => {
+                plan.xor(span(parity), units);
+                Ok(Some(parity))
+            }
+        }
+    }
+
+    /// The region is as its records say.
+    fn redone(&mut self, redo: Redo) {
+        let Redo { region, buffers, found, .. } = redo;
+        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+        let found = found.expect("the data was compared");
+        self.counters.redone += 1;
+        let logs = self.logs.as_mut().expect("only logs are recovered");
+        let recovery = logs.region(region).recovery.take().expect("it was redone");
+        self.counters.unlike_records += found.damaged;
+        let commits = self.commits();
+        // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
+        recovery.record_names().for_each(|name| commits.redone(name));
+        if found.lost || self.log_is_lost(region) {
+            let commits = self.commits();
+            recovery.intent_names().for_each(|name| commits.orphan(name));
+            self.discard_log(region);
+        } else if recovery.intents.is_empty() {
+            self.region_known(region);
+        } else {
+            self.finish_intents(region, recovery.intents);
+        }
+        self.resume_recovered_hosts();
+    }
+
+    /// Something could not be read or written.
+    pub(crate) fn redo_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let Some(Kind::Redo(redo)) = self.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
+        self.end_job(id);
+        let Redo { region, buffers, .. } = redo;
+        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+        let place = self.commit_place(region);
+        let log_lost = self.health.member_at(place).is_none()
+            || troubles.iter().any(|trouble| self.in_commit_log(trouble))
+            || self.still_standing(troubles);
+        if log_lost {
+            self.forget_recovery(region);
+            self.discard_log(region);
+            return;
+        }
+        self.note_unreadable(region, troubles);
+        self.start_redo(region);
+    }
+
+    fn in_commit_log(&self, trouble: &Trouble) -> bool {
+        trouble.fault == Fault::Unreadable && trouble.at < self.geometry.data_start()
+    }
+
+    /// Next time each block is read for itself; and those that were and could not be, no more.
+    fn note_unreadable(&mut self, region: Region, troubles: &[Trouble]) {
+        let (units, block) = (self.geometry.layout().data_units() + 1, self.geometry.block());
+        let logs = self.logs.as_ref().expect("only logs are recovered");
+        let recovery = logs.regions[&region].recovery.as_ref().expect("there is something to redo");
+        let hit = |part: &(u32, Unit, Columns)| {
+            let run = Run { stripe: part.0, unit: part.1, columns: part.2, buffer: BufferId::ZEROES };
+            let (place, at) = self.run_place(region, &run);
+            let here =
+                |trouble: &Trouble| trouble.at == at && self.health.place_of(trouble.member) == Some(place);
+            troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable && here(trouble))
+        };
+        let hits: Vec<(u32, Unit, Columns)> = recovery.parts(units, block).into_iter().filter(hit).collect();
+        let logs = self.logs.as_mut().expect("it was there");
+        let recovery = logs.region(region).recovery.as_mut().expect("it was there");
+        if recovery.block_by_block {
+            recovery
+                .unreadable
+                .extend(hits.into_iter().map(|(stripe, unit, columns)| (stripe, unit, columns.from)));
+        }
+        recovery.block_by_block |= troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable);
+    }
+}

@@ -157,10 +157,15 @@ impl Array {
     /// Whether all members that hold `region`'s log stand and are whole, and nothing of an earlier log would be taken for
     /// it after a crash.
     pub(crate) fn log_stands(&self, region: Region) -> bool {
+        !self.records.table_wanted && self.log_members_stand(region)
+    }
+
+    /// Whether all members that hold `region`'s log stand and are whole.
+    pub(crate) fn log_members_stand(&self, region: Region) -> bool {
         let layout = self.geometry.layout();
         let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
         let mut places = (0..sublogs).filter_map(|sublog| layout.sublog_member(region, sublog));
-        !self.records.table_wanted && places.all(|place| self.health.state(place) == PlaceState::Active)
+        places.all(|place| self.health.state(place) == PlaceState::Active)
     }
 
     fn log_space_gate(&mut self, id: JobId) -> Gate {

@@ -460,7 +460,8 @@ impl Array {
         let commits = self.commits();
         // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
         recovery.record_names().for_each(|name| commits.redone(name));
-        if found.lost || self.log_is_lost(region) {
+        // A member of the log may have been lost meanwhile, and with it what made the records durable.
+        if found.lost || self.log_is_lost(region) || !self.log_members_stand(region) {
             let commits = self.commits();
             recovery.intent_names().for_each(|name| commits.orphan(name));
             self.discard_log(region);
@@ -479,7 +480,8 @@ impl Array {
         let Redo { region, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
         let place = self.commit_place(region);
-        let log_lost = self.health.member_at(place).is_none()
+        let log_lost = !self.log_members_stand(region)
+            || self.health.member_at(place).is_none()
             || troubles.iter().any(|trouble| self.in_commit_log(trouble))
             || self.still_standing(troubles);
         if log_lost {

@@ -810,7 +810,10 @@ impl Array {
             if log.reintegrating.is_some() {
                 continue;
             }
-            if unknown && log.load == LoadState::Unknown || self.log_is_lost(region) {
+            // Records that were durable on it alone are in memory only from here on, and a crash would take them.
+            let live = log.load == LoadState::Known && logs.region_is_live(region);
+            let undurable = self.geometry.is_logged() && on_it && live;
+            if unknown && log.load == LoadState::Unknown || undurable || self.log_is_lost(region) {
                 self.discard_log(region);
             } else if !unknown && logs.region_is_live(region) && !self.geometry.is_logged() {
                 self.want_parity(region);

@@ -1,0 +1,184 @@
+//! Intents: what parity was and what it will be, by checksums, durable before it is rewritten in place. After a crash each
+//! sector tells by itself whether it holds the records already, and a reintegration that was cut off is done again for
+//! the others alone.
+
+use std::collections::BTreeSet;
+
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use crate::array::Array;
+use crate::effect::Class;
+use crate::job::{JobId, Kind};
+use crate::layout::{Occupant, Place};
+use crate::log::commit::Waiting;
+use crate::log::commit_entry::{Change, Intent, Told};
+use crate::log::{EntryName, LoadState};
+use crate::plan::{Plan, Span, Strategy};
+
+/// What a reintegration that a crash cut off has done.
+#[derive(Debug, Default)]
+pub(crate) struct HalfDone {
+    /// It was about the records up to this one.
+    pub(super) newest: u64,
+    /// Sectors of parity that hold them already.
+    pub(super) done: BTreeSet<(Member, Sector)>,
+    /// Entries of the commit log that say so.
+    pub(super) intents: Vec<EntryName>,
+}
+
+impl Array {
+    /// The pass knows what its parity was and what it will be: that is made durable before it is written, so that after
+    /// a crash what is new already is told from what is not.
+    pub(crate) fn start_intent(&mut self, pass: JobId, region: Region) {
+        let job = self.jobs.get_mut(pass);
+        let sums = std::mem::take(&mut job.checksums);
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let reintegration = logs.region(region).reintegrating.as_mut().expect("it is under way");
+        reintegration.waiting = Some(pass);
+        let newest = reintegration.newest;
+        let runs = reintegration.passes.last().expect("a pass is under way").clone();
+        let (old, new) = sums.split_at(sums.len() / 2);
+        let mut changes = old.iter().zip(new).map(|(old, new)| Change { old: *old, new: *new });
+        let data = self.geometry.data_start();
+        let intents = runs
+            .iter()
+            .map(|run| Intent {
+                region,
+                newest,
+                place: run.member,
+                at: (run.at - data).get(),
+                changes: changes.by_ref().take(run.length.get() as usize).collect(),
+            })
+            .collect();
+        let place = self.commit_place(region);
+        let told = Told { records: Vec::new(), intents };
+        self.commits().await_intent(place, Waiting { region, told });
+    }
+
+    /// Writes an intent, as an entry of its own.
+    pub(crate) fn write_intent(&mut self, place: Member, waiting: Waiting) {
+        let Waiting { region, told } = waiting;
+        let header = self.begin_entry(place, told, 1, 0);
+        let name = EntryName { place, number: header.number };
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.reintegrating.as_mut().expect("it is under way").intents.push(name);
+        self.write_entry(place, header, Vec::new(), Kind::Intent { region });
+    }
+
+    pub(crate) fn intent_done(&mut self, id: JobId) {
+        let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("an intent")
+        };
+        self.end_job(id);
+        let place = self.commit_place(region);
+        self.commits().written(place);
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
+        self.go_on(pass.expect("a pass waits for its intent"));
+    }
+
+    /// The commit log is lost, and the region's log with it.
+    pub(crate) fn intent_broken(&mut self, id: JobId) {
+        let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("an intent")
+        };
+        self.end_job(id);
+        let place = self.commit_place(region);
+        self.commits().written(place);
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
+        let pass = pass.expect("a pass waits for its intent");
+        self.release_scratch(pass);
+        self.jobs.get_mut(pass).kind = None;
+        self.end_job(pass);
+        self.release_pass(region);
+        self.end_reintegration(region, false);
+        self.discard_log(region);
+    }
+
+    /// A reintegration was cut off by a crash: its parity is compared with what it was to become.
+    pub(crate) fn finish_intents(&mut self, region: Region, told: Vec<(Intent, EntryName)>) {
+        let (intents, names): (Vec<Intent>, Vec<EntryName>) = told.into_iter().unzip();
+        let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names });
+        let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.place).is_some());
+        let intents: Vec<Intent> = standing.collect();
+        let mut plan = Plan::of(Strategy::Redo);
+        let spans: Vec<Span> = intents.iter().map(|intent| plan_scratch(&mut plan, intent)).collect();
+        for (intent, span) in intents.iter().zip(&spans) {
+            plan.read(intent.place, self.absolute(Sector::new(intent.at)), *span);
+        }
+        plan.next_phase();
+        spans.iter().for_each(|span| plan.checksum(*span));
+        let id = self.jobs.start(Kind::Probe { region, intents }, Class::Log);
+        self.jobs.get_mut(id).plan = plan;
+        self.start_plan(id, None, &[]);
+    }
+
+    /// It is known which of the parity is new: the rest of the reintegration follows.
+    pub(crate) fn probe_done(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        let sums = std::mem::take(&mut job.checksums);
+        let Some(Kind::Probe { region, intents }) = job.kind.take() else { unreachable!("a probe") };
+        self.end_job(id);
+        let mut sums = sums.iter();
+        let (mut done, mut neither) = (BTreeSet::new(), false);
+        for intent in &intents {
+            for (offset, change) in intent.changes.iter().enumerate() {
+                let sum = *sums.next().expect("each sector was read");
+                let at = Sector::new(intent.at + offset as u64);
+                if sum == change.new {
+                    done.insert((intent.place, self.absolute(at)));
+                } else if sum != change.old && self.counts_at(intent.place, at) {
+                    neither = true;
+                }
+            }
+        }
+        if neither {
+            return self.give_up_half_done(region);
+        }
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.half_done.as_mut().expect("its intents are known").done = done;
+        log.load = LoadState::Known;
+        self.want_parity(region);
+        let log = self.logs.as_mut().expect("it was there").region(region);
+        self.runnable.extend(log.waiters.drain(..));
+        self.resume_hosts();
+    }
+
+    /// Whether the unit at `at` of `place` is not yet to be rebuilt.
+    fn counts_at(&self, place: Member, at: Sector) -> bool {
+        match self.geometry.layout().occupant(Place { member: place, at }) {
+            Occupant::Unit { stripe, .. } => self.health.readable(place, stripe),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn probe_broken(&mut self, id: JobId) {
+        let Some(Kind::Probe { region, .. }) = self.jobs.get_mut(id).kind.take() else {
+            unreachable!("a probe")
+        };
+        self.end_job(id);
+        self.give_up_half_done(region);
+    }
+
+    /// What a reintegration before a crash has done cannot be told: the parity is computed from the data.
+    fn give_up_half_done(&mut self, region: Region) {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let half = log.half_done.take().expect("its intents are known");
+        let commits = self.commits();
+        half.intents.into_iter().for_each(|name| commits.orphan(name));
+        self.discard_log(region);
+    }
+
+    pub(super) fn take_half_done(&mut self, region: Region) -> HalfDone {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.half_done.take().unwrap_or_default()
+    }
+}
+
+fn plan_scratch(plan: &mut Plan, intent: &Intent) -> Span {
+    let length = Sectors::new(intent.changes.len() as u64);
+    Span::new(plan.scratch(length), Sectors::ZERO, length)
+}

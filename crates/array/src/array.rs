@@ -421,7 +421,7 @@ impl Array {
             Kind::CommitFlush { .. } => self.commit_flushed(id, false),
             Kind::Intent { .. } => self.intent_broken(id),
             Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, false),
-            Kind::Probe { .. } => self.probe_broken(id),
+            Kind::Probe { .. } => self.probe_broken(id, &troubles),
             Kind::Redo(_) => self.redo_broken(id, &troubles),
             Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
             Kind::Checkpoint { .. } => self.end_job(id),

@@ -149,7 +149,7 @@ impl CommitLogs {
         &mut self.logs[place.as_usize()]
     }
 
-    /// Reserves space for a host's entry; `None` where there is none now.
+    /// Reserves space for a host's entry. Says whether there is any now.
     pub(crate) fn reserve(&mut self, place: Member, length: Sectors) -> bool {
         let log = self.log(place);
         let fits = log.used() + (log.reserved + length).get() <= log.length / 2;
@@ -513,7 +513,7 @@ impl Array {
             unreachable!("a commit")
         };
         self.end_job(id);
-        self.commits().log(place).writing = false;
+        self.commits().written(place);
         let name = EntryName { place, number };
         for (job, records) in jobs {
             self.committed(job, name, &records);
@@ -559,9 +559,8 @@ impl Array {
             unreachable!("a commit")
         };
         self.end_job(id);
-        let log = self.commits().log(place);
-        log.writing = false;
-        if let Some(entry) = log.entry(number) {
+        self.commits().written(place);
+        if let Some(entry) = self.commits().log(place).entry(number) {
             (entry.unlanded, entry.landed) = (0, 0);
         }
         for (job, _) in jobs {
@@ -571,10 +570,8 @@ impl Array {
     }
 
     fn start_commit_flush(&mut self) {
-        let commits = self.commits();
-        commits.begun += 1;
-        commits.flushing = true;
-        let turn = commits.begun;
+        let turn = self.begin_covering_flush();
+        self.commits().flushing = true;
         let id = self.jobs.start(Kind::CommitFlush { turn }, Class::Log);
         self.plan_flushes(id);
         self.start_plan(id, None, &[]);
@@ -586,14 +583,13 @@ impl Array {
             unreachable!("a flush for commit logs")
         };
         self.end_job(id);
-        let commits = self.commits();
-        commits.flushing = false;
+        self.commits().flushing = false;
         if whole {
-            commits.complete = commits.complete.max(turn);
+            self.flush_covered(turn);
         }
     }
 
-    /// Another flush of all members has begun; names it for [`Array::flush_covered`].
+    /// A flush of all members begins; names it for [`Array::flush_covered`].
     pub(crate) fn begin_covering_flush(&mut self) -> u64 {
         let commits = self.commits();
         commits.begun += 1;

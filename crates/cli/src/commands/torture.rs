@@ -29,7 +29,7 @@ const LAST_LINES: usize = 60;
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// How many seeds to run (1000, unless --minutes is given)
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
     /// The first seed
     #[arg(long, value_name = "SEED", default_value_t = 0)]

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::array::Array;
-use crate::effect::Class;
-use crate::job::{JobId, Kind};
+use crate::effect::{Class, Fault};
+use crate::job::{JobId, Kind, Trouble};
 use crate::layout::{Occupant, Place};
 use crate::log::commit::Waiting;
 use crate::log::commit_entry::{Change, Intent, Told};
@@ -66,6 +66,12 @@ impl Array {
     }
 
     pub(crate) fn intent_done(&mut self, id: JobId) {
+        let (_, pass) = self.end_intent(id);
+        self.go_on(pass);
+    }
+
+    /// Ends the writing of an intent; returns its region and the pass that waits for it.
+    fn end_intent(&mut self, id: JobId) -> (Region, JobId) {
         let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("an intent")
         };
@@ -74,20 +80,12 @@ impl Array {
         self.commits().written(place);
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
-        self.go_on(pass.expect("a pass waits for its intent"));
+        (region, pass.expect("a pass waits for its intent"))
     }
 
     /// The commit log is lost, and the region's log with it.
     pub(crate) fn intent_broken(&mut self, id: JobId) {
-        let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
-            unreachable!("an intent")
-        };
-        self.end_job(id);
-        let place = self.commit_place(region);
-        self.commits().written(place);
-        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
-        let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
-        let pass = pass.expect("a pass waits for its intent");
+        let (region, pass) = self.end_intent(id);
         self.release_scratch(pass);
         self.jobs.get_mut(pass).kind = None;
         self.end_job(pass);
@@ -102,6 +100,11 @@ impl Array {
         let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names });
+        self.probe_parity(region, intents);
+    }
+
+    /// Reads the parity that `intents` tell of, as far as its members stand.
+    fn probe_parity(&mut self, region: Region, intents: Vec<Intent>) {
         let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.place).is_some());
         let intents: Vec<Intent> = standing.collect();
         let mut plan = Plan::of(Strategy::Redo);
@@ -155,12 +158,19 @@ impl Array {
         }
     }
 
-    pub(crate) fn probe_broken(&mut self, id: JobId) {
-        let Some(Kind::Probe { region, .. }) = self.jobs.get_mut(id).kind.take() else {
+    /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again.
+    pub(crate) fn probe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let Some(Kind::Probe { region, intents }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a probe")
         };
         self.end_job(id);
-        self.give_up_half_done(region);
+        let members_lost =
+            troubles.iter().all(|trouble| trouble.fault == Fault::Gone) && !self.still_standing(troubles);
+        if members_lost && self.log_members_stand(region) {
+            self.probe_parity(region, intents);
+        } else {
+            self.give_up_half_done(region);
+        }
     }
 
     /// What a reintegration before a crash has done cannot be told: the parity is computed from the data.

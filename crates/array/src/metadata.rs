@@ -60,11 +60,11 @@ pub(crate) struct Records {
     /// The table of applied records: how often it was written, and which regions wait for the next and for this one.
     table_sequence: u64,
     table_waiters: Vec<Region>,
-    /// Some log was given up: that is to be recorded before its members are logged to again.
-    pub(crate) table_wanted: bool,
     table_writing: Option<Vec<Region>>,
     /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
     pub(crate) closing: Option<Region>,
+    /// A write that was waited for then was cut off.
+    pub(crate) closing_spoilt: bool,
     map_waiters: Vec<JobId>,
     /// Writes in flight, by region.
     writers: Vec<u32>,
@@ -107,9 +107,9 @@ impl Records {
             durable_resync: start.map.resync.clone(),
             table_sequence: start.session_number << 32,
             table_waiters: Vec::new(),
-            table_wanted: false,
             table_writing: None,
             closing: None,
+            closing_spoilt: false,
             dirty: start.map.dirty,
             resync: start.map.resync,
             map_sequence: start.map.sequence,
@@ -211,6 +211,7 @@ impl Array {
             self.records.resync.set(region);
             self.records.map_wanted = true;
         }
+        self.spoil_resync(region);
     }
 
     /// `region`'s check units fit again.
@@ -310,7 +311,6 @@ impl Array {
             self.write_map();
             true
         } else if self.table_due() {
-            self.records.table_wanted = false;
             let regions = std::mem::take(&mut self.records.table_waiters);
             self.records.table_writing = Some(regions);
             self.write_table();
@@ -575,7 +575,7 @@ impl Array {
     }
 
     fn table_due(&self) -> bool {
-        let wanted = self.records.table_wanted || !self.records.table_waiters.is_empty();
+        let wanted = !self.records.table_waiters.is_empty();
         self.records.enabled && wanted && self.records.table_writing.is_none()
     }
 
@@ -592,19 +592,29 @@ impl Array {
     /// Passes when it is durable that `region` is to be resynced after a crash: its check units are about to be written
     /// without a record. Else parks `job`.
     pub(crate) fn pass_unlogged(&mut self, region: Region, job: JobId) -> bool {
+        self.records.resync.set(region);
+        self.pass_resync_durable(region, job)
+    }
+
+    /// Passes when `region` need not be resynced, or it is durable that it has to be.
+    pub(crate) fn pass_resync_durable(&mut self, region: Region, job: JobId) -> bool {
         let records = &mut self.records;
-        if records.durable_resync.get(region) && records.resync.get(region) {
+        if !records.resync.get(region) || records.durable_resync.get(region) {
             return true;
         }
-        records.resync.set(region);
         records.map_wanted = true;
         records.map_waiters.push(job);
         false
     }
 
+    /// Jobs that wait for the map look at it again.
+    pub(crate) fn wake_map_waiters(&mut self) {
+        self.runnable.extend(self.records.map_waiters.drain(..));
+    }
+
     /// Jobs that wait for what may never come now look again.
     pub(crate) fn wake_all(&mut self) {
-        self.runnable.extend(self.records.map_waiters.drain(..));
+        self.wake_map_waiters();
         self.runnable.extend(self.records.barrier_waiters.drain(..));
         if let Some(logs) = &mut self.logs {
             self.runnable.extend(logs.pool_waiters.drain(..));

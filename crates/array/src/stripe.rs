@@ -4,7 +4,7 @@
 //! reserves memory and log space before it takes its lock, and holds one lock at most; what it waits for
 //! behind the lock (a map, a superblock, a reintegration) needs no stripe lock. So nothing waits in a circle.
 
-use parlour_units::{Region, Sectors, Stripe};
+use parlour_units::{Member, Region, Sectors, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
@@ -154,18 +154,16 @@ impl Array {
         !self.health.is_degraded() && self.mode == Mode::Serving
     }
 
-    /// Whether all members that hold `region`'s log stand and are whole, and nothing of an earlier log would be taken for
-    /// it after a crash.
+    /// Whether all members that hold `region`'s log stand and are whole.
     pub(crate) fn log_stands(&self, region: Region) -> bool {
-        !self.records.table_wanted && self.log_members_stand(region)
+        self.log_places(region).all(|place| self.health.state(place) == PlaceState::Active)
     }
 
-    /// Whether all members that hold `region`'s log stand and are whole.
-    pub(crate) fn log_members_stand(&self, region: Region) -> bool {
+    /// The places that hold `region`'s log.
+    pub(crate) fn log_places(&self, region: Region) -> impl Iterator<Item = Member> + '_ {
         let layout = self.geometry.layout();
         let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
-        let mut places = (0..sublogs).filter_map(|sublog| layout.sublog_member(region, sublog));
-        places.all(|place| self.health.state(place) == PlaceState::Active)
+        (0..sublogs).filter_map(move |sublog| layout.sublog_member(region, sublog))
     }
 
     fn log_space_gate(&mut self, id: JobId) -> Gate {
@@ -425,11 +423,14 @@ impl Array {
     fn pass_without_record(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.method);
-        if purpose != Purpose::Write
-            || method.is_some()
-            || !self.geometry.is_logged()
-            || !self.records.enabled
-        {
+        if purpose == Purpose::Read || !self.geometry.is_logged() || !self.records.enabled {
+            return true;
+        }
+        if purpose != Purpose::Write {
+            // Records that were given up count after a crash until this is durable: not on top of new parity.
+            return self.pass_resync_durable(region, id);
+        }
+        if method.is_some() {
             return true;
         }
         if self.logs_writes(region) {

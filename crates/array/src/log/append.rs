@@ -186,12 +186,11 @@ impl Array {
             return false;
         }
         // What the watermark keeps back is appended first.
-        let known = logs.regions.iter().filter(|(_, log)| log.recovery.is_none());
-        let ready = known.map(|(region, _)| *region).find(|region| logs.next_ready(*region).is_some());
-        if let Some(region) = ready {
+        if let Some(region) = self.kept_back() {
             self.append_ready(region);
             return true;
         }
+        let logs = self.logs.as_mut().expect("a pool of log buffers");
         let known = logs.regions.values().filter(|log| log.recovery.is_none());
         let open = known.filter_map(|log| log.open);
         let idle =

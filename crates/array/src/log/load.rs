@@ -71,7 +71,10 @@ impl Array {
             }
         }
         // A member may have been lost while its headers were read.
-        if !sound || self.log_is_lost(region) {
+        if !sound
+            || self.log_is_lost(region)
+            || self.is_recovering(region) && !self.remembered_log_stands(region)
+        {
             self.forget_recovery(region);
             self.discard_log(region);
         } else if self.is_recovering(region) {

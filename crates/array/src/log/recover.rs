@@ -239,6 +239,12 @@ impl Array {
         log.is_some_and(|log| log.recovery.is_some())
     }
 
+    /// Whether the members that held `region`'s log when the array was opened still do.
+    pub(crate) fn remembered_log_stands(&self, region: Region) -> bool {
+        let since_opening = |place| self.health.member_since(place, 0).is_some();
+        self.log_stands(region) && self.log_places(region).all(since_opening)
+    }
+
     /// What is in the region's slots is known: reads what its commit log tells of.
     pub(crate) fn start_redo(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are recovered");
@@ -461,7 +467,7 @@ impl Array {
         // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
         recovery.record_names().for_each(|name| commits.redone(name));
         // A member of the log may have been lost meanwhile, and with it what made the records durable.
-        if found.lost || self.log_is_lost(region) || !self.log_members_stand(region) {
+        if found.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
             let commits = self.commits();
             recovery.intent_names().for_each(|name| commits.orphan(name));
             self.discard_log(region);
@@ -479,9 +485,7 @@ impl Array {
         self.end_job(id);
         let Redo { region, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
-        let place = self.commit_place(region);
-        let log_lost = !self.log_members_stand(region)
-            || self.health.member_at(place).is_none()
+        let log_lost = !self.remembered_log_stands(region)
             || troubles.iter().any(|trouble| self.in_commit_log(trouble))
             || self.still_standing(troubles);
         if log_lost {

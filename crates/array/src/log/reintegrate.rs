@@ -620,11 +620,12 @@ impl Array {
     pub(crate) fn discard_log(&mut self, region: Region) {
         self.need_resync(region);
         let logs = self.logs.as_mut().expect("only logs are discarded");
-        let newest = logs.sequence;
-        logs.applied[region.as_usize()] = newest;
         logs.freed = true;
-        self.records.table_wanted |= self.geometry.is_logged();
-        let logs = self.logs.as_mut().expect("it was there");
+        // Elsewhere the table is written at a stop alone. Here it must not say that its records do not count before it is
+        // durable that the region is to be resynced: when the region is closed it does.
+        if !self.geometry.is_logged() {
+            logs.applied[region.as_usize()] = logs.sequence;
+        }
         let log = logs.region(region);
         (log.load, log.wanted) = (LoadState::Known, false);
         if log.reintegrating.is_some() {
@@ -658,7 +659,8 @@ impl Array {
             let logs = self.logs.as_ref().expect("it was there");
             let log = &logs.regions[&region];
             let unknown = log.load != LoadState::Known && on_it;
-            if log.reintegrating.is_some() {
+            // Who reads the log now looks for its members in the end.
+            if log.reintegrating.is_some() || log.load == LoadState::Loading {
                 continue;
             }
             // Records that were durable on it alone are in memory only from here on, and a crash would take them.

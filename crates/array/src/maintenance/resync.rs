@@ -20,6 +20,8 @@ pub(crate) struct Resync {
     front: Front,
     /// Some stripe could not be resynced.
     incomplete: bool,
+    /// A write was cut off in it: stripes that were resynced may not fit again.
+    spoilt: bool,
     /// How the members stood when it was begun.
     changes: u64,
 }
@@ -93,8 +95,13 @@ impl Array {
         let Some(region) = self.next_resync() else { return false };
         let total = u64::from(self.records.resync.count());
         self.maintenance.resync_began.get_or_insert((self.now, total));
-        self.maintenance.resync =
-            Some(Resync { region, front: Front::at(0), incomplete: false, changes: self.health.changes });
+        self.maintenance.resync = Some(Resync {
+            region,
+            front: Front::at(0),
+            incomplete: false,
+            spoilt: false,
+            changes: self.health.changes,
+        });
         true
     }
 
@@ -118,8 +125,12 @@ impl Array {
         if !resync.front.is_idle() {
             return false;
         }
-        let (region, incomplete, changes) = (resync.region, resync.incomplete, resync.changes);
+        let Resync { region, incomplete, spoilt, changes, .. } = *resync;
         self.maintenance.resync = None;
+        if spoilt {
+            self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
+            return true;
+        }
         if incomplete && changes != self.health.changes {
             // What was not possible as the members stood may be possible now.
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
@@ -133,6 +144,14 @@ impl Array {
         }
         self.tell_of_resync();
         true
+    }
+
+    /// Some check units of `region` do not fit that a resync under way may have passed already.
+    pub(crate) fn spoil_resync(&mut self, region: Region) {
+        if let Some(resync) = self.maintenance.resync.as_mut().filter(|resync| resync.region == region) {
+            resync.spoilt = true;
+        }
+        self.records.closing_spoilt |= self.records.closing == Some(region);
     }
 
     fn tell_of_resync(&mut self) {
@@ -154,7 +173,14 @@ impl Array {
         }
     }
 
+    /// Nobody writes to the region that is being closed.
     pub(crate) fn flush_resynced(&mut self, region: Region) {
+        if std::mem::take(&mut self.records.closing_spoilt) {
+            self.records.closing = None;
+            self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
+            self.wake_map_waiters();
+            return;
+        }
         let id = self.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
         self.plan_flushes(id);
         self.start_plan(id, None, &[]);
@@ -165,7 +191,13 @@ impl Array {
             unreachable!("a flush after a resync")
         };
         self.end_job(id);
-        if whole { self.record_applied(region) } else { self.flush_resynced(region) }
+        if !whole {
+            return self.flush_resynced(region);
+        }
+        let logs = self.logs.as_mut().expect("regions of a log are closed");
+        // Whatever commit logs or slots hold of the region was made before its parity was computed from its data.
+        logs.applied[region.as_usize()] = logs.sequence;
+        self.record_applied(region);
     }
 
     /// The table says that nothing in the region's old log counts.

@@ -138,7 +138,7 @@ impl Array {
                 }
             }
         }
-        if neither {
+        if neither || !self.remembered_log_stands(region) {
             return self.give_up_half_done(region);
         }
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
@@ -166,7 +166,7 @@ impl Array {
         self.end_job(id);
         let members_lost =
             troubles.iter().all(|trouble| trouble.fault == Fault::Gone) && !self.still_standing(troubles);
-        if members_lost && self.log_members_stand(region) {
+        if members_lost && self.remembered_log_stands(region) {
             self.probe_parity(region, intents);
         } else {
             self.give_up_half_done(region);

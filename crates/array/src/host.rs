@@ -415,6 +415,11 @@ impl Array {
         troubles.iter().any(|trouble| trouble.fault == Fault::Gone && kept(trouble))
     }
 
+    /// Whether all that failed is gone with its member, whatever was the matter with it first.
+    pub(crate) fn only_members_lost(&self, troubles: &[Trouble]) -> bool {
+        troubles.iter().all(|trouble| self.health.place_of(trouble.member).is_none())
+    }
+
     fn read_failed(&mut self, id: JobId) {
         let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);

@@ -125,6 +125,11 @@ impl Records {
     }
 
     /// Whether some exclusion (or this session's opening) is not yet durable.
+    /// Whether `region` need not be resynced, or it is durable that it has to be.
+    pub(crate) fn resync_is_durable(&self, region: Region) -> bool {
+        !self.resync.get(region) || self.durable_resync.get(region)
+    }
+
     pub(crate) fn barrier(&self) -> bool {
         self.written < self.exclusion
     }
@@ -599,7 +604,7 @@ impl Array {
     /// Passes when `region` need not be resynced, or it is durable that it has to be.
     pub(crate) fn pass_resync_durable(&mut self, region: Region, job: JobId) -> bool {
         let records = &mut self.records;
-        if !records.resync.get(region) || records.durable_resync.get(region) {
+        if records.resync_is_durable(region) {
             return true;
         }
         records.map_wanted = true;

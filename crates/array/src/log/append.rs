@@ -29,6 +29,14 @@ impl Array {
         if self.is_recovering(region) {
             return;
         }
+        if self.geometry.is_logged() && self.records.resync.get(region) {
+            // Its parity is computed from its data, and what its slots held counts until that is durably known.
+            let logs = self.logs.as_mut().expect("only logs are appended to");
+            if logs.region(region).reintegrating.is_none() {
+                self.drop_log(region);
+            }
+            return;
+        }
         // Where the log cannot be written, what is in memory goes to the parity.
         let stands =
             if self.geometry.is_logged() { self.log_stands(region) } else { !self.health.is_degraded() };

@@ -537,7 +537,9 @@ impl Array {
         let job = self.jobs.stripe(id);
         (job.committed, job.entry) = (true, Some((name, epoch)));
         self.after_rooms(&rooms);
-        if many {
+        if self.records.resync.get(region) {
+            self.append_ready(region);
+        } else if many {
             self.want_parity(region);
         }
         self.go_on(id);

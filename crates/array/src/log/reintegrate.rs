@@ -19,7 +19,7 @@ use parlour_units::{Member, Region, Sector, Sectors};
 use super::{EntryName, LoadState, Logs, Record, RecordKind, SegmentState};
 use crate::array::Array;
 use crate::buffer::BufferId;
-use crate::effect::{Action, Class, Fault};
+use crate::effect::{Action, Class};
 use crate::job::{JobId, Kind, Trouble};
 use crate::map::Columns;
 use crate::plan::{Plan, Source, Span, Strategy};
@@ -122,7 +122,12 @@ impl Array {
             };
             let logs = self.logs.as_ref().expect("only logs are reintegrated");
             let mut queue = logs.queue.iter();
-            let free = queue.position(|region| logs.regions[region].holders == 0 && one_a_log(region));
+            let free = queue.position(|region| {
+                // Records that were given up count after a crash until it is durable that they do not: the table must not
+                // say before that they are in the parity.
+                let given_up = self.geometry.is_logged() && !self.records.resync_is_durable(*region);
+                logs.regions[region].holders == 0 && one_a_log(region) && !given_up
+            });
             let logs = self.logs.as_mut().expect("it was there");
             let Some(region) = free.and_then(|index| logs.queue.remove(index)) else { return any };
             any = true;
@@ -549,7 +554,10 @@ impl Array {
             let known = &mut logs.applied[region.as_usize()];
             *known = (*known).max(reintegration.newest);
         }
-        self.runnable.extend(self.logs.as_mut().expect("it was there").region(region).waiters.drain(..));
+        let log = self.logs.as_mut().expect("it was there").region(region);
+        // Who still needs more looks again.
+        log.wanted = false;
+        self.runnable.extend(log.waiters.drain(..));
         self.records.touch(region);
         self.expect_cleaning();
         self.resume_hosts();
@@ -563,7 +571,8 @@ impl Array {
         let Some(Kind::Reintegrate { region }) = job.kind.take() else { unreachable!("a reintegration") };
         self.end_job(id);
         self.release_pass(region);
-        let members_lost = !self.still_standing(troubles) && troubles.iter().all(|t| t.fault == Fault::Gone);
+        self.give_up_unreadable_newcomers(troubles);
+        let members_lost = self.only_members_lost(troubles);
         let log_lost = self.log_is_lost(region);
         if members_lost && wrote {
             // What was lost with its member is lost; the rest is written, and must not be xored in again.
@@ -628,10 +637,15 @@ impl Array {
         }
         let log = logs.region(region);
         (log.load, log.wanted) = (LoadState::Known, false);
-        if log.reintegrating.is_some() {
-            return;
+        if log.reintegrating.is_none() {
+            self.drop_log(region);
         }
-        for index in log.segments.clone() {
+    }
+
+    /// Drops what is known of `region`'s log. Rooms that are not filled yet stay.
+    pub(crate) fn drop_log(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs are discarded");
+        for index in logs.region(region).segments.clone() {
             let logs = self.logs.as_mut().expect("only logs are discarded");
             let count = logs.segment(index).records.len();
             // Until it is durable that the region is to be resynced, its records count after a crash.

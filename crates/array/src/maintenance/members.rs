@@ -4,10 +4,11 @@ use parlour_units::{Bytes, Instant, Member};
 
 use super::Rebuild;
 use crate::array::{Array, Mode};
+use crate::effect::Fault;
 use crate::front::Front;
 use crate::health::{MemberInfo, PlaceState};
 use crate::identity::Identity;
-use crate::job::JobId;
+use crate::job::{JobId, Trouble};
 use crate::status::{Event, FailureCause};
 
 /// Why a command was not carried out; nothing has changed.
@@ -202,6 +203,17 @@ impl Array {
         record.errors += 1;
         if record.errors > threshold {
             self.fail_member(member, FailureCause::Errors);
+        }
+    }
+
+    /// A member that is being rebuilt cannot read what it was given. All of it can still be had from the others, while
+    /// what depends on it is perhaps not to be had from anywhere else.
+    pub(crate) fn give_up_unreadable_newcomers(&mut self, troubles: &[Trouble]) {
+        for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
+            let place = self.health.place_of(trouble.member);
+            if place.is_some_and(|place| self.health.state(place) == PlaceState::Rebuilding) {
+                self.fail_member(trouble.member, FailureCause::Errors);
+            }
         }
     }
 

@@ -20,6 +20,8 @@ impl Run<'_> {
         self.oracle.crash(power);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
+        // Who was away for an opening that did not come to an end has missed nothing.
+        self.away = None;
         self.reopen(shelf, Return::All)
     }
 

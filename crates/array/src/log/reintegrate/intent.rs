@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::array::Array;
-use crate::effect::{Class, Fault};
+use crate::effect::Class;
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::{Occupant, Place};
 use crate::log::commit::Waiting;
@@ -164,9 +164,7 @@ impl Array {
             unreachable!("a probe")
         };
         self.end_job(id);
-        let members_lost =
-            troubles.iter().all(|trouble| trouble.fault == Fault::Gone) && !self.still_standing(troubles);
-        if members_lost && self.remembered_log_stands(region) {
+        if self.only_members_lost(troubles) && self.remembered_log_stands(region) {
             self.probe_parity(region, intents);
         } else {
             self.give_up_half_done(region);

@@ -12,6 +12,12 @@ pub(crate) fn root() -> PathBuf {
     package.parent().unwrap_or(&package).to_owned()
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> PathBuf {
+    // A relative one is meant from the root, where cargo is started.
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// The `cargo` that runs this program, started at the root.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -144,6 +144,8 @@ pub struct Status {
     pub mode: &'static str,
     /// The organization's name.
     pub organization: &'static str,
+    /// What a crash may cost: "resync" or "logged".
+    pub consistency: &'static str,
     /// What hosts can store.
     pub capacity: Bytes,
     /// The block size.
@@ -240,6 +242,8 @@ pub struct LogStatus {
     pub regions: u32,
     /// Reintegrations under way.
     pub reintegrating: u32,
+    /// Regions that are yet to be brought up to their records after a crash.
+    pub recovering: u32,
     /// How often the region that was reintegrated least was, of those used since the array was opened.
     pub least_reintegrations: u64,
 }
@@ -261,6 +265,7 @@ impl Array {
                 Mode::Stopped => "stopped",
             },
             organization: geometry.stored().organization_name(),
+            consistency: geometry.consistency().name(),
             capacity: geometry.capacity().bytes(),
             block: geometry.block().bytes(),
             stripe_unit: geometry.layout().unit_length().bytes(),
@@ -329,6 +334,7 @@ impl Array {
             buffer_limit: logs.pool_limit(),
             regions: logs.regions.values().filter(|log| !log.segments.is_empty()).count() as u32,
             reintegrating: logs.running,
+            recovering: logs.regions.values().filter(|log| log.recovery.is_some()).count() as u32,
             least_reintegrations: logs.regions.values().map(|log| log.reintegrations).min().unwrap_or(0),
         })
     }

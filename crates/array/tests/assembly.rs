@@ -293,3 +293,21 @@ fn trim_gives_back_whole_stripes_and_leaves_the_rest() {
         assert_eq!(world.do_now(fast, 1, 3, None).0, Err(RequestError::NotFast), "{name}");
     }
 }
+
+#[test]
+fn the_status_counts_down_what_is_left_to_recover_after_a_kill() {
+    let mut world = World::new(&Setup::logged(5), SEED);
+    let recovering = |world: &World| world.array.status().log.unwrap().recovering;
+    world.settle();
+    assert_eq!(recovering(&world), 0, "a new array has nothing to recover");
+    let step = world.capacity() / 4;
+    for at in 0..4 {
+        world.write_now(at * step / 8 * 8, &payload(&mut Random(at + 1), 8)).unwrap();
+    }
+    let mut world = world.reopen(false).unwrap();
+    let left = recovering(&world);
+    assert!(left > 1, "{left} regions were written to");
+    world.settle();
+    let status = world.array.status();
+    assert_eq!((status.log.unwrap().recovering, status.counters.redone), (0, u64::from(left)));
+}

@@ -48,8 +48,29 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
         ("create -o raid4 --size 64MiB --rotation left-symmetric a b c", "--rotation is for raid5"),
         ("create -o raid5 --size 64MiB --read primary a b c", "--read primary is not for raid5"),
         ("create -o raid1 --size 64MiB --copies 2 a b c", "--copies is for raid01 and raid10"),
+        ("create -o raid5 --size 64MiB --consistency logged a b c", "and raid5 has none; use --organization"),
+        ("create -o raid0 --size 64MiB --consistency logged a b c", "and raid0 has none; use --organization"),
+        (
+            "layout -o raid10 --members 4 --consistency logged",
+            "--consistency logged is for organizations with",
+        ),
+        ("create --size 64MiB --consistency loged a b c d e", "invalid value 'loged' for '--consistency"),
     ] {
         let line = bench.refuse(arguments, 2);
+        assert!(line.contains(told), "{line}");
+    }
+}
+
+#[test]
+fn a_consistency_that_a_file_asks_for_in_vain_is_refused() {
+    let bench = Workbench::new();
+    for (text, told) in [
+        ("[array]\norganization = \"raid4\"\nconsistency = \"logged\"\n", "and raid4 has none"),
+        ("[array]\nconsistency = \"loged\"\n", "parlour.toml:2: unknown variant `loged`"),
+        ("[array]\nconsistence = \"logged\"\n", "did you mean 'array.consistency'?"),
+    ] {
+        std::fs::write(bench.path("parlour.toml"), text).unwrap();
+        let line = bench.refuse("create --config parlour.toml --size 64MiB a b c d e", 2);
         assert!(line.contains(told), "{line}");
     }
 }

@@ -1,13 +1,11 @@
 //! The life of an array through the program: made, served, looked at, failed, replaced, stopped, served again.
 
 mod common;
+mod tools;
 
 use common::Workbench;
 use serde_json::Value;
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
-}
+use tools::{Array, PARITY_LOGGING, is_same, json, make_image, succeed, tool};
 
 #[test]
 fn up_makes_an_array_serves_it_and_brings_it_back() {
@@ -63,6 +61,47 @@ fn both_signals_and_the_stop_command_end_a_server_properly() {
     let served = bench.serve("serve . --unix nbd.sock");
     assert_eq!(bench.succeed("stop -a ."), "The array is stopped\n");
     assert!(served.end().0.success());
+}
+
+#[test]
+fn an_array_with_durable_records_is_served_stopped_and_killed_and_keeps_what_it_held() {
+    let mut array = Array::new(PARITY_LOGGING, 16, "--consistency logged", "");
+    assert_eq!(array.status()["consistency"], "logged");
+    make_image(&array.bench.path("image"), array.capacity(), 3);
+    succeed(tool(&array.bench, "nbdcopy").args(["--flush", "image", &array.uri()]));
+    array.stop();
+    assert!(array.bench.succeed("status .").contains(", consistency logged, 5 members"));
+    array.serve("");
+    array.kill();
+    let offline = array.bench.succeed("status .");
+    assert!(offline.contains("not stopped properly, and is recovered from its logs"), "{offline}");
+    array.serve("");
+    succeed(tool(&array.bench, "nbdcopy").args([&array.uri(), "out"]));
+    assert!(is_same(&array.bench.path("image"), &array.bench.path("out")));
+    array.until_whole();
+    array.close();
+}
+
+#[test]
+fn the_consistency_is_shown_wherever_the_organization_is() {
+    let bench = Workbench::new();
+    std::fs::write(bench.path("parlour.toml"), "[array]\nconsistency = \"logged\"\n").unwrap();
+    let command = "create --config parlour.toml --size 8MiB --json a b c d e";
+    assert_eq!(json(&bench.succeed(command))["consistency"], "logged");
+    assert_eq!(json(&bench.succeed("examine a --json"))["consistency"], "logged");
+    assert_eq!(json(&bench.succeed("status . --json"))["consistency"], "logged");
+    for command in ["examine a", "status .", "layout .", "explain write 0 4KiB ."] {
+        let told = bench.succeed(command);
+        assert!(told.contains("parity updates logged), consistency logged"), "{told}");
+    }
+    let served = bench.serve("serve . --unix nbd.sock");
+    let told = bench.succeed("status .");
+    assert!(told.contains("layout: parity-logging, consistency logged, 5 members"), "{told}");
+    served.stop();
+    bench.succeed("create --config parlour.toml --consistency resync --force a b c d e");
+    assert_eq!(json(&bench.succeed("status . --json"))["consistency"], "resync");
+    bench.succeed("create -o raid5 --force a b c d e");
+    assert!(!bench.succeed("status .").contains("consistency"));
 }
 
 #[test]

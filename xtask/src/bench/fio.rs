@@ -79,6 +79,19 @@ impl Job {
         jobs
     }
 
+    /// What one who syncs does: random writes of 4 KiB, one at a time and sixteen, flushed never, now and then, always.
+    pub(super) fn flushed() -> Vec<Job> {
+        let job = |name, depth, flush| random(name, "randwrite", depth, flush);
+        vec![
+            job("depth 1, no flush", 1, 0),
+            job("depth 1, flush/32", 1, 32),
+            job("depth 1, flush/1", 1, 1),
+            job("depth 16, no flush", 16, 0),
+            job("depth 16, flush/32", 16, 32),
+            job("depth 16, flush/1", 16, 1),
+        ]
+    }
+
     /// Runs the job for some seconds.
     pub(super) fn run(&self, served: &Served, seconds: u32) -> Result<Measured, FioError> {
         let mut arguments = vec![

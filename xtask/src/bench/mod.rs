@@ -1,10 +1,12 @@
-//! `cargo xtask bench engine`: one table of what the engine does, beside other servers, from one run.
+//! `cargo xtask bench`: tables of what the engine does, each from one run.
 //!
 //! Speeds of a machine that others share drift. So targets take turns, run after run, each time on fresh members,
 //! and the table gives medians with their ranges and ratios to the reference of the same run.
 
 mod fio;
+mod logged;
 mod rebuild;
+mod recovery;
 mod table;
 mod targets;
 
@@ -23,6 +25,36 @@ use targets::{Target, TargetError};
 pub(crate) enum Bench {
     /// The engine over NBD, for each organization, beside nbdkit and btrfs
     Engine(EngineArguments),
+    /// What it costs that records are durable before their data: parity logging, logged against resync
+    Logged(logged::Arguments),
+    /// How long an array takes to come back after a kill, by its size
+    Recovery(recovery::Arguments),
+}
+
+/// Where members are put.
+#[derive(Debug, Args)]
+pub(crate) struct Places {
+    /// A directory on tmpfs
+    #[arg(long, default_value = "/dev/shm")]
+    memory: PathBuf,
+    /// A directory on a disk; without it, a temporary one
+    #[arg(long)]
+    disk: Option<PathBuf>,
+    /// Leave out the disk
+    #[arg(long)]
+    only_memory: bool,
+}
+
+impl Places {
+    /// The directories, with what to call members there.
+    fn scratch(&self) -> Result<Vec<(&'static str, tempfile::TempDir)>, BenchError> {
+        let mut places = vec![("members on tmpfs", scratch(&self.memory)?)];
+        if !self.only_memory {
+            let disk = self.disk.clone().unwrap_or_else(std::env::temp_dir);
+            places.push(("members on disk, O_DIRECT", scratch(&disk)?));
+        }
+        Ok(places)
+    }
 }
 
 /// How long and where.
@@ -34,15 +66,8 @@ pub(crate) struct EngineArguments {
     /// Seconds of each job
     #[arg(long, default_value_t = 2)]
     seconds: u32,
-    /// A directory on tmpfs
-    #[arg(long, default_value = "/dev/shm")]
-    memory: PathBuf,
-    /// A directory on a disk; without it, a temporary one
-    #[arg(long)]
-    disk: Option<PathBuf>,
-    /// Leave out the disk
-    #[arg(long)]
-    only_memory: bool,
+    #[command(flatten)]
+    places: Places,
     /// Only these targets (names as in the table)
     #[arg(long, value_delimiter = ',')]
     targets: Vec<String>,
@@ -75,20 +100,25 @@ pub(crate) enum BenchError {
 
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
-    let Bench::Engine(arguments) = bench;
     packages::ensure()?;
     command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
-    let memory = scratch(&arguments.memory)?;
-    measure(arguments, &memory, "members on tmpfs", &Job::on_memory())?;
-    if !arguments.only_memory {
-        let disk = match &arguments.disk {
-            Some(disk) => scratch(disk)?,
-            None => scratch(&std::env::temp_dir())?,
-        };
-        measure(arguments, &disk, "members on disk, O_DIRECT", &Job::on_disk())?;
+    match bench {
+        Bench::Engine(arguments) => engine(arguments),
+        Bench::Logged(arguments) => logged::run(arguments),
+        Bench::Recovery(arguments) => recovery::run(arguments),
     }
-    rebuild::measure(&memory, arguments.runs)?;
-    Ok(())
+}
+
+fn engine(arguments: &EngineArguments) -> Result<(), BenchError> {
+    let wanted = |target: &Target| arguments.targets.is_empty() || arguments.targets.contains(&target.name());
+    let targets: Vec<Target> = Target::all().into_iter().filter(wanted).collect();
+    let places = arguments.places.scratch()?;
+    for (index, (title, place)) in places.iter().enumerate() {
+        let jobs = if index == 0 { Job::on_memory() } else { Job::on_disk() };
+        let results = measure(&targets, &jobs, arguments.runs, arguments.seconds, (title, place))?;
+        println!("{}", results.render(title));
+    }
+    rebuild::measure(&places[0].1, arguments.runs)
 }
 
 /// A directory of our own below `place`, gone at the end.
@@ -97,29 +127,28 @@ fn scratch(place: &Path) -> Result<tempfile::TempDir, BenchError> {
     tempfile::Builder::new().prefix("parlour-bench").tempdir_in(place).map_err(failed)
 }
 
+/// The targets take turns.
 fn measure(
-    arguments: &EngineArguments,
-    place: &tempfile::TempDir,
-    title: &str,
+    targets: &[Target],
     jobs: &[Job],
-) -> Result<(), BenchError> {
-    let wanted = |target: &Target| arguments.targets.is_empty() || arguments.targets.contains(&target.name());
-    let targets: Vec<Target> = Target::all().into_iter().filter(wanted).collect();
-    let mut results = table::Results::new(&targets, jobs);
-    for run in 0..arguments.runs {
+    runs: u32,
+    seconds: u32,
+    (title, place): (&str, &tempfile::TempDir),
+) -> Result<table::Results, BenchError> {
+    let mut results = table::Results::new(targets, jobs);
+    for run in 0..runs {
         for (index, target) in targets.iter().enumerate() {
-            eprintln!("{title}: run {} of {}: {}", run + 1, arguments.runs, target.name());
+            eprintln!("{title}: run {} of {runs}: {}", run + 1, target.name());
             let served = target.start(place.path())?;
             fio::fill(&served)?;
             served.settle()?;
             for (column, job) in jobs.iter().enumerate() {
                 let before = served.accesses();
-                let measured = job.run(&served, arguments.seconds)?;
+                let measured = job.run(&served, seconds)?;
                 results.add(index, column, measured, before, served.accesses());
             }
             results.note_memory(index, served.peak_memory());
         }
     }
-    println!("{}", results.render(title));
-    Ok(())
+    Ok(results)
 }

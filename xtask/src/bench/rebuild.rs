@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::BenchError;
 use super::fio;
 use super::table::median;
-use super::targets::{Served, Target, run};
+use super::targets::{Array, Served, Target, run};
 
 /// Fails and replaces a member of an array that nobody uses, and compares the rate at which the new one is
 /// written with two others of the same run: of streaming the members as a rebuild has to (four are read, one is
@@ -19,7 +19,7 @@ pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchE
     let (mut rebuilt, mut streamed, mut copied) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..runs {
         eprintln!("rebuild: run {} of {runs}", round + 1);
-        let served = Target::Parlour("raid5", 5, 512).start(place.path())?;
+        let served = Target::Parlour(Array::new("raid5", 5, 512)).start(place.path())?;
         fio::fill(&served)?;
         let file = |name: &str| served.directory().join(name);
         let others = ["member0", "member2", "member3", "member4"].map(file);

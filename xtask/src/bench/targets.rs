@@ -12,14 +12,26 @@ use crate::workspace;
 /// One row of the table.
 #[derive(Debug, Clone)]
 pub(super) enum Target {
-    /// An organization, served by this program: name, members, MiB of each.
-    Parlour(&'static str, u32, u32),
+    /// An array, served by this program.
+    Parlour(Array),
     /// nbdkit's memory plugin: an NBD server without an array.
     NbdkitMemory,
     /// nbdkit's file plugin on a file where the members would be.
     NbdkitFile,
     /// btrfs over loop devices: profile, devices, MiB of each.
     Btrfs(&'static str, u32, u32),
+}
+
+/// An array as it is created.
+#[derive(Debug, Clone)]
+pub(super) struct Array {
+    /// Its name in the table.
+    pub(super) name: String,
+    pub(super) members: u32,
+    /// MiB of each member.
+    pub(super) mib: u64,
+    /// Options of `parlour create`.
+    pub(super) options: Vec<String>,
 }
 
 /// Why a target did not start.
@@ -74,20 +86,44 @@ pub(super) struct Accesses {
     pub(super) bytes: u64,
 }
 
+impl Array {
+    /// An organization of this name, with what follows from it.
+    pub(super) fn new(organization: &str, members: u32, mib: u64) -> Array {
+        let options = vec!["--organization".into(), organization.into()];
+        Array { name: organization.into(), members, mib, options }
+    }
+
+    /// The same with further options; `name` tells it from others.
+    pub(super) fn with(mut self, name: &str, options: &[&str]) -> Array {
+        self.name = format!("{}, {name}", self.name);
+        self.options.extend(options.iter().map(|option| (*option).into()));
+        self
+    }
+
+    /// Creates it on new members in `directory`; returns their paths.
+    pub(super) fn create(&self, directory: &Path) -> Result<Vec<PathBuf>, TargetError> {
+        let members: Vec<PathBuf> =
+            (0..self.members).map(|place| directory.join(format!("member{place}"))).collect();
+        let size = format!("{}MiB", self.mib);
+        run(parlour().arg("create").args(&self.options).args(["--size", &size]).args(&members))?;
+        Ok(members)
+    }
+}
+
 impl Target {
     /// All rows.
     pub(super) fn all() -> Vec<Target> {
         let mut all = vec![
             Target::NbdkitMemory,
             Target::NbdkitFile,
-            Target::Parlour("simple", 5, 192),
-            Target::Parlour("raid0", 5, 192),
-            Target::Parlour("raid1", 2, 640),
-            Target::Parlour("raid01", 4, 384),
-            Target::Parlour("raid10", 4, 384),
-            Target::Parlour("raid4", 5, 192),
-            Target::Parlour("raid5", 5, 192),
-            Target::Parlour("parity-logging", 5, 256),
+            Target::Parlour(Array::new("simple", 5, 192)),
+            Target::Parlour(Array::new("raid0", 5, 192)),
+            Target::Parlour(Array::new("raid1", 2, 640)),
+            Target::Parlour(Array::new("raid01", 4, 384)),
+            Target::Parlour(Array::new("raid10", 4, 384)),
+            Target::Parlour(Array::new("raid4", 5, 192)),
+            Target::Parlour(Array::new("raid5", 5, 192)),
+            Target::Parlour(Array::new("parity-logging", 5, 256)),
         ];
         if rustix::process::geteuid().is_root() {
             all.push(Target::Btrfs("raid1", 2, 1_024));
@@ -99,7 +135,7 @@ impl Target {
     /// Its name in the table.
     pub(super) fn name(&self) -> String {
         match self {
-            Target::Parlour(name, ..) => (*name).into(),
+            Target::Parlour(array) => array.name.clone(),
             Target::NbdkitMemory => "nbdkit memory".into(),
             Target::NbdkitFile => "nbdkit file".into(),
             Target::Btrfs(profile, ..) => format!("btrfs {profile}"),
@@ -123,7 +159,7 @@ impl Target {
             directory,
         };
         match self {
-            Target::Parlour(name, members, size) => served.start_parlour(name, *members, *size, &socket)?,
+            Target::Parlour(array) => served.start_parlour(array, &socket)?,
             Target::NbdkitMemory => served.start_nbdkit(&socket, &["memory", "1G"])?,
             Target::NbdkitFile => {
                 let file = served.sparse("file", 1_024)?;
@@ -148,18 +184,8 @@ impl Served {
         &self.address
     }
 
-    fn start_parlour(
-        &mut self,
-        name: &str,
-        members: u32,
-        size: u32,
-        socket: &Path,
-    ) -> Result<(), TargetError> {
-        let members: Vec<PathBuf> = (0..members).map(|m| self.directory.join(format!("member{m}"))).collect();
-        let size = format!("{size}MiB");
-        let mut create = parlour();
-        create.args(["create", "--organization", name, "--size", &size]).args(&members);
-        run(&mut create)?;
+    fn start_parlour(&mut self, array: &Array, socket: &Path) -> Result<(), TargetError> {
+        let members = array.create(&self.directory)?;
         let mut serve = parlour();
         serve.arg("serve").arg("--unix").arg(socket).args(&members).stdout(Stdio::piped());
         let mut child = spawn(&mut serve)?;
@@ -288,11 +314,13 @@ impl Drop for Served {
     }
 }
 
-fn parlour() -> Command {
-    Command::new(workspace::root().join("target/release/parlour"))
+/// The program that is measured, as `cargo build --release` leaves it.
+pub(super) fn parlour() -> Command {
+    Command::new(workspace::target().join("release/parlour"))
 }
 
-fn spawn(command: &mut Command) -> Result<Child, TargetError> {
+/// Starts a program that nobody listens to.
+pub(super) fn spawn(command: &mut Command) -> Result<Child, TargetError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let spawned = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn();
     spawned.map_err(|error| TargetError::Program { program, message: error.to_string() })

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use parlour_array::Geometry;
-use parlour_array::organization::{Consistency, Update};
+use parlour_array::organization::Update;
 use parlour_engine::{CreateError, CreateReport, CreateRequest, MemberError};
 use parlour_units::Bytes;
 use serde::Serialize;
@@ -46,6 +46,7 @@ struct Created<'a> {
     name: &'a str,
     array: String,
     organization: &'static str,
+    consistency: &'static str,
     members: u16,
     capacity: Bytes,
     stripe_unit: Bytes,
@@ -101,7 +102,7 @@ pub(crate) fn request(
         unit: settings.unit().bytes(),
         block: settings.block.map(Size::bytes),
         log: log.creation(organization.update == Update::Logged)?,
-        consistency: Consistency::Resync,
+        consistency: settings.consistency()?,
         name: name.to_owned(),
         size: size.map(Size::bytes),
         force,
@@ -115,6 +116,7 @@ fn created<'a>(name: &'a str, report: &'a CreateReport) -> Created<'a> {
         name,
         array: report.array.to_string(),
         organization: geometry.stored().organization_name(),
+        consistency: geometry.consistency().name(),
         members: geometry.members(),
         capacity: geometry.capacity().bytes(),
         stripe_unit: geometry.layout().unit_length().bytes(),

@@ -63,7 +63,8 @@ fn note_ignored(options: &Options) {
     let describes = options.members.is_some()
         || options.size.is_some()
         || organization.organization.is_some()
-        || organization.unit.is_some();
+        || organization.unit.is_some()
+        || organization.consistency.is_some();
     if describes {
         let directory = options.dir.display();
         note(&format_args!(

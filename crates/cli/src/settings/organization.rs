@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 use parlour_array::StoredGeometry;
 use parlour_array::layout::Rotation;
 use parlour_array::organization::{
-    Copies, LayoutChoice, NAMED, NamedOrganization, Organization, ReadChoice, RefusedCombination,
-    UnknownOrganization,
+    Consistency, Copies, LayoutChoice, NAMED, NamedOrganization, Organization, ReadChoice,
+    RefusedCombination, UnknownOrganization, Update,
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub(crate) struct OrganizationSettings {
     /// Block size: 512 or 4KiB [default: the largest of the members' blocks]
     #[arg(long, value_name = "SIZE")]
     pub(crate) block: Option<Size>,
+    /// What a crash may cost (parity-logging) [default: resync]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) consistency: Option<ConsistencyName>,
 }
 
 /// How parity moves over the members.
@@ -67,6 +70,16 @@ pub(crate) enum ReadName {
     NearestHead,
 }
 
+/// What a crash may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ConsistencyName {
+    /// Parity is recomputed where it was being written; until then a member's loss may cost what it held there.
+    Resync,
+    /// Records are durable before their data: a member may be lost at any time.
+    Logged,
+}
+
 /// Settings that do not go together.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingError {
@@ -80,14 +93,21 @@ pub(crate) enum SettingError {
     Read { read: &'static str, organization: &'static str, reason: RefusedCombination },
     #[error("--{0} is for organizations with a parity log; use --organization parity-logging")]
     NoLog(&'static str),
+    #[error(
+        "--consistency logged is for organizations with a parity log, and {0} has none; use --organization \
+         parity-logging, or leave the option away"
+    )]
+    Consistency(&'static str),
 }
 
 /// The stripe unit unless told otherwise.
 const DEFAULT_UNIT: &str = "64KiB";
+/// The consistency of organizations with a parity log, unless told otherwise.
+const DEFAULT_CONSISTENCY: Consistency = Consistency::Resync;
 
 impl OrganizationSettings {
     pub(crate) fn or(self, file: Self) -> Self {
-        fill!(self, file, [organization, rotation, read, copies, groups, unit, block])
+        fill!(self, file, [organization, rotation, read, copies, groups, unit, block, consistency])
     }
 
     /// The row of the table, with what differs from it.
@@ -137,6 +157,19 @@ impl OrganizationSettings {
         self.unit.unwrap_or_else(|| DEFAULT_UNIT.parse().expect("the default is a size"))
     }
 
+    /// What a crash may cost.
+    ///
+    /// # Errors
+    /// What is asked for needs a parity log, and the organization has none.
+    pub(crate) fn consistency(&self) -> Result<Consistency, SettingError> {
+        let row = self.row()?;
+        match (row.organization.update, self.consistency.map(Consistency::from)) {
+            (Update::Logged, asked) => Ok(asked.unwrap_or(DEFAULT_CONSISTENCY)),
+            (Update::InPlace, Some(Consistency::Logged)) => Err(SettingError::Consistency(row.name)),
+            (Update::InPlace, _) => Ok(Consistency::Resync),
+        }
+    }
+
     fn row(&self) -> Result<&'static NamedOrganization, SettingError> {
         let name = self.organization.as_deref().unwrap_or("parity-logging");
         Ok(Organization::named(name)?)
@@ -165,6 +198,15 @@ impl From<ReadName> for ReadChoice {
     }
 }
 
+impl From<ConsistencyName> for Consistency {
+    fn from(name: ConsistencyName) -> Consistency {
+        match name {
+            ConsistencyName::Resync => Consistency::Resync,
+            ConsistencyName::Logged => Consistency::Logged,
+        }
+    }
+}
+
 impl ReadName {
     fn word(self) -> &'static str {
         match self {
@@ -176,7 +218,8 @@ impl ReadName {
     }
 }
 
-/// An array's organization in the words of the table: its name, and what it is.
+/// An array's organization in the words of the table: its name, what it is, and what a crash may cost where there was
+/// a choice.
 pub(crate) fn describe(stored: &StoredGeometry) -> String {
     let name = stored.organization_name();
     let about = match stored.organization.layout {
@@ -186,8 +229,10 @@ pub(crate) fn describe(stored: &StoredGeometry) -> String {
         LayoutChoice::Parity(Rotation::RightSymmetric) => Some("right-symmetric"),
         _ => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
     };
-    match about {
-        Some(about) => format!("{name} ({about})"),
-        None => name.to_owned(),
-    }
+    let about = about.map_or(String::new(), |about| format!(" ({about})"));
+    let consistency = match stored.regions {
+        Some(_) => format!(", consistency {}", stored.consistency.name()),
+        None => String::new(),
+    };
+    format!("{name}{about}{consistency}")
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use parlour_array::organization::{Consistency, Update};
+use parlour_array::organization::Update;
 use parlour_array::{Creation, CreationError, Geometry};
 
 use super::{LogSettings, OrganizationSettings, SettingError, Size};
@@ -67,7 +67,7 @@ impl ShapeOptions {
             block: size(self.organization.block, "4KiB"),
             member_length: size(self.member_size, "1GiB"),
             log: self.log.creation(organization.update == Update::Logged)?,
-            consistency: Consistency::Resync,
+            consistency: self.organization.consistency()?,
         })?)
     }
 
@@ -83,6 +83,7 @@ impl ShapeOptions {
             || organization.groups.is_some()
             || organization.unit.is_some()
             || organization.block.is_some()
+            || organization.consistency.is_some()
             || log.creation(false).is_err()
     }
 }

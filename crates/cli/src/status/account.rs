@@ -16,6 +16,7 @@ pub(crate) struct Account {
     pub(crate) identity: String,
     pub(crate) mode: String,
     pub(crate) organization: String,
+    pub(crate) consistency: String,
     pub(crate) capacity: Bytes,
     pub(crate) block: Bytes,
     pub(crate) stripe_unit: Bytes,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use parlour_array::organization::Consistency;
 use parlour_array::{Assembly, AssemblyError, Candidate, EntryState, Verdict};
 use parlour_units::Bytes;
 use serde::Serialize;
@@ -28,6 +29,7 @@ pub(crate) struct Offline {
     /// "stopped", or "unclean" where it was not stopped properly.
     mode: &'static str,
     organization: &'static str,
+    consistency: Consistency,
     #[serde(skip)]
     about: String,
     capacity: Bytes,
@@ -63,6 +65,7 @@ impl Offline {
             identity: assembly.superblock.array.to_string(),
             mode: if assembly.superblock.clean { "stopped" } else { "unclean" },
             organization: geometry.stored().organization_name(),
+            consistency: geometry.consistency(),
             about: describe(geometry.stored()),
             capacity: geometry.capacity().bytes(),
             block: geometry.block().bytes(),
@@ -74,9 +77,14 @@ impl Offline {
     }
 
     pub(crate) fn text(&self) -> String {
-        let state = match self.mode {
-            "stopped" => "not served; it was stopped properly",
-            _ => "not served; it was not stopped properly, and is resynced when it is served",
+        let state = match (self.mode, self.consistency) {
+            ("stopped", _) => "not served; it was stopped properly",
+            (_, Consistency::Resync) => {
+                "not served; it was not stopped properly, and is resynced when it is served"
+            }
+            (_, Consistency::Logged) => {
+                "not served; it was not stopped properly, and is recovered from its logs when it is served"
+            }
         };
         let absent = self.members.iter().filter(|member| member.path.is_none()).count() as u64;
         let degraded = match absent {

@@ -72,8 +72,12 @@ fn advice(account: &Account) -> Option<String> {
 }
 
 fn layout(account: &Account) -> String {
+    let consistency = match account.log {
+        Some(_) => format!(", consistency {}", account.consistency),
+        None => String::new(),
+    };
     format!(
-        "{}, {}, {} for data, stripe unit {}, block {}",
+        "{}{consistency}, {}, {} for data, stripe unit {}, block {}",
         account.organization,
         counted(account.members.len() as u64, "member"),
         account.capacity,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use parlour_array::organization::Consistency;
 use parlour_array::{
     EntryState, Geometry, MapContent, SegmentSummary, StoredGeometry, Superblock, SuperblockError,
 };
@@ -46,6 +47,8 @@ pub struct Examination {
     pub capacity: Bytes,
     /// The organization's name, if it has one.
     pub organization: &'static str,
+    /// What a crash may cost.
+    pub consistency: Consistency,
     /// Its dirty maps, if they can be read.
     pub maps: Vec<MapSummary>,
     /// Log segments on it that hold records, in the regions that its maps call dirty.
@@ -120,6 +123,7 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
         geometry: superblock.geometry,
         capacity: geometry.capacity().bytes(),
         organization: geometry.stored().organization_name(),
+        consistency: geometry.consistency(),
         maps: maps.iter().map(|map| map_summary(map, &geometry)).collect(),
         log: log(&member, &superblock, &geometry, dirty),
     })

@@ -1,0 +1,34 @@
+//! `cargo xtask bench logged`: what it costs that a record is durable before its data is overwritten.
+
+use clap::Args;
+
+use super::fio::Job;
+use super::targets::{Array, Target};
+use super::{BenchError, Places, measure};
+
+/// How long and where.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Runs of each consistency, in turns; the table gives their median
+    #[arg(long, default_value_t = 5)]
+    runs: u32,
+    /// Seconds of each job
+    #[arg(long, default_value_t = 2)]
+    seconds: u32,
+    #[command(flatten)]
+    places: Places,
+}
+
+/// Parity logging twice, alike but for its consistency.
+pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
+    let array = |name| Array::new("parity-logging", MEMBERS, MEMBER_MIB).with(name, &["--consistency", name]);
+    let targets = ["resync", "logged"].map(|name| Target::Parlour(array(name)));
+    for (title, place) in arguments.places.scratch()? {
+        let results = measure(&targets, &Job::flushed(), arguments.runs, arguments.seconds, (title, &place))?;
+        println!("{}", results.render(title));
+    }
+    Ok(())
+}
+
+const MEMBERS: u32 = 5;
+const MEMBER_MIB: u64 = 256;

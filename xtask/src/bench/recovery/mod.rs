@@ -1,0 +1,253 @@
+//! `cargo xtask bench recovery`: how long an array takes to come back after its server was killed, by its size.
+//!
+//! All arrays of an organization have the same log: as many regions, as long, whatever the size of the members. They are
+//! killed (SIGKILL) after as many random writes. So what differs is the size alone.
+
+mod server;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+
+use self::server::Server;
+use self::table::{Point, Results};
+use super::targets::{Array, TargetError, parlour, run as run_program, spawn};
+use super::{BenchError, scratch};
+
+/// What is loaded, how often, and where.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Runs of each size, in turns; the table gives their median
+    #[arg(long, default_value_t = 5)]
+    runs: u32,
+    /// Members in all, in GiB of what RAID 5 stores on them
+    #[arg(long, value_delimiter = ',', default_values_t = [4, 64, 1_024, 4_096])]
+    sizes: Vec<u64>,
+    /// The kill comes after this many random writes of 4 KiB
+    #[arg(long, default_value_t = 20_000)]
+    writes: u64,
+    /// Regions of the parity log
+    #[arg(long, default_value_t = 80)]
+    regions: u32,
+    /// A log segment, in KiB
+    #[arg(long, default_value_t = 128)]
+    segment: u32,
+    /// Length of the log over length of the parity in the smallest array; larger ones have a log of the same length
+    #[arg(long, default_value_t = 0.5)]
+    log_ratio: f64,
+    /// A recovery is not watched for longer than this, in seconds
+    #[arg(long, default_value_t = 20)]
+    patience: u64,
+    /// Nor when it has written more parity than this, in MiB: members are sparse, and all of it is new
+    #[arg(long, default_value_t = 4_096)]
+    space: u64,
+    /// Where the members are; on tmpfs nothing but the program takes time
+    #[arg(long, default_value = "/dev/shm")]
+    directory: PathBuf,
+    /// Only these arrays (names as in the table)
+    #[arg(long)]
+    arrays: Vec<String>,
+}
+
+const MEMBERS: u32 = 5;
+
+/// Where the load writes.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    name: &'static str,
+    /// From the start of the array; none, all of it.
+    within_mib: Option<u64>,
+}
+
+const LOADS: [Load; 2] =
+    [Load { name: "everywhere", within_mib: None }, Load { name: "in 512 MiB", within_mib: Some(512) }];
+
+/// A row but for the load: an array of some size.
+struct Case {
+    array: Array,
+    size: u64,
+}
+
+impl Arguments {
+    /// Every array in every size.
+    fn cases(&self) -> Vec<Case> {
+        let smallest = self.sizes.iter().min().copied().unwrap_or(1);
+        let of_size = |size: u64| {
+            let mib = size * 1_024 / u64::from(MEMBERS - 1);
+            let ratio = (self.log_ratio * smallest as f64 / size as f64).to_string();
+            let (regions, segment) = (self.regions.to_string(), format!("{}KiB", self.segment));
+            let log =
+                ["--regions", &regions, "--log-segment", &segment, "--sublogs", "1", "--log-ratio", &ratio];
+            let logging = |consistency| {
+                let array = Array::new("parity-logging", MEMBERS, mib);
+                array.with(consistency, &[&["--consistency", consistency], &log[..]].concat())
+            };
+            [logging("logged"), logging("resync"), Array::new("raid5", MEMBERS, mib).with("resync", &[])]
+        };
+        let cases =
+            self.sizes.iter().flat_map(|size| of_size(*size).map(|array| Case { array, size: *size }));
+        cases.filter(|case| self.arrays.is_empty() || self.arrays.contains(&case.array.name)).collect()
+    }
+}
+
+/// The sizes take turns, run after run.
+pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
+    let place = scratch(&arguments.directory)?;
+    let cases = arguments.cases();
+    let mut results = Results::default();
+    for round in 0..arguments.runs {
+        for (case, load) in cases.iter().flat_map(|case| LOADS.map(|load| (case, load))) {
+            let title = format!("{}, {} GiB, {}", case.array.name, case.size, load.name);
+            eprintln!("recovery: run {} of {}: {title}", round + 1, arguments.runs);
+            let point = measure(arguments, case, load, place.path(), round)?;
+            results.add(&case.array.name, load.name, case.size, point);
+        }
+    }
+    println!(
+        "after SIGKILL under random 4 KiB writes at depth 16 with a flush every 32, killed at {} writes; {MEMBERS} sparse \
+         members in {}",
+        arguments.writes,
+        arguments.directory.display()
+    );
+    println!("{}", results.render());
+    Ok(())
+}
+
+/// Creates, loads, kills, starts and watches.
+fn measure(
+    arguments: &Arguments,
+    case: &Case,
+    load: Load,
+    place: &Path,
+    round: u32,
+) -> Result<Point, BenchError> {
+    let directory = place.join("run");
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir(&directory)
+        .map_err(|source| BenchError::Place { path: directory.clone(), source })?;
+    let members = case.array.create(&directory)?;
+    let geometry = geometry(&members[0])?;
+    let socket = directory.join("nbd.sock");
+    let mut server = Server::start(&members, &socket)?;
+    let within = load.within_mib.map_or(server.capacity, |mib| (mib << 20).min(server.capacity));
+    // A block that the load may have written, another in each round.
+    let somewhere = within / u64::from(arguments.runs) * u64::from(round) / 4_096 * 4_096;
+    server.read(somewhere)?;
+    let fresh = server.age();
+    let before = write_until(&mut server, within, arguments.writes, round)?;
+    server.kill();
+    let mut server = Server::start(&members, &socket)?;
+    server.read(somewhere)?;
+    let first_read = server.age();
+    let (recovered, redone) = watch(arguments, &mut server, data_units(&geometry))?;
+    server.kill();
+    let _ = std::fs::remove_dir_all(&directory);
+    Ok(Point {
+        geometry,
+        fresh,
+        first_read,
+        recovered,
+        redone,
+        live_records: before["log"]["live_records"].as_u64(),
+        dirty: before["dirty_regions"].as_u64().unwrap_or(0),
+        regions: before["regions"].as_u64().unwrap_or(0),
+    })
+}
+
+/// What `parlour examine` tells of the array's shape.
+fn geometry(member: &Path) -> Result<Value, TargetError> {
+    let text = run_program(parlour().args(["examine", "--json"]).arg(member))?;
+    let told: Value = serde_json::from_str(&text).unwrap_or_default();
+    Ok(told["geometry"].clone())
+}
+
+/// Random writes until the array has counted so many; they are still under way when this returns its status.
+fn write_until(server: &mut Server, within: u64, writes: u64, seed: u32) -> Result<Value, TargetError> {
+    let mut fio = Command::new("fio");
+    fio.args(["--name=load", "--ioengine=nbd", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--fsync=32"]);
+    fio.args(["--norandommap", "--time_based", "--runtime=3600"]);
+    fio.arg(format!("--uri={}", server.uri())).arg(format!("--size={within}"));
+    fio.arg(format!("--randseed={}", seed + 1));
+    let mut load = Ended(spawn(fio.stdout(Stdio::null()))?);
+    loop {
+        let status = server.status()?;
+        if status["counters"]["host_writes"].as_u64().is_some_and(|done| done >= writes) {
+            return Ok(status);
+        }
+        if load.0.try_wait().is_ok_and(|ended| ended.is_some()) {
+            let message = "it ended before the server was killed".into();
+            return Err(TargetError::Program { program: "fio".into(), message });
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Between two looks at a server's status.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// A child that is killed when nobody wants it any more.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// From the server's start until nothing is left to recover.
+#[derive(Debug, Clone, Copy)]
+enum Recovered {
+    /// So long it took.
+    After(Duration),
+    /// It was not waited for; at its pace it would have taken so long.
+    Projected(Duration),
+    /// It was not waited for, and had not begun to write.
+    Unknown,
+}
+
+/// Looks until the server has recovered, or patience or space is at an end. Says, too, how many regions it redid.
+fn watch(
+    arguments: &Arguments,
+    server: &mut Server,
+    data_units: u64,
+) -> Result<(Recovered, u64), TargetError> {
+    loop {
+        let status = server.status()?;
+        let (age, written) = (server.age(), parity_written(&status));
+        let redone = status["counters"]["redone"].as_u64().unwrap_or(0);
+        if status["resync"].is_null() && status["log"]["recovering"].as_u64().unwrap_or(0) == 0 {
+            return Ok((Recovered::After(age), redone));
+        }
+        if age.as_secs() >= arguments.patience || written >> 20 >= arguments.space {
+            return Ok((project(&status, data_units, age, written), redone));
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Bytes that rebuild and resync have written.
+fn parity_written(status: &Value) -> u64 {
+    let members = status["members"].as_array().map_or(&[][..], Vec::as_slice);
+    members.iter().filter_map(|member| member["traffic"][3]["write_bytes"].as_u64()).sum()
+}
+
+/// Units of data that one of parity protects.
+fn data_units(geometry: &Value) -> u64 {
+    u64::from(MEMBERS) - 1 - geometry["regions"]["sublogs"].as_u64().unwrap_or(0)
+}
+
+/// How long a resync takes in all, from how much parity it has written by now.
+fn project(status: &Value, data_units: u64, age: Duration, written: u64) -> Recovered {
+    let number = |value: &Value| value.as_u64().unwrap_or(0) as f64;
+    let parity = number(&status["capacity"]) / data_units as f64;
+    let to_write = parity * number(&status["resync"]["total"]) / number(&status["regions"]);
+    match written {
+        0 => Recovered::Unknown,
+        _ => Recovered::Projected(age.mul_f64(to_write / written as f64)),
+    }
+}

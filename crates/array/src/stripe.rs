@@ -629,20 +629,20 @@ impl Array {
 
     /// A stripe job's plan failed: it is thrown away and built again for the array as it now is.
     pub(crate) fn stripe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
-        // Where a write that was committed could not be done, its member is gone: the parity says what it should hold.
-        self.end_landing(id);
         let job = self.jobs.stripe(id);
         job.attempts += 1;
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
-        if troubles.iter().any(|trouble| trouble.fault == Fault::NoSpace) {
-            // Some units are written and some not.
+        let no_space = troubles.iter().any(|trouble| trouble.fault == Fault::NoSpace);
+        if no_space || self.still_standing(troubles) && purpose == Purpose::Write {
+            // Some units may be written and some not.
+            self.give_up_landing(id);
             self.need_resync(region);
+        }
+        // Where else a write that was committed could not be done, its member is gone: the parity says what it should hold.
+        self.end_landing(id);
+        if no_space {
             self.end_stripe(id, Err(self.refusal()));
             return;
-        }
-        if self.still_standing(troubles) && purpose == Purpose::Write {
-            // Some units may be written and some not.
-            self.need_resync(region);
         }
         if let Purpose::Rebuild { place, since } = purpose
             && self.health.member_since(place, since).is_none()
@@ -829,6 +829,16 @@ impl Array {
         let job = self.jobs.stripe(id);
         if let (Some((name, epoch)), region) = (job.entry.take(), job.region) {
             self.landed(region, name, epoch);
+        }
+    }
+
+    /// The data of a committed write is not on its members, and they stand: what was committed counts until it is durable
+    /// that its region is to be resynced.
+    fn give_up_landing(&mut self, id: JobId) {
+        if let Some((name, _)) = self.jobs.stripe(id).entry {
+            let commits = self.commits();
+            commits.keep(name);
+            commits.orphan(name);
         }
     }
 

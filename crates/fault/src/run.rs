@@ -332,7 +332,7 @@ impl<'a> Run<'a> {
             Told::MemberFailed { place, cause } => {
                 self.oracle.member_excluded();
                 // Nobody chose the moment, and parity that is not yet in sync is all that is left.
-                let unasked = matches!(cause, FailureCause::Errors | FailureCause::Unfaithful);
+                let unasked = cause == FailureCause::Unfaithful;
                 if unasked && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
                     let regions = self.geometry.layout().region_count();
                     self.forgive(&[place], (0..regions).map(Region::new));

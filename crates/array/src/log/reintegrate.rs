@@ -512,6 +512,11 @@ impl Array {
         if !whole {
             return self.flush_reintegration(region);
         }
+        if self.records.resync.get(region) {
+            // Some data never landed: what was committed counts until the parity is computed from the data.
+            self.end_reintegration(region, false);
+            return self.drop_log(region);
+        }
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let reintegration = logs.region(region).reintegrating.as_ref().expect("it is under way");
         let (turn, newest) = (reintegration.flush, reintegration.newest);

@@ -9,6 +9,7 @@ use crate::front::Front;
 use crate::health::{MemberInfo, PlaceState};
 use crate::identity::Identity;
 use crate::job::{JobId, Trouble};
+use crate::organization::Code;
 use crate::status::{Event, FailureCause};
 
 /// Why a command was not carried out; nothing has changed.
@@ -201,9 +202,20 @@ impl Array {
         let threshold = self.tuning.error_threshold;
         let Some(record) = self.health.record(member) else { return };
         record.errors += 1;
-        if record.errors > threshold {
+        if record.errors > threshold && !self.is_only_source(member) {
             self.fail_member(member, FailureCause::Errors);
         }
+    }
+
+    /// Whether `member` holds data of which there is nothing else: its parity does not fit, or perhaps does not. Better a
+    /// bad member than none.
+    fn is_only_source(&self, member: Member) -> bool {
+        let layout = self.geometry.layout();
+        let xor = self.geometry.organization().code == Code::Xor;
+        let place = self.health.place_of(member).filter(|_| xor);
+        place.is_some_and(|place| {
+            self.records.resync.iter().any(|region| layout.region_has_data_on(region, place))
+        })
     }
 
     /// A member that is being rebuilt cannot read what it was given. All of it can still be had from the others, while

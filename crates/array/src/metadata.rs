@@ -124,12 +124,17 @@ impl Records {
         }
     }
 
-    /// Whether some exclusion (or this session's opening) is not yet durable.
     /// Whether `region` need not be resynced, or it is durable that it has to be.
     pub(crate) fn resync_is_durable(&self, region: Region) -> bool {
         !self.resync.get(region) || self.durable_resync.get(region)
     }
 
+    /// Whether that is so of all regions.
+    pub(crate) fn all_resync_is_durable(&self) -> bool {
+        self.resync.iter().all(|region| self.durable_resync.get(region))
+    }
+
+    /// Whether some exclusion (or this session's opening) is not yet durable.
     pub(crate) fn barrier(&self) -> bool {
         self.written < self.exclusion
     }
@@ -484,11 +489,6 @@ impl Array {
         let (dirty, resync) = self.records.map_writing.take().expect("a map writing was under way");
         self.records.durable = dirty;
         self.records.durable_resync = resync;
-        if !self.records.map_wanted
-            && let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut())
-        {
-            commits.adopt();
-        }
         self.runnable.extend(self.records.map_waiters.drain(..));
         // What went idle while it was written is clean in the next.
         let idle = &self.records.dirty;

@@ -188,7 +188,7 @@ impl CommitLogs {
     }
 
     /// It is durable that all regions that are to be resynced are: nothing in their logs counts.
-    pub(crate) fn adopt(&mut self) {
+    fn adopt(&mut self) {
         for name in std::mem::take(&mut self.orphans) {
             self.stored(name);
         }
@@ -334,6 +334,9 @@ impl Array {
     /// Writes entries, flushes and frees, as far as there is reason to. Says whether it did.
     pub(crate) fn pump_commits(&mut self) -> bool {
         let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) else { return false };
+        if !commits.orphans.is_empty() && self.records.all_resync_is_durable() {
+            commits.adopt();
+        }
         if commits.release() {
             self.wake_commit_waiters();
             return true;

@@ -37,7 +37,7 @@ impl Options {
     pub(crate) fn draw(
         random: &mut Random,
         row: Option<NamedOrganization>,
-        consistency: Consistency,
+        consistency: Option<Consistency>,
     ) -> Options {
         loop {
             let row = row.unwrap_or_else(|| random.pick(&NAMED));
@@ -46,8 +46,9 @@ impl Options {
             let fill = random.pick(&[0, 0, 0x5A]);
             let load = draw_load(random);
             if row.organization.update == Update::Logged {
-                creation.consistency = consistency;
-                if consistency == Consistency::Logged {
+                let drawn = random.pick(&[Consistency::Resync, Consistency::Logged, Consistency::Logged]);
+                creation.consistency = consistency.unwrap_or(drawn);
+                if creation.consistency == Consistency::Logged {
                     // Whole stripes in place do not keep all promises.
                     tuning.large_write = None;
                 }

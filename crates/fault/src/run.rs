@@ -24,8 +24,8 @@ use crate::world::{Answer, Shelf, Trace, World};
 pub struct Limits {
     /// The organization; drawn where none is given.
     pub organization: Option<NamedOrganization>,
-    /// What arrays with a log promise after a crash.
-    pub consistency: Consistency,
+    /// What arrays with a log promise after a crash; drawn where it is not given.
+    pub consistency: Option<Consistency>,
     /// About how many requests hosts make.
     pub requests: u64,
     /// Inject more than the organization survives: then it may say "lost", but never read wrong.
@@ -34,7 +34,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { organization: None, consistency: Consistency::Resync, requests: 240, beyond: false }
+        Limits { organization: None, consistency: None, requests: 240, beyond: false }
     }
 }
 

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
+use crate::settings::ConsistencyName;
 
 /// Seeds, where neither a count nor a time is given.
 const SEEDS: u64 = 1_000;
@@ -43,9 +44,9 @@ pub(crate) struct Options {
     /// Inject more than the organization survives: then it may say that data is lost, but must not read wrong
     #[arg(long)]
     beyond: bool,
-    /// Arrays with a log whose records are durable before their data: not offered for use yet
-    #[arg(long, hide = true)]
-    logged: bool,
+    /// What arrays with a parity log promise after a crash [default: some this, some that]
+    #[arg(long, value_name = "HOW")]
+    consistency: Option<ConsistencyName>,
 }
 
 /// What was found.
@@ -96,7 +97,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         Some(name) => Some(*Organization::named(name).map_err(|error| Failure::Usage(error.to_string()))?),
         None => None,
     };
-    let consistency = if options.logged { Consistency::Logged } else { Consistency::Resync };
+    let consistency = options.consistency.map(Consistency::from);
     let limits = Limits { organization, consistency, beyond: options.beyond, ..Limits::default() };
     let (coverage, found) = torture(options, &limits, console);
     console.answer(&found, || text(&coverage, &found))?;
@@ -194,6 +195,7 @@ fn progress(options: &Options, count: u64) -> ProgressBar {
 fn tell(report: &Report, limits: &Limits, options: &Options) -> Option<Told> {
     let Story { seed, array, violation, events, trace } = explain(report.seed, limits, ATTEMPTS)?;
     let organization = options.organization.as_ref().map(|name| format!(" --organization {name}"));
+    let consistency = limits.consistency.map(|consistency| format!(" --consistency {}", consistency.name()));
     let beyond = if options.beyond { " --beyond" } else { "" };
     Some(Told {
         seed,
@@ -204,8 +206,9 @@ fn tell(report: &Report, limits: &Limits, options: &Options) -> Option<Told> {
         events,
         trace,
         replay: format!(
-            "parlour torture --seeds 1 --seed {seed}{}{beyond}",
-            organization.unwrap_or_default()
+            "parlour torture --seeds 1 --seed {seed}{}{}{beyond}",
+            organization.unwrap_or_default(),
+            consistency.unwrap_or_default()
         ),
     })
 }

@@ -10,7 +10,7 @@ mod tuning;
 
 pub(crate) use file::{ConfigError, ConfigFile};
 pub(crate) use log::LogSettings;
-pub(crate) use organization::{OrganizationSettings, SettingError, describe};
+pub(crate) use organization::{ConsistencyName, OrganizationSettings, SettingError, describe};
 pub(crate) use serving::{Address, NBD_PORT, ServingSettings};
 pub(crate) use shape::{ShapeError, ShapeOptions};
 pub(crate) use size::Size;

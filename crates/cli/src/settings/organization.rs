@@ -37,7 +37,7 @@ pub(crate) struct OrganizationSettings {
     /// Block size: 512 or 4KiB [default: the largest of the members' blocks]
     #[arg(long, value_name = "SIZE")]
     pub(crate) block: Option<Size>,
-    /// What a crash may cost (parity-logging) [default: resync]
+    /// What a crash may cost (parity-logging) [default: logged]
     #[arg(long, value_name = "HOW")]
     pub(crate) consistency: Option<ConsistencyName>,
 }
@@ -103,7 +103,7 @@ pub(crate) enum SettingError {
 /// The stripe unit unless told otherwise.
 const DEFAULT_UNIT: &str = "64KiB";
 /// The consistency of organizations with a parity log, unless told otherwise.
-const DEFAULT_CONSISTENCY: Consistency = Consistency::Resync;
+const DEFAULT_CONSISTENCY: Consistency = Consistency::Logged;
 
 impl OrganizationSettings {
     pub(crate) fn or(self, file: Self) -> Self {

@@ -43,9 +43,9 @@ pub(crate) struct Records {
     /// Until all members have this session's first superblock.
     opening: bool,
     /// Versions of the superblock's content: the newest, the one being written, the last written.
-    wanted: u64,
+    pub(crate) wanted: u64,
     writing: Option<u64>,
-    written: u64,
+    pub(crate) written: u64,
     /// The version that holds the newest exclusion: no degraded write completes before it is written.
     exclusion: u64,
     barrier_waiters: Vec<JobId>,
@@ -471,6 +471,7 @@ impl Array {
 
     fn superblocks_written(&mut self) {
         self.records.written = self.records.writing.take().expect("a superblock writing was under way");
+        self.announce_rebuilt();
         if std::mem::take(&mut self.records.opening) {
             // Nothing is written to data or parity before all members know that the opening has come to its end: a member
             // that does not has missed nothing.

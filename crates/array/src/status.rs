@@ -302,9 +302,16 @@ impl Array {
     fn missing_beside(&self, place: Member) -> u16 {
         let others = (0..self.geometry.members()).map(Member::new);
         let missing = |other: &Member| {
-            self.geometry.share_stripes(place, *other) && self.health.state(*other) != PlaceState::Active
+            self.geometry.share_stripes(place, *other) && self.known_state(*other) != PlaceState::Active
         };
         others.filter(missing).count() as u16
+    }
+
+    /// The state of `place` that a crash would leave: what is rebuilt is whole when that is recorded.
+    fn known_state(&self, place: Member) -> PlaceState {
+        let state = self.health.state(place);
+        let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == place);
+        if unrecorded && state == PlaceState::Active { PlaceState::Rebuilding } else { state }
     }
 
     fn member_statuses(&self) -> Vec<MemberStatus> {
@@ -313,7 +320,7 @@ impl Array {
             MemberStatus {
                 place: index as u16,
                 member: place.member.map(Member::get),
-                state: match place.state {
+                state: match self.known_state(Member::new(index as u16)) {
                     PlaceState::Active => "active",
                     PlaceState::Rebuilding => "rebuilding",
                     PlaceState::Failed => "failed",

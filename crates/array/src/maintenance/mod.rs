@@ -5,7 +5,7 @@ mod rebuild;
 mod resync;
 mod scrub;
 
-use parlour_units::{Duration, Instant, Sectors, Stripe};
+use parlour_units::{Duration, Instant, Member, Sectors, Stripe};
 use serde::Serialize;
 
 use crate::array::{Array, Mode};
@@ -44,6 +44,8 @@ pub(crate) struct Maintenance {
     pub(crate) rebuild: Option<Rebuild>,
     /// The rebuild's frontier as it is recorded on the members.
     pub(crate) durable_frontier: u64,
+    /// Places that are rebuilt, with the place's turn, until the superblocks of this number say so.
+    pub(crate) rebuilt: Vec<(Member, u64, u64)>,
     pub(crate) resync: Option<Resync>,
     /// Regions before this could not be resynced as the array now is.
     pub(crate) resync_from: u32,

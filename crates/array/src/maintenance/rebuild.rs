@@ -127,15 +127,27 @@ impl Array {
         }
         rebuild.checkpointing = false;
         self.maintenance.durable_frontier = done;
+        self.record_change();
         if done == self.geometry.layout().stripes() {
             self.maintenance.rebuild = None;
             self.health.places[place.as_usize()].state = PlaceState::Active;
             self.health.review();
-            self.events.push_back(Event::RebuildDone { place });
+            self.maintenance.rebuilt.push((place, since, self.records.wanted));
             self.maintenance.resync_again();
             self.take_spare();
         }
-        self.record_change();
+    }
+
+    /// Rebuilds whose end is recorded by now are told of. Before, a crash would find the place not yet whole.
+    pub(crate) fn announce_rebuilt(&mut self) {
+        let written = self.records.written;
+        for (place, since, number) in std::mem::take(&mut self.maintenance.rebuilt) {
+            if number > written {
+                self.maintenance.rebuilt.push((place, since, number));
+            } else if self.health.places[place.as_usize()].since == since {
+                self.events.push_back(Event::RebuildDone { place });
+            }
+        }
     }
 
     fn finish_rebuild(&mut self) -> bool {

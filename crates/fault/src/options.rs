@@ -46,8 +46,8 @@ impl Options {
             let fill = random.pick(&[0, 0, 0x5A]);
             let load = draw_load(random);
             if row.organization.update == Update::Logged {
-                let drawn = random.pick(&[Consistency::Resync, Consistency::Logged, Consistency::Logged]);
-                creation.consistency = consistency.unwrap_or(drawn);
+                let both = [Consistency::Resync, Consistency::Logged, Consistency::Logged];
+                creation.consistency = consistency.unwrap_or_else(|| random.pick(&both));
                 if creation.consistency == Consistency::Logged {
                     // Whole stripes in place do not keep all promises.
                     tuning.large_write = None;

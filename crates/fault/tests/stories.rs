@@ -1,0 +1,40 @@
+//! What seeds have found in crash-safe logging, each by its story. (What they found before is told by hand, in the array's tests.)
+
+use parlour_array::organization::{Consistency, Organization};
+use parlour_fault::{Limits, run};
+
+/// A seed that broke a promise, and how.
+const STORIES: [(u64, &str); 22] = [
+    (144, "a log is read from the newcomer that took its member's place during recovery"),
+    (180, "a full pool asks for what is being loaded, again and again"),
+    (299, "all regions stop logging because one log was given up, and are unsynced in the next crash"),
+    (325, "the same, and the array was stopped properly"),
+    (467, "the same, and a member was excluded"),
+    (397, "a log is given up while a comparison reads into its buffers"),
+    (1076, "the same, while intents are looked at"),
+    (1287, "the same, while headers are read"),
+    (839, "the table says that a log does not count before the map says that its region is to be resynced"),
+    (942, "a write without room is redone after its region was resynced"),
+    (1029, "a region is closed, and records from before count after the next crash"),
+    (1120, "parity is computed anew while the given up log still counts"),
+    (1433, "what was committed before a resync is folded in after it"),
+    (1191, "a write is cut off in a stripe that the resync under way has passed"),
+    (2640, "the slot of a log that was given up is written again before that is durable"),
+    (2709, "parity is wanted during its reintegration, and nobody looks again"),
+    (3372, "a member fails by its errors while a reintegration reads it, and its region's log is given up"),
+    (3897, "a member that was away for a vain opening is called stale by the tester"),
+    (4205, "a member under rebuild cannot read its parity, and the region's log is given up"),
+    (6352, "a member is excluded for errors though it alone holds what unsynced parity does not"),
+    (7673, "the table says that a record is in durable parity whose data never landed"),
+    (10247, "an entry waits for a map that is written already"),
+];
+
+#[test]
+fn stories_that_broke_a_promise_end_well() {
+    let row = *Organization::named("parity-logging").expect("a name of the table");
+    let limits =
+        Limits { organization: Some(row), consistency: Some(Consistency::Logged), ..Limits::default() };
+    for (seed, story) in STORIES {
+        assert_eq!(run(seed, &limits).violation, None, "seed {seed}: {story}");
+    }
+}

@@ -356,7 +356,10 @@ impl<'a> Case<'a> {
         let view = self.view(window.stripe);
         let mut plan = Plan::default();
         let mut notes = Vec::new();
-        // A degraded array updates parity in place.
+        if self.geometry.is_logged() && self.log_stands(window.stripe) {
+            return self.write_durably_logged(builder, window);
+        }
+        // Else a degraded array updates parity in place.
         if self.layout().logs().is_some() && self.failed.is_empty() {
             let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
             let method = builder.log_method(view, &pieces, cancels);
@@ -381,6 +384,44 @@ impl<'a> Case<'a> {
         Ok(self.explained(Some(window.stripe), &plan, notes))
     }
 
+    /// Whether the members that hold the log of `stripe`'s region are there.
+    fn log_stands(&self, stripe: Stripe) -> bool {
+        let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
+        let region = self.layout().region_of(stripe).0;
+        let mut places = (0..shape.sublogs).filter_map(|sublog| self.layout().sublog_member(region, sublog));
+        places.all(|place| !self.failed.contains(&place))
+    }
+
+    /// A write whose record is durable before its data is written.
+    fn write_durably_logged(
+        &self,
+        builder: &mut Builder,
+        window: Window,
+    ) -> Result<ExplainedPlan, ExplainError> {
+        let pieces = self.pieces(window);
+        let view = self.view(window.stripe);
+        let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
+        let method = builder.durable_method(view, &pieces, cancels);
+        let fragments = builder.fragments(view, &pieces, method);
+        let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
+        let mut plan = Plan::default();
+        builder
+            .write_durably_logged(&mut plan, view, write, Some(method), &fragments)
+            .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
+        let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
+        let region = self.layout().region_of(window.stripe).0;
+        let sublog = (region.get() % u32::from(shape.sublogs)) as u16;
+        let place = self.layout().sublog_member(region, sublog).expect("a logged layout");
+        let mut notes = vec![format!(
+            "before new data is written, its records and the checksums of old and new are made durable in the commit log of \
+             {place}, in one access for all writes that wait for it"
+        )];
+        if method == LogMethod::Update {
+            notes.extend(self.log_notes(window.stripe, &fragments));
+        }
+        Ok(self.explained(Some(window.stripe), &plan, notes))
+    }
+
     /// What is written later, when a log buffer is full.
     fn log_notes(&self, stripe: Stripe, fragments: &[Fragment]) -> Vec<String> {
         let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
@@ -398,10 +439,13 @@ impl<'a> Case<'a> {
         let scratch = vec![String::new(); plan.scratch.len()];
         let mut names = Names { case: self, stripe, strategy: plan.strategy, scratch };
         let last = plan.steps.last().map_or(0, |step| step.phase);
-        let phases = (0..=last).map(|phase| {
-            let steps = plan.steps.iter().filter(|step| step.phase == phase);
+        // Checksums are part of what is committed, and told of there.
+        let told = |step: &&Step| step.action != Action::Checksum;
+        let phases = (0..=last).map(|phase| -> Vec<ExplainedStep> {
+            let steps = plan.steps.iter().filter(|step| step.phase == phase).filter(told);
             steps.map(|step| names.step(plan, step)).collect()
         });
+        let phases = phases.filter(|steps| !steps.is_empty());
         ExplainedPlan {
             stripe: stripe.map(Stripe::get),
             strategy: plan.strategy.to_string(),

@@ -372,6 +372,9 @@ impl Array {
         if !self.method_holds(id) {
             return Gate::Pass;
         }
+        if self.narrows_repair(id) {
+            return Gate::Ended;
+        }
         if !self.pass_without_record(id) {
             return Gate::Wait;
         }
@@ -703,6 +706,26 @@ impl Array {
         }
         self.end_stripe(id, Ok(()));
         true
+    }
+
+    /// Copies that are not in sync are repaired block by block, and only where the block itself cannot be read: what was
+    /// read once from one of them must not turn into what the others hold. Says whether parts of the repair go on in
+    /// its place.
+    fn narrows_repair(&mut self, id: JobId) -> bool {
+        let job = self.jobs.stripe(id);
+        let (region, purpose) = (job.region, job.purpose);
+        let Purpose::Repair { parent } = purpose else { return false };
+        if !self.geometry.keeps_copies() || !self.records.resync.get(region) {
+            return false;
+        }
+        if self.halve_repair(id, parent) {
+            return true;
+        }
+        let probe = &mut self.jobs.stripe(id).probe;
+        if *probe == Probe::NotYet {
+            *probe = Probe::Now;
+        }
+        false
     }
 
     /// A repair of one block has no source: perhaps the block itself can be read. Says whether that is worth a try, or

@@ -24,7 +24,11 @@ impl Run<'_> {
             Fault::LatentError | Fault::TransientError => {
                 self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(place)
             }
-            Fault::OutOfSpace => self.serves() && self.is_whole() && self.scars.is_empty(),
+            // What is to be repaired needs room.
+            Fault::OutOfSpace => {
+                let ails = self.world.shelf.disks.iter().any(|disk| disk.hiccup);
+                self.serves() && self.is_whole() && self.scars.is_empty() && !ails
+            }
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
                 self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
             }

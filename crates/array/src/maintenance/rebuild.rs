@@ -152,7 +152,9 @@ impl Array {
 
     fn finish_rebuild(&mut self) -> bool {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing;
+        // As long as the place is not whole it is known after a crash that the logs which stood there are lost.
+        let known = self.records.all_resync_is_durable();
+        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing && known;
         if ready {
             self.start_checkpoint(self.geometry.layout().stripes());
         }

@@ -1,8 +1,8 @@
 //! The fault atlas: which faults the organization promises to survive in the state that the array is in. The tester injects no
 //! others, unless it is told to.
 
-use parlour_array::Mode;
 use parlour_array::organization::Code;
+use parlour_array::{MemberStatus, Mode};
 use parlour_units::Member;
 
 use crate::coverage::Fault;
@@ -57,6 +57,23 @@ impl Run<'_> {
         weak < tolerance && !self.is_unsynced()
     }
 
+    /// Disks of members any one of which may be lost in the very cut of power that comes now. Where that is not promised the
+    /// array says so when it is opened, and what it says is lost is forgiven.
+    pub(crate) fn expendable(&self) -> Vec<usize> {
+        let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
+        let all = self.disks_if_all_there().filter(|_| sure && self.geometry.fault_tolerance() > 0);
+        all.unwrap_or_default()
+    }
+
+    /// By place: the disk; if all members are there.
+    fn disks_if_all_there(&self) -> Option<Vec<usize>> {
+        let disk = |member: &MemberStatus| {
+            let disk = self.world.disk_of(member.member.filter(|_| member.state == "active")?)?;
+            Some(disk).filter(|disk| !self.world.shelf.disks[*disk].answers_not())
+        };
+        self.world.array.status().members.iter().map(disk).collect()
+    }
+
     /// Whether some redundancy is not there that should be.
     pub(crate) fn is_unsynced(&self) -> bool {
         self.geometry.fault_tolerance() > 0 && self.world.array.status().resync.is_some()
@@ -64,7 +81,7 @@ impl Run<'_> {
 
     /// Whether all members are there, and all redundancy.
     pub(crate) fn is_whole(&self) -> bool {
-        !self.is_unsynced() && (0..self.geometry.members()).all(|place| !self.is_gone(place))
+        !self.is_unsynced() && self.disks_if_all_there().is_some()
     }
 
     /// Whether something on the member in `place` cannot be had, or perhaps soon not.

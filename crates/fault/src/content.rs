@@ -10,7 +10,7 @@ use crate::random::mix;
 pub(crate) const SECTOR: usize = 512;
 
 /// Whose content a sector holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Value(u64);
 
 const FIRST_WRITE: u64 = 256;

@@ -4,9 +4,13 @@
 //! flush that began after it has completed; else each of its sectors, on its own, holds what was stable or any version
 //! written since.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hasher};
+use std::rc::Rc;
 
 use parlour_array::Identity;
+use parlour_codec::sector::SectorKey;
 use parlour_units::{Sector, Sectors};
 
 use crate::content::SECTOR;
@@ -15,25 +19,44 @@ use crate::random::Keyed;
 const PAGE: usize = 4_096;
 const PAGE_SECTORS: u64 = (PAGE / SECTOR) as u64;
 
+/// A part of a member. Copies of the member share it until one of them is written there.
+#[derive(Clone, Debug)]
+struct Page {
+    bytes: [u8; PAGE],
+    digest: OnceCell<u64>,
+}
+
+impl Page {
+    fn digest(&self, key: &SectorKey) -> u64 {
+        *self.digest.get_or_init(|| {
+            let mut hash = DefaultHasher::new();
+            key.checksums(&self.bytes).for_each(|sum| hash.write_u64(sum));
+            hash.finish()
+        })
+    }
+}
+
 /// The bytes of a member, those that were never written being one byte throughout.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Image {
-    pages: Vec<Option<Box<[u8; PAGE]>>>,
+    pages: Vec<Option<Rc<Page>>>,
     blank: [u8; SECTOR],
 }
 
 impl Image {
     fn sector(&self, sector: u64) -> &[u8] {
         match &self.pages[(sector / PAGE_SECTORS) as usize] {
-            Some(page) => &page[offset(sector)..][..SECTOR],
+            Some(page) => &page.bytes[offset(sector)..][..SECTOR],
             None => &self.blank,
         }
     }
 
     fn sector_mut(&mut self, sector: u64) -> &mut [u8] {
         let fill = self.blank[0];
-        let page = self.pages[(sector / PAGE_SECTORS) as usize].get_or_insert_with(|| Box::new([fill; PAGE]));
-        &mut page[offset(sector)..][..SECTOR]
+        let blank = || Rc::new(Page { bytes: [fill; PAGE], digest: OnceCell::new() });
+        let page = Rc::make_mut(self.pages[(sector / PAGE_SECTORS) as usize].get_or_insert_with(blank));
+        page.digest.take();
+        &mut page.bytes[offset(sector)..][..SECTOR]
     }
 }
 
@@ -42,14 +65,17 @@ fn offset(sector: u64) -> usize {
 }
 
 /// What stood in a sector before a write that is not yet durable.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Before {
     write: u64,
-    bytes: Box<[u8]>,
+    bytes: Rc<[u8]>,
 }
 
+/// What a write puts where, sector by sector.
+pub(crate) type Content = Vec<(u64, Rc<[u8]>)>;
+
 /// A member.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Disk {
     pub(crate) identity: Identity,
     pub(crate) length: Sectors,
@@ -149,6 +175,39 @@ impl Disk {
         });
     }
 
+    /// The writes that are not durable, oldest first.
+    pub(crate) fn unflushed(&self) -> Vec<Content> {
+        let mut writes: BTreeMap<u64, Content> = BTreeMap::new();
+        for (sector, versions) in &self.before {
+            // What stood there before a write is what the one before it has written.
+            let later = versions.iter().skip(1).map(|before| before.bytes.clone());
+            let contents = later.chain([self.image.sector(*sector).into()]);
+            for (before, content) in versions.iter().zip(contents) {
+                writes.entry(before.write).or_default().push((*sector, content));
+            }
+        }
+        writes.into_values().collect()
+    }
+
+    /// The member without what is not durable.
+    pub(crate) fn stable(&self) -> Disk {
+        let mut disk = self.clone();
+        disk.power_cut(Keyed::new(0), Kept::Nothing);
+        disk
+    }
+
+    /// A number for all that it holds.
+    pub(crate) fn digest(&self, key: &SectorKey) -> u64 {
+        let mut hash = DefaultHasher::new();
+        for (index, page) in self.image.pages.iter().enumerate() {
+            if let Some(page) = page {
+                hash.write_u64(index as u64);
+                hash.write_u64(page.digest(key));
+            }
+        }
+        hash.finish()
+    }
+
     /// Power is pulled. `key` says what is left of each sector that was not flushed.
     pub(crate) fn power_cut(&mut self, key: Keyed, kept: Kept) {
         for (sector, mut versions) in std::mem::take(&mut self.before) {
@@ -236,6 +295,27 @@ mod tests {
             seen.insert(first(&disk));
         }
         assert_eq!(seen, BTreeSet::from([0, 1, 2, 3]));
+    }
+
+    #[test]
+    fn what_is_stable_and_what_is_not_flushed_make_up_what_is_read() {
+        let mut disk = disk();
+        disk.write(Sector::new(2), &[1; 2 * SECTOR], true);
+        disk.write(Sector::new(3), &[2; 2 * SECTOR], false);
+        disk.write(Sector::new(3), &[3; SECTOR], false);
+        let (mut stable, unflushed) = (disk.stable(), disk.unflushed());
+        assert_eq!([2, 3, 4].map(|sector| stable.sector(sector)[0]), [1, 1, 0]);
+        let bytes: Vec<Vec<(u64, u8)>> = unflushed
+            .iter()
+            .map(|write| write.iter().map(|(sector, bytes)| (*sector, bytes[0])).collect())
+            .collect();
+        assert_eq!(bytes, [vec![(3, 2), (4, 2)], vec![(3, 3)]]);
+        let key = SectorKey::new([1; 16]);
+        assert_ne!(stable.digest(&key), disk.digest(&key));
+        for (sector, bytes) in unflushed.iter().flatten() {
+            stable.write(Sector::new(*sector), bytes, true);
+        }
+        assert_eq!(stable.digest(&key), disk.digest(&key));
     }
 
     #[test]

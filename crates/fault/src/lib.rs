@@ -12,6 +12,7 @@ mod check;
 mod content;
 mod coverage;
 mod disk;
+pub mod exhaustive;
 mod identity;
 mod options;
 mod oracle;

@@ -1,7 +1,7 @@
 //! What a seed's array is made like: every choice is drawn, extremes more often than anyone would choose them.
 
 use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization, Update};
-use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, Tuning};
+use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
 use crate::random::Random;
@@ -11,6 +11,8 @@ use crate::random::Random;
 pub(crate) struct Options {
     pub(crate) row: NamedOrganization,
     pub(crate) creation: Creation,
+    /// The shape that this makes.
+    pub(crate) stored: StoredGeometry,
     pub(crate) tuning: Tuning,
     /// What members hold at first, throughout.
     pub(crate) fill: u8,
@@ -18,7 +20,7 @@ pub(crate) struct Options {
 }
 
 /// How hosts use the array.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     /// Mean time between two requests.
     pub(crate) gap: Duration,
@@ -54,14 +56,14 @@ impl Options {
                 }
             }
             // What cannot be is drawn again.
-            if Geometry::create(&creation).is_ok() {
-                return Options { row, creation, tuning, fill, load };
+            if let Ok(geometry) = Geometry::create(&creation) {
+                return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
             }
         }
     }
 
     pub(crate) fn geometry(&self) -> Geometry {
-        Geometry::create(&self.creation).expect("options are drawn until they are possible")
+        Geometry::from_stored(self.stored)
     }
 
     /// In a line, for people.

@@ -6,6 +6,7 @@
 //! the last completed flush did, except for what a durable write overwrote. What is read after a power cut stays.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::content::{SECTOR, Value};
 use crate::promises::Promises;
@@ -56,7 +57,7 @@ pub(crate) enum Written {
 }
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Oracle {
     promises: Promises,
     sectors: Vec<Vec<Entry>>,
@@ -224,6 +225,29 @@ impl Oracle {
         if power {
             (self.floor, self.stable) = (now, now);
         }
+    }
+
+    /// A number for all that it knows: it depends on the order of ticks only.
+    pub(crate) fn digest(&self) -> u64 {
+        let of_entry = |entry: &Entry| [entry.began, entry.ended, entry.gone];
+        let mut ticks = vec![self.floor, self.stable];
+        ticks.extend(self.reads.keys());
+        ticks.extend(self.sectors.iter().flatten().flat_map(of_entry));
+        ticks.sort_unstable();
+        ticks.dedup();
+        let rank = |tick: u64| ticks.binary_search(&tick).expect("all ticks were collected");
+        let mut hash = DefaultHasher::new();
+        (rank(self.floor), rank(self.stable), self.stable > 0).hash(&mut hash);
+        for (tick, count) in &self.reads {
+            (rank(*tick), count).hash(&mut hash);
+        }
+        for (sector, entries) in self.sectors.iter().enumerate() {
+            for entry in entries {
+                let ranks = of_entry(entry).map(rank);
+                (sector, entry.value, ranks, entry.dead, entry.outlived).hash(&mut hash);
+            }
+        }
+        hash.finish()
     }
 
     /// Nothing is promised of `sector` any more, until it is written.

@@ -88,6 +88,8 @@ pub(crate) struct Run<'a> {
     pub(crate) digest: u64,
     /// The array has said that it lost more than it survives.
     pub(crate) lost: bool,
+    /// Who looks for moments at which to cut it off.
+    watch: Watch,
 }
 
 impl<'a> Run<'a> {
@@ -103,11 +105,20 @@ impl<'a> Run<'a> {
             .map_err(|refusal| refused(&refusal.error))?;
         let promises = Promises::of(options.creation.consistency);
         let oracle = Oracle::new(geometry.capacity().get(), Value::fill(options.fill), promises);
-        let mut run = Run {
+        let mut run = Run::around(script, limits, world, oracle, trace);
+        run.world.drain()?;
+        run.collect()?;
+        Ok(run)
+    }
+
+    /// An array that was just opened.
+    fn around(script: &'a Script, limits: &'a Limits, world: World, oracle: Oracle, trace: Trace) -> Run<'a> {
+        let options = &script.options;
+        Run {
             limits,
             script,
-            geometry,
-            promises,
+            geometry: options.geometry(),
+            promises: Promises::of(options.creation.consistency),
             world,
             oracle,
             open: BTreeMap::new(),
@@ -125,15 +136,24 @@ impl<'a> Run<'a> {
             coverage: Coverage::default(),
             digest: script.seed,
             lost: false,
-        };
-        run.world.drain()?;
-        run.collect()?;
-        Ok(run)
+            watch: Watch::default(),
+        }
     }
 
     /// All events, and then peace.
     pub(crate) fn play(&mut self) -> Result<(), Violation> {
-        for event in &self.script.events {
+        self.play_events(&self.script.events)?;
+        if self.lost {
+            return Ok(());
+        }
+        self.standing_still(|run| {
+            run.make_whole()?;
+            run.verify()
+        })
+    }
+
+    pub(crate) fn play_events(&mut self, events: &[Event]) -> Result<(), Violation> {
+        for event in events {
             self.advance(event)?;
             self.trace.note(self.world.now(), || format!("{event}"));
             self.happen(event)?;
@@ -141,10 +161,7 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
         }
-        self.standing_still(|run| {
-            run.make_whole()?;
-            run.verify()
-        })
+        Ok(())
     }
 
     // Time.
@@ -170,7 +187,8 @@ impl<'a> Run<'a> {
 
     fn step(&mut self) -> Result<(), Violation> {
         self.world.step()?;
-        self.collect()
+        self.collect()?;
+        self.count_step()
     }
 
     /// Does something that takes time while the clock of events stands still.
@@ -280,7 +298,11 @@ impl<'a> Run<'a> {
                 self.offer(tag, event, ask, range)?;
             }
         }
-        if self.world.array.mode() == Mode::Stopped { self.stopped() } else { Ok(()) }
+        if self.world.array.mode() == Mode::Stopped {
+            self.stopped()?;
+        }
+        self.look();
+        Ok(())
     }
 
     fn answered(&mut self, Answer { tag, result, bytes }: Answer) -> Result<(), Violation> {
@@ -335,7 +357,7 @@ impl<'a> Run<'a> {
                 let unasked = cause == FailureCause::Unfaithful;
                 if unasked && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
                     let regions = self.geometry.layout().region_count();
-                    self.forgive(&[place], (0..regions).map(Region::new));
+                    forgive(&mut self.oracle, &self.geometry, &[place], (0..regions).map(Region::new));
                 }
                 Ok(())
             }
@@ -347,24 +369,6 @@ impl<'a> Run<'a> {
                 })
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Nothing is promised of what `places` hold of `regions`.
-    fn forgive(&mut self, places: &[Member], regions: impl Iterator<Item = Region>) {
-        let layout = self.geometry.layout();
-        let unit_length = layout.unit_length().get();
-        for region in regions {
-            for stripe in (0..).map_while(|index| layout.stripe_in(region, index)) {
-                let lost = layout.units().filter(|unit| {
-                    layout.is_data(*unit) && places.contains(&layout.place(stripe, *unit).member)
-                });
-                for unit in lost {
-                    let number = stripe.get() * u64::from(layout.data_units()) + u64::from(unit.get());
-                    let first = number * unit_length;
-                    (first..first + unit_length).for_each(|sector| self.oracle.forgive(sector));
-                }
-            }
         }
     }
 
@@ -399,6 +403,11 @@ impl<'a> Run<'a> {
                 run.settle()?;
                 run.verify()
             }),
+            What::Quiet => self.standing_still(Self::settle),
+            What::Watch => {
+                self.begin_watch();
+                Ok(())
+            }
         }
     }
 
@@ -597,6 +606,29 @@ pub(crate) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
     images.map(disk).collect()
 }
 
+/// Nothing is promised of what `places` hold of `regions`.
+fn forgive(
+    oracle: &mut Oracle,
+    geometry: &Geometry,
+    places: &[Member],
+    regions: impl Iterator<Item = Region>,
+) {
+    let layout = geometry.layout();
+    let unit_length = layout.unit_length().get();
+    for region in regions {
+        for stripe in (0..).map_while(|index| layout.stripe_in(region, index)) {
+            let lost = layout
+                .units()
+                .filter(|unit| layout.is_data(*unit) && places.contains(&layout.place(stripe, *unit).member));
+            for unit in lost {
+                let number = stripe.get() * u64::from(layout.data_units()) + u64::from(unit.get());
+                let first = number * unit_length;
+                (first..first + unit_length).for_each(|sector| oracle.forgive(sector));
+            }
+        }
+    }
+}
+
 fn operation(ask: Ask) -> Operation {
     match ask {
         Ask::Read => Operation::Read,
@@ -609,4 +641,8 @@ fn operation(ask: Ask) -> Operation {
     }
 }
 
+mod cut;
 mod reopen;
+
+use cut::Watch;
+pub(crate) use cut::{Moment, Seen, Wreck};

@@ -76,6 +76,10 @@ pub(crate) enum What {
     Rest {
         heal: bool,
     },
+    /// The array comes to rest. Where every cut is tried.
+    Quiet,
+    /// From here on every cut is tried.
+    Watch,
 }
 
 impl fmt::Display for Event {
@@ -103,6 +107,8 @@ impl fmt::Display for Event {
             What::Full(place) => write!(f, "member {place} has no room"),
             What::Rot(_) => write!(f, "a check unit rots"),
             What::Rest { heal } => write!(f, "rest{}", if heal { ", all members whole" } else { "" }),
+            What::Quiet => write!(f, "quiet"),
+            What::Watch => write!(f, "cuts from here on"),
         }
     }
 }

@@ -14,7 +14,7 @@ use parlour_array::{
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
 use crate::content::{SECTOR, Value};
-use crate::disk::{Disk, Kept};
+use crate::disk::{Content, Disk, Kept};
 use crate::identity::identity;
 use crate::oracle::Range;
 use crate::payload::{Payload, named_length};
@@ -35,6 +35,11 @@ impl Trace {
             let at = now.nanoseconds() as f64 / 1e6;
             lines.borrow_mut().push(format!("{at:>12.3} ms  {}", line()));
         }
+    }
+
+    /// How much was told.
+    pub(crate) fn length(&self) -> usize {
+        self.0.as_ref().map_or(0, |lines| lines.borrow().len())
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
@@ -78,12 +83,33 @@ impl Shelf {
 
     /// What `order` of the members look like to who opens an array.
     pub(crate) fn assemble(&self, order: &[usize]) -> Result<Assembly, AssemblyError> {
-        let candidates: Vec<Candidate> = order.iter().map(|index| self.candidate(*index)).collect();
-        Assembly::new(&candidates)
+        assemble(&self.disks, order)
     }
-
-    fn candidate(&self, index: usize) -> Candidate {
+    fn info(&self, index: usize) -> MemberInfo {
         let disk = &self.disks[index];
+        MemberInfo { identity: disk.identity, length: disk.length, unmaps: true }
+    }
+}
+
+/// Both slots of a kind of metadata on each of `present`.
+pub(crate) fn slots(
+    disks: &[Disk],
+    present: &[usize],
+    place: impl Fn(usize) -> Sector,
+    length: Sectors,
+) -> Vec<Vec<u8>> {
+    let slot = |disk: usize, slot: usize| {
+        let mut bytes = vec![0; length.bytes().as_usize()];
+        disks[disk].read(place(slot), &mut bytes);
+        bytes
+    };
+    present.iter().flat_map(|disk| [slot(*disk, 0), slot(*disk, 1)]).collect()
+}
+
+/// What `order` of `disks` look like to who opens an array.
+pub(crate) fn assemble(disks: &[Disk], order: &[usize]) -> Result<Assembly, AssemblyError> {
+    let candidate = |index: &usize| {
+        let disk = &disks[*index];
         let block = |at: Sector| {
             let mut bytes = vec![0; SUPERBLOCK_BYTES];
             disk.read(at, &mut bytes);
@@ -92,27 +118,9 @@ impl Shelf {
         let [first, second] = Geometry::superblock_places(disk.length).map(block);
         let superblock = Superblock::decode_copies(&first, &second);
         Candidate { name: format!("disk {index}"), length: disk.length, superblock }
-    }
-
-    fn info(&self, index: usize) -> MemberInfo {
-        let disk = &self.disks[index];
-        MemberInfo { identity: disk.identity, length: disk.length, unmaps: true }
-    }
-
-    /// Both slots of a kind of metadata on each of `disks`.
-    pub(crate) fn slots(
-        &self,
-        disks: &[usize],
-        place: impl Fn(usize) -> Sector,
-        length: Sectors,
-    ) -> Vec<Vec<u8>> {
-        let slot = |disk: usize, slot: usize| {
-            let mut bytes = vec![0; length.bytes().as_usize()];
-            self.disks[disk].read(place(slot), &mut bytes);
-            bytes
-        };
-        disks.iter().flat_map(|disk| [slot(*disk, 0), slot(*disk, 1)]).collect()
-    }
+    };
+    let candidates: Vec<Candidate> = order.iter().map(candidate).collect();
+    Assembly::new(&candidates)
 }
 
 /// An access under way.
@@ -128,6 +136,15 @@ struct Flight {
     covers: u64,
     fault: Option<Fault>,
     metadata: Option<Vec<u8>>,
+}
+
+/// A write that a cut of power may or may not leave, whole or torn.
+#[derive(Clone, Debug)]
+pub(crate) struct Loose {
+    pub(crate) disk: usize,
+    pub(crate) content: Content,
+    /// It was done, and stands in the member's cache; else it is under way.
+    pub(crate) cached: bool,
 }
 
 /// What comes next in the queue: when, in which order, which access, and whether it is answered then.
@@ -202,9 +219,10 @@ impl World {
             assembly.places.iter().map(|place| place.map(|c| order[c])).collect();
         let spares: Vec<usize> = assembly.spares.iter().map(|c| order[*c]).collect();
         let present: Vec<usize> = members.iter().flatten().copied().collect();
-        let maps = shelf.slots(&present, |slot| geometry.map_place(slot), geometry.map_length());
+        let disks = &shelf.disks;
+        let maps = slots(disks, &present, |slot| geometry.map_place(slot), geometry.map_length());
         let tables = match geometry.layout().logs() {
-            Some(_) => shelf.slots(&present, |slot| geometry.table_place(slot), geometry.table_length()),
+            Some(_) => slots(disks, &present, |slot| geometry.table_place(slot), geometry.table_length()),
             None => Vec::new(),
         };
         let numbers = members.iter().copied().chain(spares.iter().map(|disk| Some(*disk))).collect();
@@ -569,6 +587,33 @@ impl World {
                 disk.write(Sector::new(sector), bytes, durable);
             }
         }
+    }
+
+    /// What a cut of power now may leave of what is not durable, in the order in which it reaches the members.
+    pub(crate) fn loose(&mut self) -> Vec<Loose> {
+        let mut loose = Vec::new();
+        for (disk, member) in self.shelf.disks.iter().enumerate().filter(|(_, disk)| !disk.dead) {
+            let cached = member.unflushed().into_iter();
+            loose.extend(cached.map(|content| Loose { disk, content, cached: true }));
+        }
+        for flight in self.flights.iter().flatten().filter(|flight| !flight.landed) {
+            let disk = flight.disk;
+            if self.shelf.disks[disk].dead || self.shelf.disks[disk].full {
+                continue;
+            }
+            let content: Content = match flight.effect.action {
+                Action::Write { at, .. } => {
+                    self.payload.gather(&self.array, flight.effect, &mut self.bytes);
+                    (at.get()..).zip(self.bytes.chunks_exact(SECTOR).map(Rc::from)).collect()
+                }
+                Action::Zero { at, length, .. } => {
+                    (at.get()..(at + length).get()).map(|sector| (sector, Rc::from([0; SECTOR]))).collect()
+                }
+                _ => continue,
+            };
+            loose.push(Loose { disk, content, cached: false });
+        }
+        loose
     }
 
     /// The array is gone: what was under way is done in part; without power, so is what was not flushed.

@@ -3,12 +3,15 @@
 use parlour_array::{Assembly, AssemblyError, EntryState, Geometry, MapContent, Mode, Verdict};
 use parlour_units::{Member, Region, Sector, Sectors};
 
-use super::{Run, fresh_disks};
+use super::{Run, forgive, fresh_disks};
 use crate::coverage::Fault;
+use crate::disk::Disk;
 use crate::identity::{self, identity};
-use crate::script::Return;
+use crate::oracle::Oracle;
+use crate::promises::Promises;
+use crate::script::{Return, Script};
 use crate::violation::Violation;
-use crate::world::{Shelf, World};
+use crate::world::{Shelf, World, slots};
 
 /// A megabyte less.
 const SHORTER: Sectors = Sectors::new(2_048);
@@ -80,13 +83,11 @@ impl Run<'_> {
     /// Opens the array from all members that are there, in any order.
     fn reopen(&mut self, mut shelf: Shelf, back: Return) -> Result<(), Violation> {
         let away = self.away;
-        let mut order: Vec<usize> = (0..shelf.disks.len()).filter(|disk| !shelf.disks[*disk].dead).collect();
+        let mut order = alive(&shelf.disks);
         if let (Return::But(fault, place), Some(disk)) = (back, away) {
             self.spoil(&mut shelf, &mut order, fault, disk, place);
         }
-        let salt = shelf.sessions;
-        let key = shelf.keyed;
-        order.sort_by_key(|disk| key.of(&[10, salt, *disk as u64]));
+        shuffle(&shelf, &mut order);
         let assembly = match shelf.assemble(&order) {
             Ok(assembly) => assembly,
             Err(error) => return self.refused(&error),
@@ -119,36 +120,13 @@ impl Run<'_> {
     }
 
     fn open_by(&mut self, shelf: Shelf, assembly: &Assembly, order: &[usize]) -> Result<(), Violation> {
-        let tuning = self.script.options.tuning;
-        let gone = gone(assembly);
-        let opened = match World::open(shelf, assembly, order, tuning, false) {
-            Err(refusal) if self.gives_up(&refusal.error) => {
-                let regions = unsure_regions(&refusal.shelf, assembly, order);
-                self.trace.note(refusal.shelf.now, || format!("opened by force: {}", refusal.error));
-                self.forgive(&gone, regions.into_iter());
-                World::open(refusal.shelf, assembly, order, tuning, true)
-            }
-            opened => opened,
-        };
-        match opened {
+        match open_array(self.script, &mut self.oracle, shelf, assembly, order) {
             Ok(world) => self.world = world,
-            Err(refusal) => return self.refused(&refusal.error),
-        }
-        if !gone.is_empty() {
-            self.oracle.member_excluded();
+            Err(error) => return self.refused(&error),
         }
         self.opening = true;
         self.world.drain()?;
         self.collect()
-    }
-
-    /// Whether the array may refuse to open so, and lose what it says when it is forced.
-    fn gives_up(&self, error: &AssemblyError) -> bool {
-        let unsure = matches!(
-            error,
-            AssemblyError::UncleanAndDegraded { .. } | AssemblyError::UnsyncedAndDegraded { .. }
-        );
-        unsure && !self.promises.opens_unclean_and_degraded
     }
 
     fn refused(&mut self, error: &AssemblyError) -> Result<(), Violation> {
@@ -170,8 +148,51 @@ impl Run<'_> {
     }
 }
 
+/// Disks that can be asked at all.
+pub(super) fn alive(disks: &[Disk]) -> Vec<usize> {
+    (0..disks.len()).filter(|disk| !disks[*disk].dead).collect()
+}
+
+/// Members come in any order.
+pub(super) fn shuffle(shelf: &Shelf, order: &mut [usize]) {
+    order.sort_by_key(|disk| shelf.keyed.of(&[10, shelf.sessions, *disk as u64]));
+}
+
+/// Opens what was put together; by force, where the array may refuse without it, and may lose what it then says.
+pub(super) fn open_array(
+    script: &Script,
+    oracle: &mut Oracle,
+    shelf: Shelf,
+    assembly: &Assembly,
+    order: &[usize],
+) -> Result<World, AssemblyError> {
+    let tuning = script.options.tuning;
+    let gone = gone(assembly);
+    let opened = match World::open(shelf, assembly, order, tuning, false) {
+        Err(refusal) if may_refuse(script, &refusal.error) => {
+            let regions = unsure_regions(&refusal.shelf.disks, assembly, order);
+            let (now, trace) = (refusal.shelf.now, &refusal.shelf.trace);
+            trace.note(now, || format!("opened by force: {}", refusal.error));
+            forgive(oracle, &assembly.geometry, &gone, regions.into_iter());
+            World::open(refusal.shelf, assembly, order, tuning, true)
+        }
+        opened => opened,
+    };
+    if opened.is_ok() && !gone.is_empty() {
+        oracle.member_excluded();
+    }
+    opened.map_err(|refusal| refusal.error)
+}
+
+/// Whether the array may refuse to open so, and lose what it says when it is forced.
+fn may_refuse(script: &Script, error: &AssemblyError) -> bool {
+    let unsure =
+        matches!(error, AssemblyError::UncleanAndDegraded { .. } | AssemblyError::UnsyncedAndDegraded { .. });
+    unsure && !Promises::of(script.options.creation.consistency).opens_unclean_and_degraded
+}
+
 /// Nobody may be believed who missed a session, or is somebody else.
-fn check_verdicts(shelf: &Shelf, assembly: &Assembly, order: &[usize]) -> Result<(), Violation> {
+pub(super) fn check_verdicts(shelf: &Shelf, assembly: &Assembly, order: &[usize]) -> Result<(), Violation> {
     for (verdict, disk) in assembly.verdicts.iter().zip(order) {
         let believed = matches!(verdict, Verdict::Member(_) | Verdict::Spare);
         if believed && shelf.disks[*disk].stale {
@@ -193,23 +214,28 @@ fn restore(shelf: &mut Shelf, fault: Fault, away: Option<usize>) {
 }
 
 /// Places whose member is not there, or not yet rebuilt.
-fn gone(assembly: &Assembly) -> Vec<Member> {
+pub(super) fn gone(assembly: &Assembly) -> Vec<Member> {
     let whole = |place: usize| {
         assembly.places[place].is_some() && assembly.superblock.table[place].state == EntryState::Active
     };
     (0..assembly.places.len()).filter(|place| !whole(*place)).map(|place| Member::new(place as u16)).collect()
 }
 
-/// Regions that the newest dirty map on the members calls dirty or out of sync; all, where there is no map.
-fn unsure_regions(shelf: &Shelf, assembly: &Assembly, order: &[usize]) -> Vec<Region> {
+/// The newest dirty map on the members.
+pub(super) fn newest_map(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Option<MapContent> {
     let geometry = &assembly.geometry;
     let count = geometry.layout().region_count();
     let present: Vec<usize> = assembly.places.iter().flatten().map(|candidate| order[*candidate]).collect();
     let place = |slot: usize| -> Sector { geometry.map_place(slot) };
-    let blocks = shelf.slots(&present, place, geometry.map_length());
+    let blocks = slots(disks, &present, place, geometry.map_length());
     let maps = blocks.iter().filter_map(|block| MapContent::decode(block, assembly.superblock.array, count));
-    match maps.max_by_key(|map| map.sequence) {
+    maps.max_by_key(|map| map.sequence)
+}
+
+/// Regions that the newest dirty map on the members calls dirty or out of sync; all, where there is no map.
+fn unsure_regions(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Vec<Region> {
+    match newest_map(disks, assembly, order) {
         Some(map) => map.dirty.into_iter().chain(map.resync).collect(),
-        None => (0..count).map(Region::new).collect(),
+        None => (0..assembly.geometry.layout().region_count()).map(Region::new).collect(),
     }
 }

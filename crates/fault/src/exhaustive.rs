@@ -1,0 +1,383 @@
+//! The exhaustive check: a small script on a tiny array, cut off at every moment.
+//!
+//! The script is played once. At each moment of it, before and after everything that happens, power is cut: each choice
+//! of the writes that were not durable is found on the members, and none or any one member is lost. (Where nothing of
+//! the caches is lost, the process is killed as well, which is to lose less.) Each such *case* is opened again, recovers,
+//! is read, made whole and checked by the oracle that judges seeds too. Also, each member dies or is replaced after each
+//! step of the script. Where a scenario says so, all of this happens once more in the recovery from each cut.
+//!
+//! Cases that are alike, the same bytes on the members that are left and the same promises, are tried once. What is not
+//! tried: subsets of writes where a cut leaves many, which are counted ([`Tally::untried`], `exhaustive/kept.rs`); cuts
+//! in the recovery from torn writes; and orders in which accesses might be answered, other than the one that the seed draws.
+
+mod case;
+mod kept;
+mod scenarios;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parlour_codec::sector::SectorKey;
+use parlour_units::Sector;
+
+use case::{Case, Cut, Interrupted, Interruption};
+pub use case::{NoTrial, Trial};
+use kept::{Choices, Effort, Kept};
+pub use scenarios::{SCENARIOS, Scenario, Subject};
+
+use crate::disk::Disk;
+use crate::message;
+use crate::oracle::Oracle;
+use crate::run::{Limits, Moment, Run, Seen, Wreck};
+use crate::script::{Event, Script};
+use crate::violation::Violation;
+use crate::world::Trace;
+
+/// Of so many writes every subset is tried, after the first cut and after the second.
+const SUBSETS_OF: [usize; 2] = [7, 2];
+/// So many failures are told of.
+const TOLD: usize = 5;
+
+/// What has been tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Moments of scripts.
+    pub cuts: u64,
+    /// Moments of recoveries.
+    pub second_cuts: u64,
+    /// Choices of what was found after a cut.
+    pub choices: u64,
+    /// Subsets of whole writes that were not tried.
+    pub untried: u64,
+    /// Choices, with none or any one member lost.
+    pub losses: u64,
+    /// Those of them that were tried: the others were like one before.
+    pub cases: u64,
+    /// Members that died or were replaced at a step.
+    pub interruptions: u64,
+    /// Regions whose log was folded into their parity in scripts that nothing cut off.
+    pub reintegrations: u64,
+    /// Regions that were brought up to their durable records in recoveries.
+    pub redone: u64,
+    /// Cases and interruptions that broke a promise.
+    pub broken: u64,
+}
+
+impl Tally {
+    /// Adds another's counts.
+    pub fn add(&mut self, other: &Tally) {
+        self.cuts += other.cuts;
+        self.second_cuts += other.second_cuts;
+        self.choices += other.choices;
+        self.untried = self.untried.saturating_add(other.untried);
+        self.losses += other.losses;
+        self.cases += other.cases;
+        self.interruptions += other.interruptions;
+        self.reintegrations += other.reintegrations;
+        self.redone += other.redone;
+        self.broken += other.broken;
+    }
+}
+
+/// A case that broke a promise.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The case.
+    pub trial: Trial,
+    /// The promise.
+    pub violation: Violation,
+    /// What happened, a line each.
+    pub trace: Vec<String>,
+}
+
+/// What was tried, and the first cases that broke a promise.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Counts.
+    pub tally: Tally,
+    /// Failures, the first few.
+    pub failures: Vec<Failure>,
+}
+
+/// Tries every case of `scenario` on `subject`. `seed` says how long each access takes.
+pub fn exhaust(scenario: &'static Scenario, subject: &Subject, seed: u64) -> Outcome {
+    let mut check = Check::new(scenario, subject, seed);
+    check.all();
+    check.outcome
+}
+
+impl Trial {
+    /// Tries this case alone. Says how it fails, if it does.
+    ///
+    /// # Errors
+    /// There is no such case: its cuts are not among those that the scenario has now.
+    pub fn try_alone(&self) -> Result<Option<Failure>, NoTrial> {
+        Check::new(self.scenario, &self.subject, self.seed).tell(&self.case)
+    }
+}
+
+/// Where a run starts.
+enum Start<'a> {
+    Script,
+    After(&'a Moment, &'a Cut),
+}
+
+struct Check {
+    scenario: &'static Scenario,
+    subject: Subject,
+    script: Script,
+    /// What follows a recovery.
+    afterwards: Vec<Event>,
+    limits: Limits,
+    key: SectorKey,
+    /// Digests of cases that were tried.
+    tried: BTreeSet<u64>,
+    outcome: Outcome,
+}
+
+impl Check {
+    fn new(scenario: &'static Scenario, subject: &Subject, seed: u64) -> Check {
+        Check {
+            scenario,
+            subject: *subject,
+            script: scenario.script(subject, seed),
+            afterwards: scenario.afterwards(),
+            limits: Limits { consistency: Some(subject.consistency), ..Limits::default() },
+            key: SectorKey::new([0; 16]),
+            tried: BTreeSet::new(),
+            outcome: Outcome::default(),
+        }
+    }
+
+    fn all(&mut self) {
+        let (seen, violation) = self.play(&Start::Script, true, None, Trace::default());
+        self.outcome.tally.cuts = seen.moments.len() as u64;
+        self.outcome.tally.reintegrations = seen.reintegrations;
+        self.judge(&[], None, violation);
+        self.interrupt(&Start::Script, &[], seen.steps);
+        for (index, moment) in seen.moments.iter().enumerate() {
+            self.cut(&[], index, moment);
+        }
+    }
+
+    /// Tries all that a cut at `moment` may leave.
+    fn cut(&mut self, before: &[Cut], index: usize, moment: &Moment) {
+        let first = before.is_empty();
+        let effort = Effort { subsets_of: SUBSETS_OF[before.len()], torn: self.scenario.torn && first };
+        let choices = Choices::among(&lengths(moment), effort);
+        let tally = &mut self.outcome.tally;
+        tally.choices += choices.kept.len() as u64;
+        tally.untried = tally.untried.saturating_add(choices.untried);
+        for kept in choices.kept {
+            let survives = |index: usize| !moment.loose[index].cached || kept.is_whole(index);
+            let killed = first && (0..moment.loose.len()).all(survives);
+            for power in [true, false].into_iter().filter(|power| *power || killed) {
+                self.lose(before, index, moment, power, &kept);
+            }
+        }
+    }
+
+    /// Tries one choice with no member lost, and with any one.
+    fn lose(&mut self, before: &[Cut], index: usize, moment: &Moment, power: bool, kept: &Kept) {
+        let digests: Vec<u64> = found(moment, kept).iter().map(|disk| disk.digest(&self.key)).collect();
+        // Where copies may still differ, only a cut of power excuses that what was read of a member is lost with it.
+        let expendable = moment.expendable.iter().filter(|_| power || moment.synced);
+        let lost: Vec<Option<usize>> = [None].into_iter().chain(expendable.copied().map(Some)).collect();
+        for lost in lost {
+            let mut hash = DefaultHasher::new();
+            // What a second cut would not look into is looked into after a first.
+            (promised(moment, power, lost).digest(), moment.sessions, before.len()).hash(&mut hash);
+            for (index, disk) in moment.disks.iter().enumerate() {
+                let dead = disk.dead || lost == Some(index);
+                (dead, disk.stale, if dead { 0 } else { digests[index] }).hash(&mut hash);
+            }
+            self.outcome.tally.losses += 1;
+            if self.tried.insert(hash.finish()) {
+                self.outcome.tally.cases += 1;
+                let cut = Cut { moment: index, power, kept: kept.clone(), lost };
+                self.recover(before, cut, moment);
+            }
+        }
+    }
+
+    /// Tries one case; and all that can happen in its recovery, where it is a first cut and the scenario says so.
+    fn recover(&mut self, before: &[Cut], cut: Cut, moment: &Moment) {
+        let again = self.scenario.again.is_some() && before.is_empty() && cut.power && !cut.kept.is_torn();
+        let cuts = [before, &[cut]].concat();
+        let start = Start::After(moment, &cuts[before.len()]);
+        let (seen, violation) = self.play(&start, again, None, Trace::default());
+        self.outcome.tally.redone += seen.redone;
+        self.judge(&cuts, None, violation);
+        if again {
+            self.interrupt(&start, &cuts, seen.recovery.unwrap_or(seen.steps));
+            self.outcome.tally.second_cuts += seen.moments.len() as u64;
+            for (index, moment) in seen.moments.iter().enumerate() {
+                self.cut(&cuts, index, moment);
+            }
+        }
+    }
+
+    /// Has each member die, or be replaced, after each of so many steps.
+    fn interrupt(&mut self, start: &Start<'_>, cuts: &[Cut], steps: u64) {
+        if cuts.iter().any(|cut| cut.lost.is_some()) {
+            return;
+        }
+        for steps in 1..=steps {
+            for place in 0..self.subject.members {
+                for how in Interruption::ALL {
+                    let interrupted = Some(Interrupted { how, place, steps });
+                    let (seen, violation) = self.play(start, false, interrupted, Trace::default());
+                    // What is more than the array survives is not tried.
+                    if seen.interrupted {
+                        self.outcome.tally.interruptions += 1;
+                        self.judge(cuts, interrupted, violation);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Plays the script, or the recovery from a cut; makes the array whole, and checks all.
+    fn play(
+        &self,
+        start: &Start<'_>,
+        keeps: bool,
+        interrupted: Option<Interrupted>,
+        trace: Trace,
+    ) -> (Seen, Option<Violation>) {
+        let mut seen = Seen::default();
+        let violation = guarded(|| {
+            let mut run = match start {
+                Start::Script => Run::new(&self.script, &self.limits, trace)?,
+                Start::After(moment, cut) => {
+                    let run = Run::after(&self.script, &self.limits, wreck(moment, cut), trace)?;
+                    stays_whole(&run, moment, cut)?;
+                    run
+                }
+            };
+            run.expect_watch(keeps, interrupted.map(|one| (one.steps, one.how.what(one.place))));
+            let result = match start {
+                Start::Script => run.play_events(&self.script.events),
+                Start::After(..) => run.recover(&self.afterwards),
+            };
+            seen = run.seen();
+            result?;
+            run.make_whole()?;
+            run.verify()
+        });
+        (seen, violation)
+    }
+
+    fn judge(&mut self, cuts: &[Cut], interrupted: Option<Interrupted>, violation: Option<Violation>) {
+        let Some(violation) = violation else { return };
+        self.outcome.tally.broken += 1;
+        if self.outcome.failures.len() < TOLD {
+            let case = Case { cuts: cuts.to_vec(), interrupted };
+            let told = self.tell(&case).ok().flatten();
+            let failure = told.unwrap_or_else(|| self.failure(&case, violation, Vec::new()));
+            self.outcome.failures.push(failure);
+        }
+    }
+
+    fn failure(&self, case: &Case, violation: Violation, trace: Vec<String>) -> Failure {
+        let (scenario, subject, seed) = (self.scenario, self.subject, self.script.seed);
+        Failure { trial: Trial { scenario, subject, seed, case: case.clone() }, violation, trace }
+    }
+
+    /// Tries one case alone, and tells its story. None where it breaks no promise.
+    fn tell(&self, case: &Case) -> Result<Option<Failure>, NoTrial> {
+        let mut told = Vec::new();
+        let of = |number: usize| if number == case.cuts.len() { case.interrupted } else { None };
+        let trace = Trace::listening();
+        let (mut seen, mut violation) = self.play(&Start::Script, true, of(0), trace.clone());
+        let mut lines = trace.lines();
+        for (number, cut) in case.cuts.iter().enumerate() {
+            let moment = seen.moments.get(cut.moment).filter(|moment| cut.kept.fits(&lengths(moment)));
+            let moment = moment.ok_or_else(|| NoTrial::of(cut))?;
+            lines.truncate(moment.lines);
+            told.append(&mut lines);
+            told.push(cut.to_string());
+            told.extend(tell_loose(moment, cut));
+            let trace = Trace::listening();
+            let start = Start::After(moment, cut);
+            let (next, how) = self.play(&start, true, of(number + 1), trace.clone());
+            lines = trace.lines();
+            (seen, violation) = (next, how);
+        }
+        told.append(&mut lines);
+        Ok(violation.map(|violation| self.failure(case, violation, told)))
+    }
+}
+
+fn lengths(moment: &Moment) -> Vec<usize> {
+    moment.loose.iter().map(|loose| loose.content.len()).collect()
+}
+
+/// The disks with what is found of the writes that were not durable.
+fn found(moment: &Moment, kept: &Kept) -> Vec<Disk> {
+    let mut disks = moment.disks.clone();
+    for (index, loose) in moment.loose.iter().enumerate() {
+        for (number, (sector, content)) in loose.content.iter().enumerate() {
+            if kept.finds(index, number) {
+                disks[loose.disk].write(Sector::new(*sector), content, true);
+            }
+        }
+    }
+    disks
+}
+
+/// What is promised after a cut.
+fn promised(moment: &Moment, power: bool, lost: Option<usize>) -> Oracle {
+    let mut oracle = moment.oracle.clone();
+    if lost.is_some() {
+        oracle.member_excluded();
+    }
+    oracle.crash(power);
+    oracle
+}
+
+fn wreck(moment: &Moment, cut: &Cut) -> Wreck {
+    let mut disks = found(moment, &cut.kept);
+    if let Some(lost) = cut.lost {
+        disks[lost].dead = true;
+    }
+    let oracle = promised(moment, cut.power, cut.lost);
+    Wreck { disks, oracle, sessions: moment.sessions, now: moment.now }
+}
+
+/// Where records are durable before their data, a crash alone costs no redundancy.
+fn stays_whole(run: &Run<'_>, moment: &Moment, cut: &Cut) -> Result<(), Violation> {
+    let promised = run.promises.opens_unclean_and_degraded && moment.whole && cut.lost.is_none();
+    if promised && run.is_unsynced() {
+        return Err(Violation::NotWhole("nobody was missing, and parity is computed anew".into()));
+    }
+    Ok(())
+}
+
+fn tell_loose(moment: &Moment, cut: &Cut) -> Vec<String> {
+    let tell = |(index, loose): (usize, &crate::world::Loose)| {
+        let first = loose.content.first().map_or(0, |(sector, _)| *sector);
+        let found = (0..loose.content.len()).map(|sector| cut.kept.finds(index, sector));
+        let found: String = found.map(|found| if found { '1' } else { '0' }).collect();
+        let how = if loose.cached { "cached" } else { "under way" };
+        format!("  disk {}, write at {first}, {how}: found {found}", loose.disk)
+    };
+    moment.loose.iter().enumerate().map(tell).collect()
+}
+
+/// How `act` fails, be it by an assertion.
+fn guarded(act: impl FnOnce() -> Result<(), Violation>) -> Option<Violation> {
+    match catch_unwind(AssertUnwindSafe(act)) {
+        Ok(result) => result.err(),
+        Err(panic) => Some(Violation::Panic(message(panic.as_ref()))),
+    }
+}
+
+/// The case's name and the promise that it broke.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  {}", self.trial, self.violation)
+    }
+}

@@ -1,0 +1,190 @@
+//! A case, and the name by which it can be tried alone.
+
+use std::fmt;
+use std::str::FromStr;
+
+use parlour_array::organization::{Consistency, Organization};
+
+use super::{Kept, SCENARIOS, Scenario, Subject};
+use crate::coverage::Fault;
+use crate::script::What;
+
+/// Power is cut, or the process is killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// At which of the moments.
+    pub(super) moment: usize,
+    /// What stands in caches may be lost.
+    pub(super) power: bool,
+    /// What is found of the writes that were not durable.
+    pub(super) kept: Kept,
+    /// The disk that is lost at the same time.
+    pub(super) lost: Option<usize>,
+}
+
+/// What may happen to a member of an array that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interruption {
+    Dies,
+    Replaced,
+}
+
+impl Interruption {
+    pub(super) const ALL: [Interruption; 2] = [Interruption::Dies, Interruption::Replaced];
+
+    pub(super) fn what(self, place: u16) -> What {
+        match self {
+            Interruption::Dies => What::Lose(Fault::Death, place),
+            Interruption::Replaced => What::Replace(place),
+        }
+    }
+}
+
+/// A member is interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Interrupted {
+    pub(super) how: Interruption,
+    pub(super) place: u16,
+    /// After so many steps.
+    pub(super) steps: u64,
+}
+
+/// What is done to a script, or to the recovery from what was done before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Case {
+    pub(super) cuts: Vec<Cut>,
+    /// After the last cut.
+    pub(super) interrupted: Option<Interrupted>,
+}
+
+/// A case of a scenario on an array.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    pub(super) scenario: &'static Scenario,
+    pub(super) subject: Subject,
+    pub(super) seed: u64,
+    pub(super) case: Case,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.power { "cut" } else { "kill" };
+        write!(f, "{what}@{}({})", self.moment, self.kept)?;
+        self.lost.map_or(Ok(()), |lost| write!(f, "~{lost}"))
+    }
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.how {
+            Interruption::Dies => "dies",
+            Interruption::Replaced => "replaced",
+        };
+        write!(f, "{how}@{}~{}", self.steps, self.place)
+    }
+}
+
+/// Organization, members, consistency, seed, scenario, and what is done, as in
+/// `parity-logging:4:logged:0:durable writes:cut@7(+-[01])~2`.
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Subject { organization, members, consistency } = &self.subject;
+        let consistency = consistency.name();
+        write!(f, "{}:{members}:{consistency}:{}:{}:", organization.name, self.seed, self.scenario.name)?;
+        let cuts = self.case.cuts.iter().map(ToString::to_string);
+        let interrupted = self.case.interrupted.iter().map(ToString::to_string);
+        f.write_str(&cuts.chain(interrupted).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// It is no case's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is no part of a case's name; one is like 'parity-logging:4:logged:0:durable writes:cut@7(+-[01])~2,dies@3~1'"
+)]
+pub struct NoTrial(String);
+
+impl NoTrial {
+    pub(super) fn of(part: &impl fmt::Display) -> NoTrial {
+        NoTrial(part.to_string())
+    }
+}
+
+impl FromStr for Trial {
+    type Err = NoTrial;
+
+    fn from_str(name: &str) -> Result<Trial, NoTrial> {
+        let no = |part: &str| NoTrial::of(&part);
+        let parts: Vec<&str> = name.splitn(6, ':').collect();
+        let [organization, members, consistency, seed, scenario, case] = parts[..] else {
+            return Err(no(name));
+        };
+        let subject = Subject {
+            organization: *Organization::named(organization).map_err(|_| no(organization))?,
+            members: members.parse().map_err(|_| no(members))?,
+            consistency: *Consistency::ALL.iter().find(|c| c.name() == consistency).ok_or(no(consistency))?,
+        };
+        let scenario = SCENARIOS.iter().find(|known| known.name == scenario).ok_or(no(scenario))?;
+        let seed = seed.parse().map_err(|_| no(seed))?;
+        Ok(Trial { scenario, subject, seed, case: case.parse()? })
+    }
+}
+
+impl FromStr for Case {
+    type Err = NoTrial;
+
+    fn from_str(text: &str) -> Result<Case, NoTrial> {
+        let mut case = Case::default();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let no = || NoTrial::of(&part);
+            // Nothing comes after an interruption.
+            if case.interrupted.is_some() {
+                return Err(no());
+            }
+            let (what, rest) = part.split_once('@').ok_or_else(no)?;
+            let (rest, whom) = rest.split_once('~').map_or((rest, None), |(rest, whom)| (rest, Some(whom)));
+            match what {
+                "cut" | "kill" => {
+                    let lost = whom.map(str::parse).transpose().map_err(|_| no())?;
+                    let (moment, kept) = rest.split_once('(').ok_or_else(no)?;
+                    case.cuts.push(Cut {
+                        moment: moment.parse().map_err(|_| no())?,
+                        power: what == "cut",
+                        kept: kept.strip_suffix(')').and_then(|kept| kept.parse().ok()).ok_or_else(no)?,
+                        lost,
+                    });
+                }
+                _ => {
+                    let how = if what == "dies" { Interruption::Dies } else { Interruption::Replaced };
+                    let place = whom.and_then(|whom| whom.parse().ok()).ok_or_else(no)?;
+                    let steps = rest.parse().map_err(|_| no())?;
+                    if !matches!(what, "dies" | "replaced") {
+                        return Err(no());
+                    }
+                    case.interrupted = Some(Interrupted { how, place, steps });
+                }
+            }
+        }
+        Ok(case)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_is_known_by_its_name() {
+        let (name, members) = (parlour_array::organization::NAMED[2].name, 3);
+        let array = format!("{name}:{members}:resync:0:durable writes:");
+        for case in
+            ["", "cut@7(+-[01])~2", "kill@0()", "cut@1(+),cut@12(--)", "dies@3~1", "cut@1()~0,replaced@5~2"]
+        {
+            let trial: Trial = format!("{array}{case}").parse().expect("a name");
+            assert_eq!(trial.to_string(), format!("{array}{case}"));
+        }
+        for case in ["cut", "cut@x()", "cut@1(?)", "leaves@3~1", "dies@3", "dies@1~1,dies@2~1", "cut@1(+"] {
+            assert!(format!("{array}{case}").parse::<Trial>().is_err(), "{case}");
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! What is tried: small scripts, as data, and the tiny arrays that they are tried on.
+
+use parlour_array::layout::RegionShape;
+use parlour_array::organization::{Consistency, Copies, NamedOrganization, Update};
+use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
+use parlour_units::{Duration, Sectors};
+
+use crate::coverage::Fault;
+use crate::options::{Load, Options};
+use crate::oracle::Range;
+use crate::script::{Ask, Event, Return, Script, What};
+
+/// An array on which scenarios are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// Its organization.
+    pub organization: NamedOrganization,
+    /// What a crash may cost.
+    pub consistency: Consistency,
+    /// Its members: two for copies, three or more for parity, four or more with logs.
+    pub members: u16,
+}
+
+/// Which arrays a scenario is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum For {
+    All,
+    /// Those that log parity updates.
+    Logs,
+    /// Those whose records are durable before their data.
+    DurableRecords,
+}
+
+/// A small script. Every cut of it is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// Its name.
+    pub name: &'static str,
+    on: For,
+    /// Writes are torn, too.
+    pub(super) torn: bool,
+    /// In the recovery from each cut everything may happen once more; and these steps follow it.
+    pub(super) again: Option<&'static [Step]>,
+    /// So many records are live before a log is folded into its parity.
+    live_records: u64,
+    steps: &'static [Step],
+}
+
+/// A step of a scenario; the next follows at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// So many sectors from there are written.
+    Write(u64, u64),
+    Durable(u64, u64),
+    Zero(u64, u64),
+    Trim(u64, u64),
+    Read(u64, u64),
+    Flush,
+    /// The array comes to rest.
+    Quiet,
+    /// Nothing happens for so many milliseconds.
+    Pause(u64),
+    /// Cuts are tried from here on.
+    Watch,
+    PowerCut,
+    Stop,
+    Dies(u16),
+    Excluded(u16),
+    Replaced(u16),
+}
+
+use Step::{
+    Dies, Durable, Excluded, Flush, Pause, PowerCut, Quiet, Read, Replaced, Stop, Trim, Watch, Write, Zero,
+};
+
+const fn all(name: &'static str, steps: &'static [Step]) -> Scenario {
+    Scenario { name, on: For::All, torn: true, again: None, live_records: 1_000, steps }
+}
+
+const fn of_logs(name: &'static str, live_records: u64, steps: &'static [Step]) -> Scenario {
+    Scenario { on: For::Logs, live_records, ..all(name, steps) }
+}
+
+const fn durable(name: &'static str, live_records: u64, steps: &'static [Step]) -> Scenario {
+    Scenario { on: For::DurableRecords, live_records, ..all(name, steps) }
+}
+
+/// Where members' superblocks are written again and again, tearing each would take long.
+const fn untorn(scenario: Scenario) -> Scenario {
+    Scenario { torn: false, ..scenario }
+}
+
+const fn again(scenario: Scenario, steps: &'static [Step]) -> Scenario {
+    Scenario { again: Some(steps), ..scenario }
+}
+
+/// The table. A stripe unit is two sectors; where there is parity, a stripe holds four sectors of data. Of four members, the
+/// last holds the log of the first region.
+pub const SCENARIOS: [Scenario; 30] = [
+    all("opening and stopping", &[Watch, Write(0, 2), Quiet, Stop, Quiet, Write(1, 1)]),
+    again(all("a small write and its recovery", &[Quiet, Watch, Write(0, 1)]), &[Write(0, 1)]),
+    all("two blocks of one stripe", &[Quiet, Watch, Write(0, 1), Write(2, 1)]),
+    all("two overlapping writes and a flush", &[Quiet, Watch, Write(0, 2), Write(1, 2), Flush]),
+    all("a write over a flushed one", &[Quiet, Write(0, 2), Flush, Quiet, Watch, Write(1, 2), Quiet, Flush]),
+    all("one block three times", &[Quiet, Watch, Write(0, 1), Write(0, 1), Write(0, 1), Quiet, Flush]),
+    all("one content twice", &[Quiet, Watch, Zero(0, 1), Write(0, 1), Zero(0, 1), Quiet, Flush]),
+    all("a stripe over small writes", &[Quiet, Watch, Write(0, 1), Write(3, 1), Quiet, Write(0, 4), Flush]),
+    all("small writes over a stripe", &[Quiet, Watch, Write(0, 4), Quiet, Write(1, 2), Quiet, Flush]),
+    all("a write across stripes", &[Quiet, Watch, Write(1, 6), Flush]),
+    all("durable writes", &[Quiet, Watch, Durable(0, 2), Write(2, 1), Quiet, Durable(2, 1)]),
+    all("zeroes and trims", &[Quiet, Write(0, 8), Flush, Quiet, Watch, Zero(1, 2), Trim(4, 4), Flush]),
+    all("a region that becomes clean", &[Quiet, Watch, Write(0, 1), Quiet, Pause(30), Quiet, Write(2, 1)]),
+    all(
+        "writes while a member is missing",
+        &[Quiet, Write(0, 4), Flush, Quiet, Dies(0), Quiet, Watch, Write(0, 1), Write(2, 1), Flush],
+    ),
+    all(
+        "a member dies while it is written",
+        &[
+            Quiet,
+            Write(0, 4),
+            Flush,
+            Quiet,
+            Watch,
+            Write(0, 1),
+            Write(2, 1),
+            Dies(0),
+            Write(1, 1),
+            Quiet,
+            Flush,
+        ],
+    ),
+    untorn(all(
+        "a member is replaced while it is written",
+        &[Quiet, Write(0, 4), Flush, Quiet, Watch, Write(0, 1), Write(2, 1), Replaced(0), Write(1, 1), Quiet],
+    )),
+    all("a member is excluded", &[Quiet, Watch, Write(0, 2), Excluded(1), Durable(2, 2), Durable(0, 1)]),
+    untorn(all(
+        "a rebuild",
+        &[
+            Quiet,
+            Write(0, 4),
+            Write(7, 1),
+            Quiet,
+            Dies(1),
+            Quiet,
+            Watch,
+            Replaced(1),
+            Write(0, 1),
+            Quiet,
+            Flush,
+        ],
+    )),
+    all(
+        "a recovery, and writes to what is recovered",
+        &[
+            Quiet,
+            Write(0, 1),
+            Write(2, 2),
+            Write(5, 1),
+            PowerCut,
+            Watch,
+            Write(0, 1),
+            Read(0, 8),
+            Quiet,
+            Flush,
+        ],
+    ),
+    untorn(all(
+        "a member is replaced while the array recovers",
+        &[Quiet, Write(0, 1), Write(2, 1), Watch, PowerCut, Replaced(0)],
+    )),
+    of_logs("a reintegration", 2, &[Quiet, Write(0, 1), Write(2, 1), Quiet, Watch, Write(1, 1), Quiet]),
+    of_logs(
+        "a reintegration while it is written",
+        2,
+        &[Quiet, Write(0, 1), Write(2, 1), Quiet, Watch, Write(1, 1), Write(0, 2), Flush],
+    ),
+    of_logs(
+        "writes after a stop",
+        2,
+        &[Quiet, Write(0, 1), Write(2, 1), Quiet, Stop, Quiet, Watch, Write(2, 1), Quiet, Write(0, 1)],
+    ),
+    of_logs(
+        "full segments",
+        1_000,
+        &[Quiet, Write(0, 4), Quiet, Watch, Write(4, 4), Quiet, Write(1, 2), Quiet, Flush],
+    ),
+    of_logs(
+        "a member of the log dies while it is written",
+        1_000,
+        &[Quiet, Write(0, 4), Quiet, Watch, Write(0, 1), Write(2, 1), Dies(3), Write(1, 1), Quiet, Flush],
+    ),
+    again(
+        durable(
+            "two blocks of one stripe and their recovery",
+            1_000,
+            &[Quiet, Watch, Write(0, 1), Write(2, 1)],
+        ),
+        &[],
+    ),
+    again(
+        durable("a reintegration and its recovery", 1, &[Quiet, Write(0, 1), Quiet, Watch, Write(2, 1)]),
+        &[],
+    ),
+    untorn(durable(
+        "a member of the log is rebuilt",
+        1_000,
+        &[
+            Quiet,
+            Write(0, 4),
+            Quiet,
+            Dies(3),
+            Quiet,
+            Watch,
+            Replaced(3),
+            Write(0, 1),
+            Quiet,
+            Write(2, 1),
+            Flush,
+        ],
+    )),
+    untorn(durable(
+        "a member of the log is replaced while the array recovers",
+        1_000,
+        &[Quiet, Write(0, 1), Write(2, 1), PowerCut, Watch, Replaced(3), Write(1, 1)],
+    )),
+    durable(
+        "more than the commit log holds",
+        1_000,
+        &[
+            Quiet,
+            Write(0, 8),
+            Quiet,
+            Write(0, 8),
+            Quiet,
+            Write(0, 8),
+            Quiet,
+            Watch,
+            Write(0, 4),
+            Quiet,
+            Write(4, 4),
+            Flush,
+        ],
+    ),
+];
+
+/// Sectors of a stripe unit.
+const UNIT: u64 = 2;
+/// Rows of units on a member, where there are no logs.
+const ROWS: u64 = 4;
+/// A region: six stripes, and a log of two segments with room for six sectors of records each.
+const REGION: RegionShape =
+    RegionShape { regions: 2, stripes: 6, sublogs: 1, sublog_segments: 2, segment: 8, grain: 1 };
+/// Sectors of each member's commit log.
+const COMMIT_LOG: u64 = 32;
+
+impl Scenario {
+    /// Whether it says anything about `subject`.
+    pub fn suits(&self, subject: &Subject) -> bool {
+        match self.on {
+            For::All => true,
+            For::Logs => subject.organization.organization.update == Update::Logged,
+            For::DurableRecords => subject.consistency == Consistency::Logged,
+        }
+    }
+
+    /// The scenario on `subject`; `seed` says how long each access takes.
+    pub(super) fn script(&self, subject: &Subject, seed: u64) -> Script {
+        Script { seed, options: self.options(subject), events: events(0, self.steps) }
+    }
+
+    /// What follows a recovery.
+    pub(super) fn afterwards(&self) -> Vec<Event> {
+        events(self.steps.len() as u64, self.again.unwrap_or_default())
+    }
+
+    fn options(&self, subject: &Subject) -> Options {
+        let creation = subject.creation();
+        Options {
+            row: subject.organization,
+            stored: subject.tiny(&creation),
+            creation,
+            tuning: Tuning {
+                live_records: self.live_records,
+                clean_after: Duration::from_millis(10),
+                maintenance_depth: 1,
+                checkpoint: Sectors::new(UNIT * 4),
+                ..Tuning::default()
+            },
+            fill: 0,
+            load: Load::default(),
+        }
+    }
+}
+
+/// Steps that follow one another at once, and then peace.
+fn events(first: u64, steps: &[Step]) -> Vec<Event> {
+    let mut at = Duration::ZERO;
+    let mut events = Vec::new();
+    for (number, step) in (first..).zip(steps.iter().chain(&[Quiet])) {
+        at = at + Duration::from_micros(1);
+        let what = match *step {
+            Write(at, length) => What::Host(Ask::Write { durable: false }, Range { at, length }),
+            Durable(at, length) => What::Host(Ask::Write { durable: true }, Range { at, length }),
+            Zero(at, length) => {
+                let ask = Ask::Zero { may_unmap: true, fast_only: false, durable: false };
+                What::Host(ask, Range { at, length })
+            }
+            Trim(at, length) => What::Host(Ask::Trim, Range { at, length }),
+            Read(at, length) => What::Host(Ask::Read, Range { at, length }),
+            Flush => What::Host(Ask::Flush, Range { at: 0, length: 0 }),
+            Quiet => What::Quiet,
+            Pause(milliseconds) => {
+                at = at + Duration::from_millis(milliseconds);
+                What::Quiet
+            }
+            Watch => What::Watch,
+            PowerCut => What::Crash { power: true, read: false },
+            Stop => What::Stop { power: false, back: Return::All },
+            Dies(place) => What::Lose(Fault::Death, place),
+            Excluded(place) => What::Lose(Fault::Exclusion, place),
+            Replaced(place) => What::Replace(place),
+        };
+        events.push(Event { number, at, what });
+    }
+    events
+}
+
+impl Subject {
+    fn creation(&self) -> Creation {
+        Creation {
+            organization: self.organization.organization,
+            copies: match self.organization.copies {
+                Copies::One => 1,
+                Copies::Two => 2,
+                Copies::Members => self.members,
+            },
+            members: self.members,
+            groups: 1,
+            unit: Sectors::new(UNIT),
+            block: Sectors::new(1),
+            member_length: Sectors::new(3 << 11),
+            log: LogCreation {
+                segment: Some(Sectors::new(REGION.segment)),
+                sublogs: Some(REGION.sublogs),
+                ratio: None,
+                regions: Some(REGION.regions),
+                track: None,
+            },
+            consistency: self.consistency,
+        }
+    }
+
+    /// What people would create, with much less data: less to be read after each cut.
+    fn tiny(&self, creation: &Creation) -> StoredGeometry {
+        let geometry = Geometry::create(creation).expect("a subject is an array that can be created");
+        let mut stored = *geometry.stored();
+        stored.layout.length = UNIT * ROWS;
+        if let Some(regions) = &mut stored.regions {
+            *regions = REGION;
+        }
+        if self.consistency == Consistency::Logged {
+            stored.commit_log = COMMIT_LOG;
+        }
+        while !stored.is_sound() {
+            stored.layout.length += 1;
+            assert!(stored.layout.length < 1 << 10, "a region fits into less than a member");
+        }
+        stored
+    }
+}

@@ -1,0 +1,193 @@
+//! Every moment of a run at which it may be cut off, and what follows from there.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use parlour_codec::sector::SectorKey;
+use parlour_units::{Duration, Instant};
+
+use super::Run;
+use super::reopen::{alive, check_verdicts, gone, newest_map, open_array, shuffle};
+use crate::disk::Disk;
+use crate::oracle::Oracle;
+use crate::run::Limits;
+use crate::script::{Event, Script, What};
+use crate::violation::Violation;
+use crate::world::{Loose, Shelf, Trace, assemble};
+
+/// Events that are not of the script have numbers from here on.
+const UNWRITTEN: u64 = u64::MAX >> 3;
+
+/// A moment at which power may be cut.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    /// What is stable.
+    pub(crate) disks: Vec<Disk>,
+    /// What may be found beyond that, in this order.
+    pub(crate) loose: Vec<Loose>,
+    pub(crate) oracle: Oracle,
+    /// Disks that the array promises to do without, any one of them.
+    pub(crate) expendable: Vec<usize>,
+    /// All check units fit, as far as the array knows.
+    pub(crate) synced: bool,
+    /// And all members are there, and all of that is recorded.
+    pub(crate) whole: bool,
+    pub(crate) sessions: u64,
+    pub(crate) now: Instant,
+    /// How much had been told.
+    pub(crate) lines: usize,
+    digest: u64,
+}
+
+/// Members as a cut has left them.
+#[derive(Debug)]
+pub(crate) struct Wreck {
+    pub(crate) disks: Vec<Disk>,
+    pub(crate) oracle: Oracle,
+    pub(crate) sessions: u64,
+    pub(crate) now: Instant,
+}
+
+/// What was seen of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The moments that are unlike those just before them.
+    pub(crate) moments: Vec<Moment>,
+    /// Things that have happened in the world; and those of them that were recovery, where there was one.
+    pub(crate) steps: u64,
+    pub(crate) recovery: Option<u64>,
+    /// What was to happen has happened.
+    pub(crate) interrupted: bool,
+    /// Regions that the last session has reintegrated, and redone.
+    pub(crate) reintegrations: u64,
+    pub(crate) redone: u64,
+}
+
+/// Who looks on, from some event on.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    looks: bool,
+    keeps: bool,
+    /// What is to happen after so many steps.
+    interruption: Option<(u64, What)>,
+    seen: Seen,
+}
+
+impl<'a> Run<'a> {
+    /// The array, opened again after a cut.
+    pub(crate) fn after(
+        script: &'a Script,
+        limits: &'a Limits,
+        wreck: Wreck,
+        trace: Trace,
+    ) -> Result<Run<'a>, Violation> {
+        let Wreck { disks, mut oracle, sessions, now } = wreck;
+        let mut shelf = Shelf::new(disks, script.seed, trace.clone());
+        (shelf.now, shelf.sessions) = (now, sessions);
+        let refused = |error: &dyn std::fmt::Display| Violation::Opening(error.to_string());
+        let mut order = alive(&shelf.disks);
+        shuffle(&shelf, &mut order);
+        let assembly = shelf.assemble(&order).map_err(|error| refused(&error))?;
+        check_verdicts(&shelf, &assembly, &order)?;
+        let world =
+            open_array(script, &mut oracle, shelf, &assembly, &order).map_err(|error| refused(&error))?;
+        Ok(Run::around(script, limits, world, oracle, trace))
+    }
+
+    /// Lets the array do what it does first of all, be read, and come to rest; then other things happen.
+    pub(crate) fn recover(&mut self, afterwards: &[Event]) -> Result<(), Violation> {
+        self.begin_watch();
+        self.world.drain()?;
+        self.collect()?;
+        self.read_all()?;
+        self.settle()?;
+        self.watch.seen.recovery = Some(self.watch.seen.steps);
+        self.play_events(afterwards)
+    }
+
+    /// Once it is watched, moments are kept; or something happens after so many steps.
+    pub(crate) fn expect_watch(&mut self, keeps: bool, interruption: Option<(u64, What)>) {
+        self.watch = Watch { keeps, interruption, ..Watch::default() };
+    }
+
+    /// It is watched from here on.
+    pub(super) fn begin_watch(&mut self) {
+        self.watch.looks = true;
+        self.look();
+    }
+
+    /// What was seen so far. It is watched no more.
+    pub(crate) fn seen(&mut self) -> Seen {
+        let counters = self.world.array.status().counters;
+        let seen = std::mem::take(&mut self.watch).seen;
+        Seen { reintegrations: counters.reintegrations, redone: counters.redone, ..seen }
+    }
+
+    /// Something has happened in the world.
+    pub(super) fn count_step(&mut self) -> Result<(), Violation> {
+        let watch = &mut self.watch;
+        watch.seen.steps += u64::from(watch.looks);
+        let steps = watch.seen.steps;
+        let Some((_, what)) = watch.interruption.take_if(|(after, _)| *after == steps) else {
+            return Ok(());
+        };
+        let event = Event { number: UNWRITTEN, at: Duration::ZERO, what };
+        self.trace.note(self.world.now(), || format!("{event}"));
+        let before = self.coverage.total();
+        let result = self.happen(&event);
+        self.watch.seen.interrupted = self.coverage.total() > before;
+        if !self.watch.seen.interrupted {
+            return Err(Violation::Stuck("what was to happen is more than is survived now".into()));
+        }
+        result
+    }
+
+    /// Takes down this moment, if it is unlike the last.
+    pub(super) fn look(&mut self) {
+        if !self.watch.looks || !self.watch.keeps {
+            return;
+        }
+        let moment = self.moment();
+        let moments = &mut self.watch.seen.moments;
+        if moments.last().is_none_or(|last| last.digest != moment.digest) {
+            moments.push(moment);
+        }
+    }
+
+    fn moment(&mut self) -> Moment {
+        let loose = self.world.loose();
+        let disks: Vec<Disk> = self.world.shelf.disks.iter().map(Disk::stable).collect();
+        let mut expendable = self.expendable();
+        expendable.retain(|disk| self.is_recorded_without(&disks, *disk));
+        let synced = !self.is_unsynced();
+        let mut hash = DefaultHasher::new();
+        (self.oracle.digest(), &expendable, synced).hash(&mut hash);
+        let key = SectorKey::new([0; 16]);
+        for disk in &disks {
+            (disk.digest(&key), disk.dead).hash(&mut hash);
+        }
+        for Loose { disk, content, cached } in &loose {
+            (disk, content, cached).hash(&mut hash);
+        }
+        Moment {
+            disks,
+            loose,
+            oracle: self.oracle.clone(),
+            synced,
+            whole: synced && expendable.len() == usize::from(self.geometry.members()),
+            expendable,
+            sessions: self.world.shelf.sessions,
+            now: self.world.now(),
+            lines: self.trace.length(),
+            digest: hash.finish(),
+        }
+    }
+
+    /// Whether the members but one say that all others are whole: what the array says counts when it has recorded it.
+    fn is_recorded_without(&self, disks: &[Disk], lost: usize) -> bool {
+        let order: Vec<usize> = alive(disks).into_iter().filter(|disk| *disk != lost).collect();
+        let Ok(assembly) = assemble(disks, &order) else { return false };
+        let map = newest_map(disks, &assembly, &order);
+        let synced = map.is_some_and(|map| map.resync.is_empty());
+        gone(&assembly).len() == 1 && (synced || !self.promises.opens_unclean_and_degraded)
+    }
+}

@@ -1,0 +1,97 @@
+//! Every cut of small scripts, on an array of each kind.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the crate has no threads, its tests do"
+)]
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use parlour_array::organization::{Consistency, Organization};
+use parlour_fault::exhaustive::{Outcome, SCENARIOS, Scenario, Subject, Tally, Trial, exhaust};
+
+fn subject(name: &str, consistency: Consistency, members: u16) -> Subject {
+    Subject { organization: *Organization::named(name).expect("a name of the table"), consistency, members }
+}
+
+/// Tries all scenarios that suit each of `subjects` on all cores.
+fn exhaust_all(subjects: &[Subject]) -> Vec<(&'static Scenario, Subject, Outcome)> {
+    let suits = |subject: &Subject| {
+        let subject = *subject;
+        SCENARIOS.iter().filter(move |one| one.suits(&subject)).map(move |one| (one, subject))
+    };
+    let items: Vec<(&Scenario, Subject)> = subjects.iter().flat_map(suits).collect();
+    // The last take longest: they begin first.
+    let (left, outcomes) = (AtomicUsize::new(items.len()), Mutex::new(Vec::new()));
+    let work = || {
+        while let Ok(left) =
+            left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1))
+        {
+            let (scenario, subject) = items[left - 1];
+            let outcome = exhaust(scenario, &subject, 0);
+            outcomes.lock().expect("no thread has panicked").push((scenario, subject, outcome));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    outcomes.into_inner().expect("no thread has panicked")
+}
+
+fn print_table(outcomes: &[(&Scenario, Subject, Outcome)]) -> Tally {
+    let mut sum = Tally::default();
+    let line = |name: &str, tally: &Tally| {
+        let Tally { cuts, second_cuts, choices, untried, losses, cases, interruptions, .. } = tally;
+        println!(
+            "{name:<82} {cuts:>5} {second_cuts:>6} {choices:>7} {untried:>9} {losses:>8} {cases:>7} {interruptions:>7}"
+        );
+    };
+    println!(
+        "{:<82} {:>5} {:>6} {:>7} {:>9} {:>8} {:>7} {:>7}",
+        "", "cuts", "again", "choices", "untried", "losses", "cases", "members"
+    );
+    for (scenario, subject, Outcome { tally, .. }) in outcomes {
+        let array = format!("{} {}", subject.organization.name, subject.consistency.name());
+        line(&format!("{array}: {}", scenario.name), tally);
+        sum.add(tally);
+    }
+    line("all", &sum);
+    sum
+}
+
+#[test]
+fn no_cut_breaks_a_promise() {
+    let outcomes = exhaust_all(&[
+        subject("raid5", Consistency::Resync, 3),
+        subject("raid1", Consistency::Resync, 3),
+        subject("parity-logging", Consistency::Resync, 4),
+        subject("parity-logging", Consistency::Logged, 4),
+    ]);
+    let tally = print_table(&outcomes);
+    let failures: Vec<String> =
+        outcomes.iter().flat_map(|(_, _, outcome)| &outcome.failures).map(ToString::to_string).collect();
+    let mut stories = outcomes.iter().flat_map(|(_, _, outcome)| &outcome.failures);
+    let story = stories.next().map(|failure| failure.trace.join("\n")).unwrap_or_default();
+    assert!(failures.is_empty(), "{} cases:\n{}\nThe first:\n{story}", tally.broken, failures.join("\n"));
+    assert_eq!(tally.broken, 0);
+    for (Scenario { name, .. }, _, Outcome { tally, .. }) in outcomes {
+        assert!(tally.cuts > 1 && tally.cases > tally.cuts, "{name}: nothing was cut");
+        assert!(
+            tally.reintegrations > 0 || !name.contains("reintegration"),
+            "{name}: nothing was reintegrated"
+        );
+    }
+    assert!(tally.redone > 0, "nothing was redone");
+}
+
+#[test]
+fn a_case_is_tried_alone_by_its_name_if_there_is_such_a_case() {
+    let array = "parity-logging:4:logged:0:durable writes:";
+    let trial = |case: &str| -> Trial { format!("{array}{case}").parse().expect("a case's name") };
+    for case in ["", "dies@1~0", "replaced@3~3"] {
+        assert_eq!(trial(case).try_alone().map(|failure| failure.is_none()), Ok(true), "{case}");
+    }
+    assert!(trial("cut@1000000()").try_alone().is_err());
+}

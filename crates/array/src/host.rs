@@ -190,6 +190,7 @@ impl Array {
         self.health.is_degraded()
             && self.geometry.organization().code == Code::Xor
             && !self.geometry.is_logged()
+            && !is_planted(Bug::DegradedDurableNotFlushed)
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
@@ -594,7 +595,8 @@ impl Array {
     fn flush_may_start(&mut self) -> bool {
         let behind = !self.geometry.is_logged()
             && self.health.is_degraded()
-            && self.logs.as_ref().is_some_and(|logs| logs.any_live());
+            && self.logs.as_ref().is_some_and(|logs| logs.any_live())
+            && !is_planted(Bug::DegradedFlushBeforeParity);
         if behind {
             self.want_all_parity();
         }

@@ -56,7 +56,7 @@ pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
 pub use map::{Columns, Piece, Window, pieces, windows};
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 #[cfg(feature = "planted-bugs")]
-pub use planted::{Bug, plant};
+pub use planted::{Bug, is_planted, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
 pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};

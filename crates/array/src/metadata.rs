@@ -253,7 +253,9 @@ impl Array {
         if any {
             self.records.cleaning = true;
             let job = self.jobs.start(Kind::CleanFlush, Class::Metadata);
-            self.plan_flushes(job);
+            if !is_planted(Bug::CleanWithoutFlush) {
+                self.plan_flushes(job);
+            }
             self.start_plan(job, None, &[]);
             return;
         }
@@ -344,12 +346,14 @@ impl Array {
             job.metadata.extend(block.encode());
         }
         for round in 0..2 {
-            job.plan.next_phase();
+            if round == 0 || !is_planted(Bug::SuperblockCopiesAtOnce) {
+                job.plan.next_phase();
+            }
             for (index, (member, _)) in members.iter().enumerate() {
                 let worse = self.health.member(*member).map_or(0, |record| record.worse_copy);
                 let at = Geometry::superblock_places(blocks[index].member_length)[(round + worse) % 2];
                 let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
-                job.plan.write(*member, at, span, true);
+                job.plan.write(*member, at, span, !is_planted(Bug::SuperblockNotDurable));
             }
         }
         self.start_plan(id, None, &[]);
@@ -422,10 +426,14 @@ impl Array {
     /// Writes the same metadata to all standing members, durably.
     fn write_to_all(&mut self, id: JobId, at: parlour_units::Sector, block: Vec<u8>, length: Sectors) {
         let job = self.jobs.get_mut(id);
+        let lax = match &job.kind {
+            Some(Kind::Map) => is_planted(Bug::MapNotDurable),
+            _ => is_planted(Bug::TableNotDurable),
+        };
         job.metadata = block;
         job.plan.strategy = Strategy::Metadata;
         for (place, _) in self.health.standing() {
-            job.plan.write(place, at, Span::new(Source::Metadata, Sectors::ZERO, length), true);
+            job.plan.write(place, at, Span::new(Source::Metadata, Sectors::ZERO, length), !lax);
         }
         self.start_plan(id, None, &[]);
     }
@@ -536,7 +544,9 @@ impl Array {
             }
             Stop::Flushing => {
                 let id = self.jobs.start(Kind::StopFlush, Class::Metadata);
-                self.plan_flushes(id);
+                if !is_planted(Bug::StopWithoutFlush) {
+                    self.plan_flushes(id);
+                }
                 self.start_plan(id, None, &[]);
             }
             Stop::Table => self.write_table(),
@@ -560,7 +570,7 @@ impl Array {
         self.records.dirty.iter().filter(move |region| !live(region))
     }
 
-    fn write_table(&mut self) {
+    pub(crate) fn write_table(&mut self) {
         let Some(logs) = &self.logs else {
             self.records.stop = Some(Stop::Map);
             return;
@@ -605,7 +615,9 @@ impl Array {
     /// Passes when `region` need not be resynced, or it is durable that it has to be.
     pub(crate) fn pass_resync_durable(&mut self, region: Region, job: JobId) -> bool {
         let records = &mut self.records;
-        if records.resync_is_durable(region) {
+        let durable = records.resync_is_durable(region);
+        if durable || is_planted(Bug::UnloggedBeforeResyncBit) {
+            records.map_wanted |= !durable;
             return true;
         }
         records.map_wanted = true;

@@ -61,6 +61,50 @@ pub enum Bug {
     RebuildFromOneCopyOnly,
     /// Forced to open, the array trusts parity in groups where nothing is missing.
     ForceTrustsAllGroups,
+    /// Superblocks are not asked to be durable.
+    SuperblockNotDurable,
+    /// Both copies of a superblock are written at the same time.
+    SuperblockCopiesAtOnce,
+    /// Dirty maps are not asked to be durable.
+    MapNotDurable,
+    /// Tables of applied records are not asked to be durable.
+    TableNotDurable,
+    /// Records are not asked to be durable before their data is written.
+    CommitNotDurable,
+    /// Intents are not asked to be durable before parity is rewritten.
+    IntentNotDurable,
+    /// Segments are not asked to be durable before the commit log forgets their records.
+    AppendNotDurable,
+    /// Regions are marked clean without a flush.
+    CleanWithoutFlush,
+    /// An array is stopped without a flush.
+    StopWithoutFlush,
+    /// Commit logs forget entries whose data was not flushed.
+    CommitFlushSkipped,
+    /// Parity into which a log went is not flushed before the log is emptied.
+    ReintegrationFlushSkipped,
+    /// A log is emptied before it is recorded that its parity holds it.
+    LogEmptiedBeforeTable,
+    /// What was resynced is not flushed before the region is logged again.
+    ResyncFlushSkipped,
+    /// A region is logged again before it is recorded that nothing in its old log counts.
+    LoggedAgainBeforeTable,
+    /// Parity is written without records before it is recorded that the region is to be resynced.
+    UnloggedBeforeResyncBit,
+    /// The commit log forgets what a lost log held before it is recorded that the region is to be resynced.
+    EntriesForgottenEarly,
+    /// What was redone after a crash is not flushed before hosts see it.
+    RedoFlushSkipped,
+    /// A durable write to an array without a member is answered before the parity that holds it is flushed.
+    DegradedDurableNotFlushed,
+    /// A flush of an array without a member passes by what its logs hold.
+    DegradedFlushBeforeParity,
+    /// The engine asks the kernel for no write to be durable.
+    #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "it is the engine's"))]
+    SyncFlagDropped,
+    /// The engine asks the kernel for no flush.
+    #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "it is the engine's"))]
+    MemberFlushSkipped,
 }
 
 #[cfg(feature = "planted-bugs")]
@@ -93,6 +137,35 @@ impl Bug {
         Bug::RebuildFromOneCopyOnly,
         Bug::ForceTrustsAllGroups,
     ];
+    /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
+    pub const OF_DURABILITY: [Bug; 26] = [
+        Bug::FlushDoesNothing,
+        Bug::FlushSkipsMember,
+        Bug::MemberFlushSkipped,
+        Bug::DurableIgnored,
+        Bug::SyncFlagDropped,
+        Bug::WritesBeforeDirtyBit,
+        Bug::DirtyBitClearedEarly,
+        Bug::WritesBeforeExclusion,
+        Bug::FrontierBeforeFlush,
+        Bug::SuperblockNotDurable,
+        Bug::SuperblockCopiesAtOnce,
+        Bug::MapNotDurable,
+        Bug::TableNotDurable,
+        Bug::CommitNotDurable,
+        Bug::IntentNotDurable,
+        Bug::AppendNotDurable,
+        Bug::CleanWithoutFlush,
+        Bug::StopWithoutFlush,
+        Bug::CommitFlushSkipped,
+        Bug::ReintegrationFlushSkipped,
+        Bug::LogEmptiedBeforeTable,
+        Bug::ResyncFlushSkipped,
+        Bug::LoggedAgainBeforeTable,
+        Bug::RedoFlushSkipped,
+        Bug::DegradedDurableNotFlushed,
+        Bug::DegradedFlushBeforeParity,
+    ];
 }
 
 #[cfg(feature = "planted-bugs")]
@@ -109,15 +182,13 @@ mod chosen {
     }
 
     /// Whether `bug` is there.
-    pub(crate) fn is_planted(bug: Bug) -> bool {
+    pub fn is_planted(bug: Bug) -> bool {
         PLANTED.load(Ordering::Relaxed) == bug as u8
     }
 }
 
 #[cfg(feature = "planted-bugs")]
-pub(crate) use chosen::is_planted;
-#[cfg(feature = "planted-bugs")]
-pub use chosen::plant;
+pub use chosen::{is_planted, plant};
 
 /// No bug is there.
 #[cfg(not(feature = "planted-bugs"))]

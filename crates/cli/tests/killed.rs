@@ -86,6 +86,47 @@ fn a_killed_parity_log_loses_nothing_that_was_flushed() {
     nothing_flushed_is_lost(PARITY_LOGGING);
 }
 
+/// How often the server dies together with a member, unless told otherwise.
+const LOSSES: usize = 10;
+
+/// Takes a member away from an array that nobody serves, or what it holds.
+fn lose(array: &Array, place: usize, wipe: bool) {
+    let name = format!("member{place}");
+    std::fs::remove_file(array.bench.path(&name)).expect("the member is a file");
+    if wipe {
+        array.bench.files(&name, MEBIBYTES);
+    }
+}
+
+/// PARLOUR_ROUNDS says how often.
+#[test]
+fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
+    let told = std::env::var("PARLOUR_ROUNDS").ok().map(|rounds| rounds.parse().expect("a number"));
+    let mut array = Array::new(PARITY_LOGGING, MEBIBYTES, "--consistency logged", THREADS);
+    for round in 1..=told.unwrap_or(LOSSES) {
+        write_until_killed(&mut array, round, 5 + round % 16);
+        let (place, wipe) = (round * 3 % 5, round % 2 == 0);
+        lose(&array, place, wipe);
+        let io = if round % 3 == 0 { URING } else { THREADS };
+        // Nobody has to accept anything: it opens without force.
+        serve_again(&mut array, io);
+        assert_eq!(Array::state(&array.status(), place), "failed");
+        check(&array);
+        if !wipe {
+            array.bench.files(&format!("member{place}"), MEBIBYTES);
+        }
+        array.bench.succeed(&format!("replace {place} member{place} -a ."));
+        if round % 4 == 0 {
+            // Again, in the middle of the rebuild.
+            array.kill();
+            serve_again(&mut array, io);
+        }
+        array.until_whole();
+        check(&array);
+    }
+    array.close();
+}
+
 /// A job that writes every other block, so that each stripe holds blocks of two of them. `offset` says which.
 fn job(array: &Array, offset: &str, further: &[&str]) -> Command {
     let mut job = fio(array);

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use parlour_units::{Sector, Sectors};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::fault::Failure;
 use crate::member::{Member, Round, Zeroing};
 use crate::memory::zeroes;
 use crate::uring::Lease;
+use crate::witness::Change;
 
 /// How often an access is repeated for a reason that should pass (no kernel memory, say).
 const PATIENCE: u8 = 100;
@@ -50,6 +51,8 @@ pub struct Access {
     done: u64,
     step: Step,
     repeats: u8,
+    /// The witness's number of the step that the kernel is at.
+    told: Option<u64>,
 }
 
 /// An access that is done. Its parts are to be given back to the memory.
@@ -70,6 +73,24 @@ pub(crate) enum Step {
     Write { durable: bool },
     Zero(Zeroing),
     Sync,
+}
+
+impl Step {
+    /// With what the kernel is asked for a transfer.
+    pub(crate) fn flags(self) -> ReadWriteFlags {
+        match self {
+            Step::Write { durable: true } if !drops_sync_flag() => ReadWriteFlags::DSYNC,
+            _ => ReadWriteFlags::empty(),
+        }
+    }
+}
+
+/// A known bug for tests of the tests: no write is asked to be durable.
+fn drops_sync_flag() -> bool {
+    #[cfg(feature = "planted-bugs")]
+    return parlour_array::is_planted(parlour_array::Bug::SyncFlagDropped);
+    #[cfg(not(feature = "planted-bugs"))]
+    false
 }
 
 impl Access {
@@ -102,7 +123,7 @@ impl Access {
         };
         let expected = if matches!(step, Step::Read | Step::Write { .. }) { length } else { 0 };
         assert_eq!(lent, expected, "an access moves as much as its parts hold");
-        Access { id, member, priority, parts, at, length, done: 0, step, repeats: 0 }
+        Access { id, member, priority, parts, at, length, done: 0, step, repeats: 0, told: None }
     }
 
     pub(crate) fn member(&self) -> &Member {
@@ -115,6 +136,32 @@ impl Access {
 
     pub(crate) fn step(&self) -> Step {
         self.step
+    }
+
+    /// The next step, for which the kernel is about to be asked.
+    pub(crate) fn begin_step(&mut self) -> Step {
+        if let Some(witness) = self.member.witness() {
+            self.told = self.change().map(|change| witness.asked(self.member.path(), change));
+        }
+        self.step
+    }
+
+    /// What the next step changes.
+    fn change(&self) -> Option<Change> {
+        let at = self.position();
+        match self.step {
+            Step::Read => None,
+            Step::Write { .. } => {
+                let mut bytes = Vec::with_capacity(self.length as usize);
+                self.parts.iter().for_each(|part| bytes.extend_from_slice(part.bytes()));
+                bytes.drain(..self.done as usize);
+                let durable = self.step.flags().contains(ReadWriteFlags::DSYNC);
+                Some(Change::Write { at, bytes, durable })
+            }
+            Step::Zero(Zeroing::Write) => Some(Change::Zero { at, length: self.next_zeroes().len() as u64 }),
+            Step::Zero(_) => Some(Change::Zero { at, length: self.remaining() }),
+            Step::Sync => Some(Change::Flush),
+        }
     }
 
     /// Where the next step starts on the member.
@@ -156,6 +203,11 @@ impl Access {
 
     /// Takes the kernel's answer to the last step: how the access ended, or `None` if it goes on.
     pub(crate) fn settle(&mut self, answer: Result<usize, Errno>) -> Option<Result<(), Failure>> {
+        if let (Some(number), Some(witness)) = (self.told.take(), self.member.witness()) {
+            let at_once = matches!(self.step, Step::Zero(way) if way != Zeroing::Write);
+            let length = |moved: usize| if at_once { self.remaining() } else { moved as u64 };
+            witness.answered(number, answer.ok().map(length));
+        }
         match answer {
             Ok(moved) => self.advance(moved),
             Err(Errno::INTR | Errno::AGAIN | Errno::NOMEM) if self.repeats < PATIENCE => {

@@ -44,6 +44,7 @@ mod space;
 mod stopper;
 mod threads;
 mod uring;
+mod witness;
 
 pub use access::{Access, Done, Operation, Priority};
 pub use create::{CreateError, CreateReport, CreateRequest, create};
@@ -61,3 +62,4 @@ pub use pulse::{MemberPath, Pulse, ServerStatus};
 pub use server::{ServeError, ServeOptions, Server};
 pub use stopper::Stopper;
 pub use uring::Lease;
+pub use witness::{Change, Witness};

@@ -27,9 +27,9 @@ pub(crate) fn perform(access: &mut Access, round: Round) -> Result<(), Failure> 
 /// One system call.
 fn step(access: &mut Access) -> Result<usize, Errno> {
     let at = access.position();
-    match access.step() {
+    match access.begin_step() {
         Step::Read => read(access, at),
-        Step::Write { durable } => write(access, at, durable),
+        step @ Step::Write { .. } => write(access, at, step.flags()),
         Step::Zero(way) => match way.flags() {
             Some(flags) => fallocate(access.member().file(), flags, at, access.remaining()).map(|()| 0),
             None => {
@@ -52,7 +52,7 @@ fn read(access: &mut Access, at: u64) -> Result<usize, Errno> {
     preadv2(member.file(), &mut vectors[..count], at, ReadWriteFlags::empty())
 }
 
-fn write(access: &mut Access, at: u64, durable: bool) -> Result<usize, Errno> {
+fn write(access: &mut Access, at: u64, flags: ReadWriteFlags) -> Result<usize, Errno> {
     let (member, rest, mut skip) = access.rest();
     let mut vectors: [IoSlice<'_>; PARTS] = [IoSlice::new(&[]); PARTS];
     let mut count = 0;
@@ -60,6 +60,5 @@ fn write(access: &mut Access, at: u64, durable: bool) -> Result<usize, Errno> {
         *vector = IoSlice::new(&part[std::mem::take(&mut skip)..]);
         count += 1;
     }
-    let flags = if durable { ReadWriteFlags::DSYNC } else { ReadWriteFlags::empty() };
     pwritev2(member.file(), &vectors[..count], at, flags)
 }

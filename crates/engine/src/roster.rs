@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::fault::Failure;
 use crate::member::Member;
+use crate::witness::Witness;
 
 /// Members by number, and who stands in which place.
 #[derive(Debug, Default)]
@@ -12,6 +13,7 @@ pub(crate) struct Roster {
     entries: Vec<Entry>,
     /// By place: the number of the member that stands there, or stood there last.
     places: Vec<u16>,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 /// A number, given once and never again.
@@ -34,8 +36,23 @@ impl Roster {
         roster
     }
 
+    /// Lets `witness` see each change of a member, of those to come too.
+    ///
+    /// # Panics
+    /// If accesses are under way.
+    pub(crate) fn be_witnessed(&mut self, witness: &Arc<dyn Witness>) {
+        for member in self.entries.iter_mut().filter_map(|entry| entry.member.as_mut()) {
+            let member = Arc::get_mut(member).expect("no access is under way");
+            member.be_witnessed(Arc::clone(witness));
+        }
+        self.witness = Some(Arc::clone(witness));
+    }
+
     /// Gives the next number to `member`.
-    pub(crate) fn push(&mut self, member: Option<Member>) -> u16 {
+    pub(crate) fn push(&mut self, mut member: Option<Member>) -> u16 {
+        if let (Some(member), Some(witness)) = (&mut member, &self.witness) {
+            member.be_witnessed(Arc::clone(witness));
+        }
         let path = member.as_ref().map(|member| member.path().to_owned());
         self.entries.push(Entry { path, member: member.map(Arc::new), last_failure: None });
         (self.entries.len() - 1) as u16

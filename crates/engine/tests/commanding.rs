@@ -64,7 +64,7 @@ fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
     let path = opened.control_path();
     let listener = std::os::unix::net::UnixListener::bind(&path).expect("it can be bound");
     let options = || ServeOptions { control: Some(path.clone()), ..ServeOptions::default() };
-    let refused = Server::new(opened, host().1, options());
+    let refused = Server::new(opened, host(None).1, options());
     assert!(matches!(refused, Err(ServeError::Control(ControlError::InUse { .. }))));
     drop(refused);
     drop(listener);

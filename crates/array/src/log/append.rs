@@ -7,6 +7,7 @@ use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
 use crate::job::{JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
+use crate::planted::{Bug, is_planted};
 use crate::tuning::LogFlush;
 
 impl Array {
@@ -117,7 +118,7 @@ impl Array {
             job.plan.spans.push(head);
         }
         // What the commit log forgets from here on must not be lost.
-        let durable = self.geometry.is_logged();
+        let durable = self.geometry.is_logged() && !is_planted(Bug::AppendNotDurable);
         job.plan.close(Action::Write { member: place.member, at, length, durable }, 0);
         self.counters.appends += 1;
         self.start_plan(id, None, &[]);

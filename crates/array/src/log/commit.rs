@@ -25,6 +25,7 @@ use crate::job::{JobId, Kind, Trouble};
 use crate::layout::Unit;
 use crate::map::Columns;
 use crate::plan::{LogMethod, Source, Span, Strategy};
+use crate::planted::{Bug, is_planted};
 
 /// An entry is closed when it has this many records.
 const GROUP: usize = 256;
@@ -184,7 +185,10 @@ impl CommitLogs {
 
     /// What an entry tells of is no longer in memory, but still counts after a crash.
     pub(crate) fn orphan(&mut self, name: EntryName) {
-        self.orphans.push(name);
+        match is_planted(Bug::EntriesForgottenEarly) {
+            true => self.stored(name),
+            false => self.orphans.push(name),
+        }
     }
 
     /// It is durable that all regions that are to be resynced are: nothing in their logs counts.
@@ -506,7 +510,11 @@ impl Array {
         job.metadata = header.encode(self.identity, block);
         job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
         job.plan.spans.extend(spans);
-        job.plan.close(Action::Write { member: place, at, length: entry, durable: true }, 0);
+        let lax = match &job.kind {
+            Some(Kind::Intent { .. }) => is_planted(Bug::IntentNotDurable),
+            _ => is_planted(Bug::CommitNotDurable),
+        };
+        job.plan.close(Action::Write { member: place, at, length: entry, durable: !lax }, 0);
         self.start_plan(id, None, &[]);
     }
 
@@ -578,7 +586,9 @@ impl Array {
         let turn = self.begin_covering_flush();
         self.commits().flushing = true;
         let id = self.jobs.start(Kind::CommitFlush { turn }, Class::Log);
-        self.plan_flushes(id);
+        if !is_planted(Bug::CommitFlushSkipped) {
+            self.plan_flushes(id);
+        }
         self.start_plan(id, None, &[]);
     }
 

@@ -499,7 +499,9 @@ impl Array {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.reintegrating.as_mut().expect("it is under way").flush = turn;
         let id = self.jobs.start(Kind::ReintegrateFlush { region }, Class::Log);
-        self.plan_flushes(id);
+        if !is_planted(Bug::ReintegrationFlushSkipped) {
+            self.plan_flushes(id);
+        }
         self.start_plan(id, None, &[]);
     }
 
@@ -523,6 +525,10 @@ impl Array {
         let known = &mut logs.applied[region.as_usize()];
         *known = (*known).max(newest);
         self.flush_covered(turn);
+        if is_planted(Bug::LogEmptiedBeforeTable) {
+            self.write_table();
+            return self.drop_reintegrated(region);
+        }
         self.record_applied(region);
     }
 

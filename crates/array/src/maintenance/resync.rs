@@ -182,7 +182,9 @@ impl Array {
             return;
         }
         let id = self.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
-        self.plan_flushes(id);
+        if !is_planted(Bug::ResyncFlushSkipped) {
+            self.plan_flushes(id);
+        }
         self.start_plan(id, None, &[]);
     }
 
@@ -193,6 +195,9 @@ impl Array {
         self.end_job(id);
         if !whole {
             return self.flush_resynced(region);
+        }
+        if is_planted(Bug::LoggedAgainBeforeTable) {
+            return self.close_resynced(region);
         }
         let logs = self.logs.as_mut().expect("regions of a log are closed");
         // Whatever commit logs or slots hold of the region was made before its parity was computed from its data.

@@ -10,6 +10,7 @@ mod open;
 mod zeroing;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use parlour_units::{Bytes, Sector, Sectors};
@@ -23,6 +24,7 @@ pub(crate) use zeroing::Zeroing;
 
 use crate::fault::Failure;
 use crate::uring::{PAGE, Pages};
+use crate::witness::Witness;
 
 /// What a member is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,7 @@ pub struct Member {
     zeroing: AtomicU8,
     /// The last round in which its length was found right.
     checked: AtomicU64,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 /// Accesses that are begun together, for which one look at a member is enough.
@@ -154,6 +157,15 @@ impl Member {
     /// As an access under way would fail.
     pub fn flush(&self) -> Result<(), Failure> {
         fdatasync(&self.file).map_err(Failure::of_write)
+    }
+
+    /// Lets `witness` see each change that accesses make from now on.
+    pub(crate) fn be_witnessed(&mut self, witness: Arc<dyn Witness>) {
+        self.witness = Some(witness);
+    }
+
+    pub(crate) fn witness(&self) -> Option<&dyn Witness> {
+        self.witness.as_deref()
     }
 
     pub(crate) fn file(&self) -> BorrowedFd<'_> {

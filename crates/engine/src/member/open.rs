@@ -64,7 +64,19 @@ impl Member {
         let on_memory = kind == Kind::File && is_on_memory(&file);
         let zeroing = best_zeroing(&file, kind, mode, length, opened.st_rdev).into_cell();
         let checked = AtomicU64::new(0);
-        Ok(Member { path: path.into(), file, kind, mode, length, block, direct, on_memory, zeroing, checked })
+        Ok(Member {
+            path: path.into(),
+            file,
+            kind,
+            mode,
+            length,
+            block,
+            direct,
+            on_memory,
+            zeroing,
+            checked,
+            witness: None,
+        })
     }
 }
 

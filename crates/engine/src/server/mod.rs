@@ -77,7 +77,10 @@ impl<F: Frontend> Server<F> {
         let io = Io::new(open.io)?;
         let control = options.control.as_deref().map(Control::listen).transpose()?;
         let notes = open.notes().iter().map(ToString::to_string).collect();
-        let OpenArray { array, inputs, roster, began, .. } = open;
+        let OpenArray { array, inputs, mut roster, began, .. } = open;
+        if let Some(witness) = &options.witness {
+            roster.be_witnessed(witness);
+        }
         let retain = retained(&inputs.tuning, array.geometry());
         let recorded = Recorded::new(array, &inputs, options.recorder);
         let machine = Machine::new(recorded, roster, io, began, retain);

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use parlour_units::Duration;
 
 use crate::control::ControlError;
 use crate::io::StartError;
 use crate::record::Recorder;
+use crate::witness::Witness;
 
 /// How an array is served.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub struct ServeOptions {
     pub control: Option<PathBuf>,
     /// Who writes down what passes between the array and its driver.
     pub recorder: Option<Recorder>,
+    /// Who sees what the kernel is asked to do with members.
+    pub witness: Option<Arc<dyn Witness>>,
     /// How long hosts may take to finish when the server is stopped.
     pub grace: Duration,
     /// The time between two calls of the observer.
@@ -28,6 +32,7 @@ impl Default for ServeOptions {
         ServeOptions {
             control: None,
             recorder: None,
+            witness: None,
             grace: Duration::from_secs(5),
             pulse: Duration::from_secs(1),
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::io::Errno;
 
 use super::Lease;
 use crate::access::{Access, Done, Priority, Step};
@@ -167,7 +167,7 @@ impl Slot {
         let fd = types::Fd(access.member().file().as_raw_fd());
         let at = access.position();
         let priority = if access.priority() == Priority::Background { BACKGROUND } else { 0 };
-        let step = access.step();
+        let step = access.begin_step();
         self.vectors.clear();
         match step {
             Step::Read => fill(&mut self.vectors, access),
@@ -188,8 +188,7 @@ impl Slot {
 
 /// A read or write of `vectors`; the plain operations are cheaper than the vectored ones.
 fn transfer(fd: types::Fd, at: u64, step: Step, priority: u16, vectors: &[Vector]) -> squeue::Entry {
-    let durable = step == Step::Write { durable: true };
-    let flags = if durable { ReadWriteFlags::DSYNC.bits().cast_signed() } else { 0 };
+    let flags = step.flags().bits().cast_signed();
     let list = vectors.as_ptr().cast();
     let count = vectors.len() as u32;
     let single = match vectors {

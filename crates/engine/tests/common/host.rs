@@ -34,6 +34,14 @@ struct Pending {
 /// An answer: which request, and a read's payload.
 pub(crate) type Reply = (usize, Result<Vec<u8>, RequestError>);
 
+/// Sees requests in the order in which the array does.
+pub(crate) trait HostWatch: Send + Sync {
+    /// The request that was posted with `tag` goes to the array.
+    fn begins(&self, tag: usize);
+    /// It is answered.
+    fn ends(&self, tag: usize, answer: &Result<Vec<u8>, RequestError>);
+}
+
 enum Message {
     Job(Job),
     /// End the server as a signal that cannot be caught would.
@@ -55,15 +63,23 @@ pub(crate) struct Double {
     in_flight: HashMap<u64, Pending>,
     next: u64,
     closed: bool,
+    watch: Option<Arc<dyn HostWatch>>,
 }
 
 /// A host, and what serves it.
-pub(crate) fn host() -> (Host, Double) {
+pub(crate) fn host(watch: Option<Arc<dyn HostWatch>>) -> (Host, Double) {
     let (sender, jobs) = channel();
     let event = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).expect("an eventfd"));
     let host = Host { jobs: sender, event: Arc::clone(&event) };
-    let double =
-        Double { jobs, event, starved: VecDeque::new(), in_flight: HashMap::new(), next: 0, closed: false };
+    let double = Double {
+        jobs,
+        event,
+        starved: VecDeque::new(),
+        in_flight: HashMap::new(),
+        next: 0,
+        closed: false,
+        watch,
+    };
     (host, double)
 }
 
@@ -130,6 +146,9 @@ impl Double {
         } else {
             None
         };
+        if let Some(watch) = &self.watch {
+            watch.begins(job.tag);
+        }
         let reads = if job.operation == Operation::Read { job.length as usize } else { 0 };
         self.in_flight.insert(self.next, Pending { reply: job.reply, tag: job.tag, buffer, reads });
         let at = Sector::from_bytes(job.at).expect("whole sectors");
@@ -164,6 +183,9 @@ impl Frontend for Double {
         });
         if let Some(buffer) = pending.buffer {
             port.release(buffer);
+        }
+        if let Some(watch) = &self.watch {
+            watch.ends(pending.tag, &answer);
         }
         // Nobody listens after a test has failed.
         let _ = pending.reply.send((pending.tag, answer));

@@ -5,7 +5,7 @@ pub(crate) mod host;
 pub(crate) mod rig;
 
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use parlour_engine::{
     Access, Buffer, Choice, Done, Fault, Io, IoBackend, Member, Memory, Operation, Part, Priority,
@@ -112,10 +112,16 @@ pub(crate) fn wait(io: &Io) {
 
 /// The ways that there are here: io_uring may be refused, as it is in many containers.
 pub(crate) fn ways() -> Vec<Choice> {
+    static URING: LazyLock<bool> = LazyLock::new(|| match Io::new(Choice::Uring) {
+        Ok(_) => true,
+        Err(refused) => {
+            eprintln!("skipped: {refused}");
+            false
+        }
+    });
     let mut ways = vec![Choice::Auto, Choice::Threads];
-    match Io::new(Choice::Uring) {
-        Ok(_) => ways.push(Choice::Uring),
-        Err(refused) => eprintln!("skipped: {refused}"),
+    if *URING {
+        ways.push(Choice::Uring);
     }
     ways
 }

@@ -18,7 +18,7 @@ use parlour_units::{Bytes, Sectors};
 use serde_json::Value;
 
 use super::Numbers;
-use super::host::{Host, host};
+use super::host::{Host, HostWatch, host};
 
 /// Members of most arrays here: fits every organization in the table.
 pub(crate) const MEMBERS: usize = 4;
@@ -82,9 +82,18 @@ pub(crate) fn serve(members: &[PathBuf]) -> Served {
 }
 
 pub(crate) fn serve_open(open: OpenArray, recorder: Option<Recorder>) -> Served {
-    let (host, double) = host();
+    serve_watched(open, ServeOptions { recorder, ..ServeOptions::default() }, None)
+}
+
+/// Serves with `options`, and a control socket; `watch` sees what hosts ask.
+pub(crate) fn serve_watched(
+    open: OpenArray,
+    options: ServeOptions,
+    watch: Option<Arc<dyn HostWatch>>,
+) -> Served {
+    let (host, double) = host(watch);
     let (control, capacity) = (open.control_path(), open.geometry().capacity().bytes().get());
-    let options = ServeOptions { control: Some(control.clone()), recorder, ..ServeOptions::default() };
+    let options = ServeOptions { control: Some(control.clone()), ..options };
     let mut server = Server::new(open, double, options).expect("the array can be served");
     let stopper = server.stopper();
     let events = Arc::new(Mutex::new(Vec::new()));
@@ -100,6 +109,13 @@ impl Served {
     pub(crate) fn stop(self) {
         self.stopper.request_stop();
         self.thread.join().expect("the server does not panic").expect("the server ends well");
+    }
+
+    /// Ends the server without any farewell, whatever has become of it.
+    pub(crate) fn abandon(self) {
+        self.host.kill();
+        // How it ends is of no interest any more.
+        let _ = self.thread.join();
     }
 
     /// Ends the server without any farewell.
@@ -130,7 +146,7 @@ impl Served {
                 return status;
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "{what} does not come: {status:#}");
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(2));
         }
     }
 

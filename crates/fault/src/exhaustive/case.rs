@@ -85,7 +85,7 @@ impl fmt::Display for Interrupted {
 }
 
 /// Organization, members, consistency, seed, scenario, and what is done, as in
-/// `parity-logging:4:logged:0:durable writes:cut@7(+-[01])~2`.
+/// `ORGANIZATION:4:logged:0:durable writes:cut@7(+-[01])~2`.
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Subject { organization, members, consistency } = &self.subject;
@@ -100,7 +100,7 @@ impl fmt::Display for Trial {
 /// It is no case's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no part of a case's name; one is like 'parity-logging:4:logged:0:durable writes:cut@7(+-[01])~2,dies@3~1'"
+    "'{0}' is no part of a case's name; one is like 'ORGANIZATION:4:logged:0:durable writes:cut@7(+-[01])~2,dies@3~1'"
 )]
 pub struct NoTrial(String);
 

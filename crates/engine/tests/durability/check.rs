@@ -1,0 +1,267 @@
+//! What a power cut left is opened, recovers, and is looked at.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parlour_array::{AssemblyError, EntryState, Geometry, SUPERBLOCK_BYTES, Superblock};
+use parlour_codec::xor::is_zero;
+use parlour_engine::control::Request as Command;
+use parlour_engine::{Choice, OpenError};
+use parlour_units::Sectors;
+use serde_json::Value as Json;
+
+use crate::common::rig::Served;
+use crate::common::{Numbers, on_disk, on_memory};
+use crate::content::{SECTOR, Value};
+use crate::journal::{Journal, Slow};
+use crate::oracle::Expected;
+use crate::session::{Focus, Kept, Session};
+use crate::story::{Client, Setup, journal_of, scrub, serve};
+
+/// Values of writes of a second session: unlike those of the first.
+const SECOND: Value = 1 << 20;
+
+/// A member's file: its name and what it holds.
+type Image = (PathBuf, Vec<u8>);
+
+/// A power cut.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// What is left.
+    images: Vec<Image>,
+    /// A member that is lost with it.
+    gone: Option<Image>,
+    expected: Expected,
+    /// The same where the array has to be forced to open.
+    forced: Option<Expected>,
+    /// Whether all members are there.
+    whole: bool,
+    /// Whether one is there again that was lost before.
+    returns: bool,
+    /// In words.
+    pub(crate) about: String,
+}
+
+/// What came of a cut.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// All is as it should be.
+    Right,
+    /// The array did not open, as it should not: it would have to trust parity.
+    Refused,
+    /// It was opened and cut off again, some time. The member that was lost before may come back.
+    Again { session: Box<Session>, before: Expected, gone: Option<Image> },
+}
+
+impl Cut {
+    /// Pulls power in `session`, which began with `before`; `returning` was lost before and is there again.
+    pub(crate) fn draw(
+        setup: Setup,
+        session: &Session,
+        before: &Expected,
+        focus: Focus,
+        returning: Option<Image>,
+        numbers: &mut Numbers,
+    ) -> Cut {
+        let cut = session.draw_cut(focus, numbers);
+        let kept = Kept::draw(numbers, session.files.len());
+        let present: Vec<usize> = session.present(cut).collect();
+        let image = |file: &usize| (session.name(*file), session.image(*file, cut, kept[*file], numbers));
+        let mut images: Vec<Image> = present.iter().map(image).collect();
+        let (mut whole, mut dispensable) = session.dispensable(cut);
+        if whole && !is_recorded_whole(&images) {
+            (whole, dispensable) = (false, &[]);
+        }
+        let mut gone = None;
+        if numbers.below(2) == 0 && !dispensable.is_empty() {
+            gone = Some(dispensable[numbers.below(dispensable.len() as u64) as usize]);
+            whole = false;
+        }
+        let reads_last = setup.is_logged() || gone.is_none() && returning.is_none();
+        let expected = before.after(session, cut, reads_last);
+        let excluded = session.excluded(cut);
+        let forced = excluded.map(|since| before.after_force(session, cut, since, setup.stripe()));
+        let back = if returning.is_some() { ", with a member that was lost" } else { "" };
+        let about = format!("cut at {cut} of {}, left {kept:?}, without {gone:?}{back}", session.length());
+        let place = present.iter().position(|file| Some(*file) == gone);
+        let gone = place.map(|place| images.remove(place));
+        let returns = returning.is_some();
+        images.extend(returning);
+        Cut { images, gone, expected, forced, whole, returns, about }
+    }
+
+    /// Opens what is left, and looks whether it is as it should be; or writes, if accesses are to be carried out by `again`,
+    /// a journal of what follows.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(crate) fn check(
+        self,
+        setup: Setup,
+        again: Option<Choice>,
+        numbers: &mut Numbers,
+    ) -> Result<Outcome, String> {
+        let directory = on_memory().unwrap_or_else(on_disk);
+        let about = self.about.clone();
+        let checked = catch_unwind(AssertUnwindSafe(|| self.look(setup, directory.path(), again, numbers)));
+        let result = checked.unwrap_or_else(|panic| {
+            let told = panic.downcast_ref::<String>().cloned();
+            Err(told.unwrap_or_else(|| "something panicked".to_owned()))
+        });
+        result.map_err(|wrong| format!("{about}: {wrong}"))
+    }
+
+    fn look(
+        self,
+        setup: Setup,
+        directory: &Path,
+        again: Option<Choice>,
+        numbers: &mut Numbers,
+    ) -> Result<Outcome, String> {
+        let Cut { images, gone, mut expected, forced, whole, returns, .. } = self;
+        let members: Vec<PathBuf> = images.iter().map(|(name, _)| directory.join(name)).collect();
+        members.iter().zip(&images).for_each(|(path, (_, image))| put(path, image));
+        let (io, again) = (again.unwrap_or_default(), again.is_some());
+        let told = |error: OpenError| format!("it does not open: {error}");
+        let open = match (setup.open(&members, io, false), forced) {
+            (Ok(open), _) => open,
+            (Err(error), forced) if trusts_parity(&error) && !whole && !setup.is_logged() => {
+                let Some(forced) = forced.filter(|_| !again) else { return Ok(Outcome::Refused) };
+                expected = forced;
+                setup.open(&members, io, true).map_err(told)?
+            }
+            // Who alone knew that an opening had come to its end went a way of its own: a person has to choose.
+            (Err(OpenError::Assembly { source: AssemblyError::Diverged(..), .. }), _) if returns => {
+                return Ok(Outcome::Refused);
+            }
+            (Err(error), _) => return Err(told(error)),
+        };
+        let journal = journal_of(&open, io, Slow::Some);
+        for (path, (_, image)) in members.iter().zip(images) {
+            journal.add_file(path, image);
+        }
+        if whole {
+            journal.whole(&(0..members.len()).collect::<Vec<_>>());
+        } else {
+            journal.degraded(&[]);
+        }
+        let served = if again { serve(open, &journal) } else { crate::common::rig::serve_open(open, None) };
+        let looked = catch_unwind(AssertUnwindSafe(|| match again {
+            true => go_on(&served, &journal, expected.clone(), numbers),
+            false => look_at(&served, setup, directory, expected.clone(), whole, numbers),
+        }));
+        served.abandon();
+        match looked {
+            Ok(Ok(())) if again => {
+                let session = Box::new(Session::of(&journal));
+                Ok(Outcome::Again { session, before: expected, gone })
+            }
+            Ok(result) => result.map(|()| Outcome::Right),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// Whether the array does not open because it would have to trust parity that may not fit.
+fn trusts_parity(error: &OpenError) -> bool {
+    use AssemblyError::{UncleanAndDegraded, UnsyncedAndDegraded};
+    let OpenError::Assembly { source, .. } = error else { return false };
+    matches!(source, UncleanAndDegraded { .. } | UnsyncedAndDegraded { .. })
+}
+
+/// Whether all members are active, by what stands on them: what was not recorded when power was pulled has not happened.
+fn is_recorded_whole(images: &[Image]) -> bool {
+    let superblock = |(_, image): &Image| {
+        let places = Geometry::superblock_places(Sectors::new((image.len() / SECTOR) as u64));
+        let [first, second] = places.map(|at| &image[at.bytes() as usize..][..SUPERBLOCK_BYTES]);
+        Superblock::decode_copies(first, second).ok()
+    };
+    let newest = images.iter().filter_map(superblock).max_by_key(|one| (one.session_number, one.sequence));
+    newest.is_some_and(|newest| newest.table.iter().all(|entry| entry.state == EntryState::Active))
+}
+
+/// Writes a file, with holes where it is zero.
+fn put(path: &Path, image: &[u8]) {
+    use std::os::unix::fs::FileExt;
+    const CHUNK: usize = 1 << 14;
+    let file = std::fs::File::create_new(path).expect("a new file");
+    file.set_len(image.len() as u64).expect("it has a length");
+    for (number, chunk) in image.chunks(CHUNK).enumerate().filter(|(_, chunk)| !is_zero(chunk)) {
+        file.write_all_at(chunk, (number * CHUNK) as u64).expect("it can be written");
+    }
+}
+
+/// All is read twice, redundancy fits, and where a member is missing another one takes its place.
+fn look_at(
+    served: &Served,
+    setup: Setup,
+    directory: &Path,
+    mut expected: Expected,
+    whole: bool,
+    numbers: &mut Numbers,
+) -> Result<(), String> {
+    let journal = Arc::new(Journal::new(Choice::Auto, Slow::Some, 0));
+    let mut client = Client::new(served, &journal, SECOND);
+    expected.see(0, &client.read_all())?;
+    let missing = |status: &Json| {
+        let members = status["members"].as_array().expect("members are listed");
+        members.iter().position(|member| member["state"] == "failed")
+    };
+    let gone = missing(&served.status());
+    if let (Some(place), 0) = (gone, numbers.below(3)) {
+        let path = directory.join("fresh");
+        let length = setup.length << 20;
+        std::fs::File::create_new(&path).and_then(|file| file.set_len(length)).expect("a new file");
+        let replace = Command::Replace { member: place as u16, path, force: false };
+        served.command(&replace).map_err(|error| format!("it is not replaced: {error}"))?;
+    } else if let Some(place) = gone {
+        if whole {
+            return Err(format!("member {place} is left out"));
+        }
+        return expected.see(0, &client.read_all());
+    }
+    until_whole(served)?;
+    let report = scrub(served);
+    let faults = ["mismatches", "unreadable", "skipped"];
+    if report["complete"] != true || faults.iter().any(|fault| report[fault] != 0) {
+        return Err(format!("redundancy does not fit: {report}"));
+    }
+    expected.see(0, &client.read_all())
+}
+
+/// Waits until all redundancy is there.
+fn until_whole(served: &Served) -> Result<(), String> {
+    let rebuilt = |status: &Json| {
+        let members = status["members"].as_array().expect("members are listed");
+        members.iter().all(|member| member["state"] == "active") && status["rebuild"].is_null()
+    };
+    // A resync may wait for the rebuild.
+    let stopped = |status: &Json| {
+        status["rebuild"]["stopped"] == true || rebuilt(status) && status["resync"]["stopped"] == true
+    };
+    let whole = |status: &Json| rebuilt(status) && status["resync"].is_null();
+    let status = served.until("redundancy", |status| stopped(status) || whole(status));
+    if whole(&status) { Ok(()) } else { Err(format!("it does not become whole: {status:#}")) }
+}
+
+/// Hosts read and write while what is left recovers; some time it is cut off.
+fn go_on(
+    served: &Served,
+    journal: &Arc<Journal>,
+    mut expected: Expected,
+    numbers: &mut Numbers,
+) -> Result<(), String> {
+    let mut client = Client::new(served, journal, SECOND);
+    if numbers.below(2) == 0 {
+        // At once, while the array is still being opened.
+        client.write(numbers, 20, 2, 10);
+        client.drain();
+        client.read_all();
+    } else {
+        expected.see(0, &client.read_all())?;
+        client.write(numbers, 20, 6, 10);
+    }
+    client.drain();
+    Ok(())
+}

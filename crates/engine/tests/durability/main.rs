@@ -1,0 +1,133 @@
+//! What is promised to last, lasts: the real engine's changes of its members are written down, power is pulled at any of them, and
+//! what is left, with all that no flush had covered lost or kept at random, is opened again.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod check;
+mod content;
+mod journal;
+mod oracle;
+#[cfg(feature = "planted-bugs")]
+mod planted;
+mod session;
+mod story;
+
+use std::collections::BTreeMap;
+
+use check::{Cut, Outcome};
+use common::{Numbers, on_disk, on_memory, ways};
+use journal::Slow;
+use oracle::Expected;
+use parlour_engine::Choice;
+use session::{Focus, Session};
+use story::{LOGGED, RAID1, RAID5, RESYNCED, Setup, Story, TWO_SUBLOGS, Told, tell};
+
+/// A story that is told, and what came of cutting it.
+struct Trial {
+    setup: Setup,
+    session: Session,
+    before: Expected,
+    io: Choice,
+    aim: Aim,
+    numbers: Numbers,
+    counts: BTreeMap<&'static str, usize>,
+}
+
+/// How power is pulled.
+#[derive(Clone, Copy, Debug)]
+struct Aim {
+    focus: Focus,
+    /// Of one in so many cuts what is left is cut again while it recovers.
+    again: u64,
+    /// When that is cut.
+    then: Focus,
+    slow: Slow,
+}
+
+impl Default for Aim {
+    fn default() -> Aim {
+        Aim { focus: Focus::Any, again: 4, then: Focus::Any, slow: Slow::Some }
+    }
+}
+
+impl Trial {
+    fn new(setup: Setup, story: Story, io: Choice, aim: Aim, seed: u64) -> Trial {
+        let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        (0..8).for_each(|_| _ = numbers.next());
+        let directory = on_memory().unwrap_or_else(on_disk);
+        let Told { journal, sectors } = tell(setup, story, io, aim.slow, &mut numbers, directory.path());
+        let (before, session) = (Expected::zeroes(sectors), Session::of(&journal));
+        Trial { setup, session, before, io, aim, numbers, counts: BTreeMap::new() }
+    }
+
+    /// Pulls power once, and perhaps once more while what is left recovers.
+    fn cut(&mut self) -> Result<(), String> {
+        let Trial { setup, session, before, io, aim, numbers, counts } = self;
+        let again = (numbers.below(aim.again) == 0).then_some(*io);
+        let cut = Cut::draw(*setup, session, before, aim.focus, None, numbers);
+        let first = cut.about.clone();
+        let outcome = cut.check(*setup, again, numbers)?;
+        let (word, outcome) = match outcome {
+            Outcome::Again { session, before, gone } => {
+                let returning = gone.filter(|_| numbers.below(2) == 0);
+                let cut = Cut::draw(*setup, &session, &before, aim.then, returning, numbers);
+                let wrong = |wrong: String| format!("{first}; then {wrong}");
+                ("twice", cut.check(*setup, None, numbers).map_err(wrong)?)
+            }
+            outcome => ("once", outcome),
+        };
+        let word = if matches!(outcome, Outcome::Refused) { "refused" } else { word };
+        *counts.entry(word).or_default() += 1;
+        Ok(())
+    }
+}
+
+/// Cuts of each story.
+const CUTS: usize = 60;
+
+fn what_is_promised_to_last_lasts(setup: Setup) {
+    let mut seed = 0;
+    for story in [Story::Peace, Story::Loss, Story::QuietLoss] {
+        for io in ways() {
+            seed += 1;
+            let mut trial = Trial::new(setup, story, io, Aim::default(), seed);
+            for number in 0..CUTS {
+                if let Err(wrong) = trial.cut() {
+                    panic!("{}: {story:?} with {io:?}, cut {number}: {wrong}", setup.row);
+                }
+            }
+            eprintln!(
+                "{} {story:?} {io:?}: {} events, {:?}",
+                setup.row,
+                trial.session.length(),
+                trial.counts
+            );
+        }
+    }
+}
+
+#[test]
+fn what_raid1_promises_to_last_lasts() {
+    what_is_promised_to_last_lasts(RAID1);
+}
+
+#[test]
+fn what_raid5_promises_to_last_lasts() {
+    what_is_promised_to_last_lasts(RAID5);
+}
+
+#[test]
+fn what_parity_logging_promises_to_last_lasts() {
+    what_is_promised_to_last_lasts(RESYNCED);
+}
+
+#[test]
+fn what_crash_safe_parity_logging_promises_to_last_lasts() {
+    what_is_promised_to_last_lasts(LOGGED);
+}
+
+#[test]
+fn what_crash_safe_parity_logging_with_two_sublogs_promises_to_last_lasts() {
+    what_is_promised_to_last_lasts(TWO_SUBLOGS);
+}

@@ -1,0 +1,148 @@
+//! What may be read after a power cut: of each sector the last write that was answered before a completed flush began, or
+//! was answered durably, or any later one. What was read once stays.
+
+use std::collections::BTreeMap;
+
+use crate::content::{ANY, Value, ZEROES};
+use crate::journal::{Kind, NEVER, Request};
+use crate::session::Session;
+
+/// What each sector may hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    one: Vec<Value>,
+    /// Where there is a choice: all values.
+    several: BTreeMap<usize, Vec<Value>>,
+}
+
+impl Expected {
+    /// A new array's.
+    pub(crate) fn zeroes(sectors: u64) -> Expected {
+        Expected { one: vec![ZEROES; sectors as usize], several: BTreeMap::new() }
+    }
+
+    fn allowed(&self, sector: usize) -> &[Value] {
+        self.several.get(&sector).map_or(std::slice::from_ref(&self.one[sector]), Vec::as_slice)
+    }
+
+    fn allow(&mut self, sector: usize, values: Vec<Value>) {
+        match values[..] {
+            [value] => {
+                self.one[sector] = value;
+                self.several.remove(&sector);
+            }
+            _ => {
+                self.several.insert(sector, values);
+            }
+        }
+    }
+
+    /// What may be read where power is cut at `cut` in `session`, which began with this. `reads_last` says whether what
+    /// was read stays: the papers' behaviour does not promise it where a member is lost.
+    pub(crate) fn after(&self, session: &Session, cut: usize, reads_last: bool) -> Expected {
+        let mut after = self.clone();
+        let writes = writes_of(session, cut, 0);
+        if reads_last {
+            self.narrow(session, cut, &mut after, &writes);
+        }
+        for (sector, of) in writes {
+            let covered = |ended: usize| of.iter().any(|(write, _, lasting)| *lasting && write.begun > ended);
+            let mut values: Vec<Value> = match of.iter().any(|(_, _, lasting)| *lasting) {
+                true => Vec::new(),
+                false => after.allowed(sector).to_vec(),
+            };
+            let left = of.iter().filter(|(write, ..)| write.ended == NEVER || !covered(write.ended));
+            values.extend(left.map(|(_, value, _)| *value));
+            after.allow(sector, values);
+        }
+        after
+    }
+
+    /// The same for an array that is forced to trust its parity, a member being missing since `excluded`: where after the
+    /// last write to a stripe, of so many sectors, something was made durable, its parity fits. Elsewhere anything may be.
+    pub(crate) fn after_force(
+        &self,
+        session: &Session,
+        cut: usize,
+        excluded: usize,
+        stripe: usize,
+    ) -> Expected {
+        let mut after = self.after(session, cut, false);
+        let lasting = session.requests.iter().filter(|request| match request.kind {
+            Kind::Write { durable, .. } => durable,
+            Kind::Flush => true,
+            Kind::Read => false,
+        });
+        let lasting = lasting.filter(|request| request.succeeded && request.ended < cut);
+        let last = lasting.map(|request| request.begun).filter(|begun| *begun >= excluded).max();
+        for (sector, of) in writes_of(session, cut, excluded) {
+            let fits = |write: &Request| write.succeeded && last.is_some_and(|last| write.ended < last);
+            if of.iter().any(|(write, _, lasting)| !lasting && !fits(write)) {
+                let begin = sector / stripe * stripe;
+                let end = (begin + stripe).min(after.one.len());
+                (begin..end).for_each(|sector| after.allow(sector, vec![ANY]));
+            }
+        }
+        after
+    }
+
+    /// What was read before anything was written stays.
+    fn narrow(
+        &self,
+        session: &Session,
+        cut: usize,
+        after: &mut Expected,
+        writes: &BTreeMap<usize, Vec<Written<'_>>>,
+    ) {
+        let done =
+            |request: &&Request| request.kind == Kind::Read && request.succeeded && request.ended < cut;
+        for read in session.requests.iter().filter(done) {
+            for (sector, value) in (read.at as usize..).zip(&read.read) {
+                let written =
+                    writes.get(&sector).is_some_and(|of| of.iter().any(|(w, ..)| w.begun < read.ended));
+                if !written && self.allowed(sector).contains(value) {
+                    after.allow(sector, vec![*value]);
+                }
+            }
+        }
+    }
+
+    /// Whether `found`, from sector `at` on, is allowed; from here on it is what must be read.
+    ///
+    /// # Errors
+    /// It is not; says what is wrong.
+    pub(crate) fn see(&mut self, at: u64, found: &[Value]) -> Result<(), String> {
+        for (sector, value) in (at as usize..).zip(found) {
+            let allowed = self.allowed(sector);
+            if !allowed.contains(value) && !allowed.contains(&ANY) {
+                return Err(format!("sector {sector} holds {value}, not one of {allowed:?}"));
+            }
+            self.allow(sector, vec![*value]);
+        }
+        Ok(())
+    }
+}
+
+/// A write, its value, and whether it surely lasts.
+type Written<'a> = (&'a Request, Value, bool);
+
+/// The writes of `session` that were begun before `cut`, by sector. Only what was made durable after `since` counts as such.
+fn writes_of(session: &Session, cut: usize, since: usize) -> BTreeMap<usize, Vec<Written<'_>>> {
+    let done = |request: &&Request| request.succeeded && request.ended < cut && request.begun >= since;
+    let flushes = session.requests.iter().filter(|request| request.kind == Kind::Flush);
+    let flushes: Vec<&Request> = flushes.filter(done).collect();
+    let lasts = |write: &Request, durable: bool| {
+        let flushed = || flushes.iter().any(|flush| flush.begun > write.ended);
+        write.succeeded && write.ended < cut && (durable && write.begun >= since || flushed())
+    };
+    let mut writes: BTreeMap<usize, Vec<Written<'_>>> = BTreeMap::new();
+    for request in session.requests.iter().filter(|request| request.begun < cut) {
+        if let Kind::Write { value, durable } = request.kind {
+            let lasting = lasts(request, durable);
+            for sector in request.at..request.at + request.length {
+                writes.entry(sector as usize).or_default().push((request, value, lasting));
+            }
+        }
+    }
+    writes
+}

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use parlour_array::organization::Organization;
+use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Bug, plant};
 use parlour_fault::{Limits, run};
 
@@ -51,7 +51,8 @@ fn every_planted_bug_is_found() {
     println!("{:<28} {:>6}  first violation", "bug", "seeds");
     for bug in Bug::UNDER_FAULTS {
         let row = organization(bug).map(|name| *Organization::named(name).expect("a name of the table"));
-        let limits = Limits { organization: row, ..Limits::default() };
+        let limits =
+            Limits { organization: row, consistency: Some(Consistency::Resync), ..Limits::default() };
         plant(Some(bug));
         match first_that_fails(&limits) {
             Some(seed) => {

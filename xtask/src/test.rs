@@ -22,8 +22,12 @@ pub(crate) fn run() -> Result<(), TestError> {
     // The end-to-end suite is among these: the integration tests of crates/cli.
     command::run(&mut cargo(&["test", "--workspace"]))?;
     // The tests' own test: with known bugs in the array they fail.
-    let tests =
-        [("parlour-array", "corpus_in_memory"), ("parlour-engine", "corpus"), ("parlour-fault", "planted")];
+    let tests = [
+        ("parlour-array", "corpus_in_memory"),
+        ("parlour-engine", "corpus"),
+        ("parlour-engine", "durability"),
+        ("parlour-fault", "planted"),
+    ];
     for (package, test) in tests {
         command::run(&mut cargo(&["test", "-p", package, "--features", "planted-bugs", "--test", test]))?;
     }

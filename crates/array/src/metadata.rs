@@ -615,9 +615,7 @@ impl Array {
     /// Passes when `region` need not be resynced, or it is durable that it has to be.
     pub(crate) fn pass_resync_durable(&mut self, region: Region, job: JobId) -> bool {
         let records = &mut self.records;
-        let durable = records.resync_is_durable(region);
-        if durable || is_planted(Bug::UnloggedBeforeResyncBit) {
-            records.map_wanted |= !durable;
+        if records.resync_is_durable(region) {
             return true;
         }
         records.map_wanted = true;

@@ -89,10 +89,6 @@ pub enum Bug {
     ResyncFlushSkipped,
     /// A region is logged again before it is recorded that nothing in its old log counts.
     LoggedAgainBeforeTable,
-    /// Parity is written without records before it is recorded that the region is to be resynced.
-    UnloggedBeforeResyncBit,
-    /// The commit log forgets what a lost log held before it is recorded that the region is to be resynced.
-    EntriesForgottenEarly,
     /// What was redone after a crash is not flushed before hosts see it.
     RedoFlushSkipped,
     /// A durable write to an array without a member is answered before the parity that holds it is flushed.

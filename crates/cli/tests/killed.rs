@@ -115,11 +115,16 @@ fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushe
         if !wipe {
             array.bench.files(&format!("member{place}"), MEBIBYTES);
         }
-        array.bench.succeed(&format!("replace {place} member{place} -a ."));
+        let replace = format!("replace {place} member{place} --force -a .");
+        array.bench.succeed(&replace);
         if round % 4 == 0 {
             // Again, in the middle of the rebuild.
             array.kill();
             serve_again(&mut array, io);
+            // Or before anything was recorded of it.
+            if Array::state(&array.status(), place) == "failed" {
+                array.bench.succeed(&replace);
+            }
         }
         array.until_whole();
         check(&array);

@@ -185,10 +185,7 @@ impl CommitLogs {
 
     /// What an entry tells of is no longer in memory, but still counts after a crash.
     pub(crate) fn orphan(&mut self, name: EntryName) {
-        match is_planted(Bug::EntriesForgottenEarly) {
-            true => self.stored(name),
-            false => self.orphans.push(name),
-        }
+        self.orphans.push(name);
     }
 
     /// It is durable that all regions that are to be resynced are: nothing in their logs counts.

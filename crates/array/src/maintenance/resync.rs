@@ -42,7 +42,12 @@ impl Array {
         let (began, total) = self.maintenance.resync_began.unwrap_or((self.now, left));
         let total = total.max(left);
         let stopped = self.maintenance.resync.is_none() && self.next_resync().is_none();
-        Some(self.task(total - left, total, (began, 0), stopped))
+        Some(self.task(total - left, total, (began, 0), stopped && !self.resync_follows_rebuild()))
+    }
+
+    /// Whether what waits to be resynced does so for a rebuild alone, and for nobody.
+    fn resync_follows_rebuild(&self) -> bool {
+        self.geometry.is_logged() && self.maintenance.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
     }
 
     fn next_resync(&self) -> Option<Region> {

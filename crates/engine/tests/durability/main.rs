@@ -10,18 +10,20 @@ mod journal;
 mod oracle;
 #[cfg(feature = "planted-bugs")]
 mod planted;
+#[cfg(not(feature = "planted-bugs"))]
+mod promises;
 mod session;
 mod story;
 
 use std::collections::BTreeMap;
 
 use check::{Cut, Outcome};
-use common::{Numbers, on_disk, on_memory, ways};
+use common::{Numbers, on_disk, on_memory};
 use journal::Slow;
 use oracle::Expected;
 use parlour_engine::Choice;
 use session::{Focus, Session};
-use story::{LOGGED, RAID1, RAID5, RESYNCED, Setup, Story, TWO_SUBLOGS, Told, tell};
+use story::{Setup, Story, Told, tell};
 
 /// A story that is told, and what came of cutting it.
 struct Trial {
@@ -81,53 +83,4 @@ impl Trial {
         *counts.entry(word).or_default() += 1;
         Ok(())
     }
-}
-
-/// Cuts of each story.
-const CUTS: usize = 60;
-
-fn what_is_promised_to_last_lasts(setup: Setup) {
-    let mut seed = 0;
-    for story in [Story::Peace, Story::Loss, Story::QuietLoss] {
-        for io in ways() {
-            seed += 1;
-            let mut trial = Trial::new(setup, story, io, Aim::default(), seed);
-            for number in 0..CUTS {
-                if let Err(wrong) = trial.cut() {
-                    panic!("{}: {story:?} with {io:?}, cut {number}: {wrong}", setup.row);
-                }
-            }
-            eprintln!(
-                "{} {story:?} {io:?}: {} events, {:?}",
-                setup.row,
-                trial.session.length(),
-                trial.counts
-            );
-        }
-    }
-}
-
-#[test]
-fn what_raid1_promises_to_last_lasts() {
-    what_is_promised_to_last_lasts(RAID1);
-}
-
-#[test]
-fn what_raid5_promises_to_last_lasts() {
-    what_is_promised_to_last_lasts(RAID5);
-}
-
-#[test]
-fn what_parity_logging_promises_to_last_lasts() {
-    what_is_promised_to_last_lasts(RESYNCED);
-}
-
-#[test]
-fn what_crash_safe_parity_logging_promises_to_last_lasts() {
-    what_is_promised_to_last_lasts(LOGGED);
-}
-
-#[test]
-fn what_crash_safe_parity_logging_with_two_sublogs_promises_to_last_lasts() {
-    what_is_promised_to_last_lasts(TWO_SUBLOGS);
 }

@@ -8,6 +8,9 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
 use tempfile::TempDir;
 
+/// Seconds that no command takes.
+const LONGEST: &str = "400";
+
 /// A directory to work in.
 pub(crate) struct Workbench {
     directory: TempDir,
@@ -37,9 +40,12 @@ impl Workbench {
         command
     }
 
-    /// Runs `parlour` to its end.
+    /// Runs `parlour` to its end. One that never ends (a server that was to refuse) is ended, with code 124.
     pub(crate) fn run(&self, arguments: &str) -> Answer {
-        Answer::of(self.command(arguments).output().expect("parlour starts"))
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", LONGEST, env!("CARGO_BIN_EXE_parlour")]);
+        command.args(arguments.split_whitespace()).current_dir(self.directory.path()).stdin(Stdio::null());
+        Answer::of(command.output().expect("timeout, of coreutils, starts"))
     }
 
     /// Runs `parlour`, which is to succeed; returns what it printed.

@@ -6,7 +6,7 @@ use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
 use crate::job::{HostId, JobId, Kind, Purpose, Trouble};
-use crate::layout::{Occupant, Place, Unit};
+use crate::layout::Unit;
 use crate::map::{Columns, Piece, Window, pieces, windows};
 use crate::organization::{Code, ReadChoice};
 use crate::plan::{Content, Source, Span, UnitSet};
@@ -421,65 +421,19 @@ impl Array {
         troubles.iter().all(|trouble| self.health.place_of(trouble.member).is_none())
     }
 
-    fn read_failed(&mut self, id: JobId) {
+    pub(crate) fn read_failed(&mut self, id: JobId) {
         let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
         self.cache.read_ends(host);
         self.host_job_done(host, Err(RequestError::Lost));
     }
 
-    /// Starts a repair of each unit that an unreadable place belongs to.
-    pub(crate) fn start_repairs(&mut self, parent: JobId, trouble: &Trouble) {
-        for (window, unit) in self.unreadable_windows(trouble) {
-            self.start_repair(parent, window, UnitSet::of(unit));
-        }
-    }
-
-    /// Starts a repair that `parent` waits for.
-    pub(crate) fn start_repair(&mut self, parent: JobId, window: Window, targets: UnitSet) {
-        self.jobs.get_mut(parent).repairs += 1;
-        let purpose = Purpose::Repair { parent };
-        let job = self.start_stripe(purpose, window, None, Vec::new(), Content::Host, false);
-        self.jobs.stripe(job).targets = targets;
-    }
-
-    /// The parts of units that an access which failed to read was to read.
-    fn unreadable_windows(&self, trouble: &Trouble) -> Vec<(Window, Unit)> {
-        let mut list = Vec::new();
-        let start = self.geometry.data_start();
-        let Some(place) = self.health.place_of(trouble.member).filter(|_| trouble.at >= start) else {
-            return list;
-        };
-        let mut at = Sector::ZERO + (trouble.at - start);
-        let end = at + trouble.length;
-        while at < end {
-            let Occupant::Unit { stripe, unit, offset } =
-                self.geometry.layout().occupant(Place { member: place, at })
-            else {
-                return list;
-            };
-            let left = self.geometry.layout().unit_length() - offset;
-            let length = left.min(end - at).min(self.tuning.slice);
-            list.push((Window { stripe, columns: Columns::new(offset, offset + length) }, unit));
-            at = at + length;
-        }
-        list
-    }
-
-    /// All repairs that a job waited for are done.
-    pub(crate) fn repairs_done(&mut self, id: JobId) {
-        let lost = self.jobs.get(id).unrepaired;
-        match self.jobs.get(id).kind {
-            Some(Kind::Read { .. }) if lost => self.read_failed(id),
-            Some(Kind::Read { host }) => {
-                self.end_job(id);
-                let request = self.hosts.get(host).request;
-                self.begin_read(host, request);
-                self.host_job_done(host, Ok(()));
-            }
-            Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
-            ref other => unreachable!("{other:?} waits for no repair"),
-        }
+    /// What `id` could not read is repaired: the host's read begins again.
+    pub(crate) fn read_again(&mut self, id: JobId, host: HostId) {
+        self.end_job(id);
+        let request = self.hosts.get(host).request;
+        self.begin_read(host, request);
+        self.host_job_done(host, Ok(()));
     }
 
     // Writes.

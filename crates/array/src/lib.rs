@@ -30,6 +30,7 @@ mod opening;
 pub mod organization;
 pub mod plan;
 mod planted;
+mod repair;
 mod request;
 mod status;
 mod stripe;

@@ -286,6 +286,17 @@ impl Array {
         }
     }
 
+    /// Whether something is rebuilt, resynced or scrubbed, and goes on.
+    pub fn is_maintaining(&self) -> bool {
+        let tasks = [self.rebuild_task(), self.resync_task(), self.scrub_task()];
+        tasks.into_iter().flatten().any(|task| !task.stopped)
+    }
+
+    /// The member that stands at `place`, whatever its state.
+    pub fn member_at(&self, place: Member) -> Option<Member> {
+        self.health.places[place.as_usize()].member
+    }
+
     /// What is held now, for those who look for leaks.
     pub fn held(&self) -> Held {
         Held {

@@ -12,7 +12,6 @@ use crate::cache::Cached;
 use crate::effect::{Class, Fault};
 use crate::health::PlaceState;
 use crate::job::{HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
-use crate::layout::Unit;
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
 use crate::map::{Columns, Piece, Window};
@@ -23,7 +22,7 @@ use crate::tuning::LargeWrite;
 
 /// What a gate says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gate {
+pub(crate) enum Gate {
     /// Go on to the next.
     Pass,
     /// The job is parked where it will be woken.
@@ -261,6 +260,11 @@ impl Array {
             return self.end_stripe(id, Err(self.refusal()));
         }
         if self.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
+            if self.records.closing == Some(region) {
+                // The region is closed when all its writers are done, and they may need this lock for their repairs.
+                self.let_go_of_stripe(id);
+                self.jobs.stripe(id).stage = Stage::Lock;
+            }
             return Gate::Wait;
         }
         self.jobs.stripe(id).writing = self.geometry.layout().check_units() > 0;
@@ -485,8 +489,12 @@ impl Array {
                 }
                 Ok(())
             }
-            // Parity that may not fit its data makes good data bad.
-            Purpose::Repair { .. } if unsynced && !is_planted(Bug::RepairFromUnsynced) => Err(Lost),
+            // Parity that may not fit its data makes good data bad; what it should be follows from the data alone.
+            Purpose::Repair { .. }
+                if unsynced && view.any_data(stripe_job.targets) && !is_planted(Bug::RepairFromUnsynced) =>
+            {
+                Err(Lost)
+            }
             Purpose::Repair { .. } if stripe_job.probe == Probe::Now => {
                 builder.probe(plan, view, stripe_job.targets, stripe_job.window.columns);
                 Ok(())
@@ -691,56 +699,6 @@ impl Array {
         }
     }
 
-    /// What a repair reads is unreadable somewhere: each half is repaired for itself, down to a block, so that no
-    /// more is lost than has lost its redundancy. Says whether there are halves.
-    fn halve_repair(&mut self, id: JobId, parent: JobId) -> bool {
-        let block = self.geometry.block();
-        let StripeJob { window, targets, .. } = *self.jobs.stripe(id);
-        let Columns { from, to } = window.columns;
-        if to - from <= block {
-            return false;
-        }
-        let middle = from + Sectors::new((to - from).get() / 2).round_up(block);
-        for columns in [Columns::new(from, middle), Columns::new(middle, to)] {
-            self.start_repair(parent, Window { columns, ..window }, targets);
-        }
-        self.end_stripe(id, Ok(()));
-        true
-    }
-
-    /// Copies that are not in sync are repaired block by block, and only where the block itself cannot be read: what was
-    /// read once from one of them must not turn into what the others hold. Says whether parts of the repair go on in
-    /// its place.
-    fn narrows_repair(&mut self, id: JobId) -> bool {
-        let job = self.jobs.stripe(id);
-        let (region, purpose) = (job.region, job.purpose);
-        let Purpose::Repair { parent } = purpose else { return false };
-        if !self.geometry.keeps_copies() || !self.records.resync.get(region) {
-            return false;
-        }
-        if self.halve_repair(id, parent) {
-            return true;
-        }
-        let probe = &mut self.jobs.stripe(id).probe;
-        if *probe == Probe::NotYet {
-            *probe = Probe::Now;
-        }
-        false
-    }
-
-    /// A repair of one block has no source: perhaps the block itself can be read. Says whether that is worth a try, or
-    /// has just failed.
-    fn probe_target(&mut self, id: JobId) -> bool {
-        let copies = self.geometry.keeps_copies();
-        let probe = &mut self.jobs.stripe(id).probe;
-        match *probe {
-            Probe::NotYet => *probe = Probe::Now,
-            Probe::Now if copies => *probe = Probe::Failed,
-            Probe::Now | Probe::Failed => return false,
-        }
-        true
-    }
-
     /// Whether copies are left that are not among those that could not be read. The stripe is then done from its start,
     /// because others may write to it while it is repaired.
     fn begin_again_from_another_copy(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
@@ -760,32 +718,7 @@ impl Array {
         another
     }
 
-    /// Adds the units that a repair could not read to those that it rewrites. Says whether there were any.
-    fn repair_more(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
-        let stripe = self.jobs.stripe(id).window.stripe;
-        let layout = self.geometry.layout();
-        let copies = self.geometry.keeps_copies();
-        let places = troubles.iter().filter_map(|trouble| self.health.place_of(trouble.member));
-        let units: Vec<Unit> = places
-            .filter_map(|place| layout.units().find(|unit| layout.place(stripe, *unit).member == place))
-            .collect();
-        let targets = &mut self.jobs.stripe(id).targets;
-        let more = units.iter().any(|unit| !targets.has(*unit));
-        units.into_iter().for_each(|unit| targets.insert(unit));
-        copies && more
-    }
-
-    /// What the job could not read was repaired, or could not be.
-    pub(crate) fn stripe_repaired(&mut self, id: JobId, lost: bool) {
-        self.jobs.get_mut(id).unrepaired = false;
-        if lost {
-            self.end_stripe(id, Err(RequestError::Lost));
-        } else {
-            self.replan(id);
-        }
-    }
-
-    fn replan(&mut self, id: JobId) {
+    pub(crate) fn replan(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         if job.committed {
             // The records count, wherever the data got to: from here the stripe is updated in place.
@@ -810,7 +743,7 @@ impl Array {
     }
 
     /// Ends a stripe job, giving back all it holds.
-    fn end_stripe(&mut self, id: JobId, result: Result<(), RequestError>) -> Gate {
+    pub(crate) fn end_stripe(&mut self, id: JobId, result: Result<(), RequestError>) -> Gate {
         if result.is_err() && self.jobs.stripe(id).repairing {
             self.note_mismatch(id, false);
         }

@@ -82,7 +82,7 @@ impl Run<'_> {
         let refused = |error: parlour_array::AdminError| Violation::Repair(format!("no scrub: {error}"));
         self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
         self.world.drain()?;
-        self.until("a scrub does not end", |run| run.world.array.status().scrub.is_none())?;
+        self.until("a scrub does not end", |run| !run.world.array.is_maintaining())?;
         self.settle()?;
         self.world.array.status().last_scrub.ok_or_else(|| Violation::Repair("a scrub vanished".into()))
     }

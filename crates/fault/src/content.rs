@@ -54,15 +54,18 @@ impl Value {
         };
         let number = word(0);
         if (FIRST_WRITE..STRANGE).contains(&number) && word(1) == sector {
-            let mut words = bytes[16..].chunks_exact(8).zip(stream(number, sector));
-            if words.all(|(chunk, word)| *chunk == word.to_le_bytes()) {
+            let words = bytes[16..].chunks_exact(8).zip(stream(number, sector));
+            let differ = words.fold(0, |differ, (chunk, word)| {
+                differ | (word ^ u64::from_le_bytes(chunk.try_into().expect("eight bytes")))
+            });
+            if differ == 0 {
                 return Value(number);
             }
         }
         if is_zero(bytes) {
             return Value::ZERO;
         }
-        if bytes.iter().all(|byte| *byte == bytes[0]) {
+        if bytes[1..] == bytes[..bytes.len() - 1] {
             return Value::fill(bytes[0]);
         }
         let hash = bytes.chunks_exact(8).enumerate().fold(0, |hash, (index, _)| mix(hash ^ word(index)));
@@ -71,11 +74,12 @@ impl Value {
     }
 }
 
-/// The words behind a sector's first two. Words of different streams are unlike in every bit.
+/// The words behind a sector's first two. Words of different streams are unlike in every bit, and no word needs the one
+/// before it.
 fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
-    let mut word = mix(number ^ mix(sector));
-    std::iter::repeat_with(move || {
-        word = word.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let first = mix(number ^ mix(sector));
+    (1..).map(move |index: u64| {
+        let word = (first ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd134_2543_de82_ef95);
         word ^ word >> 32
     })
 }

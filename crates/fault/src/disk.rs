@@ -51,6 +51,22 @@ impl Image {
         }
     }
 
+    /// Fills `bytes` with what stands from `sector` on, page by page.
+    fn read(&self, sector: u64, bytes: &mut [u8]) {
+        let (mut sector, mut bytes) = (sector, bytes);
+        while !bytes.is_empty() {
+            let from = offset(sector);
+            let length = bytes.len().min(PAGE - from);
+            let (part, rest) = std::mem::take(&mut bytes).split_at_mut(length);
+            match &self.pages[(sector / PAGE_SECTORS) as usize] {
+                Some(page) => part.copy_from_slice(&page.bytes[from..][..part.len()]),
+                None => part.fill(self.blank[0]),
+            }
+            sector += (part.len() / SECTOR) as u64;
+            bytes = rest;
+        }
+    }
+
     fn sector_mut(&mut self, sector: u64) -> &mut [u8] {
         let fill = self.blank[0];
         let blank = || Rc::new(Page { bytes: [fill; PAGE], digest: OnceCell::new() });
@@ -64,11 +80,30 @@ fn offset(sector: u64) -> usize {
     (sector % PAGE_SECTORS) as usize * SECTOR
 }
 
-/// What stood in a sector before a write that is not yet durable.
+/// What stood in a sector of a page before a write that is not yet durable.
 #[derive(Clone, Debug)]
 struct Before {
+    sector: u64,
     write: u64,
     bytes: Rc<[u8]>,
+}
+
+/// Memory of contents that nobody remembers any more.
+#[derive(Clone, Debug, Default)]
+struct Spare(Vec<Rc<[u8]>>);
+
+impl Spare {
+    /// A copy of `bytes`, one sector long.
+    fn copy(&mut self, bytes: &[u8]) -> Rc<[u8]> {
+        let Some(mut spare) = self.0.pop() else { return bytes.into() };
+        match Rc::get_mut(&mut spare) {
+            Some(old) => {
+                old.copy_from_slice(bytes);
+                spare
+            }
+            None => bytes.into(),
+        }
+    }
 }
 
 /// What a write puts where, sector by sector.
@@ -80,8 +115,9 @@ pub(crate) struct Disk {
     pub(crate) identity: Identity,
     pub(crate) length: Sectors,
     image: Image,
-    /// By sector: what stood there before each write that is not durable, oldest first.
+    /// By page: what stood there before each write that is not durable, oldest first.
     before: BTreeMap<u64, Vec<Before>>,
+    spare: Spare,
     /// Writes so far.
     writes: u64,
     /// Sectors that cannot be read until they are written.
@@ -108,6 +144,7 @@ impl Disk {
             length,
             image: Image { pages: (0..pages).map(|_| None).collect(), blank: [fill; SECTOR] },
             before: BTreeMap::new(),
+            spare: Spare::default(),
             writes: 0,
             bad: BTreeSet::new(),
             dead: false,
@@ -124,13 +161,14 @@ impl Disk {
         self.dead || self.mute
     }
 
-    /// Reads `bytes` from `at`. No where a sector cannot be read.
-    pub(crate) fn read(&self, at: Sector, bytes: &mut [u8]) -> bool {
-        let count = (bytes.len() / SECTOR) as u64;
-        for (sector, out) in (at.get()..).zip(bytes.chunks_exact_mut(SECTOR)) {
-            out.copy_from_slice(self.image.sector(sector));
-        }
-        self.bad.range(at.get()..at.get() + count).next().is_none()
+    /// Whether all of a run of sectors can be read.
+    pub(crate) fn can_read(&self, at: Sector, length: Sectors) -> bool {
+        self.bad.range(at.get()..(at + length).get()).next().is_none()
+    }
+
+    /// Reads `bytes` from `at`, whether or not it can be read.
+    pub(crate) fn read(&self, at: Sector, bytes: &mut [u8]) {
+        self.image.read(at.get(), bytes);
     }
 
     /// The content of one sector, whether or not it can be read.
@@ -139,25 +177,43 @@ impl Disk {
     }
 
     pub(crate) fn write(&mut self, at: Sector, bytes: &[u8], durable: bool) {
+        self.begin_write();
+        self.put_all(at, bytes, durable);
+    }
+
+    pub(crate) fn zero(&mut self, at: Sector, length: Sectors) {
+        self.begin_write();
+        self.put_zeroes(at, length, false);
+    }
+
+    /// What is put from here on is part of another write.
+    pub(crate) fn begin_write(&mut self) {
         self.writes += 1;
+    }
+
+    /// A part of a write.
+    pub(crate) fn put_all(&mut self, at: Sector, bytes: &[u8], durable: bool) {
         for (sector, new) in (at.get()..).zip(bytes.chunks_exact(SECTOR)) {
             self.put(sector, new, durable);
         }
     }
 
-    pub(crate) fn zero(&mut self, at: Sector, length: Sectors) {
-        self.writes += 1;
-        (at.get()..at.get() + length.get()).for_each(|sector| self.put(sector, &[0; SECTOR], false));
+    /// The same, of zeroes.
+    pub(crate) fn put_zeroes(&mut self, at: Sector, length: Sectors, durable: bool) {
+        (at.get()..at.get() + length.get()).for_each(|sector| self.put(sector, &[0; SECTOR], durable));
     }
 
     fn put(&mut self, sector: u64, new: &[u8], durable: bool) {
-        self.bad.remove(&sector);
-        let write = self.writes;
+        if !self.bad.is_empty() {
+            self.bad.remove(&sector);
+        }
+        let (write, page) = (self.writes, sector / PAGE_SECTORS);
         let old = self.image.sector_mut(sector);
-        if durable {
-            self.before.remove(&sector);
-        } else {
-            self.before.entry(sector).or_default().push(Before { write, bytes: (&*old).into() });
+        if !durable {
+            let bytes = self.spare.copy(old);
+            self.before.entry(page).or_default().push(Before { sector, write, bytes });
+        } else if let Some(versions) = self.before.get_mut(&page) {
+            forget(versions, &mut self.spare, |version| version.sector == sector);
         }
         old.copy_from_slice(new);
     }
@@ -169,21 +225,31 @@ impl Disk {
 
     /// A flush is done that covers the first `writes` writes.
     pub(crate) fn flushed(&mut self, writes: u64) {
+        let spare = &mut self.spare;
         self.before.retain(|_, versions| {
-            versions.retain(|version| version.write > writes);
+            forget(versions, spare, |version| version.write <= writes);
             !versions.is_empty()
         });
+    }
+
+    /// By sector: what stood there before each write that is not durable, oldest first.
+    fn versions(&self) -> BTreeMap<u64, Vec<&Before>> {
+        let mut sectors: BTreeMap<u64, Vec<&Before>> = BTreeMap::new();
+        for version in self.before.values().flatten() {
+            sectors.entry(version.sector).or_default().push(version);
+        }
+        sectors
     }
 
     /// The writes that are not durable, oldest first.
     pub(crate) fn unflushed(&self) -> Vec<Content> {
         let mut writes: BTreeMap<u64, Content> = BTreeMap::new();
-        for (sector, versions) in &self.before {
+        for (sector, versions) in self.versions() {
             // What stood there before a write is what the one before it has written.
             let later = versions.iter().skip(1).map(|before| before.bytes.clone());
-            let contents = later.chain([self.image.sector(*sector).into()]);
+            let contents = later.chain([self.image.sector(sector).into()]);
             for (before, content) in versions.iter().zip(contents) {
-                writes.entry(before.write).or_default().push((*sector, content));
+                writes.entry(before.write).or_default().push((sector, content));
             }
         }
         writes.into_values().collect()
@@ -210,19 +276,27 @@ impl Disk {
 
     /// Power is pulled. `key` says what is left of each sector that was not flushed.
     pub(crate) fn power_cut(&mut self, key: Keyed, kept: Kept) {
-        for (sector, mut versions) in std::mem::take(&mut self.before) {
+        let mut left: Vec<(u64, Rc<[u8]>)> = Vec::new();
+        for (sector, versions) in self.versions() {
             let drawn = key.of(&[sector]);
             let index = match kept {
                 Kept::Nothing => 0,
                 Kept::All => versions.len(),
                 Kept::Some => (drawn % (versions.len() as u64 + 1)) as usize,
             };
-            if index < versions.len() {
-                let bytes = versions.swap_remove(index).bytes;
-                self.image.sector_mut(sector).copy_from_slice(&bytes);
-            }
+            left.extend(versions.get(index).map(|version| (sector, version.bytes.clone())));
+        }
+        self.before.clear();
+        for (sector, bytes) in left {
+            self.image.sector_mut(sector).copy_from_slice(&bytes);
         }
     }
+}
+
+/// Removes what `is_over` from `versions`, keeping its memory.
+fn forget(versions: &mut Vec<Before>, spare: &mut Spare, is_over: impl Fn(&Before) -> bool) {
+    let over = versions.extract_if(.., |version| is_over(version));
+    spare.0.extend(over.map(|version| version.bytes));
 }
 
 /// What a power cut leaves of a cache.
@@ -322,8 +396,8 @@ mod tests {
     fn a_bad_sector_can_be_read_again_when_it_was_written() {
         let mut disk = disk();
         disk.bad.insert(3);
-        assert!(!disk.read(Sector::new(0), &mut [0; 8 * SECTOR]));
+        assert!(!disk.can_read(Sector::new(0), Sectors::new(8)));
         disk.write(Sector::new(3), &[1; SECTOR], false);
-        assert!(disk.read(Sector::new(0), &mut [0; 8 * SECTOR]));
+        assert!(disk.can_read(Sector::new(0), Sectors::new(8)));
     }
 }

@@ -3,7 +3,9 @@
 
 use parlour_array::{Action, Array, BufferId, Effect, Slice};
 use parlour_codec::xor::{is_zero, xor_into};
+use parlour_units::Sector;
 
+use crate::disk::Disk;
 use crate::violation::Violation;
 
 /// What a fresh buffer holds.
@@ -90,20 +92,44 @@ impl Payload {
         }
     }
 
-    /// Spreads what was read over an effect's slices; returns what of it is metadata.
-    pub(crate) fn scatter(&mut self, array: &Array, effect: Effect, bytes: &[u8]) -> Option<Vec<u8>> {
-        let (mut at, mut metadata) = (0, None);
+    /// Reads what an effect's slices name from `disk`; returns what of it is metadata.
+    pub(crate) fn fill(&mut self, array: &Array, effect: Effect, at: Sector, disk: &Disk) -> Option<Vec<u8>> {
+        let (mut at, mut metadata) = (at, None);
         for slice in array.slices(effect.id) {
             let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
-            let part = &bytes[at..at + length];
             if slice.buffer == BufferId::METADATA {
-                metadata.get_or_insert_with(Vec::new).extend_from_slice(part);
+                let metadata: &mut Vec<u8> = metadata.get_or_insert_default();
+                let before = metadata.len();
+                metadata.resize(before + length, 0);
+                disk.read(at, &mut metadata[before..]);
             } else {
-                self.buffer(array, slice.buffer)[start..start + length].copy_from_slice(part);
+                disk.read(at, &mut self.buffer(array, slice.buffer)[start..start + length]);
             }
-            at += length;
+            at = at + slice.length;
         }
         metadata
+    }
+
+    /// Writes what an effect's slices name to `disk`.
+    pub(crate) fn write(
+        &mut self,
+        array: &Array,
+        effect: Effect,
+        disk: &mut Disk,
+        (mut at, durable): (Sector, bool),
+    ) {
+        disk.begin_write();
+        for slice in array.slices(effect.id) {
+            let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
+            match slice.buffer {
+                BufferId::ZEROES => disk.put_zeroes(at, slice.length, durable),
+                BufferId::METADATA => {
+                    disk.put_all(at, &array.metadata(effect.id)[start..start + length], durable);
+                }
+                buffer => disk.put_all(at, &self.buffer(array, buffer)[start..start + length], durable),
+            }
+            at = at + slice.length;
+        }
     }
 
     /// Carries out a computation. Says whether a comparison found all alike.

@@ -225,11 +225,8 @@ impl<'a> Run<'a> {
     }
 
     fn is_done(&self) -> bool {
-        let status = self.world.array.status();
-        let idle = |task: Option<parlour_array::Task>| task.is_none_or(|task| task.stopped);
         let serving = self.world.array.mode() == Mode::Serving;
-        let maintained = !serving || idle(status.rebuild) && idle(status.resync) && status.scrub.is_none();
-        maintained && self.stopping.is_none()
+        (!serving || !self.world.array.is_maintaining()) && self.stopping.is_none()
     }
 
     fn situation(&self) -> String {
@@ -314,7 +311,10 @@ impl<'a> Run<'a> {
         self.trace.note(self.world.now(), || format!("host: {} is answered: {result:?}", self.told(&open)));
         let Open { ask, range, name, .. } = open;
         match ask {
-            Ask::Read if result.is_ok() => self.oracle.read_ends(range, name, &bytes)?,
+            Ask::Read if result.is_ok() => {
+                self.oracle.read_ends(range, name, &bytes)?;
+                self.world.reuse(bytes);
+            }
             Ask::Read => self.oracle.read_fails(name),
             Ask::Write { durable } | Ask::Zero { durable, .. } => {
                 let written = match (result.is_ok(), durable) {
@@ -429,8 +429,8 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn disk_at(&self, place: u16) -> Option<usize> {
-        let member = self.world.array.status().members[usize::from(place)].member?;
-        self.world.disk_of(member)
+        let member = self.world.array.member_at(Member::new(place))?;
+        self.world.disk_of(member.get())
     }
 
     fn stop(&mut self, power: bool, back: Return) -> Result<(), Violation> {

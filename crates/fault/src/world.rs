@@ -180,6 +180,8 @@ pub(crate) struct World {
     /// Sectors that a transient error hit.
     pub(crate) hiccups: Vec<(usize, u64)>,
     bytes: Vec<u8>,
+    /// Memory of answers that were looked at.
+    spare: Vec<Vec<u8>>,
 }
 
 /// An opening that was refused.
@@ -262,7 +264,13 @@ impl World {
             events: Vec::new(),
             hiccups: Vec::new(),
             bytes: Vec::new(),
+            spare: Vec::new(),
         }
+    }
+
+    /// An answer's bytes are no longer needed.
+    pub(crate) fn reuse(&mut self, bytes: Vec<u8>) {
+        self.spare.push(bytes);
     }
 
     pub(crate) fn now(&self) -> Instant {
@@ -354,6 +362,7 @@ impl World {
         let mut bytes = Vec::new();
         if let Some((buffer, reads)) = self.buffers.remove(&tag) {
             if reads && result.is_ok() {
+                bytes = self.spare.pop().unwrap_or_default();
                 bytes.clone_from(self.payload.buffer(&self.array, buffer));
             }
             self.array.release(buffer);
@@ -502,26 +511,21 @@ impl World {
         let data = effect.class != Class::Metadata;
         match effect.action {
             Action::Read { at, length, .. } => {
-                let mut bytes = std::mem::take(&mut self.bytes);
-                bytes.resize(length.bytes().as_usize(), 0);
-                let readable = disk.read(at, &mut bytes);
                 if data && std::mem::take(&mut disk.hiccup) {
                     let place = flight.disk;
                     self.hiccups.extend((at.get()..(at + length).get()).map(|sector| (place, sector)));
                     flight.fault = Some(Fault::Unreadable);
-                } else if !readable {
+                } else if !disk.can_read(at, length) {
                     flight.fault = Some(Fault::Unreadable);
                 } else {
-                    flight.metadata = self.payload.scatter(&self.array, effect, &bytes);
+                    flight.metadata = self.payload.fill(&self.array, effect, at, disk);
                 }
-                self.bytes = bytes;
             }
             Action::Write { .. } if disk.full && data && effect.class != Class::Log => {
                 flight.fault = Some(Fault::NoSpace);
             }
             Action::Write { at, durable, .. } => {
-                self.payload.gather(&self.array, effect, &mut self.bytes);
-                disk.write(at, &self.bytes, durable);
+                self.payload.write(&self.array, effect, disk, (at, durable));
             }
             Action::Zero { at, length, .. } => disk.zero(at, length),
             _ => {}

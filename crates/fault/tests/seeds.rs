@@ -10,8 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use parlour_array::organization::Consistency;
 use parlour_fault::{Coverage, Fault, Limits, Report, State, run};
+
+const SEEDS: u64 = 20_000;
 
 /// Runs `count` seeds from `first` on all cores.
 fn run_all(first: u64, count: u64, limits: &Limits) -> Vec<Report> {
@@ -52,9 +53,7 @@ fn a_seed_run_twice_is_equal_to_the_byte() {
 
 #[test]
 fn no_organization_breaks_a_promise() {
-    // Seed 1063 of those that draw it does not come to rest yet: crash-safe logging has its stories.
-    let limits = Limits { consistency: Some(Consistency::Resync), ..Limits::default() };
-    let reports = run_all(0, 2_000, &limits);
+    let reports = run_all(0, SEEDS, &Limits::default());
     check(&reports);
     let mut requests: Vec<u64> = reports.iter().map(|report| report.requests).collect();
     requests.sort_unstable();
@@ -69,9 +68,5 @@ fn no_organization_breaks_a_promise() {
 
 #[test]
 fn what_is_more_than_an_organization_survives_is_never_read_wrong() {
-    check(&run_all(
-        0,
-        200,
-        &Limits { beyond: true, consistency: Some(Consistency::Resync), ..Limits::default() },
-    ));
+    check(&run_all(0, 200, &Limits { beyond: true, ..Limits::default() }));
 }

@@ -83,6 +83,12 @@ impl Old {
 pub(crate) struct Lost;
 
 impl StripeView<'_> {
+    /// Whether there is data among `units`.
+    pub(crate) fn any_data(&self, units: UnitSet) -> bool {
+        let layout = self.geometry.layout();
+        layout.units().any(|unit| layout.is_data(unit) && units.has(unit))
+    }
+
     fn cached(&self, unit: Unit, columns: Columns) -> Option<Old> {
         let known = self.cached.iter().find(|entry| entry.unit == unit && entry.columns.contain(columns))?;
         let Cached { columns, buffer, start, .. } = *known;

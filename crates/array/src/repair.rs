@@ -1,0 +1,137 @@
+//! Repairs: what a member cannot read is computed from the rest of its stripe and written again, while the job that met
+//! it waits.
+
+use parlour_units::{Sector, Sectors};
+
+use crate::array::Array;
+use crate::job::{JobId, Kind, Probe, Purpose, StripeJob, Trouble};
+use crate::layout::{Occupant, Place, Unit};
+use crate::map::{Columns, Window};
+use crate::plan::{Content, UnitSet};
+use crate::request::RequestError;
+
+impl Array {
+    /// Starts a repair of each unit that an unreadable place belongs to.
+    pub(crate) fn start_repairs(&mut self, parent: JobId, trouble: &Trouble) {
+        for (window, unit) in self.unreadable_windows(trouble) {
+            self.start_repair(parent, window, UnitSet::of(unit));
+        }
+    }
+
+    /// Starts a repair that `parent` waits for.
+    pub(crate) fn start_repair(&mut self, parent: JobId, window: Window, targets: UnitSet) {
+        self.jobs.get_mut(parent).repairs += 1;
+        let purpose = Purpose::Repair { parent };
+        let job = self.start_stripe(purpose, window, None, Vec::new(), Content::Host, false);
+        self.jobs.stripe(job).targets = targets;
+    }
+
+    /// The parts of units that an access which failed to read was to read.
+    pub(crate) fn unreadable_windows(&self, trouble: &Trouble) -> Vec<(Window, Unit)> {
+        let mut list = Vec::new();
+        let start = self.geometry.data_start();
+        let Some(place) = self.health.place_of(trouble.member).filter(|_| trouble.at >= start) else {
+            return list;
+        };
+        let mut at = Sector::ZERO + (trouble.at - start);
+        let end = at + trouble.length;
+        while at < end {
+            let Occupant::Unit { stripe, unit, offset } =
+                self.geometry.layout().occupant(Place { member: place, at })
+            else {
+                return list;
+            };
+            let left = self.geometry.layout().unit_length() - offset;
+            let length = left.min(end - at).min(self.tuning.slice);
+            list.push((Window { stripe, columns: Columns::new(offset, offset + length) }, unit));
+            at = at + length;
+        }
+        list
+    }
+
+    /// Copies that are not in sync are repaired block by block, and only where the block itself cannot be read: what was
+    /// read once from one of them must not turn into what the others hold. Says whether parts of the repair go on in
+    /// its place.
+    pub(crate) fn narrows_repair(&mut self, id: JobId) -> bool {
+        let job = self.jobs.stripe(id);
+        let (region, purpose) = (job.region, job.purpose);
+        let Purpose::Repair { parent } = purpose else { return false };
+        if !self.geometry.keeps_copies() || !self.records.resync.get(region) {
+            return false;
+        }
+        if self.halve_repair(id, parent) {
+            return true;
+        }
+        let probe = &mut self.jobs.stripe(id).probe;
+        if *probe == Probe::NotYet {
+            *probe = Probe::Now;
+        }
+        false
+    }
+
+    /// What a repair reads is unreadable somewhere: each half is repaired for itself, down to a block, so that no
+    /// more is lost than has lost its redundancy. Says whether there are halves.
+    pub(crate) fn halve_repair(&mut self, id: JobId, parent: JobId) -> bool {
+        let block = self.geometry.block();
+        let StripeJob { window, targets, .. } = *self.jobs.stripe(id);
+        let Columns { from, to } = window.columns;
+        if to - from <= block {
+            return false;
+        }
+        let middle = from + Sectors::new((to - from).get() / 2).round_up(block);
+        for columns in [Columns::new(from, middle), Columns::new(middle, to)] {
+            self.start_repair(parent, Window { columns, ..window }, targets);
+        }
+        self.end_stripe(id, Ok(()));
+        true
+    }
+
+    /// A repair of one block has no source: perhaps the block itself can be read. Says whether that is worth a try, or
+    /// has just failed.
+    pub(crate) fn probe_target(&mut self, id: JobId) -> bool {
+        let copies = self.geometry.keeps_copies();
+        let probe = &mut self.jobs.stripe(id).probe;
+        match *probe {
+            Probe::NotYet => *probe = Probe::Now,
+            Probe::Now if copies => *probe = Probe::Failed,
+            Probe::Now | Probe::Failed => return false,
+        }
+        true
+    }
+
+    /// Adds the units that a repair could not read to those that it rewrites. Says whether there were any.
+    pub(crate) fn repair_more(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+        let stripe = self.jobs.stripe(id).window.stripe;
+        let layout = self.geometry.layout();
+        let copies = self.geometry.keeps_copies();
+        let places = troubles.iter().filter_map(|trouble| self.health.place_of(trouble.member));
+        let units: Vec<Unit> = places
+            .filter_map(|place| layout.units().find(|unit| layout.place(stripe, *unit).member == place))
+            .collect();
+        let targets = &mut self.jobs.stripe(id).targets;
+        let more = units.iter().any(|unit| !targets.has(*unit));
+        units.into_iter().for_each(|unit| targets.insert(unit));
+        copies && more
+    }
+
+    /// All repairs that a job waited for are done.
+    pub(crate) fn repairs_done(&mut self, id: JobId) {
+        let lost = self.jobs.get(id).unrepaired;
+        match self.jobs.get(id).kind {
+            Some(Kind::Read { .. }) if lost => self.read_failed(id),
+            Some(Kind::Read { host }) => self.read_again(id, host),
+            Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
+            ref other => unreachable!("{other:?} waits for no repair"),
+        }
+    }
+
+    /// What the job could not read was repaired, or could not be.
+    pub(crate) fn stripe_repaired(&mut self, id: JobId, lost: bool) {
+        self.jobs.get_mut(id).unrepaired = false;
+        if lost {
+            self.end_stripe(id, Err(RequestError::Lost));
+        } else {
+            self.replan(id);
+        }
+    }
+}

@@ -91,6 +91,16 @@ pub enum Bug {
     LoggedAgainBeforeTable,
     /// What was redone after a crash is not flushed before hosts see it.
     RedoFlushSkipped,
+    /// After a crash, what records lack in their data is not redone.
+    RecoverySkipsRecords,
+    /// A reintegration that a crash cut off is done again from its start.
+    IntentsForgotten,
+    /// A record that stands in two places counts twice.
+    RecordCountsTwice,
+    /// Records from before they were folded into the parity count again.
+    AppliedRecordsCount,
+    /// A log that was lost is forgotten, and its region not resynced.
+    LostLogNotResynced,
     /// A durable write to an array without a member is answered before the parity that holds it is flushed.
     DegradedDurableNotFlushed,
     /// A flush of an array without a member passes by what its logs hold.
@@ -108,7 +118,7 @@ impl Bug {
     /// Bugs that cases on an array in peace find.
     pub const ALL: [Bug; 2] = [Bug::ParityRotatesAstray, Bug::AlwaysModifies];
     /// Bugs that need faults to be found.
-    pub const UNDER_FAULTS: [Bug; 23] = [
+    pub const UNDER_FAULTS: [Bug; 25] = [
         Bug::WritesBeforeDirtyBit,
         Bug::FlushSkipsMember,
         Bug::FlushDoesNothing,
@@ -132,6 +142,28 @@ impl Bug {
         Bug::RepairLostWithMember,
         Bug::RebuildFromOneCopyOnly,
         Bug::ForceTrustsAllGroups,
+        Bug::CleanWithoutFlush,
+        Bug::StopWithoutFlush,
+    ];
+    /// Bugs that break a rule of crash-safe logging.
+    pub const OF_LOGGING: [Bug; 17] = [
+        Bug::RecoverySkipsRecords,
+        Bug::IntentsForgotten,
+        Bug::RecordCountsTwice,
+        Bug::AppliedRecordsCount,
+        Bug::LostLogNotResynced,
+        Bug::SuperblockNotDurable,
+        Bug::MapNotDurable,
+        Bug::TableNotDurable,
+        Bug::CommitNotDurable,
+        Bug::IntentNotDurable,
+        Bug::AppendNotDurable,
+        Bug::CommitFlushSkipped,
+        Bug::ReintegrationFlushSkipped,
+        Bug::LogEmptiedBeforeTable,
+        Bug::ResyncFlushSkipped,
+        Bug::LoggedAgainBeforeTable,
+        Bug::RedoFlushSkipped,
     ];
     /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
     pub const OF_DURABILITY: [Bug; 26] = [

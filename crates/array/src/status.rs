@@ -292,6 +292,11 @@ impl Array {
         tasks.into_iter().flatten().any(|task| !task.stopped)
     }
 
+    /// How many regions are to be resynced.
+    pub fn unsynced_regions(&self) -> u32 {
+        self.records.resync.count()
+    }
+
     /// The member that stands at `place`, whatever its state.
     pub fn member_at(&self, place: Member) -> Option<Member> {
         self.health.places[place.as_usize()].member

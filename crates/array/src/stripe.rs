@@ -457,12 +457,11 @@ impl Array {
             let targets = self.resync_targets(window.stripe).ok_or(Lost)?;
             self.jobs.stripe(id).targets = targets;
         }
+        let stripe = self.jobs.stripe(id).window.stripe;
+        let unsynced = !self.geometry.keeps_copies() && self.is_in_doubt(stripe);
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
-        let stripe = stripe_job.window.stripe;
         let view = StripeView { cached: &cached, ..self.health.view(&self.geometry, stripe) };
-        let copies = self.geometry.keeps_copies();
-        let unsynced = !copies && self.records.resync.get(stripe_job.region);
         let plan = &mut job.plan;
         plan.clear();
         let builder = &mut self.builder;

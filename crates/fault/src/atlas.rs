@@ -76,7 +76,7 @@ impl Run<'_> {
 
     /// Whether some redundancy is not there that should be.
     pub(crate) fn is_unsynced(&self) -> bool {
-        self.geometry.fault_tolerance() > 0 && self.world.array.status().resync.is_some()
+        self.geometry.fault_tolerance() > 0 && self.world.array.unsynced_regions() > 0
     }
 
     /// Whether all members are there, and all redundancy.

@@ -332,9 +332,9 @@ fn found(moment: &Moment, kept: &Kept) -> Vec<Disk> {
 fn promised(moment: &Moment, power: bool, lost: Option<usize>) -> Oracle {
     let mut oracle = moment.oracle.clone();
     if lost.is_some() {
-        oracle.member_excluded();
+        oracle.member_excluded(false);
     }
-    oracle.crash(power);
+    oracle.crash(power, false);
     oracle
 }
 

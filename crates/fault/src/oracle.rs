@@ -26,6 +26,8 @@ struct Entry {
     dead: bool,
     /// The same, as long as no member is lost on which it was read.
     outlived: bool,
+    /// A read of one copy has ruled it out that others did not yet follow: they may still hold it.
+    doubted: bool,
 }
 
 /// A run of sectors.
@@ -65,8 +67,12 @@ pub(crate) struct Oracle {
     tick: u64,
     /// When the last flush began that has completed, or power was cut last.
     floor: u64,
-    /// What was there at this power cut and is read since is on stable storage. Zero: nothing is.
-    stable: u64,
+    /// When power was cut last. Zero: never.
+    cut: u64,
+    /// A member was excluded since power was cut last.
+    excluded: bool,
+    /// What was there then and is read since is on stable storage.
+    stable: bool,
     /// Reads under way began at these ticks.
     reads: BTreeMap<u64, u32>,
 }
@@ -79,7 +85,9 @@ impl Oracle {
             initial,
             tick: 1,
             floor: 0,
-            stable: 0,
+            cut: 0,
+            excluded: false,
+            stable: false,
             reads: BTreeMap::new(),
         }
     }
@@ -90,7 +98,7 @@ impl Oracle {
     }
 
     fn whole(initial: Value) -> Entry {
-        Entry { value: initial, began: 0, ended: 0, gone: OPEN, dead: false, outlived: false }
+        Entry { value: initial, began: 0, ended: 0, gone: OPEN, dead: false, outlived: false, doubted: false }
     }
 
     /// A write of `value` is submitted. Returns its name.
@@ -103,8 +111,17 @@ impl Oracle {
                 entries.push(Oracle::whole(initial));
             }
             // What neither a read under way nor a power cut could show is forgotten.
-            entries.retain(|e| e.gone > oldest_read || !e.dead && (e.outlived || e.gone > floor));
-            entries.push(Entry { value, began, ended: OPEN, gone: OPEN, dead: false, outlived: false });
+            entries
+                .retain(|e| e.gone > oldest_read || !e.dead && (e.outlived || e.doubted || e.gone > floor));
+            entries.push(Entry {
+                value,
+                began,
+                ended: OPEN,
+                gone: OPEN,
+                dead: false,
+                outlived: false,
+                doubted: false,
+            });
         }
         began
     }
@@ -119,7 +136,7 @@ impl Oracle {
                 } else if entry.ended < began && written != Written::Perhaps {
                     // What a read had ruled out is overwritten on all members only now.
                     entry.gone = if entry.outlived { now } else { entry.gone.min(now) };
-                    entry.outlived = false;
+                    (entry.outlived, entry.doubted) = (false, false);
                     entry.dead |= written == Written::Durably;
                 }
             }
@@ -138,17 +155,23 @@ impl Oracle {
         self.reads.remove(&began);
     }
 
-    /// A read was answered with `bytes`.
-    pub(crate) fn read_ends(&mut self, range: Range, began: u64, bytes: &[u8]) -> Result<(), Violation> {
+    /// A read was answered with `bytes`, perhaps from `one_copy` that others do not follow yet.
+    pub(crate) fn read_ends(
+        &mut self,
+        range: Range,
+        began: u64,
+        bytes: &[u8],
+        one_copy: bool,
+    ) -> Result<(), Violation> {
         self.reads.remove(&began);
         for (sector, content) in (range.at..).zip(bytes.chunks_exact(SECTOR)) {
-            self.see(sector, Value::of(sector, content), began)?;
+            self.see(sector, Value::of(sector, content), began, one_copy)?;
         }
         Ok(())
     }
 
-    fn see(&mut self, sector: u64, value: Value, began: u64) -> Result<(), Violation> {
-        let (initial, stable) = (self.initial, self.stable);
+    fn see(&mut self, sector: u64, value: Value, began: u64, one_copy: bool) -> Result<(), Violation> {
+        let (initial, cut) = (self.initial, self.cut);
         let entries = &mut self.sectors[sector as usize];
         if entries.is_empty() && value == initial {
             return Ok(());
@@ -165,11 +188,13 @@ impl Oracle {
         let entries = &mut self.sectors[sector as usize];
         let settled = entries.iter().filter(|entry| fits(entry)).all(|entry| entry.ended < began);
         if settled && entries.len() > 1 {
-            let lasts = stable > 0 && entries.iter().filter(|e| fits(e)).all(|e| e.ended <= stable);
+            // It was read from what was left by the cut: a flush makes it no more durable than it was.
+            let left = cut > 0 && entries.iter().filter(|e| fits(e)).all(|e| e.ended <= cut);
             let ruled_out = |entry: &&mut Entry| !fits(entry) && entry.ended < began && entry.gone > began;
             for entry in entries.iter_mut().filter(ruled_out) {
                 entry.gone = began;
-                entry.outlived |= lasts && entry.ended <= stable;
+                entry.outlived |= left && entry.ended <= cut;
+                entry.doubted |= one_copy;
             }
         }
         Ok(())
@@ -201,50 +226,59 @@ impl Oracle {
         self.floor = self.floor.max(began);
     }
 
-    /// A member was excluded: what was read of it may be gone with it.
-    pub(crate) fn member_excluded(&mut self) {
-        if !self.promises.read_outlasts_members {
-            self.stable = 0;
+    /// A member was excluded: what was read of it may be gone with it in the next cut; or at once, if it was `not_copied`
+    /// to the others yet.
+    pub(crate) fn member_excluded(&mut self, not_copied: bool) {
+        if self.promises.read_outlasts_members {
+            return;
+        }
+        (self.stable, self.excluded) = (false, true);
+        if not_copied {
+            let doubted = self.sectors.iter_mut().flatten().filter(|entry| entry.doubted);
+            doubted.for_each(|entry| (entry.gone, entry.outlived, entry.doubted) = (OPEN, false, false));
         }
     }
 
-    /// The array is gone, with power or without. What was under way may have been done, or in part.
-    pub(crate) fn crash(&mut self, power: bool) {
+    /// The array is gone, with power or without; perhaps while other copies were `not_copied` from the first. What was
+    /// under way may have been done, or in part.
+    pub(crate) fn crash(&mut self, power: bool, not_copied: bool) {
         let now = self.now();
-        let (floor, stays) = (self.floor, self.stable > 0);
+        let (floor, stays, excluded) = (self.floor, self.stable, self.excluded);
+        let doubts = !power || not_copied || excluded;
         self.reads.clear();
         for entries in self.sectors.iter_mut().filter(|entries| !entries.is_empty()) {
-            entries.retain(|entry| !entry.dead && (entry.outlived || entry.gone > floor));
+            let lasts = |entry: &Entry| entry.outlived || entry.gone > floor;
+            entries.retain(|entry| !entry.dead && (lasts(entry) || entry.doubted && doubts));
             for entry in entries.iter_mut() {
                 entry.ended = entry.ended.min(now);
-                if power && !(stays && entry.outlived) {
-                    (entry.gone, entry.outlived) = (OPEN, false);
+                if power && !(stays && entry.outlived) && (lasts(entry) || excluded) {
+                    (entry.gone, entry.outlived, entry.doubted) = (OPEN, false, false);
                 }
             }
         }
         if power {
-            (self.floor, self.stable) = (now, now);
+            (self.floor, self.cut, self.stable, self.excluded) = (now, now, true, false);
         }
     }
 
     /// A number for all that it knows: it depends on the order of ticks only.
     pub(crate) fn digest(&self) -> u64 {
         let of_entry = |entry: &Entry| [entry.began, entry.ended, entry.gone];
-        let mut ticks = vec![self.floor, self.stable];
+        let mut ticks = vec![self.floor, self.cut];
         ticks.extend(self.reads.keys());
         ticks.extend(self.sectors.iter().flatten().flat_map(of_entry));
         ticks.sort_unstable();
         ticks.dedup();
         let rank = |tick: u64| ticks.binary_search(&tick).expect("all ticks were collected");
         let mut hash = DefaultHasher::new();
-        (rank(self.floor), rank(self.stable), self.stable > 0).hash(&mut hash);
+        (rank(self.floor), rank(self.cut), self.stable, self.excluded).hash(&mut hash);
         for (tick, count) in &self.reads {
             (rank(*tick), count).hash(&mut hash);
         }
         for (sector, entries) in self.sectors.iter().enumerate() {
             for entry in entries {
                 let ranks = of_entry(entry).map(rank);
-                (sector, entry.value, ranks, entry.dead, entry.outlived).hash(&mut hash);
+                (sector, entry.value, ranks, entry.dead, entry.outlived, entry.doubted).hash(&mut hash);
             }
         }
         hash.finish()
@@ -253,8 +287,15 @@ impl Oracle {
     /// Nothing is promised of `sector` any more, until it is written.
     pub(crate) fn forgive(&mut self, sector: u64) {
         let now = self.tick;
-        let any =
-            Entry { value: Value::ANY, began: now, ended: now, gone: OPEN, dead: false, outlived: false };
+        let any = Entry {
+            value: Value::ANY,
+            began: now,
+            ended: now,
+            gone: OPEN,
+            dead: false,
+            outlived: false,
+            doubted: false,
+        };
         let entries = &mut self.sectors[sector as usize];
         entries.retain(|entry| entry.ended == OPEN);
         entries.push(any);
@@ -285,7 +326,7 @@ mod tests {
     fn ends(oracle: &mut Oracle, began: u64, value: Value) -> bool {
         let mut bytes = [0; SECTOR];
         value.put(0, &mut bytes);
-        oracle.read_ends(ALL, began, &bytes).is_ok()
+        oracle.read_ends(ALL, began, &bytes, false).is_ok()
     }
 
     #[test]
@@ -322,11 +363,11 @@ mod tests {
         write(&mut oracle, 2, Written::Done);
         oracle.flush_ends(flush);
         write(&mut oracle, 3, Written::Perhaps);
-        oracle.crash(true);
+        oracle.crash(true, false);
         assert!(!reads(&mut oracle, Value::ZERO));
         assert!(reads(&mut oracle, Value::written(1)));
         assert!(!reads(&mut oracle, Value::written(2)), "once read it does not change");
-        oracle.crash(true);
+        oracle.crash(true, false);
         assert!(reads(&mut oracle, Value::written(1)) && !reads(&mut oracle, Value::written(3)));
     }
 
@@ -336,9 +377,9 @@ mod tests {
         write(&mut oracle, 1, Written::Done);
         write(&mut oracle, 2, Written::Durably);
         write(&mut oracle, 3, Written::Done);
-        oracle.crash(false);
+        oracle.crash(false, false);
         assert!(!reads(&mut oracle, Value::written(2)));
-        oracle.crash(true);
+        oracle.crash(true, false);
         assert!(!reads(&mut oracle, Value::written(1)));
         assert!(reads(&mut oracle, Value::written(2)));
     }

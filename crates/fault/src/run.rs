@@ -312,7 +312,7 @@ impl<'a> Run<'a> {
         let Open { ask, range, name, .. } = open;
         match ask {
             Ask::Read if result.is_ok() => {
-                self.oracle.read_ends(range, name, &bytes)?;
+                self.oracle.read_ends(range, name, &bytes, self.is_not_copied())?;
                 self.world.reuse(bytes);
             }
             Ask::Read => self.oracle.read_fails(name),
@@ -352,7 +352,7 @@ impl<'a> Run<'a> {
     fn hear(&mut self, told: Told) -> Result<(), Violation> {
         match told {
             Told::MemberFailed { place, cause } => {
-                self.oracle.member_excluded();
+                self.member_excluded();
                 // Nobody chose the moment, and parity that is not yet in sync is all that is left.
                 let unasked = cause == FailureCause::Unfaithful;
                 if unasked && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
@@ -453,7 +453,7 @@ impl<'a> Run<'a> {
         if self.is_failed(place) || !self.dares(fault, place) {
             return Ok(());
         }
-        self.oracle.member_excluded();
+        self.member_excluded();
         match fault {
             Fault::Death => self.world.shelf.disks[disk].dead = true,
             Fault::Hang => self.world.shelf.disks[disk].mute = true,
@@ -465,6 +465,16 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What was read of one member may not be had from the others.
+    fn member_excluded(&mut self) {
+        self.oracle.member_excluded(self.is_not_copied());
+    }
+
+    /// Whether there are copies that do not follow the first yet.
+    fn is_not_copied(&self) -> bool {
+        self.geometry.organization().code == Code::Copy && self.is_unsynced()
     }
 
     pub(crate) fn is_failed(&self, place: u16) -> bool {
@@ -525,7 +535,7 @@ impl<'a> Run<'a> {
         self.world.shelf.disks[disk].bad.insert(sector);
         self.scars.push((disk, sector));
         // What was read there may be had from others only, from now on.
-        self.oracle.member_excluded();
+        self.member_excluded();
         self.unsure |= self.is_unsynced();
     }
 

@@ -19,7 +19,11 @@ fn organization(bug: Bug) -> Option<&'static str> {
             Some("parity-logging")
         }
         Bug::RebuildFromOneCopyOnly | Bug::ResyncFromWrongCopy | Bug::RepairLostWithMember => Some("raid1"),
-        Bug::CacheNotInvalidated | Bug::RepairFromUnsynced | Bug::ForceTrustsAllGroups => Some("raid5"),
+        Bug::CacheNotInvalidated
+        | Bug::RepairFromUnsynced
+        | Bug::ForceTrustsAllGroups
+        | Bug::CleanWithoutFlush
+        | Bug::StopWithoutFlush => Some("raid5"),
         _ => None,
     }
 }
@@ -44,22 +48,27 @@ fn first_that_fails(limits: &Limits) -> Option<u64> {
     Some(found.into_inner()).filter(|seed| *seed < SEEDS)
 }
 
+/// Where a bug is looked for.
+fn limits(name: Option<&str>, consistency: Option<Consistency>) -> Limits {
+    let organization = name.map(|name| *Organization::named(name).expect("a name of the table"));
+    Limits { organization, consistency, ..Limits::default() }
+}
+
 #[test]
 fn every_planted_bug_is_found() {
     std::panic::set_hook(Box::new(|_| {}));
     let mut missed = Vec::new();
     println!("{:<28} {:>6}  first violation", "bug", "seeds");
-    for bug in Bug::UNDER_FAULTS {
-        let row = organization(bug).map(|name| *Organization::named(name).expect("a name of the table"));
-        let limits =
-            Limits { organization: row, consistency: Some(Consistency::Resync), ..Limits::default() };
+    let general = Bug::UNDER_FAULTS.map(|bug| (bug, limits(organization(bug), None)));
+    let logging = Bug::OF_LOGGING.map(|bug| (bug, limits(Some("parity-logging"), Some(Consistency::Logged))));
+    for (bug, limits) in general.into_iter().chain(logging) {
         plant(Some(bug));
         match first_that_fails(&limits) {
             Some(seed) => {
                 let kind = run(seed, &limits).violation.map_or("none", |violation| violation.kind());
                 println!("{:<28} {:>6}  {kind}", format!("{bug:?}"), seed + 1);
                 plant(None);
-                assert_eq!(run(seed, &limits).violation, None, "seed {seed} fails without a bug too");
+                assert_eq!(run(seed, &limits).violation, None, "seed {seed} fails without {bug:?} too");
             }
             None => {
                 println!("{:<28} {:>6}  none", format!("{bug:?}"), "-");

@@ -9,6 +9,7 @@ use crate::array::Array;
 use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Step, Strategy};
+use crate::planted::{Bug, is_planted};
 
 impl Array {
     /// Reads both headers of each slot of `region`.
@@ -63,7 +64,10 @@ impl Array {
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
         let mut sound = true;
         for (slot, header) in headers {
-            let counts = |record: &Record| record.sequence > applied && known.insert(record.sequence);
+            let counts = |record: &Record| {
+                let new = known.insert(record.sequence) || is_planted(Bug::RecordCountsTwice);
+                new && (record.sequence > applied || is_planted(Bug::AppliedRecordsCount))
+            };
             let live: Vec<Record> = header.records.into_iter().filter(counts).collect();
             sound &= live.iter().all(|record| self.is_sound(record));
             if sound && !live.is_empty() {

@@ -138,7 +138,7 @@ impl Array {
     fn start_reintegration(&mut self, region: Region) {
         let (mut applies, newest) = self.collect_applies(region);
         let half = self.take_half_done(region);
-        if !half.done.is_empty() {
+        if !half.done.is_empty() && !is_planted(Bug::IntentsForgotten) {
             applies = without_done(applies, &half.done);
         }
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
@@ -638,7 +638,9 @@ impl Array {
 
     /// Forgets `region`'s log and has its parity recomputed.
     pub(crate) fn discard_log(&mut self, region: Region) {
-        self.need_resync(region);
+        if !is_planted(Bug::LostLogNotResynced) {
+            self.need_resync(region);
+        }
         let logs = self.logs.as_mut().expect("only logs are discarded");
         logs.freed = true;
         // Elsewhere the table is written at a stop alone. Here it must not say that its records do not count before it is

@@ -9,7 +9,6 @@ use crate::front::Front;
 use crate::health::{MemberInfo, PlaceState};
 use crate::identity::Identity;
 use crate::job::{JobId, Trouble};
-use crate::organization::Code;
 use crate::status::{Event, FailureCause};
 
 /// Why a command was not carried out; nothing has changed.
@@ -207,14 +206,13 @@ impl Array {
         }
     }
 
-    /// Whether `member` holds data of which there is nothing else: its parity does not fit, or perhaps does not. Better a
-    /// bad member than none.
+    /// Whether `member` holds data of which there is nothing else: its parity does not fit, or perhaps does not; or what
+    /// was read of it is not yet on the other copies. Better a bad member than none.
     fn is_only_source(&self, member: Member) -> bool {
         let layout = self.geometry.layout();
-        let xor = self.geometry.organization().code == Code::Xor;
-        let place = self.health.place_of(member).filter(|_| xor);
-        place.is_some_and(|place| {
-            self.records.resync.iter().any(|region| layout.region_has_data_on(region, place))
+        let copies = self.geometry.keeps_copies();
+        self.health.place_of(member).is_some_and(|place| {
+            self.records.resync.iter().any(|region| copies || layout.region_has_data_on(region, place))
         })
     }
 

@@ -96,6 +96,18 @@ impl Array {
         (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
     }
 
+    /// Whether `stripe`'s check units do not fit its data, or perhaps do not: its region is to be resynced, and it was not
+    /// yet.
+    pub(crate) fn is_in_doubt(&self, stripe: Stripe) -> bool {
+        let (region, index) = self.geometry.layout().region_of(stripe);
+        let passed = self.maintenance.resync.as_ref().is_some_and(|resync| {
+            let sure = resync.region == region && !resync.spoilt && !resync.incomplete;
+            sure && resync.front.has(Stripe::new(index))
+        });
+        let closing = self.records.closing == Some(region) && !self.records.closing_spoilt;
+        self.records.resync.get(region) && !passed && !closing
+    }
+
     fn begin_region(&mut self) -> bool {
         let Some(region) = self.next_resync() else { return false };
         let total = u64::from(self.records.resync.count());

@@ -19,8 +19,8 @@ const SHORTER: Sectors = Sectors::new(2_048);
 impl Run<'_> {
     /// Power or process are gone; the array is opened again.
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
+        self.oracle.crash(power, self.is_not_copied());
         let shelf = self.world.crash(power);
-        self.oracle.crash(power);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
         // Who was away for an opening that did not come to an end has missed nothing.
@@ -51,7 +51,7 @@ impl Run<'_> {
         }
         let shelf = self.world.crash(power);
         if power {
-            self.oracle.crash(true);
+            self.oracle.crash(true, false);
         }
         self.forget_hosts();
         self.away = away;
@@ -179,7 +179,7 @@ pub(super) fn open_array(
         opened => opened,
     };
     if opened.is_ok() && !gone.is_empty() {
-        oracle.member_excluded();
+        oracle.member_excluded(false);
     }
     opened.map_err(|refusal| refusal.error)
 }

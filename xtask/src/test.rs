@@ -15,10 +15,9 @@ pub(crate) enum TestError {
     Command(#[from] CommandError),
 }
 
-/// Installs what is missing, builds the program as people run it, and runs every test.
+/// Installs what is missing, and runs every test.
 pub(crate) fn run() -> Result<(), TestError> {
     packages::ensure()?;
-    command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     // The end-to-end suite is among these: the integration tests of crates/cli.
     command::run(&mut cargo(&["test", "--workspace"]))?;
     // The tests' own test: with known bugs in the array they fail.

@@ -53,8 +53,9 @@ impl Run<'_> {
             })
             .collect();
         let weak = peers.iter().filter(|other| self.is_weak(**other)).count();
-        // Where records are redone after a crash, nothing is unsynced by it.
-        weak < tolerance && !self.is_unsynced()
+        // A copy is whole by itself. Where records are redone after a crash, nothing is unsynced by it.
+        let copies = self.geometry.organization().code == Code::Copy;
+        weak < tolerance && (copies || !self.is_unsynced())
     }
 
     /// Disks of members any one of which may be lost in the very cut of power that comes now. Where that is not promised the

@@ -177,6 +177,31 @@ pub struct Coverage {
     counts: [[u64; State::ALL.len()]; Fault::ALL.len()],
 }
 
+/// Whether arrays promise to survive `fault` in `state`, and the tester therefore tries it. (Some arrays do not: no pair is
+/// promised by RAID 0 that costs a member.)
+pub fn is_promised(fault: Fault, state: State) -> bool {
+    let writable = !matches!(state, State::Stopping | State::ReadOnly);
+    match fault {
+        Fault::PowerCut | Fault::Kill | Fault::SlowMember => true,
+        Fault::Stop => state != State::Stopping,
+        Fault::Death | Fault::Exclusion | Fault::Hang => state != State::ReadOnly,
+        // These are refused by an array that is not served for writing.
+        Fault::Replacement | Fault::Spare | Fault::LatentError | Fault::TransientError => writable,
+        // A scrub that began is what the array is doing, unless something tells more.
+        Fault::Scrub | Fault::RepairingScrub => writable && !matches!(state, State::Busy | State::Idle),
+        // What is to be made whole needs room.
+        Fault::OutOfSpace => {
+            writable && !matches!(state, State::Rebuilding | State::Degraded | State::Resyncing)
+        }
+        // These come to light when the array is opened again.
+        Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
+            state == State::Stopping
+        }
+        // It is looked for when nothing else is under way.
+        Fault::Rot => state == State::Idle,
+    }
+}
+
 impl Coverage {
     /// How often `fault` met `state`.
     pub fn count(&self, fault: Fault, state: State) -> u64 {

@@ -27,7 +27,7 @@ mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-pub use coverage::{Coverage, Fault, State};
+pub use coverage::{Coverage, Fault, State, is_promised};
 pub use run::Limits;
 pub use violation::Violation;
 
@@ -42,6 +42,8 @@ pub struct Report {
     pub seed: u64,
     /// The organization's name.
     pub organization: &'static str,
+    /// What it promises after a crash.
+    pub consistency: &'static str,
     /// Members, spares apart.
     pub members: u16,
     /// Hosts' requests.
@@ -99,6 +101,7 @@ fn play(script: &Script, limits: &Limits, listen: bool) -> Report {
     let mut report = Report {
         seed: script.seed,
         organization: script.options.row.name,
+        consistency: script.options.creation.consistency.name(),
         members: script.options.creation.members,
         requests: 0,
         accesses: 0,

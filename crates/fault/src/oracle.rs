@@ -71,6 +71,8 @@ pub(crate) struct Oracle {
     cut: u64,
     /// A member was excluded since power was cut last.
     excluded: bool,
+    /// Reads that began before may have read a copy that is gone since, and the others did not follow.
+    gone_copy: u64,
     /// What was there then and is read since is on stable storage.
     stable: bool,
     /// Reads under way began at these ticks.
@@ -87,6 +89,7 @@ impl Oracle {
             floor: 0,
             cut: 0,
             excluded: false,
+            gone_copy: 0,
             stable: false,
             reads: BTreeMap::new(),
         }
@@ -171,7 +174,7 @@ impl Oracle {
     }
 
     fn see(&mut self, sector: u64, value: Value, began: u64, one_copy: bool) -> Result<(), Violation> {
-        let (initial, cut) = (self.initial, self.cut);
+        let (initial, cut, gone_copy) = (self.initial, self.cut, self.gone_copy);
         let entries = &mut self.sectors[sector as usize];
         if entries.is_empty() && value == initial {
             return Ok(());
@@ -187,7 +190,7 @@ impl Oracle {
         }
         let entries = &mut self.sectors[sector as usize];
         let settled = entries.iter().filter(|entry| fits(entry)).all(|entry| entry.ended < began);
-        if settled && entries.len() > 1 {
+        if settled && began >= gone_copy && entries.len() > 1 {
             // It was read from what was left by the cut: a flush makes it no more durable than it was.
             let left = cut > 0 && entries.iter().filter(|e| fits(e)).all(|e| e.ended <= cut);
             let ruled_out = |entry: &&mut Entry| !fits(entry) && entry.ended < began && entry.gone > began;
@@ -234,7 +237,8 @@ impl Oracle {
         }
         (self.stable, self.excluded) = (false, true);
         if not_copied {
-            let doubted = self.sectors.iter_mut().flatten().filter(|entry| entry.doubted);
+            self.gone_copy = self.now();
+            let doubted = self.sectors.iter_mut().flatten().filter(|entry| entry.doubted || entry.outlived);
             doubted.for_each(|entry| (entry.gone, entry.outlived, entry.doubted) = (OPEN, false, false));
         }
     }
@@ -264,14 +268,14 @@ impl Oracle {
     /// A number for all that it knows: it depends on the order of ticks only.
     pub(crate) fn digest(&self) -> u64 {
         let of_entry = |entry: &Entry| [entry.began, entry.ended, entry.gone];
-        let mut ticks = vec![self.floor, self.cut];
+        let mut ticks = vec![self.floor, self.cut, self.gone_copy];
         ticks.extend(self.reads.keys());
         ticks.extend(self.sectors.iter().flatten().flat_map(of_entry));
         ticks.sort_unstable();
         ticks.dedup();
         let rank = |tick: u64| ticks.binary_search(&tick).expect("all ticks were collected");
         let mut hash = DefaultHasher::new();
-        (rank(self.floor), rank(self.cut), self.stable, self.excluded).hash(&mut hash);
+        (rank(self.floor), rank(self.cut), rank(self.gone_copy), self.stable, self.excluded).hash(&mut hash);
         for (tick, count) in &self.reads {
             (rank(*tick), count).hash(&mut hash);
         }

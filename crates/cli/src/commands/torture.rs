@@ -1,5 +1,6 @@
 //! `parlour torture`: the array on members in memory, with every fault that disks and power have, seed by seed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use parlour_array::organization::{Consistency, Organization};
-use parlour_fault::{Coverage, Fault, Limits, Report, State, Story, explain, run as run_seed};
+use parlour_fault::{Coverage, Fault, Limits, Report, State, Story, explain, is_promised, run as run_seed};
 use serde::Serialize;
 
 use crate::console::{Columns, Console, counted};
@@ -44,6 +45,9 @@ pub(crate) struct Options {
     /// Inject more than the organization survives: then it may say that data is lost, but must not read wrong
     #[arg(long)]
     beyond: bool,
+    /// Go on after a seed that broke a promise, and list all that did; the first of them is told
+    #[arg(long)]
+    keep_going: bool,
     /// What arrays with a parity log promise after a crash [default: some this, some that]
     #[arg(long, value_name = "HOW")]
     consistency: Option<ConsistencyName>,
@@ -58,8 +62,20 @@ struct Found {
     seeds_per_second: f64,
     requests: u64,
     median_requests: u64,
+    organizations: Vec<Tried>,
     coverage: Vec<Met>,
+    broken: Vec<u64>,
     violation: Option<Told>,
+}
+
+/// How much an organization was tried.
+#[derive(Serialize)]
+struct Tried {
+    organization: &'static str,
+    consistency: &'static str,
+    seeds: u64,
+    requests: u64,
+    faults: u64,
 }
 
 /// How often a fault met a state.
@@ -88,6 +104,10 @@ struct Told {
 struct Seen {
     coverage: Coverage,
     requests: Vec<u64>,
+    /// By organization and consistency: seeds, requests, faults.
+    organizations: BTreeMap<(&'static str, &'static str), [u64; 3]>,
+    /// The seeds that failed.
+    broken: BTreeSet<u64>,
     /// The failing run with the lowest seed.
     failed: Option<Report>,
 }
@@ -116,7 +136,7 @@ fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, F
     // An assertion that fires is told as the run's violation.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
-    let seen = run_all(options.seed, count, until, limits, bar.as_ref());
+    let seen = run_all((options.seed, count), (until, options.keep_going), limits, bar.as_ref());
     let seconds = began.elapsed().as_secs_f64();
     if let Some(bar) = &bar {
         bar.set_message("looking for the shortest story");
@@ -135,16 +155,17 @@ fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, F
         seeds_per_second: requests.len() as f64 / seconds.max(1e-9),
         requests: requests.iter().sum(),
         median_requests: requests.get(requests.len() / 2).copied().unwrap_or(0),
+        organizations: tried(&seen.organizations),
         coverage: met(&seen.coverage),
+        broken: seen.broken.into_iter().collect(),
         violation,
     };
     (seen.coverage, found)
 }
 
 fn run_all(
-    first: u64,
-    count: u64,
-    until: Option<Instant>,
+    (first, count): (u64, u64),
+    (until, keeps_going): (Option<Instant>, bool),
     limits: &Limits,
     bar: Option<&ProgressBar>,
 ) -> Seen {
@@ -158,7 +179,7 @@ fn run_all(
                 return;
             }
             let report = run_seed(first + number, limits);
-            stop.fetch_or(report.violation.is_some(), Ordering::Relaxed);
+            stop.fetch_or(report.violation.is_some() && !keeps_going, Ordering::Relaxed);
             seen.lock().unwrap_or_else(PoisonError::into_inner).take(report);
             if let Some(bar) = bar {
                 bar.inc(1);
@@ -174,6 +195,10 @@ impl Seen {
     fn take(&mut self, report: Report) {
         self.coverage.add(&report.coverage);
         self.requests.push(report.requests);
+        let sums = self.organizations.entry((report.organization, report.consistency)).or_default();
+        let counts = [1, report.requests, report.coverage.total()];
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        self.broken.extend(report.violation.is_some().then_some(report.seed));
         let lower = self.failed.as_ref().is_none_or(|other| report.seed < other.seed);
         if report.violation.is_some() && lower {
             self.failed = Some(report);
@@ -213,6 +238,17 @@ fn tell(report: &Report, limits: &Limits, options: &Options) -> Option<Told> {
     })
 }
 
+fn tried(organizations: &BTreeMap<(&'static str, &'static str), [u64; 3]>) -> Vec<Tried> {
+    let tried = |(&(organization, consistency), &[seeds, requests, faults]): (&(_, _), &[u64; 3])| Tried {
+        organization,
+        consistency,
+        seeds,
+        requests,
+        faults,
+    };
+    organizations.iter().map(tried).collect()
+}
+
 fn met(coverage: &Coverage) -> Vec<Met> {
     let pairs = Fault::ALL.into_iter().flat_map(|fault| State::ALL.map(|state| (fault, state)));
     pairs
@@ -233,13 +269,29 @@ fn text(coverage: &Coverage, found: &Found) -> String {
         found.requests,
         found.median_requests,
     );
+    let mut columns =
+        Columns::new(["Organization", "consistency", "seeds", "requests", "faults"]).right(2..=4);
+    for Tried { organization, consistency, seeds, requests, faults } in &found.organizations {
+        let counts = [seeds, requests, faults].map(u64::to_string);
+        columns.row([*organization, *consistency].map(str::to_owned).into_iter().chain(counts));
+    }
+    text += &columns.text();
+    text.push('\n');
     let header = std::iter::once("Fault").chain(State::ALL.map(State::name));
     let mut columns = Columns::new(header).right(1..=State::ALL.len());
     for fault in Fault::ALL {
-        let counts = State::ALL.map(|state| coverage.count(fault, state).to_string());
+        // What is not promised is not tried.
+        let counts = State::ALL.map(|state| match coverage.count(fault, state) {
+            0 if !is_promised(fault, state) => "-".to_owned(),
+            count => count.to_string(),
+        });
         columns.row(std::iter::once(fault.name().to_owned()).chain(counts));
     }
     text += &columns.text();
+    if found.broken.len() > 1 {
+        let seeds: Vec<String> = found.broken.iter().map(u64::to_string).collect();
+        text += &format!("\nPromises were broken by the seeds {}\n", seeds.join(", "));
+    }
     match &found.violation {
         Some(told) => text + &story(told),
         None => text + "\nNo promise was broken\n",

@@ -246,15 +246,21 @@ impl Array {
         }
     }
 
-    /// Whether something that a request touches is still to be brought up to its records: what is read there now may
-    /// be torn, and would change.
+    /// Whether what is read now would perhaps change after a crash: it is still to be brought up to its records; or it is
+    /// read from one of several copies that may differ, and is not yet recorded which members those are.
     fn waits_for_recovery(&self, request: Request) -> bool {
         let layout = self.geometry.layout();
-        self.geometry.is_logged()
-            && self.stripes_of(request).any(|stripe| self.is_recovering(layout.region_of(stripe).0))
+        let unrecorded = self.geometry.keeps_copies() && self.records.barrier();
+        if !self.geometry.is_logged() && !unrecorded {
+            return false;
+        }
+        self.stripes_of(request).any(|stripe| {
+            let region = layout.region_of(stripe).0;
+            self.is_recovering(region) || unrecorded && self.records.resync.get(region)
+        })
     }
 
-    /// A region was recovered: reads that waited for it look again.
+    /// A region was recovered, or the members' states are recorded: reads that waited for it look again.
     pub(crate) fn resume_recovered_hosts(&mut self) {
         for host in std::mem::take(&mut self.hosts.recovery_waiters) {
             let request = self.hosts.get(host).request;

@@ -487,7 +487,7 @@ impl Array {
         }
         if !self.records.barrier() {
             self.runnable.extend(self.records.barrier_waiters.drain(..));
-            self.resume_hosts();
+            self.resume_recovered_hosts();
         }
         if self.records.clean && self.records.written == self.records.wanted {
             self.mode = Mode::Stopped;

@@ -191,7 +191,7 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         Fault::Scrub | Fault::RepairingScrub => writable && !matches!(state, State::Busy | State::Idle),
         // What is to be made whole needs room.
         Fault::OutOfSpace => {
-            writable && !matches!(state, State::Rebuilding | State::Degraded | State::Resyncing)
+            !matches!(state, State::ReadOnly | State::Rebuilding | State::Degraded | State::Resyncing)
         }
         // These come to light when the array is opened again.
         Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {

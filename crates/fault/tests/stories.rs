@@ -30,7 +30,7 @@ const STORIES: [(u64, &str); 22] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 7] = [
+const DRAWN: [(u64, &str); 9] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -38,6 +38,8 @@ const DRAWN: [(u64, &str); 7] = [
     (404808, "the same, and an administrator replaces the copy that was read"),
     (410180, "the same, after a write that found no room"),
     (421191, "the same, and power is cut twice"),
+    (9086, "a copy is read while it is not recorded that the first was excluded"),
+    (1017072, "a record is written to a member that was failed meanwhile, and counts as durable"),
 ];
 
 #[test]

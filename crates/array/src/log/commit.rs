@@ -515,8 +515,15 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// The entry is durable: its records count, and their jobs go on to write the data.
+    /// The entry is durable: its records count, and their jobs go on to write the data. Unless its member was failed
+    /// meanwhile: what it holds is gone with it.
     pub(crate) fn commit_done(&mut self, id: JobId) {
+        let job = self.jobs.get(id);
+        if let Some(Kind::Commit { place, .. }) = &job.kind
+            && self.health.member_since(*place, job.turn).is_none()
+        {
+            return self.commit_broken(id, &[]);
+        }
         let Some(Kind::Commit { place, number, jobs }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };

@@ -166,14 +166,13 @@ impl Bug {
         Bug::RedoFlushSkipped,
     ];
     /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
-    pub const OF_DURABILITY: [Bug; 26] = [
+    pub const OF_DURABILITY: [Bug; 25] = [
         Bug::FlushDoesNothing,
         Bug::FlushSkipsMember,
         Bug::MemberFlushSkipped,
         Bug::DurableIgnored,
         Bug::SyncFlagDropped,
         Bug::WritesBeforeDirtyBit,
-        Bug::DirtyBitClearedEarly,
         Bug::WritesBeforeExclusion,
         Bug::FrontierBeforeFlush,
         Bug::SuperblockNotDurable,

@@ -58,7 +58,6 @@ fn scene(bug: Bug) -> Scene {
         Bug::DegradedFlushBeforeParity => {
             overtaking(Slow::Data, scene(RESYNCED, Story::QuietLoss, Focus::Flushes))
         }
-        Bug::DirtyBitClearedEarly => scene(RAID5, Story::Peace, Focus::Records),
         _ => scene(RAID5, Story::Peace, Focus::Any),
     }
 }

@@ -4,6 +4,9 @@
 //! they began, were answered, and were *gone*: overwritten by a write that began after they were answered, or ruled out by a read.
 //! A read may return a write that was not gone when the read began. A power cut is like a read that began when
 //! the last completed flush did, except for what a durable write overwrote. What is read after a power cut stays.
+//!
+//! Copies that do not follow the first yet promise less: what a read of the first has ruled out another may still hold, and
+//! shows it if the first is lost before they follow, or before that is flushed and power is cut.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

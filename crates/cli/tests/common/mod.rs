@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// Seconds that no command takes.
+/// Seconds: no command that ends by itself takes as long.
 const LONGEST: &str = "400";
 
 /// A directory to work in.
@@ -35,17 +35,20 @@ impl Workbench {
 
     /// A `parlour` command in this directory. The arguments are separated by blanks.
     pub(crate) fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_parlour"));
-        command.args(arguments.split_whitespace()).current_dir(self.directory.path()).stdin(Stdio::null());
-        command
+        self.with_arguments(Command::new(env!("CARGO_BIN_EXE_parlour")), arguments)
     }
 
     /// Runs `parlour` to its end. One that never ends (a server that was to refuse) is ended, with code 124.
     pub(crate) fn run(&self, arguments: &str) -> Answer {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", LONGEST, env!("CARGO_BIN_EXE_parlour")]);
+        let output = self.with_arguments(command, arguments).output();
+        Answer::of(output.expect("timeout, of coreutils, starts"))
+    }
+
+    fn with_arguments(&self, mut command: Command, arguments: &str) -> Command {
         command.args(arguments.split_whitespace()).current_dir(self.directory.path()).stdin(Stdio::null());
-        Answer::of(command.output().expect("timeout, of coreutils, starts"))
+        command
     }
 
     /// Runs `parlour`, which is to succeed; returns what it printed.

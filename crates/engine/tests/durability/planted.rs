@@ -86,7 +86,7 @@ fn every_barrier_that_is_missing_is_found() {
         plant(Some(bug));
         let found = catch_unwind(AssertUnwindSafe(|| find(bug, CUTS)));
         plant(None);
-        assert_eq!(find(bug, OF_ONE), None, "without {bug:?} too something is wrong");
+        assert_eq!(find(bug, 2 * OF_ONE), None, "without {bug:?} too something is wrong");
         let name = format!("{bug:?}");
         match found {
             Ok(Some((cuts, wrong))) => {

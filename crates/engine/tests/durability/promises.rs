@@ -5,7 +5,7 @@ use crate::story::{LOGGED, RAID1, RAID5, RESYNCED, Setup, Story, TWO_SUBLOGS};
 use crate::{Aim, Trial};
 
 /// Cuts of each story.
-const CUTS: usize = 30;
+const CUTS: usize = 60;
 
 fn what_is_promised_to_last_lasts(setup: Setup) {
     let mut seed = 0;

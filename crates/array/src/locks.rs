@@ -53,6 +53,11 @@ impl Locks {
         self.held.len()
     }
 
+    /// Jobs that hold the lock of `stripe`.
+    pub(crate) fn holders(&self, stripe: Stripe) -> u32 {
+        self.held.get(&stripe).map_or(0, |lock| lock.holders)
+    }
+
     /// Whether a job works on `stripe` alone.
     pub(crate) fn is_exclusive(&self, stripe: Stripe) -> bool {
         self.held.get(&stripe).is_some_and(|lock| lock.mode == Mode::Exclusive)

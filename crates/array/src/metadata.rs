@@ -134,6 +134,16 @@ impl Records {
         self.resync.iter().all(|region| self.durable_resync.get(region))
     }
 
+    /// Regions that are to be resynced, or would have to be after a crash that comes now.
+    pub(crate) fn unsynced(&self) -> u32 {
+        let mut regions = self.resync.clone();
+        regions.merge(&self.durable_resync);
+        if let Some((_, resync)) = &self.map_writing {
+            regions.merge(resync);
+        }
+        regions.count()
+    }
+
     /// Whether some exclusion (or this session's opening) is not yet durable.
     pub(crate) fn barrier(&self) -> bool {
         self.written < self.exclusion

@@ -95,6 +95,8 @@ pub enum Bug {
     RecoverySkipsRecords,
     /// A reintegration that a crash cut off is done again from its start.
     IntentsForgotten,
+    /// Parity that cannot be read is mended from the data alone, though its records go on counting.
+    MendedWithoutRecords,
     /// A record that stands in two places counts twice.
     RecordCountsTwice,
     /// Records from before they were folded into the parity count again.
@@ -146,9 +148,10 @@ impl Bug {
         Bug::StopWithoutFlush,
     ];
     /// Bugs that break a rule of crash-safe logging.
-    pub const OF_LOGGING: [Bug; 17] = [
+    pub const OF_LOGGING: [Bug; 18] = [
         Bug::RecoverySkipsRecords,
         Bug::IntentsForgotten,
+        Bug::MendedWithoutRecords,
         Bug::RecordCountsTwice,
         Bug::AppliedRecordsCount,
         Bug::LostLogNotResynced,

@@ -121,6 +121,7 @@ impl Array {
             Some(Kind::Read { .. }) if lost => self.read_failed(id),
             Some(Kind::Read { host }) => self.read_again(id, host),
             Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
+            Some(Kind::Reintegrate { region }) => self.mended(id, region, lost),
             ref other => unreachable!("{other:?} waits for no repair"),
         }
     }

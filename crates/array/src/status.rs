@@ -292,9 +292,9 @@ impl Array {
         tasks.into_iter().flatten().any(|task| !task.stopped)
     }
 
-    /// How many regions are to be resynced.
+    /// How many regions are to be resynced, or would have to be after a crash: that they need not is recorded last.
     pub fn unsynced_regions(&self) -> u32 {
-        self.records.resync.count()
+        self.records.unsynced()
     }
 
     /// The member that stands at `place`, whatever its state.

@@ -32,7 +32,7 @@ pub(crate) enum Gate {
 }
 
 /// A plan that failed more often than this fails its request: each failure costs a member or a repair.
-const ATTEMPTS: u32 = 200;
+pub(crate) const ATTEMPTS: u32 = 200;
 
 impl Array {
     /// Starts a job on `window` and lets it go as far as it can.
@@ -223,6 +223,9 @@ impl Array {
     }
 
     fn lock_gate(&mut self, id: JobId) -> Gate {
+        if self.mends(id) {
+            return self.mender_gate(id);
+        }
         let job = self.jobs.stripe(id);
         let mode = match job.purpose {
             Purpose::Read => locks::Mode::Shared,
@@ -349,6 +352,7 @@ impl Array {
             if live {
                 self.want_parity(region);
             }
+            self.wake_menders();
             return false;
         }
         log.holders += 1;
@@ -459,6 +463,7 @@ impl Array {
         }
         let stripe = self.jobs.stripe(id).window.stripe;
         let unsynced = !self.geometry.keeps_copies() && self.is_in_doubt(stripe);
+        let behind = if self.mends(id) { self.behind(id) } else { Vec::new() };
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let view = StripeView { cached: &cached, ..self.health.view(&self.geometry, stripe) };
@@ -500,16 +505,16 @@ impl Array {
             }
             Purpose::Repair { .. } => {
                 let columns = stripe_job.window.columns;
-                builder.reconstruct(plan, view, stripe_job.targets, columns, true)
+                builder.reconstruct(plan, view, stripe_job.targets, columns, &behind, true)
             }
             Purpose::Resync { .. } if stripe_job.targets.is_empty() => Ok(()),
             Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
                 let columns = stripe_job.window.columns;
-                builder.reconstruct(plan, view, stripe_job.targets, columns, false)
+                builder.reconstruct(plan, view, stripe_job.targets, columns, &[], false)
             }
             Purpose::Scrub if stripe_job.repairing => {
                 let columns = stripe_job.window.columns;
-                builder.reconstruct(plan, view, stripe_job.targets, columns, false)
+                builder.reconstruct(plan, view, stripe_job.targets, columns, &[], false)
             }
             Purpose::Scrub if view.missing.is_empty() => {
                 builder.verify(plan, view, stripe_job.window.columns);
@@ -738,6 +743,7 @@ impl Array {
         if std::mem::take(&mut self.jobs.stripe(id).locked) {
             let runnable = &mut self.runnable;
             self.locks.release(stripe, |job| runnable.push_back(job));
+            self.wake_menders();
         }
     }
 

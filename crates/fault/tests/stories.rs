@@ -4,7 +4,7 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Limits, run};
 
 /// A seed that broke a promise, and how.
-const STORIES: [(u64, &str); 22] = [
+const STORIES: [(u64, &str); 23] = [
     (144, "a log is read from the newcomer that took its member's place during recovery"),
     (180, "a full pool asks for what is being loaded, again and again"),
     (299, "all regions stop logging because one log was given up, and are unsynced in the next crash"),
@@ -27,10 +27,11 @@ const STORIES: [(u64, &str); 22] = [
     (6352, "a member is excluded for errors though it alone holds what unsynced parity does not"),
     (7673, "the table says that a record is in durable parity whose data never landed"),
     (10247, "an entry waits for a map that is written already"),
+    (30001932, "a newcomer cannot read what it is yet to get, and the half-done reintegration is given up"),
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 9] = [
+const DRAWN: [(u64, &str); 10] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -40,6 +41,10 @@ const DRAWN: [(u64, &str); 9] = [
     (421191, "the same, and power is cut twice"),
     (9086, "a copy is read while it is not recorded that the first was excluded"),
     (1017072, "a record is written to a member that was failed meanwhile, and counts as durable"),
+    (
+        1047682,
+        "a block of parity cannot be read, its region's log is given up for it, and another member dies",
+    ),
 ];
 
 #[test]

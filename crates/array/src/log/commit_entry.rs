@@ -51,6 +51,18 @@ pub(crate) struct Intent {
     pub(crate) changes: Vec<Change>,
 }
 
+impl Intent {
+    /// The same, told of each block for itself.
+    pub(crate) fn blocks(&self, block: usize) -> Vec<Intent> {
+        let part = |(index, changes): (usize, &[Change])| Intent {
+            at: self.at + (index * block) as u64,
+            changes: changes.to_vec(),
+            ..*self
+        };
+        self.changes.chunks(block).enumerate().map(part).collect()
+    }
+}
+
 /// What an entry tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {

@@ -150,6 +150,8 @@ pub(crate) struct Logs {
     pub(crate) records: u64,
     /// Jobs that wait for a buffer.
     pub(crate) pool_waiters: VecDeque<JobId>,
+    /// Menders that wait for a stripe's lock.
+    pub(crate) menders: Vec<JobId>,
     /// Regions that wait for a reintegration buffer.
     pub(crate) queue: VecDeque<Region>,
     pub(crate) running: u32,
@@ -191,6 +193,7 @@ impl Logs {
             stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
+            menders: Vec::new(),
             queue: VecDeque::new(),
             running: 0,
             applied,

@@ -6,9 +6,10 @@
 //! is short the parity is done in slices, and the log is read for each slice part by part.
 //!
 //! The parity is updated in place, so a pass that has begun to write is never done twice: where a member is
-//! lost meanwhile, its parity is lost with it and the others' is complete.
+//! lost meanwhile, its parity is lost with it and the others' is complete. Parity that cannot be read is mended first.
 
 mod intent;
+mod mend;
 
 pub(crate) use intent::HalfDone;
 
@@ -61,6 +62,10 @@ pub(crate) struct Reintegration {
     turn: u64,
     /// Buffers of the pass that runs.
     buffers: Vec<BufferId>,
+    /// Sectors of parity that a reintegration before a crash has brought up to date.
+    done: BTreeSet<(Member, Sector)>,
+    /// Times that something had to be mended.
+    mended: u32,
     /// Entries of the commit log that tell of parity which is being rewritten.
     intents: Vec<EntryName>,
     /// The pass that waits until its intent is durable.
@@ -138,7 +143,7 @@ impl Array {
     fn start_reintegration(&mut self, region: Region) {
         let (mut applies, newest) = self.collect_applies(region);
         let half = self.take_half_done(region);
-        if !half.done.is_empty() && !is_planted(Bug::IntentsForgotten) {
+        if !is_planted(Bug::IntentsForgotten) {
             applies = without_done(applies, &half.done);
         }
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
@@ -161,6 +166,8 @@ impl Array {
             newest,
             turn: self.health.turn,
             buffers: Vec::new(),
+            done: half.done,
+            mended: 0,
             intents: half.intents,
             waiting: None,
             epoch,
@@ -198,9 +205,9 @@ impl Array {
 
     /// `records` are those of one stripe, newest first.
     fn applies_of_stripe(&self, region: Region, records: &[(Record, u32)], applies: &mut Vec<Apply>) {
+        let Some((first, _)) = records.first() else { return };
         let layout = self.geometry.layout();
-        let stripe =
-            layout.stripe_in(region, u64::from(records[0].0.stripe)).expect("a record is of its region");
+        let stripe = layout.stripe_in(region, u64::from(first.stripe)).expect("a record is of its region");
         let check = Logs::check_unit(&self.geometry);
         if self.health.missing(&self.geometry, stripe).has(check) {
             return;
@@ -398,24 +405,16 @@ impl Array {
 
     /// Reads segments into buffers; those that are neighbours on a sublog in one access.
     fn plan_log_reads(&self, plan: &mut Plan, region: Region, segments: &[u32], buffers: &[BufferId]) {
-        let logs = self.logs.as_ref().expect("only logs are reintegrated");
-        let layout = self.geometry.layout();
-        let place = |index: u32| {
-            let slot = logs.segment(index).slot.expect("what is not in memory is in a slot");
-            let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(slot);
-            let place = layout.sublog_place(region, sublog).expect("a logged layout");
-            (place.member, self.absolute(place.at + offset))
-        };
         let mut reads: Vec<(Member, Sector, BufferId)> = segments
             .iter()
             .zip(buffers)
             .map(|(index, buffer)| {
-                let (member, at) = place(*index);
+                let (member, at) = self.segment_place(region, *index);
                 (member, at, *buffer)
             })
             .collect();
         reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
-        let length = logs.segment_length;
+        let length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         let neighbours = |a: &(Member, Sector, BufferId), b: &(Member, Sector, BufferId)| {
             a.0 == b.0 && a.1 + length == b.1
         };
@@ -428,6 +427,16 @@ impl Array {
             let (member, at, _) = access[0];
             plan.close(Action::Read { member, at, length: length * access.len() as u64 }, from);
         }
+    }
+
+    /// Where a segment that is not in memory stands.
+    fn segment_place(&self, region: Region, index: u32) -> (Member, Sector) {
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let slot = logs.segment(index).slot.expect("what is not in memory is in a slot");
+        let layout = self.geometry.layout();
+        let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(slot);
+        let place = layout.sublog_place(region, sublog).expect("a logged layout");
+        (place.member, self.absolute(place.at + offset))
     }
 
     /// Xors in what stands in `sources`. `stored` are those of them that were read with their header.
@@ -579,18 +588,26 @@ impl Array {
         let job = self.jobs.get_mut(id);
         let wrote =
             job.plan.steps[job.next_step as usize - 1].phase == job.plan.steps.last().expect("steps").phase;
-        let Some(Kind::Reintegrate { region }) = job.kind.take() else { unreachable!("a reintegration") };
-        self.end_job(id);
+        let Some(Kind::Reintegrate { region }) = job.kind else { unreachable!("a reintegration") };
         self.release_pass(region);
-        self.give_up_unreadable_newcomers(troubles);
-        let members_lost = self.only_members_lost(troubles);
-        let log_lost = self.log_is_lost(region);
-        if members_lost && wrote {
+        if !wrote && self.start_mending(id, region, troubles) {
+            return;
+        }
+        self.end_job(id);
+        if wrote && self.only_members_lost(troubles) {
             // What was lost with its member is lost; the rest is written, and must not be xored in again.
             let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
             log.reintegrating.as_mut().expect("it is under way").passes.pop();
             self.next_pass(region);
-        } else if members_lost && !log_lost {
+        } else {
+            self.pass_lost(region, troubles);
+        }
+    }
+
+    /// A pass has written nothing, and could not be mended.
+    fn pass_lost(&mut self, region: Region, troubles: &[Trouble]) {
+        self.give_up_unreadable_newcomers(troubles);
+        if self.only_members_lost(troubles) && !self.log_is_lost(region) {
             self.drop_missing_runs(region);
             self.next_pass(region);
         } else {
@@ -711,6 +728,9 @@ fn plan_checksums(plan: &mut Plan, runs: &[Run], parity: &[BufferId]) {
 
 /// `applies` without the sectors that hold them already.
 fn without_done(applies: Vec<Apply>, done: &BTreeSet<(Member, Sector)>) -> Vec<Apply> {
+    if done.is_empty() {
+        return applies;
+    }
     let one = Sectors::new(1);
     let sectors = applies.into_iter().flat_map(|apply| {
         (0..apply.length.get()).map(Sectors::new).map(move |offset| Apply {

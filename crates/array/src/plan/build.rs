@@ -9,7 +9,7 @@ use crate::layout::{Place, Unit};
 use crate::map::{Columns, Piece};
 use crate::planted::{Bug, is_planted};
 
-use super::{Band, Plan, Source, Span, Strategy, bands};
+use super::{Band, Behind, Held, Plan, Source, Span, Strategy, bands};
 
 /// A set of a stripe's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -652,19 +652,22 @@ impl Builder {
         }
     }
 
-    /// Computes `targets` from the rest of the stripe and writes them; with `verify`, reads them back.
+    /// Computes `targets` from the rest of the stripe and writes them, `behind` what they should be by that; with `verify`,
+    /// reads them back.
     pub(crate) fn reconstruct(
         &mut self,
         plan: &mut Plan,
         view: StripeView<'_>,
         targets: UnitSet,
         columns: Columns,
+        behind: &[Behind],
         verify: bool,
     ) -> Result<(), Lost> {
         plan.strategy = Strategy::Reconstruct;
         let view = view.without(targets);
         let target = view.data().chain(view.checks()).find(|unit| targets.has(*unit)).ok_or(Lost)?;
         let sources = self.read_others(plan, view, target, columns)?;
+        let records: Vec<Span> = behind.iter().map(|behind| read_behind(plan, behind)).collect();
         plan.next_phase();
         let result = match sources[..] {
             [only] => only,
@@ -675,6 +678,10 @@ impl Builder {
             }
         };
         plan.next_phase();
+        for (Behind { columns: part, .. }, record) in behind.iter().zip(records) {
+            plan.xor_into(Span::new(result.source, part.from - columns.from, part.length()), [record]);
+            plan.next_phase();
+        }
         let units = || view.data().chain(view.checks()).filter(|unit| targets.has(*unit));
         for unit in units() {
             let place = view.place(unit, columns.from);
@@ -812,6 +819,19 @@ fn preread(plan: &mut Plan, view: StripeView<'_>, piece: &Piece) -> Old {
     let place = view.place(piece.unit, piece.columns.from);
     plan.read(place.member, place.at, old.span(piece.columns));
     old
+}
+
+/// Reads what parity is behind by, unless it is in memory.
+fn read_behind(plan: &mut Plan, behind: &Behind) -> Span {
+    match behind.held {
+        Held::Memory(span) => span,
+        Held::Member(member, at) => {
+            let length = behind.columns.length();
+            let span = Span::new(plan.scratch(length), Sectors::ZERO, length);
+            plan.read(member, at, span);
+            span
+        }
+    }
 }
 
 /// Reads what was written and compares it with what should stand there.

@@ -17,6 +17,7 @@ use parlour_units::{Member, Sector, Sectors};
 
 use crate::buffer::BufferId;
 use crate::effect::Action;
+use crate::map::Columns;
 
 pub(crate) use bands::{Band, bands};
 pub(crate) use build::{Builder, Content, Fragment, LogMethod, Lost, StripeView, StripeWrite, UnitSet};
@@ -114,6 +115,21 @@ impl Span {
     pub(crate) fn new(source: Source, start: Sectors, length: Sectors) -> Span {
         Span { source, start, length }
     }
+}
+
+/// What parity is behind by: a logged record's part, and the columns that it tells of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behind {
+    pub(crate) held: Held,
+    pub(crate) columns: Columns,
+}
+
+/// Where a part of a record is held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Held {
+    Memory(Span),
+    /// From there on a place.
+    Member(Member, Sector),
 }
 
 /// One step.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::array::Array;
-use crate::effect::Class;
+use crate::effect::{Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::{Occupant, Place};
 use crate::log::commit::Waiting;
@@ -158,17 +158,30 @@ impl Array {
         }
     }
 
-    /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again.
+    /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again. Of what cannot be read each
+    /// block is read for itself; one that cannot does not hold the records, once it is mended.
     pub(crate) fn probe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
-        let Some(Kind::Probe { region, intents }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Probe { region, mut intents }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a probe")
         };
         self.end_job(id);
-        if self.only_members_lost(troubles) && self.remembered_log_stands(region) {
-            self.probe_parity(region, intents);
-        } else {
-            self.give_up_half_done(region);
+        let (unreadable, others): (Vec<Trouble>, Vec<Trouble>) =
+            troubles.iter().partition(|trouble| trouble.fault == Fault::Unreadable);
+        if !self.only_members_lost(&others) || !self.remembered_log_stands(region) {
+            return self.give_up_half_done(region);
         }
+        let block = self.geometry.block().get() as usize;
+        if intents.iter().all(|intent| intent.changes.len() <= block) {
+            intents.retain(|intent| !unreadable.iter().any(|trouble| self.is_of(intent, trouble)));
+        } else if !unreadable.is_empty() {
+            intents = intents.iter().flat_map(|intent| intent.blocks(block)).collect();
+        }
+        self.probe_parity(region, intents);
+    }
+
+    fn is_of(&self, intent: &Intent, trouble: &Trouble) -> bool {
+        self.health.place_of(trouble.member) == Some(intent.place)
+            && self.absolute(Sector::new(intent.at)) == trouble.at
     }
 
     /// What a reintegration before a crash has done cannot be told: the parity is computed from the data.

@@ -1,0 +1,165 @@
+//! Mending: parity that a reintegration cannot read is computed and written again, and the pass is done again.
+//!
+//! What should stand there is the xor of the stripe's data and of all that its live records tell: so the records go on
+//! counting, and whether a crash comes before or after makes no difference.
+//!
+//! Nobody may write to the stripe meanwhile. A mender cannot queue for the stripe's lock, since who holds it waits perhaps
+//! for the reintegration. But who does that writes nothing until it ends: his lock is as good as the mender's own. The
+//! others let go of it, and of these there are only so many as have room in the log.
+
+use parlour_units::{Region, Sectors, Stripe};
+
+use super::{Apply, Reintegration};
+use crate::array::Array;
+use crate::effect::Fault;
+use crate::job::{JobId, Kind, Purpose, Stage, Trouble};
+use crate::layout::Unit;
+use crate::locks::Mode;
+use crate::log::{Logs, Record};
+use crate::map::{Columns, Window};
+use crate::plan::{Behind, Held, Source, Span, UnitSet};
+use crate::planted::{Bug, is_planted};
+use crate::stripe::{ATTEMPTS, Gate};
+
+impl Array {
+    /// Starts to mend what a pass could not read. Says whether that is worth a try.
+    pub(super) fn start_mending(&mut self, pass: JobId, region: Region, troubles: &[Trouble]) -> bool {
+        let unreadable = troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable);
+        let windows: Vec<Vec<(Window, Unit)>> =
+            unreadable.map(|trouble| self.unreadable_windows(trouble)).collect();
+        // Of a log there is nothing else to compute it from.
+        if windows.is_empty() || windows.iter().any(Vec::is_empty) || self.log_is_lost(region) {
+            return false;
+        }
+        let reintegration = self.reintegration(region);
+        reintegration.mended += 1;
+        if reintegration.mended > ATTEMPTS {
+            return false;
+        }
+        self.jobs.get_mut(pass).troubles = troubles.to_vec();
+        for (window, unit) in windows.into_iter().flatten() {
+            self.start_repair(pass, window, UnitSet::of(unit));
+        }
+        true
+    }
+
+    /// All that a pass could not read was mended, or could not be.
+    pub(crate) fn mended(&mut self, pass: JobId, region: Region, lost: bool) {
+        let troubles = std::mem::take(&mut self.jobs.get_mut(pass).troubles);
+        self.end_job(pass);
+        if lost {
+            self.pass_lost(region, &troubles);
+        } else {
+            self.next_pass(region);
+        }
+    }
+
+    /// Whether a job is a repair that a reintegration waits for.
+    pub(crate) fn mends(&mut self, id: JobId) -> bool {
+        match self.jobs.stripe(id).purpose {
+            Purpose::Repair { parent } => {
+                matches!(self.jobs.get(parent).kind, Some(Kind::Reintegrate { .. }))
+            }
+            _ => false,
+        }
+    }
+
+    /// Passes when nobody works on the stripe but jobs that wait for the reintegration.
+    pub(crate) fn mender_gate(&mut self, id: JobId) -> Gate {
+        let job = self.jobs.stripe(id);
+        let (region, stripe) = (job.region, job.window.stripe);
+        let (locked, holders) = (job.locked, self.locks.holders(stripe));
+        if locked {
+            // It had it before, and looks for another plan.
+        } else if holders == 0 {
+            self.jobs.stripe(id).locked = self.locks.take(stripe, Mode::Exclusive, id);
+        } else if self.settling(region, stripe) < holders {
+            self.logs.as_mut().expect("only logs are mended").menders.push(id);
+            return Gate::Wait;
+        }
+        self.jobs.stripe(id).stage = Stage::Plan;
+        Gate::Pass
+    }
+
+    /// Jobs that hold the lock of `stripe` and wait for its region's reintegration.
+    fn settling(&mut self, region: Region, stripe: Stripe) -> u32 {
+        let waiters =
+            std::mem::take(&mut self.logs.as_mut().expect("only logs are mended").region(region).waiters);
+        let holds = |id: &&JobId| {
+            let job = self.jobs.stripe(**id);
+            job.locked && job.window.stripe == stripe
+        };
+        let count = waiters.iter().filter(holds).count();
+        self.logs.as_mut().expect("it was there").region(region).waiters = waiters;
+        count as u32
+    }
+
+    /// A lock was given back, or its holder waits: menders look again.
+    pub(crate) fn wake_menders(&mut self) {
+        if let Some(logs) = &mut self.logs {
+            self.runnable.extend(logs.menders.drain(..));
+        }
+    }
+
+    /// What the parity in a mender's window is behind by. Buffers of it are held until the mender's plan is done.
+    pub(crate) fn behind(&mut self, id: JobId) -> Vec<Behind> {
+        let job = self.jobs.stripe(id);
+        let (region, window) = (job.region, job.window);
+        let check = Logs::check_unit(&self.geometry);
+        let place = self.geometry.layout().place(window.stripe, check);
+        let (from, to) = (place.at + window.columns.from, place.at + window.columns.to);
+        let (from, to) = (self.absolute(from), self.absolute(to));
+        let mut list = Vec::new();
+        for apply in self.unapplied(region, window.stripe) {
+            let at = apply.at.max(from);
+            let end = (apply.at + apply.length).min(to);
+            if at < end {
+                let start = apply.start + (at - apply.at);
+                let columns =
+                    Columns::new(window.columns.from + (at - from), window.columns.from + (end - from));
+                list.push(Behind { held: self.held_at(id, region, apply.segment, start, columns), columns });
+            }
+        }
+        list
+    }
+
+    /// Where the payload of a segment is: in memory, or on the log's member.
+    fn held_at(&mut self, id: JobId, region: Region, segment: u32, start: Sectors, columns: Columns) -> Held {
+        let logs = self.logs.as_ref().expect("only logs are mended");
+        if let Some(buffer) = logs.segment(segment).buffer {
+            self.buffers.hold(buffer);
+            self.jobs.get_mut(id).held.push(buffer);
+            return Held::Memory(Span::new(Source::Buffer(buffer), start, columns.length()));
+        }
+        let (member, at) = self.segment_place(region, segment);
+        Held::Member(member, at + logs.header + start)
+    }
+
+    /// What is not in the parity of `stripe`, of records that came before a reintegration and after it.
+    fn unapplied(&mut self, region: Region, stripe: Stripe) -> Vec<Apply> {
+        if is_planted(Bug::MendedWithoutRecords) {
+            return Vec::new();
+        }
+        let (_, index) = self.region_of(stripe);
+        let logs = self.logs.as_ref().expect("only logs are mended");
+        let log = &logs.regions[&region];
+        let mut records: Vec<(Record, u32)> = Vec::new();
+        for segment in &log.segments {
+            let of_stripe = logs.segment(*segment).records.iter().filter(|record| record.stripe == index);
+            records.extend(of_stripe.map(|record| (*record, *segment)));
+        }
+        records.sort_unstable_by_key(|(record, _)| u64::MAX - record.sequence);
+        let Reintegration { newest, done, .. } = log.reintegrating.as_deref().expect("it is under way");
+        let later = records.partition_point(|(record, _)| record.sequence > *newest);
+        let mut applies = Vec::new();
+        self.applies_of_stripe(region, &records[later..], &mut applies);
+        let mut applies = super::without_done(applies, done);
+        self.applies_of_stripe(region, &records[..later], &mut applies);
+        applies
+    }
+
+    fn reintegration(&mut self, region: Region) -> &mut Reintegration {
+        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        log.reintegrating.as_mut().expect("it is under way")
+    }
+}

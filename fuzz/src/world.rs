@@ -218,6 +218,8 @@ impl World {
             Some(_) => [0, 1].map(|slot| read(geometry.table_place(slot), geometry.table_length())).concat(),
             None => Vec::new(),
         };
+        let lists = (0..2).filter_map(|slot| geometry.list_place(slot));
+        let lists = lists.flat_map(|(at, length)| read(at, length)).collect();
         let (at, length) = geometry.commit_log();
         let commits = assembly.places.iter().map(|place| match place.map(|index| &disks[index]) {
             Some(disk) if !length.is_zero() && disk.holds(at, length) => disk.read(at, length),
@@ -229,6 +231,7 @@ impl World {
             spares: spares.iter().map(|spare| info(*spare)).collect(),
             maps,
             tables,
+            lists,
             commits,
             session: Identity([0xC0; 16]),
             read_only: how.read_only,

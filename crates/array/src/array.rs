@@ -23,6 +23,7 @@ use crate::health::Health;
 use crate::host::Hosts;
 use crate::identity::Identity;
 use crate::job::{JobId, Jobs, Kind, Trouble};
+use crate::listing::Listing;
 use crate::locks::Locks;
 use crate::log::Logs;
 use crate::maintenance::Maintenance;
@@ -59,6 +60,7 @@ pub struct Array {
     pub(crate) locks: Locks,
     pub(crate) health: Health,
     pub(crate) records: Records,
+    pub(crate) listing: Listing,
     pub(crate) logs: Option<Logs>,
     pub(crate) cache: PrereadCache,
     pub(crate) maintenance: Maintenance,
@@ -84,13 +86,14 @@ pub(crate) struct Parts {
     pub(crate) mode: Mode,
     pub(crate) health: Health,
     pub(crate) records: Records,
+    pub(crate) listing: Listing,
     pub(crate) logs: Option<Logs>,
 }
 
 impl Array {
     /// An array from its parts, with nothing under way.
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
-        let Parts { geometry, tuning, identity, mode, health, records, logs } = parts;
+        let Parts { geometry, tuning, identity, mode, health, records, listing, logs } = parts;
         Array {
             cache: PrereadCache::new(tuning.preread_cache),
             maintenance: Maintenance::default(),
@@ -105,6 +108,7 @@ impl Array {
             locks: Locks::default(),
             health,
             records,
+            listing,
             logs,
             builder: Builder::default(),
             counters: Counters::default(),
@@ -213,6 +217,9 @@ impl Array {
         }
         job.outstanding -= 1;
         let done = job.outstanding == 0;
+        if matches!(outcome, Outcome::Done) {
+            self.note_written(id, action);
+        }
         self.note_answer(action);
         if done {
             self.phase_done(id);
@@ -324,6 +331,12 @@ impl Array {
         let job = self.jobs.get_mut(id);
         let class = job.class;
         let action = &mut job.plan.steps[step].action;
+        let listed = match *action {
+            Action::Read { member: place, at, length } if !job.by_member => {
+                self.listing.has(place, at, length)
+            }
+            _ => false,
+        };
         if let Some(place) = target(action) {
             let member = match job.by_member {
                 true => Some(*place),
@@ -337,6 +350,11 @@ impl Array {
             };
             *place = member;
             let action = *action;
+            if listed {
+                job.troubles.push(Trouble::new(Fault::Unreadable, action));
+                job.outstanding -= 1;
+                return;
+            }
             self.note_hand_out(class, action, member);
         }
         self.effects[class as usize].push_back(EffectId::new(id.index, id.generation, step as u32));
@@ -384,7 +402,8 @@ impl Array {
         self.release_scratch(id);
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
             Kind::Read { .. } => self.read_done(id),
-            Kind::Stripe(_) => self.stripe_done(id),
+            Kind::Stripe(_) => self.stripe_carried_out(id),
+            Kind::List => self.list_written(id, true),
             Kind::Flush { .. } => self.flush_done(id),
             Kind::Append { .. } => self.append_done(id),
             Kind::Reintegrate { .. } => self.reintegrate_pass_done(id),
@@ -426,6 +445,7 @@ impl Array {
             Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
             Kind::Checkpoint { .. } => self.end_job(id),
             Kind::CleanFlush => self.clean_flush_broken(id),
+            Kind::List => self.list_written(id, false),
             Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id),
         }
     }
@@ -446,8 +466,15 @@ impl Array {
         match trouble.fault {
             Fault::Gone => self.fail_by_itself(trouble.member),
             Fault::NoSpace => self.out_of_space(trouble.member),
+            // What is on the list is no fault of the member's.
+            Fault::Unreadable if self.is_listed(trouble) => {}
             Fault::Unreadable => self.count_error(trouble.member),
         }
+    }
+
+    fn is_listed(&self, trouble: &Trouble) -> bool {
+        let place = self.health.place_of(trouble.member);
+        place.is_some_and(|place| self.listing.has(place, trouble.at, trouble.length))
     }
 
     /// A member that could not be flushed and had to be kept has perhaps lost what it was to make durable.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::dirty;
 use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Regions, Rotation, ShapeRequest};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, RefusedCombination, Update};
+use crate::unreadable::LIST_LENGTH;
 
 /// Members of an array, spares apart: as many as a superblock has room for.
 pub const MAXIMUM_MEMBERS: u16 = 64;
@@ -360,6 +361,15 @@ impl Geometry {
         self.map_place(2) + self.table_length() * slot as u64
     }
 
+    /// Where list `slot` (0 or 1) of unreadable blocks lies: behind the tables; and its length. None where an array was made
+    /// without room for it.
+    pub fn list_place(&self, slot: usize) -> Option<(Sector, Sectors)> {
+        let first = self.table_place(2);
+        let end = first + LIST_LENGTH * 2;
+        let room = end + self.commit_log().1 <= self.data_start();
+        room.then(|| (first + LIST_LENGTH * slot as u64, LIST_LENGTH))
+    }
+
     /// What a crash may cost.
     pub fn consistency(&self) -> Consistency {
         self.stored.consistency
@@ -627,7 +637,7 @@ fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
         _ => 16_384,
     };
     let maps = (map_length(most_regions) + table_length(most_regions)) * 2;
-    (MAPS_AT + maps + commit_log).round_up(ALIGNMENT)
+    (MAPS_AT + maps + LIST_LENGTH * 2 + commit_log).round_up(ALIGNMENT)
 }
 
 /// Room for data on a member of `length`.

@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Map,
     /// The table of applied sequence numbers is written.
     Table,
+    /// The list of unreadable blocks is written.
+    List,
     /// Log segments are appended.
     Append { region: Region, segments: Vec<u32> },
     /// Records are written to a commit log, for these jobs.
@@ -133,6 +135,22 @@ pub(crate) struct StripeJob {
     /// In a scrub: what was found is now being repaired.
     pub(crate) repairing: bool,
     pub(crate) probe: Probe,
+    /// In a rebuild or resync: something cannot be computed in the stripe.
+    pub(crate) block_by_block: bool,
+    /// It has written to blocks of the list of unreadable ones.
+    pub(crate) unlisted: bool,
+    pub(crate) blind: Blind,
+}
+
+/// In a write: whether parity cannot be brought up to date with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Blind {
+    /// It can.
+    No,
+    /// What the host writes is written alone.
+    Writes,
+    /// It was. Now parity is computed from it, where that is possible.
+    Wrote,
 }
 
 /// In a repair: whether what is to be repaired was looked at for itself. The access that failed was longer, perhaps.

@@ -21,6 +21,7 @@ mod host;
 mod identity;
 mod job;
 pub mod layout;
+mod listing;
 mod locks;
 mod log;
 mod maintenance;
@@ -36,6 +37,7 @@ mod status;
 mod stripe;
 mod superblock;
 mod tuning;
+mod unreadable;
 
 pub use array::{Array, Mode};
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};

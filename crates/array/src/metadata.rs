@@ -326,7 +326,10 @@ impl Array {
 
     /// Starts what is due; says whether it did.
     pub(crate) fn pump_records(&mut self) -> bool {
-        if self.records.superblock_due() {
+        if self.list_due() {
+            self.write_list();
+            true
+        } else if self.records.superblock_due() && self.listing.is_durable() {
             self.write_superblocks();
             true
         } else if self.records.map_due() {

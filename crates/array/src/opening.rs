@@ -10,6 +10,7 @@ use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::identity::Identity;
+use crate::listing::Listing;
 use crate::log::{CommitLogs, Found, LoadState, Logs, read_log, remember};
 use crate::maintenance::Rebuild;
 use crate::metadata::{Records, RecordsStart};
@@ -73,6 +74,8 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             image.push((geometry.table_place(1), table_bytes.clone()));
             image.push((geometry.table_place(0), vec![0; table_bytes.len()]));
         }
+        let lists = (0..2).filter_map(|slot| geometry.list_place(slot));
+        image.extend(lists.map(|(at, length)| (at, vec![0; length.bytes().as_usize()])));
         let places = Geometry::superblock_places(*length);
         image.extend(places.into_iter().rev().map(|at| (at, superblock.encode())));
         image
@@ -93,6 +96,8 @@ pub struct Opening {
     pub maps: Vec<Vec<u8>>,
     /// Both tables of applied sequence numbers of each member, as read; none where there are no logs.
     pub tables: Vec<Vec<u8>>,
+    /// Both lists of unreadable blocks of each member, as read; none where there is no room for them.
+    pub lists: Vec<Vec<u8>>,
     /// By place: the commit log, as read; empty where there is none, or it cannot be read.
     pub commits: Vec<Vec<u8>>,
     /// A fresh identity for this session.
@@ -175,6 +180,7 @@ impl Array {
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let mut health = Health::new(standing, spares.clone());
         health.begin_with_worse_copies(assembly);
+        let listing = Listing::newest(&opening.lists, superblock.array, geometry);
         let parts = Parts {
             geometry: geometry.clone(),
             tuning: *tuning,
@@ -182,6 +188,7 @@ impl Array {
             mode,
             health,
             records,
+            listing,
             logs,
         };
         let mut array = Array::from_parts(parts, now);

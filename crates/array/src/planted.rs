@@ -51,6 +51,12 @@ pub enum Bug {
     ScrubRepairsUnasked,
     /// A region is marked clean while it is written to.
     DirtyBitClearedEarly,
+    /// Data is written without parity before it is durable that the parity is worthless.
+    WritesBeforeListed,
+    /// A block comes off the list of unreadable ones before what was written there is durable.
+    ListedWithoutFlush,
+    /// A block that cannot be computed in a rebuild is passed over, and does not go on the list.
+    PassedOverUnlisted,
     /// The copy of the superblock that is sound is overwritten first.
     SoundSuperblockFirst,
     /// An opening that came to no end counts as a session.

@@ -4,7 +4,7 @@
 use parlour_units::{Sector, Sectors};
 
 use crate::array::Array;
-use crate::job::{JobId, Kind, Probe, Purpose, StripeJob, Trouble};
+use crate::job::{Blind, JobId, Kind, Probe, Purpose, StripeJob, Trouble};
 use crate::layout::{Occupant, Place, Unit};
 use crate::map::{Columns, Window};
 use crate::plan::{Content, UnitSet};
@@ -129,10 +129,12 @@ impl Array {
     /// What the job could not read was repaired, or could not be.
     pub(crate) fn stripe_repaired(&mut self, id: JobId, lost: bool) {
         self.jobs.get_mut(id).unrepaired = false;
-        if lost {
-            self.end_stripe(id, Err(RequestError::Lost));
-        } else {
+        if self.jobs.stripe(id).blind == Blind::Wrote {
+            self.end_stripe(id, Ok(()));
+        } else if !lost {
             self.replan(id);
+        } else if !self.write_blindly(id) {
+            self.end_stripe(id, Err(RequestError::Lost));
         }
     }
 }

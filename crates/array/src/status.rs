@@ -43,6 +43,17 @@ pub enum Event {
         /// The first sector of the array in the stripe that cannot be computed.
         at: Sector,
     },
+    /// What stood there cannot be recovered: it is on the list of unreadable blocks.
+    BlocksListed {
+        /// In which place.
+        place: Member,
+        /// From which sector of the member there.
+        at: Sector,
+        /// How much.
+        length: Sectors,
+        /// The first sector of the array in its stripe.
+        stripe: Sector,
+    },
     /// All regions are in sync.
     ResyncDone,
     /// Check units of some stripes could not be recomputed.
@@ -166,6 +177,8 @@ pub struct Status {
     pub rebuild: Option<Task>,
     /// Regions that wait to be resynced, and the count of all.
     pub resync: Option<Task>,
+    /// Bytes of units, at the most, that are on the list of what cannot be recovered.
+    pub unreadable: Bytes,
     /// What is being scrubbed.
     pub scrub: Option<Task>,
     /// What the last scrub found.
@@ -276,6 +289,7 @@ impl Array {
             spares: self.health.spares.iter().map(|member| member.get()).collect(),
             rebuild: self.rebuild_task(),
             resync: self.resync_task(),
+            unreadable: self.listing.sectors().bytes(),
             scrub: self.scrub_task(),
             last_scrub: self.maintenance.last_scrub.clone(),
             regions: geometry.layout().region_count(),

@@ -11,7 +11,7 @@ use crate::buffer::BufferId;
 use crate::cache::Cached;
 use crate::effect::{Class, Fault};
 use crate::health::PlaceState;
-use crate::job::{HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
+use crate::job::{Blind, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
 use crate::map::{Columns, Piece, Window};
@@ -77,6 +77,9 @@ impl Array {
             attempts: 0,
             repairing: false,
             probe: Probe::NotYet,
+            block_by_block: false,
+            unlisted: false,
+            blind: Blind::No,
         };
         let id = self.jobs.start(Kind::Stripe(Box::new(job)), class);
         self.runnable.push_back(id);
@@ -318,7 +321,7 @@ impl Array {
         self.pass(id, Stage::Plan)
     }
 
-    fn give_back_rooms(&mut self, id: JobId) {
+    pub(crate) fn give_back_rooms(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         let rooms = std::mem::take(&mut job.rooms);
         job.fragments.clear();
@@ -386,6 +389,10 @@ impl Array {
         if !self.pass_without_record(id) {
             return Gate::Wait;
         }
+        match self.blind_gate(id) {
+            Gate::Pass => {}
+            gate => return gate,
+        }
         match self.build(id) {
             Ok(()) => {
                 self.pass(id, Stage::Running);
@@ -441,7 +448,8 @@ impl Array {
             // Records that were given up count after a crash until this is durable: not on top of new parity.
             return self.pass_resync_durable(region, id);
         }
-        if method.is_some() {
+        // Parity that is on the list is computed from the data, whatever a record would say.
+        if method.is_some() || self.jobs.stripe(id).blind != Blind::No {
             return true;
         }
         if self.logs_writes(region) {
@@ -480,6 +488,9 @@ impl Array {
                 let StripeJob { pieces, content, durable, fragments, rooms, method, .. } =
                     stripe_job.as_ref();
                 let write = StripeWrite { pieces, content: *content, durable: *durable };
+                if stripe_job.blind != Blind::No {
+                    return builder.write_data_alone(plan, view, write);
+                }
                 if self.geometry.is_logged() && method.is_some() {
                     return builder.write_durably_logged(plan, view, write, *method, fragments);
                 }
@@ -624,7 +635,11 @@ impl Array {
             }
             Purpose::Write => {
                 self.keep_written(id);
-                self.end_stripe(id, Ok(()));
+                if self.jobs.stripe(id).blind == Blind::Writes {
+                    self.repair_parity(id);
+                } else {
+                    self.end_stripe(id, Ok(()));
+                }
             }
             Purpose::Repair { .. } if self.jobs.stripe(id).probe == Probe::Now => {
                 self.end_stripe(id, Ok(()));
@@ -676,7 +691,9 @@ impl Array {
             Purpose::Rebuild { .. } | Purpose::Resync { .. }
                 if unreadable && !self.begin_again_from_another_copy(id, troubles) =>
             {
-                self.end_stripe(id, Err(RequestError::Lost));
+                if !self.pass_over(id) {
+                    self.end_stripe(id, Err(RequestError::Lost));
+                }
             }
             Purpose::Repair { parent } if unreadable && self.halve_repair(id, parent) => {}
             Purpose::Repair { .. } if unreadable && self.probe_target(id) => self.replan(id),
@@ -734,7 +751,7 @@ impl Array {
     }
 
     /// Gives back lock and hold on the parity.
-    fn let_go_of_stripe(&mut self, id: JobId) {
+    pub(crate) fn let_go_of_stripe(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         let (stripe, region) = (job.window.stripe, job.region);
         if std::mem::take(&mut job.holds_parity) {
@@ -806,8 +823,9 @@ impl Array {
     /// A maintenance job goes on to the next columns of its stripe, or ends.
     pub(crate) fn next_window(&mut self, id: JobId) {
         let unit = self.geometry.layout().unit_length();
-        let slice = self.tuning.slice;
+        let (slice, block) = (self.tuning.slice, self.geometry.block());
         let job = self.jobs.stripe(id);
+        let slice = if job.block_by_block { block } else { slice };
         let from = job.window.columns.to;
         if from == unit {
             self.end_stripe(id, Ok(()));

@@ -668,6 +668,7 @@ fn a_long_trim_goes_on_in_parts() {
         spares: vec![],
         maps: images.iter().map(|i| i[0].1.clone()).collect(),
         tables: vec![],
+        lists: vec![],
         commits: vec![],
         session: common::identity(3),
         read_only: false,

@@ -28,6 +28,14 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             in_place(*place, roster),
             at.bytes()
         ),
+        Event::BlocksListed { place, at, length, stripe } => format!(
+            "{} lacks {} at byte {}, which cannot be computed: it is on the list of unreadable blocks. What the array \
+             stores in the stripe at byte {} cannot be read there until it is written anew",
+            in_place(*place, roster),
+            length.bytes(),
+            at.bytes(),
+            stripe.bytes()
+        ),
         Event::ResyncDone => "resync is complete: all check units fit their data".into(),
         Event::ResyncIncomplete => {
             "some stripes could not be resynced, because a member is missing or unreadable there".into()

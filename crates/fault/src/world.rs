@@ -227,6 +227,13 @@ impl World {
             Some(_) => slots(disks, &present, |slot| geometry.table_place(slot), geometry.table_length()),
             None => Vec::new(),
         };
+        let lists = match geometry.list_place(0) {
+            Some((_, length)) => {
+                let place = |slot| geometry.list_place(slot).expect("there is room for both").0;
+                slots(disks, &present, place, length)
+            }
+            None => Vec::new(),
+        };
         let numbers = members.iter().copied().chain(spares.iter().map(|disk| Some(*disk))).collect();
         let opening = Opening {
             assembly,
@@ -234,6 +241,7 @@ impl World {
             spares: spares.iter().map(|disk| shelf.info(*disk)).collect(),
             maps,
             tables,
+            lists,
             commits: shelf.commit_logs(&members, &geometry),
             session: identity(1_000 + shelf.sessions),
             read_only: false,

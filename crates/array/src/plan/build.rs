@@ -581,6 +581,21 @@ impl Builder {
         }
     }
 
+    /// Writes data and no parity: what that was before is not known.
+    pub(crate) fn write_data_alone(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+    ) -> Result<(), Lost> {
+        plan.strategy = Strategy::Direct;
+        if !view.missing.is_empty() {
+            return Err(Lost);
+        }
+        write_pieces(plan, view, write);
+        Ok(())
+    }
+
     /// A read of pieces some of whose units are missing.
     pub(crate) fn read_degraded(
         &mut self,

@@ -278,6 +278,11 @@ impl World {
                 .collect(),
             None => Vec::new(),
         };
+        let slots = || (0..2).filter_map(|slot| geometry.list_place(slot));
+        let lists = present
+            .iter()
+            .flat_map(|index| slots().map(|(at, length)| read(*index, at, length)).collect::<Vec<_>>())
+            .collect();
         let (commit_log, length) = geometry.commit_log();
         let commits = assembly.places.iter().map(|place| match place {
             Some(candidate) if !length.is_zero() => read(order[*candidate], commit_log, length),
@@ -290,6 +295,7 @@ impl World {
             spares,
             maps,
             tables,
+            lists,
             commits,
             session: identity(1_000 + sessions),
             read_only,

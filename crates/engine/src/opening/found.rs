@@ -50,13 +50,16 @@ pub(crate) fn superblock_copies(member: &Member) -> [Result<Vec<u8>, Failure>; 2
     Geometry::superblock_places(length).map(|at| read(member, at, SUPERBLOCK_BYTES))
 }
 
-/// Adds both maps and both tables of `member` to `inputs`. What cannot be read is left out: each stands on
+/// Adds both maps, tables and lists of `member` to `inputs`. What cannot be read is left out: each stands on
 /// every member, twice.
 pub(super) fn read_records(member: &Member, geometry: &Geometry, inputs: &mut OpeningInputs) {
     for slot in 0..2 {
         inputs.maps.extend(read_block(member, geometry.map_place(slot), geometry.map_length()));
         if geometry.layout().logs().is_some() {
             inputs.tables.extend(read_block(member, geometry.table_place(slot), geometry.table_length()));
+        }
+        if let Some((at, length)) = geometry.list_place(slot) {
+            inputs.lists.extend(read_block(member, at, length));
         }
     }
 }

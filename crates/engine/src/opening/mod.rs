@@ -107,6 +107,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         candidates: found.iter().map(Found::input).collect(),
         maps: Vec::new(),
         tables: Vec::new(),
+        lists: Vec::new(),
         commits: Vec::new(),
         session: identity::fresh()?,
         read_only: request.read_only,

@@ -15,6 +15,8 @@ pub struct OpeningInputs {
     pub maps: Vec<Vec<u8>>,
     /// Tables of applied sequence numbers, as read from the members.
     pub tables: Vec<Vec<u8>>,
+    /// Lists of unreadable blocks, as read from the members.
+    pub lists: Vec<Vec<u8>>,
     /// Commit logs, as read, by place.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.
@@ -64,6 +66,7 @@ impl OpeningInputs {
             spares,
             maps: self.maps.clone(),
             tables: self.tables.clone(),
+            lists: self.lists.clone(),
             commits: self.commits.clone(),
             session: self.session,
             read_only: self.read_only,

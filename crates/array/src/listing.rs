@@ -1,0 +1,228 @@
+//! Keeping the list of unreadable blocks: when blocks go on it and come off it, and who waits until that is durable.
+
+use parlour_units::{Member, Sector, Sectors};
+
+use crate::array::Array;
+use crate::effect::{Action, Class};
+use crate::geometry::Geometry;
+use crate::identity::Identity;
+use crate::job::{Blind, JobId, Kind, Purpose, Stage};
+use crate::layout::Unit;
+use crate::map::Window;
+use crate::plan::{Source, Span, Strategy, UnitSet};
+use crate::planted::{Bug, is_planted};
+use crate::request::RequestError;
+use crate::status::Event;
+use crate::stripe::Gate;
+use crate::unreadable::{Full, UnreadableList};
+
+/// The list, and how far it is durable.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    list: UnreadableList,
+    sequence: u64,
+    /// Versions: the newest, the one being written, the last written.
+    wanted: u64,
+    writing: Option<u64>,
+    written: u64,
+    waiters: Vec<JobId>,
+}
+
+impl Listing {
+    /// The newest of the lists that were read from members. One that names anything is written again: not all members
+    /// have it perhaps.
+    pub(crate) fn newest(lists: &[Vec<u8>], array: Identity, geometry: &Geometry) -> Listing {
+        let read = lists.iter().filter_map(|bytes| UnreadableList::decode(bytes, array, geometry.block()));
+        let newest = read.max_by_key(|(sequence, _)| *sequence);
+        let (sequence, list) = newest.unwrap_or_else(|| (0, UnreadableList::new(geometry.block())));
+        let wanted = u64::from(!list.is_empty());
+        Listing { list, sequence, wanted, writing: None, written: 0, waiters: Vec::new() }
+    }
+
+    /// Whether some of these sectors are on the list.
+    pub(crate) fn has(&self, place: Member, at: Sector, length: Sectors) -> bool {
+        !self.list.is_empty() && self.list.overlaps(place, at, length)
+    }
+
+    /// Sectors on the list.
+    pub(crate) fn sectors(&self) -> Sectors {
+        self.list.sectors()
+    }
+
+    /// Whether members hold it as it is.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.written == self.wanted
+    }
+}
+
+impl Array {
+    /// Puts blocks of `unit` on the list. Says whether there was room, and whether any was new.
+    fn list_blocks(&mut self, window: Window, unit: Unit) -> Result<bool, Full> {
+        if self.geometry.list_place(0).is_none() || !self.records.enabled {
+            return Err(Full);
+        }
+        let place = self.geometry.layout().place(window.stripe, unit);
+        let at = self.absolute(place.at + window.columns.from);
+        let new = self.listing.list.insert(place.member, at, window.columns.length())?;
+        self.listing.wanted += u64::from(new);
+        if new {
+            let length = window.columns.length();
+            let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
+            self.events.push_back(Event::BlocksListed { place: place.member, at, length, stripe });
+        }
+        Ok(new)
+    }
+
+    /// What stood at these places was written anew: it comes off the list. `id` is who did it.
+    pub(crate) fn note_written(&mut self, id: JobId, action: Action) {
+        let (Action::Write { member, at, length, .. } | Action::Zero { member, at, length, .. }) = action
+        else {
+            return;
+        };
+        if self.listing.list.is_empty() || at < self.geometry.data_start() {
+            return;
+        }
+        let Some(place) = self.health.place_of(member) else { return };
+        if self.listing.list.remove(place, at, length) {
+            self.listing.wanted += 1;
+            if let Some(Kind::Stripe(job)) = &mut self.jobs.get_mut(id).kind {
+                job.unlisted = true;
+            }
+        }
+    }
+
+    /// A stripe job's plan is done. Who wrote to blocks of the list waits until that is known.
+    pub(crate) fn stripe_carried_out(&mut self, id: JobId) {
+        if self.pass_unlisted(id) {
+            self.stripe_done(id);
+        }
+    }
+
+    /// Passes when who wrote to blocks of the list may go on: it is durable that they are off it.
+    fn pass_unlisted(&mut self, id: JobId) -> bool {
+        let passes = !self.jobs.stripe(id).unlisted || self.listing.is_durable();
+        if passes {
+            self.jobs.stripe(id).unlisted = false;
+        } else {
+            self.listing.waiters.push(id);
+        }
+        passes
+    }
+
+    /// A rebuild or resync cannot compute what it should: it goes on block by block, and what it cannot compute then goes
+    /// on the list. Says whether it goes on.
+    pub(crate) fn pass_over(&mut self, id: JobId) -> bool {
+        let block = self.geometry.block();
+        let job = self.jobs.stripe(id);
+        if job.window.columns.length() > block {
+            job.block_by_block = true;
+            job.window.columns.to = job.window.columns.from + block;
+            job.stage = Stage::Plan;
+            self.runnable.push_back(id);
+            return true;
+        }
+        let (window, targets) = (job.window, job.targets);
+        let units = self.geometry.layout().units().filter(|unit| targets.has(*unit));
+        let units: Vec<Unit> = units.filter(|_| !is_planted(Bug::PassedOverUnlisted)).collect();
+        if units.into_iter().any(|unit| self.list_blocks(window, unit).is_err()) {
+            return false;
+        }
+        self.next_window(id);
+        true
+    }
+
+    /// A host's write cannot read what it needs for parity, nor can that be computed. What it writes is known all the same:
+    /// it is written without parity, which goes on the list. Says whether it goes on.
+    pub(crate) fn write_blindly(&mut self, id: JobId) -> bool {
+        let job = self.jobs.stripe(id);
+        let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
+        let whole = self.health.missing(&self.geometry, stripe).is_empty();
+        let parity = self.geometry.layout().check_units() > 0 && !self.geometry.keeps_copies();
+        if purpose != Purpose::Write || blind != Blind::No || !whole || !parity {
+            return false;
+        }
+        self.give_back_rooms(id);
+        self.jobs.stripe(id).blind = Blind::Writes;
+        self.replan(id);
+        true
+    }
+
+    /// Passes when it is durable that parity is worthless where the job is about to write without it.
+    pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
+        let job = self.jobs.stripe(id);
+        let (stripe, blind) = (job.window.stripe, job.blind);
+        if blind != Blind::Writes {
+            return Gate::Pass;
+        }
+        let check = Unit::new(self.geometry.layout().data_units());
+        for piece in job.pieces.clone() {
+            let window = Window { stripe, columns: piece.columns };
+            if self.list_blocks(window, check).is_err() {
+                return self.end_stripe(id, Err(RequestError::Lost));
+            }
+        }
+        if self.listing.is_durable() || is_planted(Bug::WritesBeforeListed) {
+            return Gate::Pass;
+        }
+        self.listing.waiters.push(id);
+        Gate::Wait
+    }
+
+    /// What was written without parity is there: parity is computed from it, where that is possible.
+    pub(crate) fn repair_parity(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        job.blind = Blind::Wrote;
+        let (stripe, pieces) = (job.window.stripe, job.pieces.clone());
+        self.let_go_of_stripe(id);
+        let check = Unit::new(self.geometry.layout().data_units());
+        for piece in pieces {
+            self.start_repair(id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
+        }
+    }
+
+    pub(crate) fn list_due(&self) -> bool {
+        self.records.enabled && !self.listing.is_durable() && self.listing.writing.is_none()
+    }
+
+    /// Writes the list to all members, once what was written to blocks that are off it is durable.
+    pub(crate) fn write_list(&mut self) {
+        let Some((_, length)) = self.geometry.list_place(0) else { return };
+        self.listing.writing = Some(self.listing.wanted);
+        self.listing.sequence += 1;
+        let sequence = self.listing.sequence;
+        let (at, _) = self.geometry.list_place((sequence % 2) as usize).expect("there is room for lists");
+        let id = self.jobs.start(Kind::List, Class::Metadata);
+        if !is_planted(Bug::ListedWithoutFlush) {
+            self.plan_flushes(id);
+        }
+        let bytes = self.listing.list.encode(self.identity, sequence);
+        let job = self.jobs.get_mut(id);
+        job.metadata = bytes;
+        job.plan.strategy = Strategy::Metadata;
+        job.plan.next_phase();
+        for (place, _) in self.health.standing() {
+            job.plan.write(place, at, Span::new(Source::Metadata, Sectors::ZERO, length), true);
+        }
+        self.start_plan(id, None, &[]);
+    }
+
+    /// The list is written, or as far as members let it be.
+    pub(crate) fn list_written(&mut self, id: JobId, whole: bool) {
+        let job = self.jobs.get(id);
+        let begun = (job.next_step as usize) == job.plan.steps.len();
+        self.end_job(id);
+        let version = self.listing.writing.take().expect("a list writing was under way");
+        if !whole && !begun {
+            // A flush failed: the list was not touched.
+            return;
+        }
+        self.listing.written = version;
+        for id in std::mem::take(&mut self.listing.waiters) {
+            if self.jobs.stripe(id).stage != Stage::Running {
+                self.runnable.push_back(id);
+            } else {
+                self.stripe_carried_out(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The list of unreadable blocks: what could not be recovered, by the place where it should stand.
+//!
+//! A block of the list is as one that its member cannot read, whatever the member would say: what can be computed from the
+//! rest of its stripe is repaired, all else is an error. Writing to it takes it off the list. So a rebuild passes over
+//! what is lost, and what was there before is never taken for it.
+//!
+//! The list stands on all members. Invariants:
+//! - That a block is on the list is durable before any superblock says what would be wrong without it (how far a rebuild
+//!   has come), and before a write that makes parity worthless.
+//! - That it is off the list is durable after what was written there is, and before who wrote it goes on.
+
+use std::collections::BTreeSet;
+
+use parlour_units::{Member, Sector, Sectors};
+
+use crate::bytes::{Reader, Writer, seal_holds};
+use crate::identity::Identity;
+
+const MAGIC: [u8; 8] = *b"PRLRLIST";
+const CHECKSUM_AT: usize = 8;
+const HEADER_BYTES: usize = 64;
+const BLOCK_BYTES: usize = 8;
+/// Bits of a block's sector.
+const SECTOR_BITS: u32 = 48;
+
+/// Length of a list, of which each member holds two.
+pub(crate) const LIST_LENGTH: Sectors = Sectors::new(64);
+
+/// Blocks, by place and first sector on the member there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnreadableList {
+    block: Sectors,
+    blocks: BTreeSet<(Member, Sector)>,
+}
+
+impl UnreadableList {
+    /// Blocks that there is room for.
+    pub(crate) const LIMIT: usize = (LIST_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
+
+    pub(crate) fn new(block: Sectors) -> UnreadableList {
+        UnreadableList { block, blocks: BTreeSet::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Sectors on the list.
+    pub(crate) fn sectors(&self) -> Sectors {
+        self.block * self.blocks.len() as u64
+    }
+
+    /// Whether some of these sectors are on the list.
+    pub(crate) fn overlaps(&self, place: Member, at: Sector, length: Sectors) -> bool {
+        let first = Sector::ZERO + at.from_start().round_down(self.block);
+        self.blocks.range((place, first)..(place, at + length)).next().is_some()
+    }
+
+    /// Puts blocks on the list. Says whether any was not on it yet, or that there is no room.
+    pub(crate) fn insert(&mut self, place: Member, at: Sector, length: Sectors) -> Result<bool, Full> {
+        let new: Vec<(Member, Sector)> =
+            self.blocks_of(place, at, length).filter(|block| !self.blocks.contains(block)).collect();
+        if self.blocks.len() + new.len() > UnreadableList::LIMIT {
+            return Err(Full);
+        }
+        let any = !new.is_empty();
+        self.blocks.extend(new);
+        Ok(any)
+    }
+
+    /// Takes blocks off the list. Says whether any was on it.
+    pub(crate) fn remove(&mut self, place: Member, at: Sector, length: Sectors) -> bool {
+        let before = self.blocks.len();
+        for block in self.blocks_of(place, at, length) {
+            self.blocks.remove(&block);
+        }
+        self.blocks.len() < before
+    }
+
+    fn blocks_of(
+        &self,
+        place: Member,
+        at: Sector,
+        length: Sectors,
+    ) -> impl Iterator<Item = (Member, Sector)> + use<> {
+        let block = self.block;
+        assert!(
+            at.from_start().is_multiple_of(block) && length.is_multiple_of(block),
+            "units are of whole blocks"
+        );
+        (0..length / block).map(move |index| (place, at + block * index))
+    }
+
+    /// The list as it stands on members.
+    pub(crate) fn encode(&self, array: Identity, sequence: u64) -> Vec<u8> {
+        let mut out = Writer::new(LIST_LENGTH.bytes().as_usize());
+        out.bytes(&MAGIC).u32(0).u32(self.blocks.len() as u32).bytes(&array.0).u64(sequence);
+        out.seek(HEADER_BYTES);
+        for (place, at) in &self.blocks {
+            out.u64(u64::from(place.get()) << SECTOR_BITS | at.get());
+        }
+        out.sealed(CHECKSUM_AT)
+    }
+
+    /// The list in `bytes` and its sequence number, if it is one of `array`, and whole.
+    pub(crate) fn decode(bytes: &[u8], array: Identity, block: Sectors) -> Option<(u64, UnreadableList)> {
+        let mut from = Reader::new(bytes);
+        if from.array() != MAGIC || !seal_holds(bytes, CHECKSUM_AT) {
+            return None;
+        }
+        let (_checksum, count) = (from.u32(), from.u32() as usize);
+        if from.array() != array.0
+            || count > UnreadableList::LIMIT
+            || bytes.len() as u64 != LIST_LENGTH.bytes().get()
+        {
+            return None;
+        }
+        let sequence = Some(from.u64()).filter(|sequence| *sequence < 1 << 63)?;
+        from.seek(HEADER_BYTES);
+        let blocks = (0..count).map(|_| {
+            let word = from.u64();
+            (Member::new((word >> SECTOR_BITS) as u16), Sector::new(word & ((1 << SECTOR_BITS) - 1)))
+        });
+        Some((sequence, UnreadableList { block, blocks: blocks.collect() }))
+    }
+}
+
+/// There is no room on the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_survives_encoding_and_a_damaged_one_is_not_believed() {
+        let (place, at, block) = (Member::new(3), Sector::new(2_048), Sectors::new(8));
+        let mut list = UnreadableList::new(block);
+        assert_eq!(list.insert(place, at, block * 3), Ok(true));
+        assert_eq!(list.insert(place, at + block, block), Ok(false), "it is on the list");
+        assert!(list.remove(place, at + block, block));
+        assert!(list.overlaps(place, at + Sectors::new(7), Sectors::new(1)));
+        assert!(!list.overlaps(place, at + block, block), "it was taken off");
+        assert!(!list.overlaps(Member::new(2), at, block * 3), "another place's");
+        assert_eq!(list.sectors(), block * 2);
+        let array = Identity([3; 16]);
+        let mut bytes = list.encode(array, 9);
+        assert_eq!(UnreadableList::decode(&bytes, array, block), Some((9, list)));
+        assert_eq!(UnreadableList::decode(&bytes, Identity([4; 16]), block), None);
+        bytes[100] ^= 1;
+        assert_eq!(UnreadableList::decode(&bytes, array, block), None);
+    }
+
+    #[test]
+    fn a_full_list_takes_no_more_and_stays_as_it_was() {
+        let block = Sectors::new(1);
+        let mut list = UnreadableList::new(block);
+        let most = Sectors::new(UnreadableList::LIMIT as u64);
+        assert_eq!(list.insert(Member::new(0), Sector::new(0), most), Ok(true));
+        assert_eq!(list.insert(Member::new(1), Sector::new(0), block), Err(Full));
+        assert_eq!(list.sectors(), most);
+        assert_eq!(list.insert(Member::new(0), Sector::new(5), block), Ok(false));
+    }
+}

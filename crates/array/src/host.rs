@@ -246,8 +246,9 @@ impl Array {
         }
     }
 
-    /// Whether what is read now would perhaps change after a crash: it is still to be brought up to its records; or it is
-    /// read from one of several copies that may differ, and is not yet recorded which members those are.
+    /// Whether what is read now would perhaps change after a crash: it is still to be brought up to its records; a record of
+    /// it was given up and would be redone; or it is read from one of several copies that may differ, and is not yet
+    /// recorded which members those are.
     fn waits_for_recovery(&self, request: Request) -> bool {
         let layout = self.geometry.layout();
         let unrecorded = self.geometry.keeps_copies() && self.records.barrier();
@@ -256,7 +257,9 @@ impl Array {
         }
         self.stripes_of(request).any(|stripe| {
             let region = layout.region_of(stripe).0;
-            self.is_recovering(region) || unrecorded && self.records.resync.get(region)
+            let recorded = !self.records.enabled || self.records.resync_is_durable(region);
+            let given_up = self.geometry.is_logged() && !recorded;
+            self.is_recovering(region) || given_up || unrecorded && self.records.resync.get(region)
         })
     }
 

@@ -1,4 +1,7 @@
 //! Keeping the list of unreadable blocks: when blocks go on it and come off it, and who waits until that is durable.
+//!
+//! While a member's exclusion is not durable the member would be believed after a crash, with what it has not flushed: so
+//! long nothing comes off the list that members hold.
 
 use parlour_units::{Member, Sector, Sectors};
 
@@ -20,11 +23,17 @@ use crate::unreadable::{Full, UnreadableList};
 #[derive(Debug)]
 pub(crate) struct Listing {
     list: UnreadableList,
+    /// What members hold.
+    stored: UnreadableList,
     sequence: u64,
-    /// Versions: the newest, the one being written, the last written.
+    /// Versions: the newest, and the last that put something on the list.
     wanted: u64,
-    writing: Option<u64>,
+    added: u64,
+    /// The version that is being written, and what of it.
+    writing: Option<(u64, UnreadableList)>,
+    /// Versions that are durable: as a whole, and as to what they put on the list.
     written: u64,
+    written_added: u64,
     waiters: Vec<JobId>,
 }
 
@@ -36,7 +45,10 @@ impl Listing {
         let newest = read.max_by_key(|(sequence, _)| *sequence);
         let (sequence, list) = newest.unwrap_or_else(|| (0, UnreadableList::new(geometry.block())));
         let wanted = u64::from(!list.is_empty());
-        Listing { list, sequence, wanted, writing: None, written: 0, waiters: Vec::new() }
+        let stored = list.clone();
+        let (added, written, written_added) = (wanted, 0, 0);
+        let waiters = Vec::new();
+        Listing { list, stored, sequence, wanted, added, writing: None, written, written_added, waiters }
     }
 
     /// Whether some of these sectors are on the list.
@@ -50,8 +62,13 @@ impl Listing {
     }
 
     /// Whether members hold it as it is.
-    pub(crate) fn is_durable(&self) -> bool {
+    fn is_durable(&self) -> bool {
         self.written == self.wanted
+    }
+
+    /// Whether they hold all that is on it.
+    pub(crate) fn additions_are_durable(&self) -> bool {
+        self.written_added >= self.added
     }
 }
 
@@ -64,8 +81,9 @@ impl Array {
         let place = self.geometry.layout().place(window.stripe, unit);
         let at = self.absolute(place.at + window.columns.from);
         let new = self.listing.list.insert(place.member, at, window.columns.length())?;
-        self.listing.wanted += u64::from(new);
         if new {
+            self.listing.wanted += 1;
+            self.listing.added = self.listing.wanted;
             let length = window.columns.length();
             let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
             self.events.push_back(Event::BlocksListed { place: place.member, at, length, stripe });
@@ -161,7 +179,7 @@ impl Array {
                 return self.end_stripe(id, Err(RequestError::Lost));
             }
         }
-        if self.listing.is_durable() || is_planted(Bug::WritesBeforeListed) {
+        if self.listing.additions_are_durable() || is_planted(Bug::WritesBeforeListed) {
             return Gate::Pass;
         }
         self.listing.waiters.push(id);
@@ -181,13 +199,19 @@ impl Array {
     }
 
     pub(crate) fn list_due(&self) -> bool {
-        self.records.enabled && !self.listing.is_durable() && self.listing.writing.is_none()
+        let listing = &self.listing;
+        let due =
+            if self.records.barrier() { !listing.additions_are_durable() } else { !listing.is_durable() };
+        self.records.enabled && due && listing.writing.is_none()
     }
 
     /// Writes the list to all members, once what was written to blocks that are off it is durable.
     pub(crate) fn write_list(&mut self) {
         let Some((_, length)) = self.geometry.list_place(0) else { return };
-        self.listing.writing = Some(self.listing.wanted);
+        let mut list = self.listing.list.clone();
+        if self.records.barrier() {
+            list.merge(&self.listing.stored);
+        }
         self.listing.sequence += 1;
         let sequence = self.listing.sequence;
         let (at, _) = self.geometry.list_place((sequence % 2) as usize).expect("there is room for lists");
@@ -195,7 +219,8 @@ impl Array {
         if !is_planted(Bug::ListedWithoutFlush) {
             self.plan_flushes(id);
         }
-        let bytes = self.listing.list.encode(self.identity, sequence);
+        let bytes = list.encode(self.identity, sequence);
+        self.listing.writing = Some((self.listing.wanted, list));
         let job = self.jobs.get_mut(id);
         job.metadata = bytes;
         job.plan.strategy = Strategy::Metadata;
@@ -211,12 +236,16 @@ impl Array {
         let job = self.jobs.get(id);
         let begun = (job.next_step as usize) == job.plan.steps.len();
         self.end_job(id);
-        let version = self.listing.writing.take().expect("a list writing was under way");
+        let (version, stored) = self.listing.writing.take().expect("a list writing was under way");
         if !whole && !begun {
             // A flush failed: the list was not touched.
             return;
         }
-        self.listing.written = version;
+        self.listing.written_added = version;
+        if stored == self.listing.list {
+            self.listing.written = self.listing.wanted;
+        }
+        self.listing.stored = stored;
         for id in std::mem::take(&mut self.listing.waiters) {
             if self.jobs.stripe(id).stage != Stage::Running {
                 self.runnable.push_back(id);

@@ -290,6 +290,10 @@ impl Array {
     }
 
     pub(crate) fn clean_flush_done(&mut self, id: JobId) {
+        if self.records.barrier() && !is_planted(Bug::CleanBeforeExclusion) {
+            // A member was failed meanwhile. Until that is durable it counts after a crash, with what it has not flushed.
+            return self.clean_flush_broken(id);
+        }
         self.end_job(id);
         let idle: Vec<Region> = self.idle_regions().collect();
         for region in &idle {
@@ -329,7 +333,7 @@ impl Array {
         if self.list_due() {
             self.write_list();
             true
-        } else if self.records.superblock_due() && self.listing.is_durable() {
+        } else if self.records.superblock_due() && self.listing.additions_are_durable() {
             self.write_superblocks();
             true
         } else if self.records.map_due() {
@@ -511,6 +515,7 @@ impl Array {
         let (dirty, resync) = self.records.map_writing.take().expect("a map writing was under way");
         self.records.durable = dirty;
         self.records.durable_resync = resync;
+        self.resume_recovered_hosts();
         self.runnable.extend(self.records.map_waiters.drain(..));
         // What went idle while it was written is clean in the next.
         let idle = &self.records.dirty;
@@ -603,9 +608,12 @@ impl Array {
         self.records.table_waiters.push(region);
     }
 
+    /// What was applied is in the parity of members that are believed, and durable there. A member whose exclusion is not
+    /// durable would be believed after a crash.
     fn table_due(&self) -> bool {
         let wanted = !self.records.table_waiters.is_empty();
-        self.records.enabled && wanted && self.records.table_writing.is_none()
+        let excluded = !self.records.barrier() || is_planted(Bug::AppliedBeforeExclusion);
+        self.records.enabled && wanted && excluded && self.records.table_writing.is_none()
     }
 
     fn applied_recorded(&mut self) {

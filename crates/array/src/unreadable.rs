@@ -34,8 +34,9 @@ pub(crate) struct UnreadableList {
 }
 
 impl UnreadableList {
-    /// Blocks that there is room for.
-    pub(crate) const LIMIT: usize = (LIST_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
+    /// Blocks that a list takes: half of what there is room for, so that two lists can be written as one.
+    pub(crate) const LIMIT: usize = UnreadableList::ROOM / 2;
+    const ROOM: usize = (LIST_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
 
     pub(crate) fn new(block: Sectors) -> UnreadableList {
         UnreadableList { block, blocks: BTreeSet::new() }
@@ -77,6 +78,10 @@ impl UnreadableList {
         self.blocks.len() < before
     }
 
+    pub(crate) fn merge(&mut self, other: &UnreadableList) {
+        self.blocks.extend(&other.blocks);
+    }
+
     fn blocks_of(
         &self,
         place: Member,
@@ -110,7 +115,7 @@ impl UnreadableList {
         }
         let (_checksum, count) = (from.u32(), from.u32() as usize);
         if from.array() != array.0
-            || count > UnreadableList::LIMIT
+            || count > UnreadableList::ROOM
             || bytes.len() as u64 != LIST_LENGTH.bytes().get()
         {
             return None;

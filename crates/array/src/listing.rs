@@ -43,7 +43,11 @@ impl Listing {
     pub(crate) fn newest(lists: &[Vec<u8>], array: Identity, geometry: &Geometry) -> Listing {
         let read = lists.iter().filter_map(|bytes| UnreadableList::decode(bytes, array, geometry.block()));
         let newest = read.max_by_key(|(sequence, _)| *sequence);
-        let (sequence, list) = newest.unwrap_or_else(|| (0, UnreadableList::new(geometry.block())));
+        let (sequence, mut list) = newest.unwrap_or_else(|| (0, UnreadableList::new(geometry.block())));
+        // Whatever wrote it, no place is computed with that the array does not have.
+        let start = geometry.data_start();
+        let end = start + Sectors::new(geometry.stored().layout.length);
+        list.retain(|place, at| place.get() < geometry.members() && at >= start && at < end);
         let wanted = u64::from(!list.is_empty());
         let stored = list.clone();
         let (added, written, written_added) = (wanted, 0, 0);
@@ -54,6 +58,11 @@ impl Listing {
     /// Whether some of these sectors are on the list.
     pub(crate) fn has(&self, place: Member, at: Sector, length: Sectors) -> bool {
         !self.list.is_empty() && self.list.overlaps(place, at, length)
+    }
+
+    /// The blocks: places, and sectors of the members there.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Member, Sector)> + '_ {
+        self.list.blocks()
     }
 
     /// Sectors on the list.

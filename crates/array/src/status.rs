@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::array::{Array, Mode};
 use crate::effect::Class;
 use crate::health::{PlaceState, Traffic};
+use crate::layout::{Occupant, Place};
 use crate::maintenance::{ScrubReport, Task};
 use crate::plan::Strategy;
 
@@ -179,6 +180,8 @@ pub struct Status {
     pub resync: Option<Task>,
     /// Bytes of units, at the most, that are on the list of what cannot be recovered.
     pub unreadable: Bytes,
+    /// The first bytes of the stripes in which it is, a hundred at the most.
+    pub unreadable_stripes: Vec<u64>,
     /// What is being scrubbed.
     pub scrub: Option<Task>,
     /// What the last scrub found.
@@ -290,6 +293,7 @@ impl Array {
             rebuild: self.rebuild_task(),
             resync: self.resync_task(),
             unreadable: self.listing.sectors().bytes(),
+            unreadable_stripes: self.unreadable_stripes(),
             scrub: self.scrub_task(),
             last_scrub: self.maintenance.last_scrub.clone(),
             regions: geometry.layout().region_count(),
@@ -298,6 +302,24 @@ impl Array {
             counters: self.counters,
             memory: (self.buffers.in_use().bytes(), self.buffers.peak().bytes()),
         }
+    }
+
+    fn unreadable_stripes(&self) -> Vec<u64> {
+        let layout = self.geometry.layout();
+        let start = self.geometry.data_start();
+        let stripe = |(member, at): (Member, Sector)| {
+            let place =
+                Place { member, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
+            match layout.occupant(place) {
+                Occupant::Unit { stripe, .. } => Some((layout.stripe_data() * stripe.get()).bytes().get()),
+                _ => None,
+            }
+        };
+        let mut stripes: Vec<u64> = self.listing.blocks().filter_map(stripe).collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        stripes.truncate(100);
+        stripes
     }
 
     /// Whether something is rebuilt, resynced or scrubbed, and goes on.

@@ -46,6 +46,10 @@ impl UnreadableList {
         self.blocks.is_empty()
     }
 
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Member, Sector)> + '_ {
+        self.blocks.iter().copied()
+    }
+
     /// Sectors on the list.
     pub(crate) fn sectors(&self) -> Sectors {
         self.block * self.blocks.len() as u64
@@ -76,6 +80,10 @@ impl UnreadableList {
             self.blocks.remove(&block);
         }
         self.blocks.len() < before
+    }
+
+    pub(crate) fn retain(&mut self, keep: impl Fn(Member, Sector) -> bool) {
+        self.blocks.retain(|(place, at)| keep(*place, *at));
     }
 
     pub(crate) fn merge(&mut self, other: &UnreadableList) {

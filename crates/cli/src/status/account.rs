@@ -27,6 +27,8 @@ pub(crate) struct Account {
     pub(crate) spares: Vec<u16>,
     pub(crate) rebuild: Option<Task>,
     pub(crate) resync: Option<Task>,
+    pub(crate) unreadable: Bytes,
+    pub(crate) unreadable_stripes: Vec<u64>,
     pub(crate) scrub: Option<Task>,
     pub(crate) last_scrub: Option<ScrubAccount>,
     pub(crate) regions: u32,

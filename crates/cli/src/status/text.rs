@@ -25,6 +25,9 @@ pub(crate) fn served_text(account: &Account) -> String {
             line(label, &progress(task));
         }
     }
+    if let Some(unreadable) = unreadable(account) {
+        line("unreadable", &unreadable);
+    }
     if let Some(scrub) = last_scrub(account) {
         line("scrubbed", &scrub);
     }
@@ -67,6 +70,9 @@ fn advice(account: &Account) -> Option<String> {
         Some(place) if account.rebuild.is_none() => Some(format!(
             "replace member {place}: 'parlour replace {place} NEW-MEMBER', or 'parlour add NEW-MEMBER' for a spare"
         )),
+        None if account.unreadable > Bytes::ZERO => {
+            Some("restore what is unreadable from a backup: writing to it makes it readable".into())
+        }
         _ => None,
     }
 }
@@ -84,6 +90,20 @@ fn layout(account: &Account) -> String {
         account.stripe_unit,
         account.block
     )
+}
+
+/// What cannot be recovered, and where.
+fn unreadable(account: &Account) -> Option<String> {
+    const SHOWN: usize = 8;
+    let stripes = &account.unreadable_stripes;
+    let shown: Vec<String> = stripes.iter().take(SHOWN).map(u64::to_string).collect();
+    let more = if stripes.len() > SHOWN { ", …" } else { "" };
+    let where_ = match stripes.len() {
+        1 => "in the stripe at byte",
+        _ => "in the stripes at bytes",
+    };
+    (account.unreadable > Bytes::ZERO)
+        .then(|| format!("{} cannot be recovered, {where_} {}{more}", account.unreadable, shown.join(", ")))
 }
 
 /// What the array survives now, and how much of it may be inconsistent.

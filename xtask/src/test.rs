@@ -23,6 +23,7 @@ pub(crate) fn run() -> Result<(), TestError> {
     // The tests' own test: with known bugs in the array they fail.
     let tests = [
         ("parlour-array", "corpus_in_memory"),
+        ("parlour-array", "unreadable"),
         ("parlour-engine", "corpus"),
         ("parlour-engine", "durability"),
         ("parlour-fault", "planted"),

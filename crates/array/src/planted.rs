@@ -178,6 +178,9 @@ impl Bug {
         Bug::LoggedAgainBeforeTable,
         Bug::RedoFlushSkipped,
     ];
+    /// Bugs of the list of unreadable blocks.
+    pub const OF_LISTS: [Bug; 3] =
+        [Bug::WritesBeforeListed, Bug::ListedWithoutFlush, Bug::PassedOverUnlisted];
     /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
     pub const OF_DURABILITY: [Bug; 25] = [
         Bug::FlushDoesNothing,

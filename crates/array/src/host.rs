@@ -5,7 +5,7 @@ use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
-use crate::job::{HostId, JobId, Kind, Purpose, Trouble};
+use crate::job::{HostId, JobId, Kind, Purpose, StripeJob, Trouble};
 use crate::layout::Unit;
 use crate::map::{Columns, Piece, Window, pieces, windows};
 use crate::organization::{Code, ReadChoice};
@@ -474,6 +474,19 @@ impl Array {
         self.host_job_done(host, Ok(()));
     }
 
+    /// A write's window is cut into blocks, each of which is written for itself.
+    pub(crate) fn begin_blocks(&mut self, id: JobId, columns: Columns) {
+        let StripeJob { window, host, content, durable, .. } = *self.jobs.stripe(id);
+        let host = host.expect("a host waits for it");
+        let request = self.hosts.get(host).request;
+        let block = self.geometry.block();
+        for index in 0..columns.length() / block {
+            let from = columns.from + block * index;
+            let window = Window { columns: Columns::new(from, from + block), ..window };
+            self.begin_window(host, request, window, content, durable);
+        }
+    }
+
     /// The windows of a request, in a list that is to be given back for its memory.
     fn list_windows(&mut self, request: Request) -> Vec<Window> {
         let mut list = std::mem::take(&mut self.hosts.windows);
@@ -492,6 +505,9 @@ impl Array {
     ) {
         let mut found = Vec::new();
         pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+        if found.is_empty() {
+            return;
+        }
         self.hosts.get(host).jobs += 1;
         self.start_stripe(Purpose::Write, window, Some(host), found, content, durable);
     }

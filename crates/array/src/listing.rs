@@ -16,7 +16,7 @@ use crate::plan::{Source, Span, Strategy, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
-use crate::stripe::Gate;
+use crate::stripe::{Gate, hull};
 use crate::unreadable::{Full, UnreadableList};
 
 /// The list, and how far it is durable.
@@ -159,7 +159,7 @@ impl Array {
     }
 
     /// A host's write cannot read what it needs for parity, nor can that be computed. What it writes is known all the same:
-    /// it is written without parity, which goes on the list. Says whether it goes on.
+    /// block by block, it is written without parity, which goes on the list. Says whether it goes on.
     pub(crate) fn write_blindly(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
@@ -167,6 +167,12 @@ impl Array {
         let parity = self.geometry.layout().check_units() > 0 && !self.geometry.keeps_copies();
         if purpose != Purpose::Write || blind != Blind::No || !whole || !parity {
             return false;
+        }
+        let columns = hull(&self.jobs.stripe(id).pieces).expect("a write writes something");
+        if columns.length() > self.geometry.block() {
+            self.begin_blocks(id, columns);
+            self.end_stripe(id, Ok(()));
+            return true;
         }
         self.give_back_rooms(id);
         self.jobs.stripe(id).blind = Blind::Writes;

@@ -52,7 +52,7 @@ impl Array {
             Purpose::Rebuild { .. } | Purpose::Resync { .. } => Class::Rebuild,
             Purpose::Scrub => Class::Scrub,
         };
-        let hull = hull_length(&pieces).unwrap_or(window.columns.length());
+        let hull = hull(&pieces).map_or(window.columns.length(), Columns::length);
         let job = StripeJob {
             purpose,
             window,
@@ -845,8 +845,8 @@ impl Array {
 }
 
 /// From the first to the last column that pieces touch.
-fn hull_length(pieces: &[Piece]) -> Option<Sectors> {
+pub(crate) fn hull(pieces: &[Piece]) -> Option<Columns> {
     let from = pieces.iter().map(|piece| piece.columns.from).min()?;
     let to = pieces.iter().map(|piece| piece.columns.to).max()?;
-    Some(to - from)
+    Some(Columns::new(from, to))
 }

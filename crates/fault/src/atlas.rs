@@ -1,12 +1,14 @@
 //! The fault atlas: which faults the organization promises to survive in the state that the array is in. The tester injects no
 //! others, unless it is told to.
 
+use parlour_array::layout::{Occupant, Place, Unit};
 use parlour_array::organization::Code;
 use parlour_array::{MemberStatus, Mode};
-use parlour_units::Member;
+use parlour_units::{Member, Sector, Sectors, Stripe};
 
 use crate::coverage::Fault;
 use crate::run::Run;
+use crate::violation::Violation;
 
 impl Run<'_> {
     /// Whether `fault` at `place` is to be survived now.
@@ -32,6 +34,7 @@ impl Run<'_> {
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
                 self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
             }
+            Fault::MetadataError => !self.is_full() && self.can_do_without(place),
             Fault::Rot => self.is_whole() && !self.is_full() && self.geometry.fault_tolerance() > 0,
         }
     }
@@ -98,19 +101,57 @@ impl Run<'_> {
         !active || self.disk_at(place).is_none_or(|disk| self.world.shelf.disks[disk].answers_not())
     }
 
+    /// The array calls blocks unreadable. Some other unit must be so at the same column: else nothing is lost there.
+    pub(crate) fn listed(&mut self, place: Member, at: Sector, length: Sectors) -> Result<(), Violation> {
+        let start = self.geometry.data_start();
+        for sector in at.get()..(at + length).get() {
+            let on_it = Place { member: place, at: Sector::ZERO + (Sector::new(sector) - start) };
+            let Occupant::Unit { stripe, unit, offset } = self.geometry.layout().occupant(on_it) else {
+                return Err(Violation::Repair(format!(
+                    "sector {sector} of {place}, which is no unit's, is listed"
+                )));
+            };
+            let known = self.given_up.contains(&(stripe, offset.get()));
+            if !known && !self.limits.beyond && !self.is_scarred_beside(stripe, unit, offset) {
+                let what = format!("{stripe} is given up at column {}, where nothing is lost", offset.get());
+                return Err(Violation::Repair(what));
+            }
+            self.given_up.insert((stripe, offset.get()));
+        }
+        Ok(())
+    }
+
+    /// Whether a unit of `stripe` other than `unit` cannot be read at this column, or could not be.
+    fn is_scarred_beside(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+        let layout = self.geometry.layout();
+        let block = self.geometry.block();
+        layout.units().filter(|other| *other != unit).any(|other| {
+            let place = layout.place(stripe, other);
+            let at = self.geometry.data_start() + place.at.from_start() + column.round_down(block);
+            let sectors = at.get()..(at + block).get();
+            let disk = self.disk_at(place.member.get());
+            // What a transient error hit is told by the access, not by the sector.
+            let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].hiccup);
+            ails || self.scars.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
+        })
+    }
+
     /// Whether a request on these sectors may fail, because a stripe of it has lost more than it can.
     pub(crate) fn may_be_lost(&self, at: u64, length: u64) -> bool {
         if self.limits.beyond {
             return true;
         }
-        if self.scars.is_empty() {
+        if self.scars.is_empty() && self.given_up.is_empty() {
             return false;
         }
         let layout = self.geometry.layout();
         let data = layout.stripe_data().get();
         let unsure = (self.unsure || self.is_unsynced()) && self.geometry.organization().code == Code::Xor;
         (at / data..(at + length.max(1)).div_ceil(data)).any(|stripe| {
-            let stripe = parlour_units::Stripe::new(stripe);
+            let stripe = Stripe::new(stripe);
+            if self.given_up.range((stripe, 0)..=(stripe, u64::MAX)).next().is_some() {
+                return true;
+            }
             let scarred = layout.units().filter(|unit| {
                 let place = layout.place(stripe, *unit);
                 let start = self.geometry.data_start() + place.at.from_start();

@@ -5,7 +5,7 @@ use parlour_array::layout::{Occupant, Place, Unit};
 use parlour_array::organization::Code;
 use parlour_array::{Mode, Repair};
 use parlour_codec::xor::{is_zero, xor_into};
-use parlour_units::{Sector, Sectors, Stripe};
+use parlour_units::{Bytes, Sector, Sectors, Stripe};
 
 use crate::content::SECTOR;
 use crate::coverage::Fault;
@@ -73,6 +73,9 @@ impl Run<'_> {
                 self.mend_sectors();
                 self.scars.clear();
                 self.unsure = false;
+                if self.world.array.status().unreadable == Bytes::ZERO {
+                    self.given_up.clear();
+                }
             }
         }
         self.nothing_leaks()
@@ -91,7 +94,11 @@ impl Run<'_> {
         let report = self.run_scrub(Repair::Nothing)?;
         let (mismatches, unreadable, skipped) = (report.mismatches, report.unreadable, report.skipped);
         // What it could not read may have cost a member.
-        let excused = !self.scars.is_empty();
+        let excused = !self.scars.is_empty() || !self.given_up.is_empty();
+        let listed = self.world.array.status().unreadable;
+        if !excused && listed > Bytes::ZERO {
+            return Err(Violation::Repair(format!("{listed} are called unreadable, and nothing was")));
+        }
         if mismatches > 0 || !excused && unreadable + skipped > 0 {
             return Err(Violation::Scrub { mismatches, unreadable, skipped });
         }
@@ -103,10 +110,13 @@ impl Run<'_> {
         let start = self.geometry.data_start();
         for place in 0..self.geometry.members() {
             let Some(disk) = self.disk_at(place) else { continue };
-            for sector in &self.world.shelf.disks[disk].bad {
+            // What is before the data area is not read until the array is opened again.
+            for sector in self.world.shelf.disks[disk].bad.range(start.get()..) {
                 let at = Sector::ZERO + (Sector::new(*sector) - start);
                 let place = Place { member: parlour_units::Member::new(place), at };
-                if let Occupant::Unit { stripe, .. } = self.geometry.layout().occupant(place) {
+                if let Occupant::Unit { stripe, offset, .. } = self.geometry.layout().occupant(place)
+                    && !self.given_up.contains(&(stripe, offset.get()))
+                {
                     let what = format!("a scrub left sector {sector} of disk {disk} ({stripe}) unreadable");
                     return Err(Violation::Repair(what));
                 }
@@ -139,6 +149,9 @@ impl Run<'_> {
                 })
                 .collect();
             for column in 0..layout.unit_length().get() {
+                if self.given_up.contains(&(stripe, column)) {
+                    continue;
+                }
                 let mut sectors =
                     units.iter().map(|(disk, at)| self.world.shelf.disks[*disk].sector(at + column));
                 let fits = if copies {
@@ -185,11 +198,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A check unit rots. A scrub that is not asked to repair says so and changes nothing; one that is, does.
+    /// A unit rots: a bit of it turns, or it holds what was meant for another place, or what a write that was lost should have
+    /// replaced. A scrub that is not asked to repair says so and changes nothing; one that is, does, where redundancy
+    /// tells what is right.
     pub(crate) fn rot(&mut self, number: u64) -> Result<(), Violation> {
         self.settle()?;
         let serving = self.world.array.mode() == Mode::Serving;
-        if !serving || !self.scars.is_empty() || self.limits.beyond || !self.survives(Fault::Rot, 0) {
+        let hurt = !self.scars.is_empty() || !self.given_up.is_empty();
+        if !serving || hurt || self.limits.beyond || !self.survives(Fault::Rot, 0) {
             return Ok(());
         }
         self.run_scrub(Repair::Nothing)?;
@@ -200,19 +216,42 @@ impl Run<'_> {
         let layout = self.geometry.layout();
         let stripe = Stripe::new(number % layout.stripes());
         let check = Unit::new(layout.data_units());
+        let data = number >> 60 > 8;
+        let unit = if data { Unit::new((number >> 40) as u16 % layout.data_units()) } else { check };
         let column = number / layout.stripes() % layout.unit_length().get();
-        let Some((disk, sector)) = self.column(stripe, check, column) else { return Ok(()) };
+        let Some((disk, sector)) = self.column(stripe, unit, column) else { return Ok(()) };
         let good = self.world.shelf.disks[disk].sector(sector).to_vec();
-        let mut rotten = good.clone();
-        rotten[(number >> 32) as usize % SECTOR] ^= 0x10;
+        let rotten = self.rotten(disk, &good, number);
+        if rotten == good {
+            return Ok(());
+        }
         self.world.shelf.disks[disk].write(Sector::new(sector), &rotten, true);
         self.rotting = true;
-        let result = self.look_at_rot(disk, sector, &rotten, &good);
+        let result = self.look_at_rot(disk, sector, &rotten, &good, data);
         self.rotting = false;
         result
     }
 
-    fn look_at_rot(&mut self, disk: usize, sector: u64, rotten: &[u8], good: &[u8]) -> Result<(), Violation> {
+    /// What stands in place of `good`: the same but for a bit, or what stands elsewhere on the member.
+    fn rotten(&self, disk: usize, good: &[u8], number: u64) -> Vec<u8> {
+        if (number >> 58).is_multiple_of(2) {
+            let mut rotten = good.to_vec();
+            rotten[(number >> 32) as usize % SECTOR] ^= 0x10;
+            return rotten;
+        }
+        let start = self.geometry.data_start().get();
+        let elsewhere = start + (number >> 20) % self.geometry.stored().layout.length;
+        self.world.shelf.disks[disk].sector(elsewhere).to_vec()
+    }
+
+    fn look_at_rot(
+        &mut self,
+        disk: usize,
+        sector: u64,
+        rotten: &[u8],
+        good: &[u8],
+        data: bool,
+    ) -> Result<(), Violation> {
         let report = self.run_scrub(Repair::Nothing)?;
         if self.world.shelf.disks[disk].sector(sector) != rotten {
             return Err(Violation::Repair("a scrub repaired what it was not asked to".into()));
@@ -220,16 +259,14 @@ impl Run<'_> {
         if report.mismatches != 1 {
             return Err(Violation::Repair(format!("a scrub found {} rotten places of 1", report.mismatches)));
         }
-        let layout = self.geometry.layout();
-        let how = match (self.geometry.organization().code, layout.check_units()) {
-            (Code::Copy, 1) => {
-                // Of two copies nobody knows which is right.
-                self.world.shelf.disks[disk].write(Sector::new(sector), good, true);
-                return Ok(());
-            }
-            (Code::Copy, _) => Repair::Majority,
-            _ => Repair::ParityFromData,
-        };
+        let copies = self.geometry.organization().code == Code::Copy;
+        // Of two copies nobody knows which is right; and where data and parity do not fit the data is believed.
+        let unknown = if copies { self.geometry.layout().check_units() == 1 } else { data };
+        if unknown {
+            self.world.shelf.disks[disk].write(Sector::new(sector), good, true);
+            return Ok(());
+        }
+        let how = if copies { Repair::Majority } else { Repair::ParityFromData };
         self.run_scrub(how)?;
         // A repair is no more durable than any write.
         let written = self.world.shelf.disks[disk].written();

@@ -42,13 +42,15 @@ pub enum Fault {
     WipedMember,
     /// A member comes back shorter.
     TruncatedMember,
-    /// A check unit or copy rots.
+    /// A unit rots: a sector of it is not what was written there.
     Rot,
+    /// A sector of a superblock, map, table, list or commit log can no longer be read.
+    MetadataError,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 19] = [
+    pub const ALL: [Fault; 20] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -68,6 +70,7 @@ impl Fault {
         Fault::WipedMember,
         Fault::TruncatedMember,
         Fault::Rot,
+        Fault::MetadataError,
     ];
 
     /// Its name, for people.
@@ -92,6 +95,7 @@ impl Fault {
             Fault::WipedMember => "wiped member",
             Fault::TruncatedMember => "truncated member",
             Fault::Rot => "rot",
+            Fault::MetadataError => "metadata error",
         }
     }
 }
@@ -199,6 +203,8 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         }
         // It is looked for when nothing else is under way.
         Fault::Rot => state == State::Idle,
+        // Nobody reads it before the array is opened again.
+        Fault::MetadataError => matches!(state, State::Stopping | State::Busy | State::Idle),
     }
 }
 

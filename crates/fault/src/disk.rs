@@ -171,6 +171,13 @@ impl Disk {
         self.image.read(at.get(), bytes);
     }
 
+    /// What a driver reads before the array is put together, if it can.
+    pub(crate) fn try_read(&self, at: Sector, length: Sectors) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; length.bytes().as_usize()];
+        self.read(at, &mut bytes);
+        self.can_read(at, length).then_some(bytes)
+    }
+
     /// The content of one sector, whether or not it can be read.
     pub(crate) fn sector(&self, sector: u64) -> &[u8] {
         self.image.sector(sector)

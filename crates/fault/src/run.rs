@@ -1,12 +1,13 @@
 //! A run: the events of a script, one after another, with an eye on every answer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use parlour_array::organization::{Code, Consistency, NamedOrganization};
 use parlour_array::{
-    Event as Told, FailureCause, Geometry, Mode, NewArray, Operation, Repair, RequestError, create,
+    Event as Told, FailureCause, Geometry, Mode, NewArray, Operation, Repair, RequestError, SUPERBLOCK,
+    create,
 };
-use parlour_units::{Duration, Instant, Member, Region, Sectors};
+use parlour_units::{Duration, Instant, Member, Region, Sector, Sectors, Stripe};
 
 use crate::content::Value;
 use crate::coverage::{Coverage, Fault, State};
@@ -76,6 +77,8 @@ pub(crate) struct Run<'a> {
     away: Option<usize>,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
+    /// Where the array has put something on its list of unreadable blocks: stripes, and columns in sectors.
+    pub(crate) given_up: BTreeSet<(Stripe, u64)>,
     /// A crash came while there were scars.
     pub(crate) unsure: bool,
     /// A scrub is to find something.
@@ -128,6 +131,7 @@ impl<'a> Run<'a> {
             opening: true,
             away: None,
             scars: Vec::new(),
+            given_up: BTreeSet::new(),
             unsure: false,
             rotting: false,
             offset: Duration::ZERO,
@@ -361,6 +365,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
+            Told::BlocksListed { place, at, length, .. } => self.listed(place, at, length),
             Told::ScrubDone(report) if report.mismatches > 0 && !self.rotting && !self.limits.beyond => {
                 Err(Violation::Scrub {
                     mismatches: report.mismatches,
@@ -388,6 +393,10 @@ impl<'a> Run<'a> {
             What::Spare => self.add_spare(),
             What::Latent(place, sector) => {
                 self.scar(place, sector);
+                Ok(())
+            }
+            What::Metadata(place, number) => {
+                self.scar_metadata(place, number);
                 Ok(())
             }
             What::Transient(place) | What::Slow(place) | What::Full(place) => {
@@ -539,6 +548,16 @@ impl<'a> Run<'a> {
         self.unsure |= self.is_unsynced();
     }
 
+    fn scar_metadata(&mut self, place: u16, number: u64) {
+        let Some(disk) = self.disk_at(place) else { return };
+        if self.is_failed(place) || !self.dares(Fault::MetadataError, place) {
+            return;
+        }
+        let sector = metadata_sector(&self.geometry, self.world.shelf.disks[disk].length, number);
+        self.world.shelf.disks[disk].bad.insert(sector);
+        self.scars.push((disk, sector));
+    }
+
     fn ail(&mut self, what: What, place: u16) {
         let Some(disk) = self.disk_at(place) else { return };
         let fault = match what {
@@ -587,6 +606,22 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
+}
+
+/// A sector of a superblock, map, table, list or commit log on a member of `length`.
+fn metadata_sector(geometry: &Geometry, length: Sectors, number: u64) -> u64 {
+    let slot = (number % 2) as usize;
+    let superblock = (Geometry::superblock_places(length)[slot], SUPERBLOCK);
+    let areas = [
+        Some(superblock),
+        Some((geometry.map_place(slot), geometry.map_length())),
+        geometry.layout().logs().map(|_| (geometry.table_place(slot), geometry.table_length())),
+        geometry.list_place(slot),
+        Some(geometry.commit_log()).filter(|(_, length)| !length.is_zero()),
+    ];
+    let areas: Vec<(Sector, Sectors)> = areas.into_iter().flatten().collect();
+    let (at, length) = areas[(number >> 8) as usize % areas.len()];
+    at.get() + (number >> 16) % length.get()
 }
 
 /// The array's members, as creation leaves them.

@@ -8,7 +8,7 @@ use parlour_units::Duration;
 use crate::coverage::Fault;
 use crate::options::{Load, Options};
 use crate::oracle::Range;
-use crate::random::Random;
+use crate::random::{Keyed, Random};
 use crate::run::Limits;
 
 /// A run: an array and what happens to it.
@@ -65,6 +65,8 @@ pub(crate) enum What {
     Spare,
     /// A sector of a member's data area becomes unreadable.
     Latent(u16, u64),
+    /// A sector of a member's metadata becomes unreadable; the number says which.
+    Metadata(u16, u64),
     Transient(u16),
     Slow(u16),
     Scrub {
@@ -101,11 +103,12 @@ impl fmt::Display for Event {
             What::Replace(place) => write!(f, "replace member {place}"),
             What::Spare => write!(f, "add a spare"),
             What::Latent(place, sector) => write!(f, "member {place} cannot read data sector {sector}"),
+            What::Metadata(place, _) => write!(f, "member {place} cannot read a sector of its metadata"),
             What::Transient(place) => write!(f, "the next read of member {place} fails"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
             What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
             What::Full(place) => write!(f, "member {place} has no room"),
-            What::Rot(_) => write!(f, "a check unit rots"),
+            What::Rot(_) => write!(f, "a unit rots"),
             What::Rest { heal } => write!(f, "rest{}", if heal { ", all members whole" } else { "" }),
             What::Quiet => write!(f, "quiet"),
             What::Watch => write!(f, "cuts from here on"),
@@ -144,9 +147,38 @@ impl Script {
             random,
         };
         draw.events(limits);
-        Script { seed, options, events: draw.events }
+        let mut script = Script { seed, options, events: draw.events };
+        script.add_metadata_errors();
+        script
     }
 }
+
+impl Script {
+    /// Some seeds have these beside what else was drawn: one before the end of most sessions.
+    fn add_metadata_errors(&mut self) {
+        let keyed = Keyed::new(self.seed ^ METADATA_ERRORS);
+        if !keyed.of(&[0]).is_multiple_of(8) {
+            return;
+        }
+        let members = u64::from(self.options.creation.members);
+        let mut events = Vec::with_capacity(self.events.len());
+        for event in std::mem::take(&mut self.events) {
+            let ends = matches!(event.what, What::Crash { .. } | What::Stop { .. });
+            if ends && !keyed.of(&[1, event.number]).is_multiple_of(3) {
+                let place = (keyed.of(&[2, event.number]) % members) as u16;
+                let what = What::Metadata(place, keyed.of(&[3, event.number]));
+                events.push(Event { number: event.number + BESIDE, at: event.at, what });
+            }
+            events.push(event);
+        }
+        self.events = events;
+    }
+}
+
+/// Names the seeds that have metadata errors: none of those that stories are told of, which were found before there were any.
+const METADATA_ERRORS: u64 = 107;
+/// Events beside those that were drawn in order have numbers from here.
+const BESIDE: u64 = 1_000_000;
 
 /// Kinds of faults, and what goes with them, that a swarm may leave out.
 const KINDS: usize = 15;

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, Completion, Effect, Event, Fault,
-    Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Superblock,
-    Tag, Tuning,
+    Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK, Superblock, Tag,
+    Tuning,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
@@ -91,30 +91,22 @@ impl Shelf {
     }
 }
 
-/// Both slots of a kind of metadata on each of `present`.
+/// Both slots of a kind of metadata on each of `present`, as far as they can be read.
 pub(crate) fn slots(
     disks: &[Disk],
     present: &[usize],
     place: impl Fn(usize) -> Sector,
     length: Sectors,
 ) -> Vec<Vec<u8>> {
-    let slot = |disk: usize, slot: usize| {
-        let mut bytes = vec![0; length.bytes().as_usize()];
-        disks[disk].read(place(slot), &mut bytes);
-        bytes
-    };
-    present.iter().flat_map(|disk| [slot(*disk, 0), slot(*disk, 1)]).collect()
+    let slot = |disk: usize, slot: usize| disks[disk].try_read(place(slot), length);
+    present.iter().flat_map(|disk| [slot(*disk, 0), slot(*disk, 1)]).flatten().collect()
 }
 
 /// What `order` of `disks` look like to who opens an array.
 pub(crate) fn assemble(disks: &[Disk], order: &[usize]) -> Result<Assembly, AssemblyError> {
     let candidate = |index: &usize| {
         let disk = &disks[*index];
-        let block = |at: Sector| {
-            let mut bytes = vec![0; SUPERBLOCK_BYTES];
-            disk.read(at, &mut bytes);
-            bytes
-        };
+        let block = |at: Sector| disk.try_read(at, SUPERBLOCK).unwrap_or_default();
         let [first, second] = Geometry::superblock_places(disk.length).map(block);
         let superblock = Superblock::decode_copies(&first, &second);
         Candidate { name: format!("disk {index}"), length: disk.length, superblock }
@@ -192,17 +184,14 @@ pub(crate) struct Refused {
 }
 
 impl Shelf {
-    /// By place: the commit log; empty where no member stands, or there is none.
+    /// By place: the commit log; empty where no member stands, there is none, or it cannot be read.
     fn commit_logs(&self, members: &[Option<usize>], geometry: &Geometry) -> Vec<Vec<u8>> {
         let (at, length) = geometry.commit_log();
         let read = |disk: &Option<usize>| {
-            let mut bytes = vec![0; if disk.is_some() { length.bytes().as_usize() } else { 0 }];
-            if let Some(disk) = disk.filter(|_| !length.is_zero()) {
-                self.disks[disk].read(at, &mut bytes);
-            }
-            bytes
+            let disk = disk.filter(|_| !length.is_zero())?;
+            self.disks[disk].try_read(at, length)
         };
-        members.iter().map(read).collect()
+        members.iter().map(|disk| read(disk).unwrap_or_default()).collect()
     }
 }
 

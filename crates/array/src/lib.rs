@@ -64,3 +64,4 @@ pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
 pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};
 pub use tuning::{LargeWrite, LogFlush, LogPool, Tuning};
+pub use unreadable::ListContent;

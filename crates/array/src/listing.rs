@@ -82,22 +82,21 @@ impl Listing {
 }
 
 impl Array {
-    /// Puts blocks of `unit` on the list. Says whether there was room, and whether any was new.
-    fn list_blocks(&mut self, window: Window, unit: Unit) -> Result<bool, Full> {
+    /// Puts blocks of `unit` on the list, if there is room.
+    fn list_blocks(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
         if self.geometry.list_place(0).is_none() || !self.records.enabled {
             return Err(Full);
         }
         let place = self.geometry.layout().place(window.stripe, unit);
         let at = self.absolute(place.at + window.columns.from);
-        let new = self.listing.list.insert(place.member, at, window.columns.length())?;
-        if new {
+        if self.listing.list.insert(place.member, at, window.columns.length())? {
             self.listing.wanted += 1;
             self.listing.added = self.listing.wanted;
             let length = window.columns.length();
             let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
             self.events.push_back(Event::BlocksListed { place: place.member, at, length, stripe });
         }
-        Ok(new)
+        Ok(())
     }
 
     /// What stood at these places was written anew: it comes off the list. `id` is who did it.

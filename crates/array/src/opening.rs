@@ -16,7 +16,7 @@ use crate::maintenance::Rebuild;
 use crate::metadata::{Records, RecordsStart};
 use crate::organization::Code;
 use crate::planted::{Bug, is_planted};
-use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, Superblock};
+use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, SUPERBLOCK_BYTES, Superblock};
 use crate::tuning::Tuning;
 
 /// Identities and names for a new array. The driver chooses them.
@@ -74,8 +74,9 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             image.push((geometry.table_place(1), table_bytes.clone()));
             image.push((geometry.table_place(0), vec![0; table_bytes.len()]));
         }
+        // A list without a header is none.
         let lists = (0..2).filter_map(|slot| geometry.list_place(slot));
-        image.extend(lists.map(|(at, length)| (at, vec![0; length.bytes().as_usize()])));
+        image.extend(lists.map(|(at, _)| (at, vec![0; SUPERBLOCK_BYTES])));
         let places = Geometry::superblock_places(*length);
         image.extend(places.into_iter().rev().map(|at| (at, superblock.encode())));
         image

@@ -138,6 +138,23 @@ impl UnreadableList {
     }
 }
 
+/// What a list says, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListContent {
+    /// Rises with each writing.
+    pub sequence: u64,
+    /// Blocks: the place, and the first sector on the member there.
+    pub blocks: Vec<(Member, Sector)>,
+}
+
+impl ListContent {
+    /// The list in `bytes`, if it is one of `array`, and whole.
+    pub fn decode(bytes: &[u8], array: Identity) -> Option<ListContent> {
+        let (sequence, list) = UnreadableList::decode(bytes, array, Sectors::new(1))?;
+        Some(ListContent { sequence, blocks: list.blocks().collect() })
+    }
+}
+
 /// There is no room on the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;

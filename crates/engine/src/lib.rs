@@ -48,7 +48,7 @@ mod witness;
 
 pub use access::{Access, Done, Operation, Priority};
 pub use create::{CreateError, CreateReport, CreateRequest, create};
-pub use examine::{Examination, ExamineError, MapSummary, SuperblockSummary, examine};
+pub use examine::{Examination, ExamineError, ListSummary, MapSummary, SuperblockSummary, examine};
 pub use fault::{Failure, Fault};
 pub use frontend::{Frontend, Port};
 pub use identity::RandomError;

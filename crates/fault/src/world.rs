@@ -11,6 +11,7 @@ use parlour_array::{
     Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK, Superblock, Tag,
     Tuning,
 };
+use parlour_codec::xor::is_zero;
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
 use crate::content::{SECTOR, Value};
@@ -217,8 +218,12 @@ impl World {
             None => Vec::new(),
         };
         let lists = match geometry.list_place(0) {
-            Some((_, length)) => {
-                let place = |slot| geometry.list_place(slot).expect("there is room for both").0;
+            Some((first, length)) => {
+                let place = |slot| first + length * slot as u64;
+                // Most have never been written.
+                let written =
+                    |disk: &usize| (0..2).any(|slot| !is_zero(disks[*disk].sector(place(slot).get())));
+                let present: Vec<usize> = present.iter().copied().filter(written).collect();
                 slots(disks, &present, place, length)
             }
             None => Vec::new(),

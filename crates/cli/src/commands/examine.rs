@@ -5,14 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use parlour_array::{Geometry, SegmentSummary};
-use parlour_engine::{Examination, MapSummary, SuperblockSummary};
+use parlour_engine::{Examination, ListSummary, MapSummary, SuperblockSummary};
 use parlour_units::Bytes;
 
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 use crate::settings::describe;
 
-/// Show what a member says of itself and of its array: superblocks, dirty maps and logs, in words
+/// Show what a member says of itself and of its array: superblocks, dirty maps, lists and logs, in words
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// A file or block device
@@ -39,10 +39,24 @@ fn text(examination: &Examination) -> String {
         text += "\n";
         examination.maps.iter().for_each(|map| text += &map_text(map));
     }
+    examination.lists.iter().for_each(|list| text += &list_text(list));
     if !examination.log.is_empty() {
         text += &log_text(examination);
     }
     text
+}
+
+/// A list of unreadable blocks.
+fn list_text(list: &ListSummary) -> String {
+    const SHOWN: usize = 8;
+    let block = |(place, at): &(u16, u64)| format!("member {place} at byte {at}");
+    let shown: Vec<String> = list.blocks.iter().take(SHOWN).map(block).collect();
+    let more = if list.blocks.len() > SHOWN { ", …" } else { "" };
+    let blocks = match list.blocks.len() {
+        0 => "empty".to_owned(),
+        count => format!("{count} blocks: {}{more}", shown.join(", ")),
+    };
+    format!("List of unreadable blocks at byte {}: sequence {}, {blocks}\n", list.at, list.sequence)
 }
 
 /// The log segments on the member, summed up by region.

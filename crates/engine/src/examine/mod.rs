@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use parlour_array::organization::Consistency;
 use parlour_array::{
-    EntryState, Geometry, MapContent, SegmentSummary, StoredGeometry, Superblock, SuperblockError,
+    EntryState, Geometry, ListContent, MapContent, SegmentSummary, StoredGeometry, Superblock,
+    SuperblockError,
 };
 use parlour_units::{Bytes, Sectors};
 use serde::Serialize;
@@ -51,6 +52,8 @@ pub struct Examination {
     pub consistency: Consistency,
     /// Its dirty maps, if they can be read.
     pub maps: Vec<MapSummary>,
+    /// Its lists of unreadable blocks, if they were ever written and can be read.
+    pub lists: Vec<ListSummary>,
     /// Log segments on it that hold records, in the regions that its maps call dirty.
     pub log: Vec<SegmentSummary>,
 }
@@ -99,6 +102,17 @@ pub struct MapSummary {
     pub resync: u32,
 }
 
+/// One copy of the list of unreadable blocks.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListSummary {
+    /// The byte at which it lies.
+    pub at: u64,
+    /// Rises with each writing.
+    pub sequence: u64,
+    /// Blocks: the place, and the first byte on the member there.
+    pub blocks: Vec<(u16, u64)>,
+}
+
 /// Examines the member at `path`; it may be in use.
 ///
 /// # Errors
@@ -125,6 +139,7 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
         organization: geometry.stored().organization_name(),
         consistency: geometry.consistency(),
         maps: maps.iter().map(|map| map_summary(map, &geometry)).collect(),
+        lists: lists(&member, &superblock, &geometry),
         log: log(&member, &superblock, &geometry, dirty),
     })
 }
@@ -211,6 +226,19 @@ fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u
         member.read_at(at, &mut block).ok()?;
         let content = MapContent::decode(&block, superblock.array, geometry.layout().region_count())?;
         Some((at.bytes(), content))
+    });
+    copies.collect()
+}
+
+/// The lists of unreadable blocks that can be read.
+fn lists(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<ListSummary> {
+    let copies = (0..2).filter_map(|slot| {
+        let (at, length) = geometry.list_place(slot)?;
+        let mut bytes = vec![0; length.bytes().as_usize()];
+        member.read_at(at, &mut bytes).ok()?;
+        let ListContent { sequence, blocks } = ListContent::decode(&bytes, superblock.array)?;
+        let blocks = blocks.into_iter().map(|(place, at)| (place.get(), at.bytes())).collect();
+        Some(ListSummary { at: at.bytes(), sequence, blocks })
     });
     copies.collect()
 }

@@ -298,9 +298,10 @@ impl Array {
         let layout = self.geometry.layout();
         let readable = |unit: &Unit| self.health.readable(layout.place(stripe, *unit).member, stripe);
         let mut copies = layout.units().filter(readable);
-        // Until a region is resynced its copies may differ: all must read the one that the others will follow.
+        // Until a region is resynced its copies may differ: all must read the one that the others will follow, and none
+        // while they follow one that is gone meanwhile.
         if self.records.resync.get(layout.region_of(stripe).0) {
-            return copies.next();
+            return copies.next().filter(|_| !self.locks.is_exclusive(stripe));
         }
         let member = |unit: Unit| {
             let place = layout.place(stripe, unit);

@@ -135,7 +135,7 @@ pub(crate) struct StripeJob {
     /// In a scrub: what was found is now being repaired.
     pub(crate) repairing: bool,
     pub(crate) probe: Probe,
-    /// In a rebuild or resync: something cannot be computed in the stripe.
+    /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
     /// It has written to blocks of the list of unreadable ones.
     pub(crate) unlisted: bool,

@@ -321,14 +321,14 @@ fn open_logs(opening: &Opening, map: &StoredMap, table: Vec<u64>, first_sequence
         }
     }
     if geometry.is_logged() {
-        open_commit_logs(opening, map, clean, &mut logs);
+        open_commit_logs(opening, map, clean, first_sequence, &mut logs);
     }
     Some(logs)
 }
 
 /// Takes in what the members' commit logs hold. After a proper stop nothing in them counts, but their entries go on where
 /// they ended.
-fn open_commit_logs(opening: &Opening, map: &StoredMap, clean: bool, logs: &mut Logs) {
+fn open_commit_logs(opening: &Opening, map: &StoredMap, clean: bool, first_sequence: u64, logs: &mut Logs) {
     let Opening { assembly, commits, .. } = opening;
     let geometry = &assembly.geometry;
     let (array, block) = (assembly.superblock.array, geometry.block());
@@ -351,7 +351,7 @@ fn open_commit_logs(opening: &Opening, map: &StoredMap, clean: bool, logs: &mut 
             && sequence > logs.applied[region.as_usize()]
     };
     let recoveries = remember(&found, geometry, counts);
-    let mut commits = CommitLogs::new(found, geometry.commit_log().1, block);
+    let mut commits = CommitLogs::new(found, first_sequence, geometry.commit_log().1, block);
     for (region, recovery) in recoveries {
         recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
         logs.region(region).recovery = Some(Box::new(recovery));

@@ -37,8 +37,6 @@ pub enum Bug {
     OverwriteOrderIgnored,
     /// Parity is used in place while its log holds more.
     ParityBehindLogUsed,
-    /// A region is marked clean before the exclusion of a member that was not flushed is durable.
-    CleanBeforeExclusion,
     /// Records are called applied before the exclusion of a member whose parity lacks them is durable.
     AppliedBeforeExclusion,
     /// A member that missed a session is believed.

@@ -133,7 +133,7 @@ impl Array {
             self.end_stripe(id, Ok(()));
         } else if !lost {
             self.replan(id);
-        } else if !self.write_blindly(id) {
+        } else if !self.scrub_on(id) && !self.write_blindly(id) {
             self.end_stripe(id, Err(RequestError::Lost));
         }
     }

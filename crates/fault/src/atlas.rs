@@ -101,7 +101,7 @@ impl Run<'_> {
         !active || self.disk_at(place).is_none_or(|disk| self.world.shelf.disks[disk].answers_not())
     }
 
-    /// The array calls blocks unreadable. Some other unit must be so at the same column: else nothing is lost there.
+    /// The array calls blocks unreadable. They must be lost.
     pub(crate) fn listed(&mut self, place: Member, at: Sector, length: Sectors) -> Result<(), Violation> {
         let start = self.geometry.data_start();
         for sector in at.get()..(at + length).get() {
@@ -112,7 +112,7 @@ impl Run<'_> {
                 )));
             };
             let known = self.given_up.contains(&(stripe, offset.get()));
-            if !known && !self.limits.beyond && !self.is_scarred_beside(stripe, unit, offset) {
+            if !known && !self.limits.beyond && !self.is_lost(stripe, unit, offset) {
                 let what = format!("{stripe} is given up at column {}, where nothing is lost", offset.get());
                 return Err(Violation::Repair(what));
             }
@@ -121,19 +121,28 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether a unit of `stripe` other than `unit` cannot be read at this column, or could not be.
-    fn is_scarred_beside(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
-        let layout = self.geometry.layout();
+    /// Whether what `unit` of `stripe` should hold at this column could not be had from the others: no copy is left, or a unit
+    /// is missing that parity needs.
+    fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+        let copies = self.geometry.organization().code == Code::Copy;
+        let mut others = self.geometry.layout().units().filter(|other| *other != unit);
+        match copies {
+            true => others.all(|other| self.is_hurt(stripe, other, column)),
+            false => others.any(|other| self.is_hurt(stripe, other, column)),
+        }
+    }
+
+    /// Whether a unit cannot be read at this column, or could not be.
+    fn is_hurt(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let block = self.geometry.block();
-        layout.units().filter(|other| *other != unit).any(|other| {
-            let place = layout.place(stripe, other);
-            let at = self.geometry.data_start() + place.at.from_start() + column.round_down(block);
-            let sectors = at.get()..(at + block).get();
-            let disk = self.disk_at(place.member.get());
-            // What a transient error hit is told by the access, not by the sector.
-            let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].hiccup);
-            ails || self.scars.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
-        })
+        let place = self.geometry.layout().place(stripe, unit);
+        let at = self.geometry.data_start() + place.at.from_start() + column.round_down(block);
+        let sectors = at.get()..(at + block).get();
+        let disk = self.disk_at(place.member.get());
+        // What a transient error hit is told by the access, not by the sector.
+        let ails = disk.is_none_or(|disk| self.world.shelf.disks[disk].hiccup);
+        ails || self.is_gone(place.member.get())
+            || self.scars.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
     }
 
     /// Whether a request on these sectors may fail, because a stripe of it has lost more than it can.

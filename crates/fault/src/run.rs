@@ -54,6 +54,8 @@ struct Open {
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Steps in which virtual time does not move.
 const STANDSTILL: u32 = 1_000_000;
+/// Members that come again are named apart from those that come first.
+const RENAMED: usize = 1_000;
 /// The disk is read in runs of so many sectors.
 const LONG_READ: u64 = 512;
 
@@ -81,6 +83,8 @@ pub(crate) struct Run<'a> {
     pub(crate) given_up: BTreeSet<(Stripe, u64)>,
     /// A crash came while there were scars.
     pub(crate) unsure: bool,
+    /// Times that a former member was taken as a new one.
+    renamed: usize,
     /// A scrub is to find something.
     pub(crate) rotting: bool,
     /// How far the clock of events is behind.
@@ -133,6 +137,7 @@ impl<'a> Run<'a> {
             scars: Vec::new(),
             given_up: BTreeSet::new(),
             unsure: false,
+            renamed: 0,
             rotting: false,
             offset: Duration::ZERO,
             trace,
@@ -527,12 +532,32 @@ impl<'a> Run<'a> {
         self.collect()
     }
 
-    /// A disk that nobody has used in this array, with something on it.
+    /// A disk that nobody has used in this array, with something on it; in some seeds one that was a member before, with all
+    /// that it held then.
     fn new_disk(&mut self) -> usize {
         let index = self.world.shelf.disks.len();
         let length = self.script.options.creation.member_length;
+        if let Some(former) = self.former_member().filter(|_| self.script.has_more()) {
+            let disk = &mut self.world.shelf.disks[former];
+            self.renamed += 1;
+            disk.identity = identity::member(index + RENAMED * self.renamed);
+            disk.stale = false;
+            return former;
+        }
         self.world.shelf.disks.push(Disk::new(identity::member(index), length, 0x33));
         index
+    }
+
+    /// A disk that works and is no member any more.
+    fn former_member(&self) -> Option<usize> {
+        let standing = self.standing();
+        let length = self.script.options.creation.member_length;
+        let free = |index: &usize| {
+            let disk = &self.world.shelf.disks[*index];
+            let works = !disk.answers_not() && !disk.full && disk.length == length && disk.bad.is_empty();
+            works && !standing.contains(index) && self.away != Some(*index) && !self.world.is_in_use(*index)
+        };
+        (0..self.world.shelf.disks.len()).find(free)
     }
 
     fn scar(&mut self, place: u16, sector: u64) {

@@ -148,18 +148,23 @@ impl Script {
         };
         draw.events(limits);
         let mut script = Script { seed, options, events: draw.events };
-        script.add_metadata_errors();
+        if script.has_more() {
+            script.add_metadata_errors();
+        }
         script
     }
 }
 
 impl Script {
-    /// Some seeds have these beside what else was drawn: one before the end of most sessions.
+    /// Whether more befalls the array than what is drawn in order: sectors of metadata cannot be read, and former members
+    /// come back as new ones.
+    pub(crate) fn has_more(&self) -> bool {
+        Keyed::new(self.seed ^ MORE).of(&[0]).is_multiple_of(8)
+    }
+
+    /// One before the end of most sessions.
     fn add_metadata_errors(&mut self) {
-        let keyed = Keyed::new(self.seed ^ METADATA_ERRORS);
-        if !keyed.of(&[0]).is_multiple_of(8) {
-            return;
-        }
+        let keyed = Keyed::new(self.seed ^ MORE);
         let members = u64::from(self.options.creation.members);
         let mut events = Vec::with_capacity(self.events.len());
         for event in std::mem::take(&mut self.events) {
@@ -175,8 +180,8 @@ impl Script {
     }
 }
 
-/// Names the seeds that have metadata errors: none of those that stories are told of, which were found before there were any.
-const METADATA_ERRORS: u64 = 107;
+/// Names the seeds that have more: none of those that stories were told of before there was any.
+const MORE: u64 = 107;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;
 

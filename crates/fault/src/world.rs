@@ -297,6 +297,11 @@ impl World {
         Ok(())
     }
 
+    /// Whether some access to a disk is not answered yet.
+    pub(crate) fn is_in_use(&self, disk: usize) -> bool {
+        self.flights.iter().flatten().any(|flight| flight.disk == disk)
+    }
+
     /// What the array is told of a disk.
     pub(crate) fn info(&self, disk: usize) -> MemberInfo {
         self.shelf.info(disk)

@@ -34,7 +34,7 @@ const STORIES: [(u64, &str); 26] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 10] = [
+const DRAWN: [(u64, &str); 14] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -48,6 +48,13 @@ const DRAWN: [(u64, &str); 10] = [
         1047682,
         "a block of parity cannot be read, its region's log is given up for it, and another member dies",
     ),
+    (100006093, "a copy is read while it still follows one that was replaced"),
+    (100018916, "the same, of three copies"),
+    (
+        100016456,
+        "a commit log cannot be read when the array is opened, and its entries are numbered from the start again",
+    ),
+    (120004748, "a scrub passes over the rest of a stripe in which something is lost"),
 ];
 
 #[test]

@@ -95,9 +95,8 @@ impl CommitLog {
     }
 
     fn entry(&mut self, number: u64) -> Option<&mut Entry> {
-        let first = self.entries.front()?.number;
-        // Entries are numbered without gaps while the array is open.
-        self.entries.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)
+        let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
+        self.entries.get_mut(index)
     }
 
     /// Makes room for an entry of `length`; says where it starts. An entry does not wrap around the end.
@@ -114,11 +113,13 @@ impl CommitLog {
 }
 
 impl CommitLogs {
-    pub(crate) fn new(found: Vec<Found>, length: Sectors, block: Sectors) -> CommitLogs {
+    /// What was found goes on. Entries of this session are numbered from `first`, so that they come after whatever could not
+    /// be found.
+    pub(crate) fn new(found: Vec<Found>, first: u64, length: Sectors, block: Sectors) -> CommitLogs {
         let log = |found: Found| CommitLog {
             length: length.get(),
             head: found.head,
-            next: found.next,
+            next: found.next.max(first),
             entries: found
                 .entries
                 .iter()
@@ -619,6 +620,14 @@ impl Array {
     pub(crate) fn flush_covered(&mut self, turn: u64) {
         let commits = self.commits();
         commits.complete = commits.complete.max(turn);
+    }
+
+    /// A member that stood elsewhere perhaps takes `place`: entries on it from then must not come after those to come.
+    pub(crate) fn renumber_commit_log(&mut self, place: Member) {
+        if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
+            let last = commits.logs.iter().map(|log| log.next).max().unwrap_or(0);
+            commits.log(place).next = last;
+        }
     }
 
     /// What a member that is gone held is gone with it.

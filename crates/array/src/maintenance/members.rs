@@ -312,6 +312,7 @@ impl Array {
         self.health.rebuilt = Front::default();
         self.maintenance.durable_frontier = 0;
         self.maintenance.rebuild = Some(Rebuild::new(place, 0, self.now));
+        self.renumber_commit_log(place);
         self.events.push_back(Event::PlaceTaken { place, member });
         self.record_change();
     }

@@ -8,8 +8,9 @@ use super::{AdminError, Task};
 use crate::array::{Array, Mode};
 use crate::effect::Action;
 use crate::front::Front;
-use crate::job::{JobId, Purpose};
+use crate::job::{JobId, Purpose, StripeJob};
 use crate::layout::Unit;
+use crate::map::Columns;
 use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
@@ -53,7 +54,7 @@ pub struct ScrubReport {
     pub mismatches: u64,
     /// Of these, repaired.
     pub repaired: u64,
-    /// Windows that could not be read.
+    /// Blocks that could be neither read nor computed.
     pub unreadable: u64,
     /// The first mismatches.
     pub listed: Vec<Mismatch>,
@@ -178,6 +179,32 @@ impl Array {
         let votes = |a: usize| equal[a].iter().filter(|same| **same).count();
         let winner = (0..units.len()).find(|a| votes(*a) * 2 > units.len())?;
         Some((0..units.len()).filter(|other| !equal[winner][*other]).map(|other| units[other]).collect())
+    }
+
+    /// What a scrub could not read could not be repaired: it goes on block by block, so that it passes over no more than that.
+    /// Says whether it does.
+    pub(crate) fn scrub_on(&mut self, id: JobId) -> bool {
+        let (block, unit) = (self.geometry.block(), self.geometry.layout().unit_length());
+        let StripeJob { purpose, window, .. } = *self.jobs.stripe(id);
+        if purpose != Purpose::Scrub || !self.health.missing(&self.geometry, window.stripe).is_empty() {
+            return false;
+        }
+        let Columns { from, to } = window.columns;
+        let from = if to - from > block { from } else { to };
+        if from == to
+            && let Some(scrub) = &mut self.maintenance.scrub
+        {
+            scrub.report.unreadable += 1;
+        }
+        if from == unit {
+            self.end_stripe(id, Ok(()));
+            return true;
+        }
+        let job = self.jobs.stripe(id);
+        (job.block_by_block, job.attempts) = (true, 0);
+        job.window.columns = Columns::new(from, from + block);
+        self.replan(id);
+        true
     }
 
     pub(crate) fn note_mismatch(&mut self, id: JobId, repaired: bool) {

@@ -67,7 +67,7 @@ impl Run<'_> {
     }
 
     /// Disks that stand in places, and spares.
-    fn standing(&self) -> Vec<usize> {
+    pub(super) fn standing(&self) -> Vec<usize> {
         let status = self.world.array.status();
         let members = status.members.iter().filter(|member| member.state != "failed");
         let members = members.filter_map(|member| member.member).chain(status.spares.iter().copied());

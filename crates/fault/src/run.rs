@@ -288,7 +288,10 @@ impl<'a> Run<'a> {
         if let Some(disk) = self.away.take_if(|_| !self.opening) {
             self.world.shelf.disks[disk].stale = true;
         }
-        self.scars.append(&mut self.world.hiccups);
+        if !self.world.hiccups.is_empty() {
+            self.scars.append(&mut self.world.hiccups);
+            self.unsure |= self.is_unsynced();
+        }
         let answers = std::mem::take(&mut self.world.answers);
         let any = !answers.is_empty();
         for answer in answers {

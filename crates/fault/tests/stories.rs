@@ -4,7 +4,7 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Limits, run};
 
 /// A seed that broke a promise, and how.
-const STORIES: [(u64, &str); 26] = [
+const STORIES: [(u64, &str); 27] = [
     (144, "a log is read from the newcomer that took its member's place during recovery"),
     (180, "a full pool asks for what is being loaded, again and again"),
     (299, "all regions stop logging because one log was given up, and are unsynced in the next crash"),
@@ -30,6 +30,7 @@ const STORIES: [(u64, &str); 26] = [
     (30001932, "a newcomer cannot read what it is yet to get, and the half-done reintegration is given up"),
     (40008679, "the tester takes a region for synced before that is durable"),
     (50000889, "records are called applied while a member that hangs is not durably excluded, and returns"),
+    (140013062, "a log is lost while its headers are read, and its region counts as synced until they are"),
     (50012372, "a write finds no room, is read as it was before, and is redone after a cut of power"),
 ];
 

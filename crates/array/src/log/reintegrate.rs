@@ -703,7 +703,12 @@ impl Array {
             let logs = self.logs.as_ref().expect("it was there");
             let log = &logs.regions[&region];
             let unknown = log.load != LoadState::Known && on_it;
-            // Who reads the log now looks for its members in the end.
+            // Who reads the log now looks for its members in the end. That may be long after: until then parity that lacks
+            // the log must not be taken for good.
+            if log.load == LoadState::Loading && on_it {
+                self.need_resync(region);
+                continue;
+            }
             if log.reintegrating.is_some() || log.load == LoadState::Loading {
                 continue;
             }

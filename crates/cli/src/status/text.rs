@@ -98,12 +98,12 @@ fn unreadable(account: &Account) -> Option<String> {
     let stripes = &account.unreadable_stripes;
     let shown: Vec<String> = stripes.iter().take(SHOWN).map(u64::to_string).collect();
     let more = if stripes.len() > SHOWN { ", …" } else { "" };
-    let where_ = match stripes.len() {
+    let place = match stripes.len() {
         1 => "in the stripe at byte",
         _ => "in the stripes at bytes",
     };
     (account.unreadable > Bytes::ZERO)
-        .then(|| format!("{} cannot be recovered, {where_} {}{more}", account.unreadable, shown.join(", ")))
+        .then(|| format!("{} cannot be recovered, {place} {}{more}", account.unreadable, shown.join(", ")))
 }
 
 /// What the array survives now, and how much of it may be inconsistent.

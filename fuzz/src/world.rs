@@ -6,7 +6,7 @@ use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Creation, Effect, Geometry, Identity,
     LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request, RequestError,
-    SUPERBLOCK_BYTES, Superblock, Tag, Tuning, create,
+    SUPERBLOCK_BYTES, Slots, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
@@ -209,17 +209,19 @@ impl World {
         let numbers =
             assembly.places.iter().copied().chain(spares.iter().map(|spare| Some(*spare))).collect();
         // What lies beyond a member's end cannot be read.
-        let read = |at: Sector, length: Sectors| -> Vec<Vec<u8>> {
-            let present = assembly.places.iter().flatten().map(|index| &disks[*index]);
-            present.filter(|disk| disk.holds(at, length)).map(|disk| disk.read(at, length)).collect()
+        let read = |first: Sector, length: Sectors| -> Vec<Slots> {
+            let slot = |place: &Option<usize>, slot: u64| {
+                let (disk, at) = (&disks[(*place)?], first + length * slot);
+                disk.holds(at, length).then(|| disk.read(at, length))
+            };
+            assembly.places.iter().map(|place| [0, 1].map(|number| slot(place, number))).collect()
         };
-        let maps = [0, 1].map(|slot| read(geometry.map_place(slot), geometry.map_length())).concat();
+        let maps = read(geometry.map_place(0), geometry.map_length());
         let tables = match geometry.layout().logs() {
-            Some(_) => [0, 1].map(|slot| read(geometry.table_place(slot), geometry.table_length())).concat(),
+            Some(_) => read(geometry.table_place(0), geometry.table_length()),
             None => Vec::new(),
         };
-        let lists = (0..2).filter_map(|slot| geometry.list_place(slot));
-        let lists = lists.flat_map(|(at, length)| read(at, length)).collect();
+        let lists = geometry.list_place(0).map_or_else(Vec::new, |(at, length)| read(at, length));
         let (at, length) = geometry.commit_log();
         let commits = assembly.places.iter().map(|place| match place.map(|index| &disks[index]) {
             Some(disk) if !length.is_zero() && disk.holds(at, length) => disk.read(at, length),

@@ -11,6 +11,7 @@ use crate::dirty::{Bits, StoredMap, decode_applied};
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
+use crate::slots::{Newest, Slots};
 use crate::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
 
 /// Something that may be a member.
@@ -215,28 +216,40 @@ impl Assembly {
         })
     }
 
-    /// The newest dirty map among blocks that were read from members.
-    pub(crate) fn newest_map(&self, blocks: &[Vec<u8>]) -> Option<StoredMap> {
+    /// The newest dirty map. Where it is not known, one that says of all regions that they are to be resynced.
+    pub(crate) fn newest_map(&self, maps: &[Slots]) -> StoredMap {
         let regions = self.geometry.layout().region_count();
-        let maps = blocks.iter().filter_map(|block| StoredMap::decode(block, self.superblock.array, regions));
-        maps.max_by_key(|map| map.sequence)
+        let decode = |block: &[u8]| {
+            let map = StoredMap::decode(block, self.superblock.array, regions)?;
+            Some((map.sequence, map))
+        };
+        let newest = Newest::of(self.of_whole(maps), decode);
+        let sequence = newest.sequence();
+        let unknown = || StoredMap { sequence, dirty: Bits::full(regions), resync: Bits::full(regions) };
+        newest.sure().unwrap_or_else(unknown)
     }
 
-    /// The newest table of applied sequence numbers.
-    pub(crate) fn newest_table(&self, blocks: &[Vec<u8>]) -> Option<Vec<u64>> {
+    /// The newest table of applied sequence numbers, if it is known; and the sequence number of the newest that can be
+    /// read.
+    pub(crate) fn newest_table(&self, tables: &[Slots]) -> (Option<Vec<u64>>, u64) {
         let regions = self.geometry.layout().region_count();
-        let tables = blocks.iter().filter_map(|block| decode_applied(block, self.superblock.array, regions));
-        let newest = tables.max_by_key(|(sequence, _)| *sequence);
+        let newest =
+            Newest::of(self.of_whole(tables), |block| decode_applied(block, self.superblock.array, regions));
         // Where it is written only when a session ends, one of an earlier session says nothing.
-        let counts =
-            |sequence: u64| self.geometry.is_logged() || sequence >> 32 == self.superblock.session_number;
-        newest.filter(|(sequence, _)| counts(*sequence)).map(|(_, table)| table)
+        let sequence = newest.sequence();
+        let counts = self.geometry.is_logged() || sequence >> 32 == self.superblock.session_number;
+        (newest.sure().filter(|_| counts), sequence)
     }
 
-    /// A map that says nothing is known: all regions are to be resynced.
-    pub(crate) fn unknown_map(&self) -> StoredMap {
-        let regions = self.geometry.layout().region_count();
-        StoredMap { sequence: 0, dirty: Bits::full(regions), resync: Bits::full(regions) }
+    /// What the members that are whole have read, of what was read by place. One that is being rebuilt does not have
+    /// what all members have before it is whole.
+    pub(crate) fn of_whole<'a>(&self, by_place: &'a [Slots]) -> impl Iterator<Item = &'a Slots> {
+        let table = &self.superblock.table;
+        by_place
+            .iter()
+            .zip(table)
+            .filter(|(_, entry)| entry.state == EntryState::Active)
+            .map(|(slots, _)| slots)
     }
 }
 

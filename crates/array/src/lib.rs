@@ -33,6 +33,7 @@ pub mod plan;
 mod planted;
 mod repair;
 mod request;
+mod slots;
 mod status;
 mod stripe;
 mod superblock;
@@ -61,6 +62,7 @@ pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, is_planted, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
+pub use slots::Slots;
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
 pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};
 pub use tuning::{LargeWrite, LogFlush, LogPool, Tuning};

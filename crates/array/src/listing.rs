@@ -6,15 +6,16 @@
 use parlour_units::{Member, Sector, Sectors};
 
 use crate::array::Array;
+use crate::assembly::Assembly;
 use crate::effect::{Action, Class};
 use crate::geometry::Geometry;
-use crate::identity::Identity;
 use crate::job::{Blind, JobId, Kind, Purpose, Stage};
 use crate::layout::Unit;
 use crate::map::Window;
 use crate::plan::{Source, Span, Strategy, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
+use crate::slots::{Newest, Slots, sequence_of_session};
 use crate::status::Event;
 use crate::stripe::{Gate, hull};
 use crate::unreadable::{Full, UnreadableList};
@@ -34,16 +35,21 @@ pub(crate) struct Listing {
     /// Versions that are durable: as a whole, and as to what they put on the list.
     written: u64,
     written_added: u64,
+    /// A member that is being rebuilt has the list from this sequence number on.
+    newcomer_from: u64,
     waiters: Vec<JobId>,
 }
 
 impl Listing {
     /// The newest of the lists that were read from members. One that names anything is written again: not all members
     /// have it perhaps.
-    pub(crate) fn newest(lists: &[Vec<u8>], array: Identity, geometry: &Geometry) -> Listing {
-        let read = lists.iter().filter_map(|bytes| UnreadableList::decode(bytes, array, geometry.block()));
-        let newest = read.max_by_key(|(sequence, _)| *sequence);
-        let (sequence, mut list) = newest.unwrap_or_else(|| (0, UnreadableList::new(geometry.block())));
+    pub(crate) fn newest(assembly: &Assembly, lists: &[Slots], session_number: u64) -> Listing {
+        let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
+        let decode = |bytes: &[u8]| UnreadableList::decode(bytes, array, geometry.block());
+        let newest = Newest::of(assembly.of_whole(lists), decode);
+        let sequence = sequence_of_session(session_number, newest.sequence());
+        // An older one is better than none.
+        let mut list = newest.found().unwrap_or_else(|| UnreadableList::new(geometry.block()));
         // Whatever wrote it, no place is computed with that the array does not have.
         let start = geometry.data_start();
         let end = start + Sectors::new(geometry.stored().layout.length);
@@ -51,8 +57,32 @@ impl Listing {
         let wanted = u64::from(!list.is_empty());
         let stored = list.clone();
         let (added, written, written_added) = (wanted, 0, 0);
-        let waiters = Vec::new();
-        Listing { list, stored, sequence, wanted, added, writing: None, written, written_added, waiters }
+        let (newcomer_from, waiters) = (0, Vec::new());
+        let writing = None;
+        Listing {
+            list,
+            stored,
+            sequence,
+            wanted,
+            added,
+            writing,
+            written,
+            written_added,
+            newcomer_from,
+            waiters,
+        }
+    }
+
+    /// A member comes to be rebuilt: the list is written anew.
+    pub(crate) fn inform_newcomer(&mut self, geometry: &Geometry) {
+        if geometry.list_place(0).is_some() {
+            self.newcomer_from = self.sequence + 1;
+        }
+    }
+
+    /// Whether it has been, since.
+    pub(crate) fn newcomer_is_informed(&self) -> bool {
+        self.sequence - u64::from(self.writing.is_some()) >= self.newcomer_from
     }
 
     /// Whether some of these sectors are on the list.
@@ -216,7 +246,7 @@ impl Array {
         let listing = &self.listing;
         let due =
             if self.records.barrier() { !listing.additions_are_durable() } else { !listing.is_durable() };
-        self.records.enabled && due && listing.writing.is_none()
+        self.records.enabled && (due || !listing.newcomer_is_informed()) && listing.writing.is_none()
     }
 
     /// Writes the list to all members, once what was written to blocks that are off it is durable.
@@ -253,6 +283,8 @@ impl Array {
         let (version, stored) = self.listing.writing.take().expect("a list writing was under way");
         if !whole && !begun {
             // A flush failed: the list was not touched.
+            self.listing.sequence -= 1;
+            self.listing.newcomer_from = self.listing.newcomer_from.min(self.listing.sequence + 1);
             return;
         }
         self.listing.written_added = version;

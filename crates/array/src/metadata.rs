@@ -17,6 +17,7 @@ use crate::identity::Identity;
 use crate::job::{JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::slots::sequence_of_session;
 use crate::superblock::{Entry, EntryState, Superblock};
 
 /// How far stopping has come.
@@ -60,7 +61,10 @@ pub(crate) struct Records {
     /// The table of applied records: how often it was written, and which regions wait for the next and for this one.
     table_sequence: u64,
     table_waiters: Vec<Region>,
+    table_wanted: bool,
     table_writing: Option<Vec<Region>>,
+    /// A member that is being rebuilt has the map, and the table, from these sequence numbers on.
+    newcomer_from: (u64, u64),
     /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
     pub(crate) closing: Option<Region>,
     /// A write that was waited for then was cut off.
@@ -85,6 +89,8 @@ pub(crate) struct RecordsStart {
     pub(crate) session_number: u64,
     pub(crate) sessions: Vec<Identity>,
     pub(crate) map: StoredMap,
+    /// The sequence number of the newest table of applied records.
+    pub(crate) table_sequence: u64,
 }
 
 impl Records {
@@ -105,14 +111,16 @@ impl Records {
             barrier_waiters: Vec::new(),
             durable: start.map.dirty.clone(),
             durable_resync: start.map.resync.clone(),
-            table_sequence: start.session_number << 32,
+            table_sequence: sequence_of_session(start.session_number, start.table_sequence),
             table_waiters: Vec::new(),
+            table_wanted: false,
             table_writing: None,
+            newcomer_from: (0, 0),
             closing: None,
             closing_spoilt: false,
             dirty: start.map.dirty,
             resync: start.map.resync,
-            map_sequence: start.map.sequence,
+            map_sequence: sequence_of_session(start.session_number, start.map.sequence),
             map_wanted: start.enabled,
             map_writing: None,
             map_waiters: Vec::new(),
@@ -340,8 +348,6 @@ impl Array {
             self.write_map();
             true
         } else if self.table_due() {
-            let regions = std::mem::take(&mut self.records.table_waiters);
-            self.records.table_writing = Some(regions);
             self.write_table();
             true
         } else {
@@ -594,6 +600,8 @@ impl Array {
             return;
         };
         let length = self.geometry.table_length();
+        self.records.table_writing = Some(std::mem::take(&mut self.records.table_waiters));
+        self.records.table_wanted = false;
         self.records.table_sequence += 1;
         let sequence = self.records.table_sequence;
         let block = encode_applied(&logs.applied, sequence, self.identity, length.bytes().as_usize());
@@ -611,9 +619,30 @@ impl Array {
     /// What was applied is in the parity of members that are believed, and durable there. A member whose exclusion is not
     /// durable would be believed after a crash.
     fn table_due(&self) -> bool {
-        let wanted = !self.records.table_waiters.is_empty();
+        let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
         let excluded = !self.records.barrier() || is_planted(Bug::AppliedBeforeExclusion);
         self.records.enabled && wanted && excluded && self.records.table_writing.is_none()
+    }
+
+    /// A member that comes to be rebuilt holds none of what all members hold, or what was true long ago: it is written
+    /// anew, to all of them.
+    pub(crate) fn inform_newcomer(&mut self) {
+        let records = &mut self.records;
+        records.map_wanted = true;
+        records.table_wanted = self.geometry.is_logged();
+        records.newcomer_from = (records.map_sequence + 1, records.table_sequence + 1);
+        self.listing.inform_newcomer(&self.geometry);
+    }
+
+    /// Whether that has been done.
+    pub(crate) fn newcomer_is_informed(&self) -> bool {
+        let records = &self.records;
+        let (map, table) = records.newcomer_from;
+        let map_written = records.map_sequence - u64::from(records.map_writing.is_some());
+        let table_written = records.table_sequence - u64::from(records.table_writing.is_some());
+        map_written >= map
+            && (table_written >= table || !self.geometry.is_logged())
+            && self.listing.newcomer_is_informed()
     }
 
     fn applied_recorded(&mut self) {

@@ -12,10 +12,10 @@ use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::identity::Identity;
 use crate::listing::Listing;
 use crate::log::{CommitLogs, Found, LoadState, Logs, read_log, remember};
-use crate::maintenance::Rebuild;
 use crate::metadata::{Records, RecordsStart};
 use crate::organization::Code;
 use crate::planted::{Bug, is_planted};
+use crate::slots::Slots;
 use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, SUPERBLOCK_BYTES, Superblock};
 use crate::tuning::Tuning;
 
@@ -93,12 +93,12 @@ pub struct Opening {
     pub members: Vec<Option<MemberInfo>>,
     /// Spares.
     pub spares: Vec<MemberInfo>,
-    /// Both dirty maps of each member, as read.
-    pub maps: Vec<Vec<u8>>,
-    /// Both tables of applied sequence numbers of each member, as read; none where there are no logs.
-    pub tables: Vec<Vec<u8>>,
-    /// Both lists of unreadable blocks of each member, as read; none where there is no room for them.
-    pub lists: Vec<Vec<u8>>,
+    /// By place: both dirty maps, as read.
+    pub maps: Vec<Slots>,
+    /// By place: both tables of applied sequence numbers, as read; none where there are no logs.
+    pub tables: Vec<Slots>,
+    /// By place: both lists of unreadable blocks, as read; none where there is no room for them.
+    pub lists: Vec<Slots>,
     /// By place: the commit log, as read; empty where there is none, or it cannot be read.
     pub commits: Vec<Vec<u8>>,
     /// A fresh identity for this session.
@@ -128,8 +128,9 @@ impl Array {
         if !superblock.writable && !read_only {
             return Err(AssemblyError::WritingUnsafe);
         }
-        let mut map = assembly.newest_map(&opening.maps).unwrap_or_else(|| assembly.unknown_map());
-        let table = assembly.newest_table(&opening.tables).unwrap_or_default();
+        let mut map = assembly.newest_map(&opening.maps);
+        let (table, table_sequence) = assembly.newest_table(&opening.tables);
+        let table = table.unwrap_or_default();
         let logged = geometry.layout().logs().is_some();
         let redo = geometry.is_logged() && !table.is_empty();
         if !superblock.clean && !redo || logged && table.is_empty() {
@@ -175,13 +176,14 @@ impl Array {
                 session_number,
                 sessions,
                 map,
+                table_sequence,
             },
             geometry.layout().region_count(),
         );
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let mut health = Health::new(standing, spares.clone());
         health.begin_with_worse_copies(assembly);
-        let listing = Listing::newest(&opening.lists, superblock.array, geometry);
+        let listing = Listing::newest(assembly, &opening.lists, session_number);
         let parts = Parts {
             geometry: geometry.clone(),
             tuning: *tuning,
@@ -208,7 +210,7 @@ impl Array {
             if self.health.state(place) == PlaceState::Rebuilding {
                 let done = self.maintenance.durable_frontier;
                 self.health.rebuilt = Front::at(done);
-                self.maintenance.rebuild = Some(Rebuild::new(place, done, self.now));
+                self.begin_rebuild(place, done);
             }
         }
     }

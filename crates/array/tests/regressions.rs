@@ -458,6 +458,25 @@ fn a_bad_header_of_a_free_slot_costs_nothing() {
     assert_eq!(bad, 0);
 }
 
+/// It stood alone with the map: what was being written was forgotten when the only other member could not read its own.
+#[test]
+fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
+    let mut w = World::new(&Setup::logged(5), SEED);
+    w.write_now(0, &payload(&mut Random(1), 16)).unwrap();
+    w.replace(1);
+    w.settle_until(|w| w.array.status().members[1].state == "active");
+    let geometry = w.array.geometry().clone();
+    let places = [0, 1].map(|slot| {
+        let list = geometry.list_place(slot).expect("there is room for a list").0;
+        [geometry.map_place(slot), geometry.table_place(slot), list]
+    });
+    let newcomer = w.disk_at(1);
+    let begins = |at: Sector, magic: &[u8]| newcomer.bytes[at.bytes() as usize..].starts_with(magic);
+    for (kind, magic) in [b"PRLRDIRT", b"PRLRAPPL", b"PRLRLIST"].into_iter().enumerate() {
+        assert!(places.iter().any(|slot| begins(slot[kind], magic)), "none in {magic:?}");
+    }
+}
+
 /// a second failed member is taken by the second spare.
 #[test]
 fn a_second_spare_takes_a_second_place() {
@@ -666,7 +685,7 @@ fn a_long_trim_goes_on_in_parts() {
             .map(|(identity, length)| Some(MemberInfo { identity: *identity, length: *length, unmaps: true }))
             .collect(),
         spares: vec![],
-        maps: images.iter().map(|i| i[0].1.clone()).collect(),
+        maps: images.iter().map(|i| [Some(i[1].1.clone()), Some(i[0].1.clone())]).collect(),
         tables: vec![],
         lists: vec![],
         commits: vec![],

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, Completion, Effect, Event, Fault,
-    Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK, Superblock, Tag,
-    Tuning,
+    Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK, Slots, Superblock,
+    Tag, Tuning,
 };
 use parlour_codec::xor::is_zero;
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
@@ -92,15 +92,15 @@ impl Shelf {
     }
 }
 
-/// Both slots of a kind of metadata on each of `present`, as far as they can be read.
+/// Both slots of a kind of metadata on each of `members`, as far as they can be read.
 pub(crate) fn slots(
     disks: &[Disk],
-    present: &[usize],
+    members: &[Option<usize>],
     place: impl Fn(usize) -> Sector,
     length: Sectors,
-) -> Vec<Vec<u8>> {
-    let slot = |disk: usize, slot: usize| disks[disk].try_read(place(slot), length);
-    present.iter().flat_map(|disk| [slot(*disk, 0), slot(*disk, 1)]).flatten().collect()
+) -> Vec<Slots> {
+    let read = |disk: &Option<usize>| [0, 1].map(|slot| disks[(*disk)?].try_read(place(slot), length));
+    members.iter().map(read).collect()
 }
 
 /// What `order` of `disks` look like to who opens an array.
@@ -210,11 +210,10 @@ impl World {
         let members: Vec<Option<usize>> =
             assembly.places.iter().map(|place| place.map(|c| order[c])).collect();
         let spares: Vec<usize> = assembly.spares.iter().map(|c| order[*c]).collect();
-        let present: Vec<usize> = members.iter().flatten().copied().collect();
         let disks = &shelf.disks;
-        let maps = slots(disks, &present, |slot| geometry.map_place(slot), geometry.map_length());
+        let maps = slots(disks, &members, |slot| geometry.map_place(slot), geometry.map_length());
         let tables = match geometry.layout().logs() {
-            Some(_) => slots(disks, &present, |slot| geometry.table_place(slot), geometry.table_length()),
+            Some(_) => slots(disks, &members, |slot| geometry.table_place(slot), geometry.table_length()),
             None => Vec::new(),
         };
         let lists = match geometry.list_place(0) {
@@ -223,8 +222,8 @@ impl World {
                 // Most have never been written.
                 let written =
                     |disk: &usize| (0..2).any(|slot| !is_zero(disks[*disk].sector(place(slot).get())));
-                let present: Vec<usize> = present.iter().copied().filter(written).collect();
-                slots(disks, &present, place, length)
+                let members: Vec<Option<usize>> = members.iter().map(|disk| disk.filter(written)).collect();
+                slots(disks, &members, place, length)
             }
             None => Vec::new(),
         };

@@ -2,7 +2,6 @@
 
 use parlour_units::{Bytes, Instant, Member};
 
-use super::Rebuild;
 use crate::array::{Array, Mode};
 use crate::effect::Fault;
 use crate::front::Front;
@@ -311,7 +310,7 @@ impl Array {
         self.health.review();
         self.health.rebuilt = Front::default();
         self.maintenance.durable_frontier = 0;
-        self.maintenance.rebuild = Some(Rebuild::new(place, 0, self.now));
+        self.begin_rebuild(place, 0);
         self.renumber_commit_log(place);
         self.events.push_back(Event::PlaceTaken { place, member });
         self.record_change();

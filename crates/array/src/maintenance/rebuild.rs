@@ -27,13 +27,14 @@ pub(crate) struct Rebuild {
     pub(crate) stopped: bool,
 }
 
-impl Rebuild {
-    pub(crate) fn new(place: Member, frontier: u64, now: Instant) -> Rebuild {
-        Rebuild { place, began: (now, frontier), checkpointing: false, stopped: false }
-    }
-}
-
 impl Array {
+    /// The member in `place` is to be rebuilt, from stripe `frontier` on.
+    pub(crate) fn begin_rebuild(&mut self, place: Member, frontier: u64) {
+        let began = (self.now, frontier);
+        self.maintenance.rebuild = Some(Rebuild { place, began, checkpointing: false, stopped: false });
+        self.inform_newcomer();
+    }
+
     pub(crate) fn rebuild_task(&self) -> Option<Task> {
         let rebuild = self.maintenance.rebuild.as_ref()?;
         let total = self.geometry.layout().stripes();
@@ -154,7 +155,9 @@ impl Array {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
         // As long as the place is not whole it is known after a crash that the logs which stood there are lost.
         let known = self.records.all_resync_is_durable();
-        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing && known;
+        // From then on the member is believed.
+        let informed = self.newcomer_is_informed();
+        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing && known && informed;
         if ready {
             self.start_checkpoint(self.geometry.layout().stripes());
         }

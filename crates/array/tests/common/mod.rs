@@ -8,7 +8,7 @@ use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Effect, Event, Fault,
     Geometry, Identity, Image, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
-    RequestError, SUPERBLOCK_BYTES, Slice, Superblock, Tag, Tuning, create,
+    RequestError, SUPERBLOCK_BYTES, Slice, Slots, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
@@ -262,27 +262,21 @@ impl World {
             let at = at.bytes() as usize;
             disks[index].bytes[at..at + length.bytes().as_usize()].to_vec()
         };
-        let present: Vec<usize> = assembly.places.iter().flatten().map(|c| order[*c]).collect();
-        let maps = present
-            .iter()
-            .flat_map(|index| {
-                [0, 1].map(|slot| read(*index, geometry.map_place(slot), geometry.map_length()))
-            })
-            .collect();
+        let slots = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<Slots> {
+            let own = |index: &Option<usize>| {
+                [0, 1].map(|slot| index.map(|c| read(order[c], place(slot).0, place(slot).1)))
+            };
+            assembly.places.iter().map(own).collect()
+        };
+        let maps = slots(&|slot| (geometry.map_place(slot), geometry.map_length()));
         let tables = match geometry.layout().logs() {
-            Some(_) => present
-                .iter()
-                .flat_map(|index| {
-                    [0, 1].map(|slot| read(*index, geometry.table_place(slot), geometry.table_length()))
-                })
-                .collect(),
+            Some(_) => slots(&|slot| (geometry.table_place(slot), geometry.table_length())),
             None => Vec::new(),
         };
-        let slots = || (0..2).filter_map(|slot| geometry.list_place(slot));
-        let lists = present
-            .iter()
-            .flat_map(|index| slots().map(|(at, length)| read(*index, at, length)).collect::<Vec<_>>())
-            .collect();
+        let lists = match geometry.list_place(0) {
+            Some((first, length)) => slots(&|slot| (first + length * slot as u64, length)),
+            None => Vec::new(),
+        };
         let (commit_log, length) = geometry.commit_log();
         let commits = assembly.places.iter().map(|place| match place {
             Some(candidate) if !length.is_zero() => read(order[*candidate], commit_log, length),

@@ -50,17 +50,16 @@ pub(crate) fn superblock_copies(member: &Member) -> [Result<Vec<u8>, Failure>; 2
     Geometry::superblock_places(length).map(|at| read(member, at, SUPERBLOCK_BYTES))
 }
 
-/// Adds both maps, tables and lists of `member` to `inputs`. What cannot be read is left out: each stands on
-/// every member, twice.
-pub(super) fn read_records(member: &Member, geometry: &Geometry, inputs: &mut OpeningInputs) {
-    for slot in 0..2 {
-        inputs.maps.extend(read_block(member, geometry.map_place(slot), geometry.map_length()));
-        if geometry.layout().logs().is_some() {
-            inputs.tables.extend(read_block(member, geometry.table_place(slot), geometry.table_length()));
-        }
-        if let Some((at, length)) = geometry.list_place(slot) {
-            inputs.lists.extend(read_block(member, at, length));
-        }
+/// Adds both maps, tables and lists of the member in the next place to `inputs`.
+pub(super) fn read_records(member: Option<&Member>, geometry: &Geometry, inputs: &mut OpeningInputs) {
+    let read = |at: Sector, length: Sectors| read_block(member?, at, length);
+    inputs.maps.push([0, 1].map(|slot| read(geometry.map_place(slot), geometry.map_length())));
+    if geometry.layout().logs().is_some() {
+        inputs.tables.push([0, 1].map(|slot| read(geometry.table_place(slot), geometry.table_length())));
+    }
+    if geometry.list_place(0).is_some() {
+        let list = |slot| geometry.list_place(slot).and_then(|(at, length)| read(at, length));
+        inputs.lists.push([0, 1].map(list));
     }
 }
 

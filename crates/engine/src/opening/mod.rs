@@ -125,7 +125,8 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
     };
     notes.extend(note::of_assembly(&assembly, &found, request.read_only));
     check_blocks(&assembly, &found)?;
-    for member in assembly.places.iter().flatten().map(|index| &found[*index].member) {
+    for place in &assembly.places {
+        let member = place.map(|index| &found[index].member);
         found::read_records(member, &assembly.geometry, &mut inputs);
     }
     inputs.commits = found::read_commit_logs(&assembly, &found);

@@ -1,7 +1,8 @@
 //! What an array is opened from, as read from its members.
 
 use parlour_array::{
-    Array, Assembly, AssemblyError, Candidate, Identity, MemberInfo, Opening, Superblock, Tuning, Verdict,
+    Array, Assembly, AssemblyError, Candidate, Identity, MemberInfo, Opening, Slots, Superblock, Tuning,
+    Verdict,
 };
 use parlour_units::{Instant, Sectors};
 use serde::{Deserialize, Serialize};
@@ -11,12 +12,12 @@ use serde::{Deserialize, Serialize};
 pub struct OpeningInputs {
     /// What may be members, in the order in which they were named.
     pub candidates: Vec<CandidateInput>,
-    /// Dirty maps, as read from the members.
-    pub maps: Vec<Vec<u8>>,
-    /// Tables of applied sequence numbers, as read from the members.
-    pub tables: Vec<Vec<u8>>,
-    /// Lists of unreadable blocks, as read from the members.
-    pub lists: Vec<Vec<u8>>,
+    /// By place: both dirty maps, as read.
+    pub maps: Vec<Slots>,
+    /// By place: both tables of applied sequence numbers, as read.
+    pub tables: Vec<Slots>,
+    /// By place: both lists of unreadable blocks, as read.
+    pub lists: Vec<Slots>,
     /// Commit logs, as read, by place.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.

@@ -1,6 +1,6 @@
 //! The array goes, and comes back: crashes, stops, members that are not what they were.
 
-use parlour_array::{Assembly, AssemblyError, EntryState, Geometry, MapContent, Mode, Verdict};
+use parlour_array::{Assembly, AssemblyError, EntryState, Geometry, MapContent, Mode, Slots, Verdict};
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use super::{Run, forgive, fresh_disks};
@@ -221,15 +221,21 @@ pub(super) fn gone(assembly: &Assembly) -> Vec<Member> {
     (0..assembly.places.len()).filter(|place| !whole(*place)).map(|place| Member::new(place as u16)).collect()
 }
 
-/// The newest dirty map on the members.
+/// The newest dirty map on the members, if it is known: some whole member can read both that it has.
 pub(super) fn newest_map(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Option<MapContent> {
     let geometry = &assembly.geometry;
     let count = geometry.layout().region_count();
-    let present: Vec<usize> = assembly.places.iter().flatten().map(|candidate| order[*candidate]).collect();
+    let active = |place: &usize| assembly.superblock.table[*place].state == EntryState::Active;
+    let whole = (0..assembly.places.len()).filter(active);
+    let members: Vec<Option<usize>> =
+        whole.map(|place| assembly.places[place].map(|candidate| order[candidate])).collect();
     let place = |slot: usize| -> Sector { geometry.map_place(slot) };
-    let blocks = slots(disks, &present, place, geometry.map_length());
-    let maps = blocks.iter().filter_map(|block| MapContent::decode(block, assembly.superblock.array, count));
-    maps.max_by_key(|map| map.sequence)
+    let read = slots(disks, &members, place, geometry.map_length());
+    let decode = |block: &Vec<u8>| MapContent::decode(block, assembly.superblock.array, count);
+    let sure =
+        |own: &Slots| own.iter().all(Option::is_some) && own.iter().flatten().any(|b| decode(b).is_some());
+    let maps = read.iter().flatten().flatten().filter_map(decode);
+    maps.max_by_key(|map| map.sequence).filter(|_| read.iter().any(sure))
 }
 
 /// Regions that the newest dirty map on the members calls dirty or out of sync; all, where there is no map.

@@ -1,0 +1,101 @@
+//! Metadata that every member keeps in two slots, written in turn: which of all that was read is the newest.
+//!
+//! A writing counts when it is durable on all members that are believed. So whatever one of them holds is new enough, if it
+//! could read both its slots; where it could not, the newest may be what it could not read.
+
+/// Both slots of a member, as it reads them: nothing where it cannot.
+pub type Slots = [Option<Vec<u8>>; 2];
+
+/// What was found in the slots of some members.
+pub(crate) struct Newest<T> {
+    /// The newest of what could be read, and its sequence number.
+    found: Option<(u64, T)>,
+    /// Whether there is none newer.
+    pub(crate) is_sure: bool,
+}
+
+impl<T> Newest<T> {
+    /// `decode` takes what a slot holds to a sequence number and a content, if it is whole.
+    pub(crate) fn of<'a>(
+        members: impl Iterator<Item = &'a Slots>,
+        decode: impl Fn(&[u8]) -> Option<(u64, T)>,
+    ) -> Newest<T> {
+        let mut newest = Newest { found: None, is_sure: false };
+        for slots in members {
+            let all_read = slots.iter().all(Option::is_some);
+            let mut holds_one = false;
+            for (sequence, content) in slots.iter().flatten().filter_map(|bytes| decode(bytes)) {
+                holds_one = true;
+                if newest.sequence() < sequence || newest.found.is_none() {
+                    newest.found = Some((sequence, content));
+                }
+            }
+            newest.is_sure |= all_read && holds_one;
+        }
+        newest
+    }
+
+    /// The sequence number of the newest that could be read; 0 where there is none.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.found.as_ref().map_or(0, |(sequence, _)| *sequence)
+    }
+
+    /// The newest there is, if that is known.
+    pub(crate) fn sure(self) -> Option<T> {
+        self.found.filter(|_| self.is_sure).map(|(_, content)| content)
+    }
+
+    /// The newest that could be read.
+    pub(crate) fn found(self) -> Option<T> {
+        self.found.map(|(_, content)| content)
+    }
+}
+
+/// The sequence number from which a session goes on that found `newest`: its first writing goes to the other slot, and is
+/// newer than all that sessions before it have written, also where it cannot be read now.
+pub(crate) fn sequence_of_session(session_number: u64, newest: u64) -> u64 {
+    newest.max(session_number << 32 | newest & 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn newest(members: &[Slots]) -> Newest<u8> {
+        Newest::of(members.iter(), |bytes| (bytes[0] > 0).then(|| (u64::from(bytes[0]), bytes[1])))
+    }
+
+    fn slot(sequence: u8, content: u8) -> Option<Vec<u8>> {
+        Some(vec![sequence, content])
+    }
+
+    #[test]
+    fn the_newest_is_known_where_one_member_reads_both_slots() {
+        let whole = [slot(6, 60), slot(7, 70)];
+        let torn = [slot(0, 0), slot(7, 70)];
+        assert_eq!(newest(std::slice::from_ref(&whole)).sure(), Some(70));
+        assert_eq!(newest(&[torn]).sure(), Some(70));
+        // Not relied on by anybody: but it is there.
+        assert_eq!(newest(&[whole, [None, slot(8, 80)]]).sure(), Some(80));
+    }
+
+    #[test]
+    fn an_older_slot_is_not_taken_for_the_newest_that_cannot_be_read() {
+        let unread = newest(&[[slot(6, 60), None]]);
+        assert!(!unread.is_sure);
+        assert_eq!((unread.sequence(), unread.sure()), (6, None));
+        assert_eq!(newest(&[[slot(6, 60), None]]).found(), Some(60));
+        // One that never had any says nothing.
+        assert_eq!(newest(&[[slot(6, 60), None], [slot(0, 0), slot(0, 0)]]).sure(), None);
+        assert_eq!(newest(&[]).sure(), None);
+    }
+
+    #[test]
+    fn a_session_goes_on_in_the_other_slot_and_above_all_before() {
+        for newest in [0, 1, 7, 2 << 32 | 5, 3 << 32 | 4] {
+            let next = sequence_of_session(3, newest) + 1;
+            assert_ne!(next % 2, newest % 2);
+            assert!(next > newest && next > 3 << 32);
+        }
+    }
+}

@@ -22,6 +22,7 @@ pub(crate) fn run() -> Result<(), TestError> {
     command::run(&mut cargo(&["test", "--workspace"]))?;
     // The tests' own test: with known bugs in the array they fail.
     let tests = [
+        ("parlour-array", "away"),
         ("parlour-array", "corpus_in_memory"),
         ("parlour-array", "unreadable"),
         ("parlour-engine", "corpus"),

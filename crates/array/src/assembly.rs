@@ -216,7 +216,8 @@ impl Assembly {
         })
     }
 
-    /// The newest dirty map. Where it is not known, one that says of all regions that they are to be resynced.
+    /// The newest dirty map. Where it is not known, one that says of all regions that they are to be resynced, and that who
+    /// is away misses them.
     pub(crate) fn newest_map(&self, maps: &[Slots]) -> StoredMap {
         let regions = self.geometry.layout().region_count();
         let decode = |block: &[u8]| {
@@ -225,7 +226,8 @@ impl Assembly {
         };
         let newest = Newest::of(self.of_whole(maps), decode);
         let sequence = newest.sequence();
-        let unknown = || StoredMap { sequence, dirty: Bits::full(regions), resync: Bits::full(regions) };
+        let all = || Bits::full(regions);
+        let unknown = || StoredMap { sequence, dirty: all(), resync: all(), missed: all() };
         newest.sure().unwrap_or_else(unknown)
     }
 

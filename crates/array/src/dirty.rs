@@ -1,9 +1,9 @@
 //! The dirty map: which regions may be inconsistent if the array dies now.
 //!
-//! Two bits a region. *Dirty*: a write may be in flight, or parity updates live in the log; made durable
+//! Three bits a region. *Dirty*: a write may be in flight, or parity updates live in the log; made durable
 //! before the first write to a clean region, cleared lazily after everything in the region is durable. *Resync*: check
 //! units are known not to fit (after a crash, or never synchronized). After an unclean stop, dirty regions
-//! become resync regions. A second table, written when the array is stopped, says up to which sequence number each
+//! become resync regions. *Missed*: a member that is away may lack what was written there. A second table, written when the array is stopped, says up to which sequence number each
 //! region's log has been applied.
 
 use parlour_units::Region;
@@ -18,7 +18,7 @@ const HEADER_BYTES: usize = 64;
 
 /// Bytes of an encoded map of `regions` regions.
 pub(crate) fn map_bytes(regions: u32) -> u64 {
-    HEADER_BYTES as u64 + 2 * u64::from(regions.div_ceil(8))
+    HEADER_BYTES as u64 + 3 * u64::from(regions.div_ceil(8))
 }
 
 /// Bytes of an encoded table of applied sequence numbers.
@@ -114,12 +114,13 @@ pub(crate) struct StoredMap {
     pub(crate) sequence: u64,
     pub(crate) dirty: Bits,
     pub(crate) resync: Bits,
+    pub(crate) missed: Bits,
 }
 
 impl StoredMap {
     pub(crate) fn encode(&self, array: Identity, padded: usize) -> Vec<u8> {
         let mut out = header(MAP_MAGIC, array, self.dirty.length, self.sequence, padded);
-        out.bytes(&self.dirty.bytes()).bytes(&self.resync.bytes());
+        out.bytes(&self.dirty.bytes()).bytes(&self.resync.bytes()).bytes(&self.missed.bytes());
         out.sealed(CHECKSUM_AT)
     }
 
@@ -132,6 +133,7 @@ impl StoredMap {
             sequence,
             dirty: Bits::from_bytes(dirty, regions),
             resync: Bits::from_bytes(&rest[..bits], regions),
+            missed: Bits::from_bytes(&rest[bits..][..bits], regions),
         })
     }
 }
@@ -145,13 +147,16 @@ pub struct MapContent {
     pub dirty: Vec<Region>,
     /// Regions whose check units are known not to fit.
     pub resync: Vec<Region>,
+    /// Regions in which members that are away may lack what was written.
+    pub missed: Vec<Region>,
 }
 
 impl MapContent {
     /// The map in `block`, if it is one of `array` with `regions` regions, and whole.
     pub fn decode(block: &[u8], array: Identity, regions: u32) -> Option<MapContent> {
-        let StoredMap { sequence, dirty, resync } = StoredMap::decode(block, array, regions)?;
-        Some(MapContent { sequence, dirty: dirty.iter().collect(), resync: resync.iter().collect() })
+        let StoredMap { sequence, dirty, resync, missed } = StoredMap::decode(block, array, regions)?;
+        let [dirty, resync, missed] = [dirty, resync, missed].map(|bits| bits.iter().collect());
+        Some(MapContent { sequence, dirty, resync, missed })
     }
 }
 
@@ -195,7 +200,9 @@ mod tests {
 
     #[test]
     fn a_map_survives_encoding_and_a_damaged_one_is_not_believed() {
-        let mut map = StoredMap { sequence: 7, dirty: Bits::new(70), resync: Bits::full(70) };
+        let missed = Bits::new(70);
+        let mut map = StoredMap { sequence: 7, dirty: Bits::new(70), resync: Bits::full(70), missed };
+        map.missed.set(Region::new(3));
         map.dirty.set(Region::new(69));
         let array = Identity([3; 16]);
         let mut block = map.encode(array, 4_096);

@@ -43,6 +43,12 @@ impl Front {
         self.next += 1;
     }
 
+    /// The stripes before `to` have nothing to be done.
+    pub(crate) fn skip_to(&mut self, to: u64) {
+        assert!(to >= self.next, "work goes on");
+        self.next = to;
+    }
+
     /// A stripe that was begun is done. After a restart of the work, a job of before may still come to its end.
     pub(crate) fn end(&mut self, stripe: Stripe) {
         self.under_way.remove(&stripe.get());

@@ -43,6 +43,8 @@ pub(crate) struct Standing {
     pub(crate) state: PlaceState,
     /// Who stands in it, or stood in it last.
     pub(crate) identity: Identity,
+    /// See [`PlaceRecord::keeps`].
+    pub(crate) keeps: Option<u64>,
 }
 
 /// What went to and from a member.
@@ -90,6 +92,9 @@ pub(crate) struct PlaceRecord {
     pub(crate) identity: Identity,
     /// The turn at which this member came to stand here: plans made before are not for it.
     pub(crate) since: u64,
+    /// Where the member is not active: but for regions that the map calls missed it holds what it should. Where it is away,
+    /// the first eight bytes of the last session that it saw begin.
+    pub(crate) keeps: Option<u64>,
 }
 
 /// Places and members.
@@ -99,6 +104,8 @@ pub(crate) struct Health {
     pub(crate) members: Vec<Option<MemberRecord>>,
     pub(crate) spares: Vec<Member>,
     degraded: bool,
+    /// Whether members are away that may return, or are returning.
+    awaits: bool,
     /// Stripes that the one member that is being rebuilt holds.
     pub(crate) rebuilt: Front,
     /// Counts changes of places' states.
@@ -114,15 +121,16 @@ impl Health {
             members: Vec::new(),
             spares: Vec::new(),
             degraded: false,
+            awaits: false,
             rebuilt: Front::default(),
             changes: 0,
             turn: 0,
         };
-        for (index, Standing { info, state, identity }) in places.into_iter().enumerate() {
+        for (index, Standing { info, state, identity, keeps }) in places.into_iter().enumerate() {
             let member = info.as_ref().map(|_| Member::new(index as u16));
             health.members.push(info.map(MemberRecord::new));
             let state = if member.is_some() { state } else { PlaceState::Failed };
-            health.places.push(PlaceRecord { member, state, identity, since: 0 });
+            health.places.push(PlaceRecord { member, state, identity, since: 0, keeps });
         }
         for info in spares {
             let member = health.add(info);
@@ -157,7 +165,20 @@ impl Health {
     /// To be called after a place's state has changed.
     pub(crate) fn review(&mut self) {
         self.changes += 1;
-        self.degraded = self.places.iter().any(|place| place.state != PlaceState::Active);
+        let inactive = || self.places.iter().filter(|place| place.state != PlaceState::Active);
+        self.awaits = inactive().any(|place| place.keeps.is_some());
+        self.degraded = inactive().next().is_some();
+    }
+
+    /// Whether members are away that may return, or are returning: what they miss is to be remembered.
+    pub(crate) fn awaits_members(&self) -> bool {
+        self.awaits
+    }
+
+    /// Whether the member in `place` is being rebuilt in what it has missed only.
+    pub(crate) fn is_returning(&self, place: Member) -> bool {
+        let record = &self.places[place.as_usize()];
+        record.state == PlaceState::Rebuilding && record.keeps.is_some()
     }
 
     pub(crate) fn state(&self, place: Member) -> PlaceState {

@@ -7,6 +7,7 @@
 
 mod array;
 mod assembly;
+mod away;
 mod buffer;
 mod bytes;
 mod cache;

@@ -55,9 +55,12 @@ pub(crate) struct Records {
     pub(crate) resync: Bits,
     map_sequence: u64,
     map_wanted: bool,
-    map_writing: Option<(Bits, Bits)>,
+    map_writing: Option<StoredMap>,
     /// Regions that are durably known to be resynced.
     durable_resync: Bits,
+    /// Regions in which members that are away may lack what was written; and those of which that is durable.
+    pub(crate) missed: Bits,
+    durable_missed: Bits,
     /// The table of applied records: how often it was written, and which regions wait for the next and for this one.
     table_sequence: u64,
     table_waiters: Vec<Region>,
@@ -111,6 +114,9 @@ impl Records {
             barrier_waiters: Vec::new(),
             durable: start.map.dirty.clone(),
             durable_resync: start.map.resync.clone(),
+            // What is read at the opening is perhaps not on all members.
+            durable_missed: Bits::new(regions),
+            missed: start.map.missed,
             table_sequence: sequence_of_session(start.session_number, start.table_sequence),
             table_waiters: Vec::new(),
             table_wanted: false,
@@ -146,10 +152,20 @@ impl Records {
     pub(crate) fn unsynced(&self) -> u32 {
         let mut regions = self.resync.clone();
         regions.merge(&self.durable_resync);
-        if let Some((_, resync)) = &self.map_writing {
-            regions.merge(resync);
+        if let Some(map) = &self.map_writing {
+            regions.merge(&map.resync);
         }
         regions.count()
+    }
+
+    /// The last session whose opening came to its end.
+    pub(crate) fn last_completed(&self) -> Option<Identity> {
+        self.sessions.get(usize::from(self.opening)).copied()
+    }
+
+    /// The map is to be written.
+    pub(crate) fn want_map(&mut self) {
+        self.map_wanted = true;
     }
 
     /// Whether some exclusion (or this session's opening) is not yet durable.
@@ -202,12 +218,13 @@ impl Array {
             records.map_waiters.push(job);
             return false;
         }
-        if self.tuning.dirty_map
-            && records.enabled
-            && !records.durable.get(region)
-            && !is_planted(Bug::WritesBeforeDirtyBit)
-        {
+        let awaits = self.health.awaits_members() && !is_planted(Bug::MissedForgotten);
+        let durably = records.durable.get(region) && (!awaits || records.durable_missed.get(region));
+        if self.tuning.dirty_map && records.enabled && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
             records.dirty.set(region);
+            if awaits {
+                records.missed.set(region);
+            }
             records.map_wanted = true;
             records.map_waiters.push(job);
             return false;
@@ -237,6 +254,7 @@ impl Array {
     pub(crate) fn need_resync(&mut self, region: Region) {
         if !self.records.resync.get(region) {
             self.records.resync.set(region);
+            self.note_missed(region);
             self.records.map_wanted = true;
         }
         self.spoil_resync(region);
@@ -416,10 +434,14 @@ impl Array {
         let place = |place: &crate::health::PlaceRecord| {
             let state = match place.state {
                 PlaceState::Active => EntryState::Active,
-                PlaceState::Failed => EntryState::Failed,
-                PlaceState::Rebuilding => {
-                    EntryState::Rebuilding { frontier: self.maintenance.durable_frontier }
-                }
+                PlaceState::Failed => match place.keeps {
+                    Some(session) => EntryState::Away { session },
+                    None => EntryState::Failed,
+                },
+                PlaceState::Rebuilding => EntryState::Rebuilding {
+                    frontier: self.maintenance.durable_frontier,
+                    returning: place.keeps.is_some(),
+                },
             };
             Entry { member: place.identity, state }
         };
@@ -437,11 +459,12 @@ impl Array {
             sequence: self.records.map_sequence,
             dirty: self.records.dirty.clone(),
             resync: self.records.resync.clone(),
+            missed: self.records.missed.clone(),
         };
         let length = self.geometry.map_length();
         let block = map.encode(self.identity, length.bytes().as_usize());
         let at = self.geometry.map_place((map.sequence % 2) as usize);
-        self.records.map_writing = Some((map.dirty, map.resync));
+        self.records.map_writing = Some(map);
         let id = self.jobs.start(Kind::Map, Class::Metadata);
         self.write_to_all(id, at, block, length);
     }
@@ -503,6 +526,7 @@ impl Array {
     fn superblocks_written(&mut self) {
         self.records.written = self.records.writing.take().expect("a superblock writing was under way");
         self.announce_rebuilt();
+        self.forget_missed();
         if std::mem::take(&mut self.records.opening) {
             // Nothing is written to data or parity before all members know that the opening has come to its end: a member
             // that does not has missed nothing.
@@ -518,9 +542,10 @@ impl Array {
     }
 
     fn map_written(&mut self) {
-        let (dirty, resync) = self.records.map_writing.take().expect("a map writing was under way");
-        self.records.durable = dirty;
-        self.records.durable_resync = resync;
+        let map = self.records.map_writing.take().expect("a map writing was under way");
+        self.records.durable = map.dirty;
+        self.records.durable_resync = map.resync;
+        self.records.durable_missed = map.missed;
         self.resume_recovered_hosts();
         self.runnable.extend(self.records.map_waiters.drain(..));
         // What went idle while it was written is clean in the next.
@@ -659,6 +684,7 @@ impl Array {
     /// without a record. Else parks `job`.
     pub(crate) fn pass_unlogged(&mut self, region: Region, job: JobId) -> bool {
         self.records.resync.set(region);
+        self.note_missed(region);
         self.pass_resync_durable(region, job)
     }
 

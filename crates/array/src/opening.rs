@@ -5,6 +5,7 @@ use parlour_units::{Instant, Member, Region, Sector, Sectors};
 
 use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
+use crate::away;
 use crate::dirty::{Bits, StoredMap, encode_applied};
 use crate::front::Front;
 use crate::geometry::Geometry;
@@ -44,7 +45,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
     let regions = geometry.layout().region_count();
     let redundant = geometry.layout().check_units() > 0;
     let resync = if new.zeroed || !redundant { Bits::new(regions) } else { Bits::full(regions) };
-    let map = StoredMap { sequence: 1, dirty: Bits::new(regions), resync };
+    let map = StoredMap { sequence: 1, dirty: Bits::new(regions), resync, missed: Bits::new(regions) };
     let map_bytes = map.encode(new.array, geometry.map_length().bytes().as_usize());
     let table_bytes =
         encode_applied(&vec![0; regions as usize], 1, new.array, geometry.table_length().bytes().as_usize());
@@ -166,7 +167,9 @@ impl Array {
         let vain = usize::from(superblock.opening);
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
         let logs = open_logs(&opening, &map, table, first_sequence);
-        let standing = standings(assembly, members);
+        // Where parity was taken for the data, who is away has something else.
+        let standing = standings(assembly, members, tuning.dirty_map && !starts_over);
+        away::merge_missed(&mut map, &standing, geometry);
         let records = Records::new(
             RecordsStart {
                 enabled: !read_only,
@@ -233,7 +236,7 @@ impl Array {
 
 fn recorded_frontier(assembly: &Assembly) -> u64 {
     let frontier = |entry: &Entry| match entry.state {
-        EntryState::Rebuilding { frontier } => Some(frontier),
+        EntryState::Rebuilding { frontier, .. } => Some(frontier),
         _ => None,
     };
     assembly.superblock.table.iter().find_map(frontier).unwrap_or(0)
@@ -279,15 +282,19 @@ fn refuse_trust(assembly: &Assembly, regions: u32) -> Result<(), AssemblyError> 
     })
 }
 
-fn standings(assembly: &Assembly, members: &[Option<MemberInfo>]) -> Vec<Standing> {
+/// Whether members that are away may return is for the caller to say.
+fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool) -> Vec<Standing> {
     let standing = |(place, info): (usize, &Option<MemberInfo>)| {
         let entry = assembly.superblock.table[place];
         let state = match entry.state {
             EntryState::Active => PlaceState::Active,
             EntryState::Rebuilding { .. } => PlaceState::Rebuilding,
-            EntryState::Vacant | EntryState::Failed | EntryState::Spare => PlaceState::Failed,
+            EntryState::Vacant | EntryState::Failed | EntryState::Away { .. } | EntryState::Spare => {
+                PlaceState::Failed
+            }
         };
-        Standing { info: info.clone(), state, identity: entry.member }
+        let keeps = if believes { away::keeps(assembly, entry.state) } else { None };
+        Standing { info: info.clone(), state, identity: entry.member, keeps }
     };
     members.iter().enumerate().map(standing).collect()
 }

@@ -39,6 +39,14 @@ pub enum Bug {
     ParityBehindLogUsed,
     /// Records are called applied before the exclusion of a member whose parity lacks them is durable.
     AppliedBeforeExclusion,
+    /// What is written while a member is away is not remembered as missed.
+    MissedForgotten,
+    /// What a member had not flushed when it was excluded is not remembered as missed.
+    UnflushedNotMissed,
+    /// What is resynced while a member is away is not remembered as missed.
+    ResyncNotMissed,
+    /// A member that was away returns whatever session it saw last.
+    AnySessionReturns,
     /// A member that missed a session is believed.
     StaleMemberBelieved,
     /// A write while a member is missing does not update parity.
@@ -128,7 +136,7 @@ impl Bug {
     /// Bugs that cases on an array in peace find.
     pub const ALL: [Bug; 2] = [Bug::ParityRotatesAstray, Bug::AlwaysModifies];
     /// Bugs that need faults to be found.
-    pub const UNDER_FAULTS: [Bug; 25] = [
+    pub const UNDER_FAULTS: [Bug; 28] = [
         Bug::WritesBeforeDirtyBit,
         Bug::FlushSkipsMember,
         Bug::FlushDoesNothing,
@@ -140,6 +148,9 @@ impl Bug {
         Bug::LogTruncatedBeforeParity,
         Bug::OverwriteOrderIgnored,
         Bug::ParityBehindLogUsed,
+        Bug::MissedForgotten,
+        Bug::UnflushedNotMissed,
+        Bug::AnySessionReturns,
         Bug::StaleMemberBelieved,
         Bug::DegradedWriteForgetsParity,
         Bug::ResyncFromWrongCopy,

@@ -31,6 +31,8 @@ pub enum Event {
         place: Member,
         /// Which member.
         member: Member,
+        /// If it was away: in how many regions it may lack something, which is all that is rebuilt.
+        missed: Option<u32>,
     },
     /// A rebuild is complete.
     RebuildDone {
@@ -224,6 +226,8 @@ pub struct MemberStatus {
     pub member: Option<u16>,
     /// "active", "rebuilding" or "failed".
     pub state: &'static str,
+    /// Whether its member was whole when it was excluded: if it comes back, only what it has missed is rebuilt.
+    pub away: bool,
     /// Read errors.
     pub errors: u32,
     /// Accesses of hosts, log, metadata, rebuild and scrub.
@@ -377,6 +381,7 @@ impl Array {
                     PlaceState::Rebuilding => "rebuilding",
                     PlaceState::Failed => "failed",
                 },
+                away: place.state == PlaceState::Failed && place.keeps.is_some(),
                 errors: record.map_or(0, |record| record.errors),
                 traffic: record
                     .map_or_else(Default::default, |record| record.traffic.map(TrafficStatus::from)),

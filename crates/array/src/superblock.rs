@@ -97,9 +97,16 @@ pub enum EntryState {
     Rebuilding {
         /// Stripes that are rebuilt, durably.
         frontier: u64,
+        /// It was away: behind the frontier it holds what it should in regions that the map does not call missed.
+        returning: bool,
     },
     /// Excluded: what it holds is not believed.
     Failed,
+    /// Excluded, and whole until then: but for regions that the map calls missed it still holds what it should.
+    Away {
+        /// The first eight bytes of the last session that it saw begin.
+        session: u64,
+    },
     /// Ready to take a failed member's place.
     Spare,
 }
@@ -251,9 +258,11 @@ impl EntryState {
         match self {
             EntryState::Vacant => (0, 0),
             EntryState::Active => (1, 0),
-            EntryState::Rebuilding { frontier } => (2, frontier),
+            EntryState::Rebuilding { frontier, returning: false } => (2, frontier),
             EntryState::Failed => (3, 0),
             EntryState::Spare => (4, 0),
+            EntryState::Away { session } => (5, session),
+            EntryState::Rebuilding { frontier, returning: true } => (6, frontier),
         }
     }
 
@@ -261,9 +270,11 @@ impl EntryState {
         Some(match state {
             0 => EntryState::Vacant,
             1 => EntryState::Active,
-            2 => EntryState::Rebuilding { frontier },
+            2 => EntryState::Rebuilding { frontier, returning: false },
             3 => EntryState::Failed,
             4 => EntryState::Spare,
+            5 => EntryState::Away { session: frontier },
+            6 => EntryState::Rebuilding { frontier, returning: true },
             _ => return None,
         })
     }

@@ -72,6 +72,8 @@ fn an_array_with_durable_records_is_served_stopped_and_killed_and_keeps_what_it_
     array.stop();
     assert!(array.bench.succeed("status .").contains(", consistency logged, 5 members"));
     array.serve("");
+    // A session that has written nothing leaves no trace.
+    succeed(tool(&array.bench, "nbdcopy").args(["--flush", "image", &array.uri()]));
     array.kill();
     let offline = array.bench.succeed("status .");
     assert!(offline.contains("not stopped properly, and is recovered from its logs"), "{offline}");
@@ -118,6 +120,42 @@ fn a_failed_member_is_replaced_and_rebuilt_and_the_scrub_is_clean() {
     let report = json(&bench.succeed("scrub -a . --json"));
     assert_eq!((&report["mismatches"], &report["complete"]), (&Value::from(0), &Value::Bool(true)));
     assert!(bench.succeed("status .").contains("state: healthy"));
+    served.stop();
+}
+
+#[test]
+fn a_member_that_comes_back_is_rebuilt_only_in_what_it_has_missed() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 64MiB a b c");
+    let served = bench.serve("serve a b c --unix nbd.sock");
+    bench.succeed("fail 1 -a .");
+    let status = bench.succeed("status .");
+    assert!(status.contains("if it comes back itself, only what it has missed is rebuilt"), "{status}");
+    let told = bench.succeed("replace 1 b -a . --wait");
+    assert!(told.contains("b is back as member 1; what it has missed is rebuilt"), "{told}");
+    let status = json(&bench.succeed("status . --json"));
+    let written = status["members"][1]["traffic"][3]["write_bytes"].as_u64().expect("a number");
+    assert_eq!((written, &status["members"][1]["away"]), (0, &Value::Bool(false)), "{status}");
+    served.stop();
+    // Nor is it rebuilt whole when it was not there for a while.
+    let served = bench.serve("serve a c --unix nbd.sock");
+    assert!(bench.refuse("replace 0 b -a .", 1).contains("a member of the array"));
+    assert!(bench.succeed("replace 1 b -a . --wait").contains("b is back as member 1"));
+    bench.succeed("fail 1 -a .");
+    assert!(bench.succeed("add b -a .").contains("b is back as member 1"));
+    bench.succeed("fail 1 -a .");
+    assert!(bench.succeed("replace 1 b -a . --wait").contains("b is back as member 1"));
+    served.stop();
+    let served = bench.serve("serve a b c --unix nbd.sock");
+    assert!(bench.succeed("status .").contains("state: healthy"));
+    served.stop();
+    // Who was used apart may not.
+    let served = bench.serve("serve a c --unix nbd.sock");
+    let apart = bench.refuse("serve b --unix other.sock", 1);
+    assert!(apart.contains("too many members are missing"), "{apart}");
+    bench.succeed("replace 1 b -a . --force --wait");
+    let status = json(&bench.succeed("status . --json"));
+    assert!(status["members"][1]["traffic"][3]["write_bytes"].as_u64() > Some(32 << 20), "{status}");
     served.stop();
 }
 

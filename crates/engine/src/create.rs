@@ -222,16 +222,18 @@ pub(crate) fn held(member: &Member) -> Result<Option<String>, MemberError> {
     for copy in superblock_copies(member).into_iter().flatten() {
         match Superblock::decode(&copy) {
             Ok(superblock) => {
-                return Ok(Some(format!(
-                    "a member of the array '{}' ({})",
-                    superblock.name, superblock.array
-                )));
+                return Ok(Some(membership(&superblock)));
             }
             Err(SuperblockError::Absent) => {}
             Err(error) => return Ok(Some(format!("what was a member of an array ({error})"))),
         }
     }
     Ok(member.probe_foreign()?.first().map(ToString::to_string))
+}
+
+/// What a member with this superblock holds.
+pub(crate) fn membership(superblock: &Superblock) -> String {
+    format!("a member of the array '{}' ({})", superblock.name, superblock.array)
 }
 
 fn new_array(request: &CreateRequest, members: &[Member], zeroed: bool) -> Result<NewArray, CreateError> {

@@ -17,9 +17,13 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             in_place(*place, roster),
             last_failure(*place, roster)
         ),
-        Event::PlaceTaken { place, member } => {
+        Event::PlaceTaken { place, member, missed: None } => {
             format!("{} takes the place of {place} and is being rebuilt", path(member.get(), roster))
         }
+        Event::PlaceTaken { place, member, missed: Some(regions) } => format!(
+            "{} is back as {place}: what it has missed, in {regions} regions at the most, is being rebuilt",
+            path(member.get(), roster)
+        ),
         Event::RebuildDone { place } => format!("{} is rebuilt", in_place(*place, roster)),
         Event::RebuildStopped { place, at } => format!(
             "the rebuild of {} stopped: the stripe at byte {} cannot be computed, because more than one of \

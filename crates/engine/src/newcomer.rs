@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 
-use parlour_array::{Geometry, Identity};
+use parlour_array::{Geometry, Identity, Superblock};
 use parlour_units::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use crate::create::{held, wipe};
+use crate::create::{held, membership, wipe};
 use crate::fault::Failure;
 use crate::identity::{self, RandomError};
 use crate::member::{Member, MemberError, Mode};
+use crate::opening::superblock_copies;
 use crate::space::{self, Extent};
 
 /// Why a file or device cannot become a member. Nothing was written to it.
@@ -65,11 +66,27 @@ pub enum NewcomerError {
     Random(#[from] RandomError),
 }
 
-/// A member that is open, locked, prepared and not yet known to the array.
+/// A member that is open, locked, and not standing in the array.
 #[derive(Debug)]
 pub(crate) struct Newcomer {
     pub(crate) member: Member,
-    pub(crate) identity: Identity,
+    pub(crate) history: History,
+}
+
+/// What a newcomer was before.
+#[derive(Debug)]
+pub(crate) enum History {
+    /// Nothing, or nothing any more: it is prepared, and has a fresh identity.
+    Fresh(Identity),
+    /// A member of an array, perhaps of this one. Nothing was written to it.
+    Former(Box<Superblock>),
+}
+
+impl Newcomer {
+    /// Why it is not taken, if it is a member of an array and may not return.
+    pub(crate) fn occupied(&self, superblock: &Superblock) -> NewcomerError {
+        NewcomerError::Occupied { path: self.member.path().into(), what: membership(superblock) }
+    }
 }
 
 /// What is to be looked at.
@@ -87,6 +104,9 @@ impl Application {
     pub(crate) fn examine(&self) -> Result<Newcomer, NewcomerError> {
         let member = Member::open(&self.path, Mode::ReadWrite)?;
         self.check_size(&member)?;
+        if let Some(superblock) = superblock(&member).filter(|_| !self.force) {
+            return Ok(Newcomer { member, history: History::Former(Box::new(superblock)) });
+        }
         let held = held(&member)?;
         if let Some(what) = held.clone().filter(|_| !self.force) {
             return Err(NewcomerError::Occupied { path: self.path.clone(), what });
@@ -98,7 +118,7 @@ impl Application {
             wipe(&member, self.geometry.data_start())
                 .map_err(|failure| NewcomerError::Write { path: self.path.clone(), failure })?;
         }
-        Ok(Newcomer { member, identity })
+        Ok(Newcomer { member, history: History::Fresh(identity) })
     }
 
     fn check_size(&self, member: &Member) -> Result<(), NewcomerError> {
@@ -119,6 +139,12 @@ impl Application {
         let place = self.place.map(usize::from);
         place.and_then(|place| space::log_extents(&self.geometry).into_iter().nth(place)).unwrap_or_default()
     }
+}
+
+/// The superblock of `member`, if it has one.
+fn superblock(member: &Member) -> Option<Superblock> {
+    let [first, second] = superblock_copies(member).map(Result::unwrap_or_default);
+    Superblock::decode_copies(&first, &second).ok()
 }
 
 /// Looks at newcomers, one thread for each, and says when one is through.

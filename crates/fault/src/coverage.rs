@@ -46,11 +46,13 @@ pub enum Fault {
     Rot,
     /// A sector of a superblock, map, table, list or commit log can no longer be read.
     MetadataError,
+    /// A member that was away comes back, and is rebuilt in what it has missed.
+    Comeback,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 20] = [
+    pub const ALL: [Fault; 21] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -71,6 +73,7 @@ impl Fault {
         Fault::TruncatedMember,
         Fault::Rot,
         Fault::MetadataError,
+        Fault::Comeback,
     ];
 
     /// Its name, for people.
@@ -96,6 +99,7 @@ impl Fault {
             Fault::TruncatedMember => "truncated member",
             Fault::Rot => "rot",
             Fault::MetadataError => "metadata error",
+            Fault::Comeback => "comeback",
         }
     }
 }
@@ -205,6 +209,7 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         Fault::Rot => state == State::Idle,
         // Nobody reads it before the array is opened again.
         Fault::MetadataError => matches!(state, State::Stopping | State::Busy | State::Idle),
+        Fault::Comeback => state == State::Degraded,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use parlour_array::organization::{Code, Consistency, NamedOrganization};
 use parlour_array::{
     Event as Told, FailureCause, Geometry, Mode, NewArray, Operation, Repair, RequestError, SUPERBLOCK,
-    create,
+    Superblock, create,
 };
 use parlour_units::{Duration, Instant, Member, Region, Sector, Sectors, Stripe};
 
@@ -83,6 +83,8 @@ pub(crate) struct Run<'a> {
     pub(crate) given_up: BTreeSet<(Stripe, u64)>,
     /// A crash came while there were scars.
     pub(crate) unsure: bool,
+    /// A disk as it was when a session ended, and which one it was.
+    image: Option<(usize, Disk)>,
     /// Times that a former member was taken as a new one.
     renamed: usize,
     /// A scrub is to find something.
@@ -137,6 +139,7 @@ impl<'a> Run<'a> {
             scars: Vec::new(),
             given_up: BTreeSet::new(),
             unsure: false,
+            image: None,
             renamed: 0,
             rotting: false,
             offset: Duration::ZERO,
@@ -398,6 +401,7 @@ impl<'a> Run<'a> {
             What::Stop { power, back } => self.stop(power, back),
             What::Lose(fault, place) => self.lose(fault, place),
             What::Replace(place) => self.replace(place),
+            What::Back(place) => self.come_back(place).map(drop),
             What::Spare => self.add_spare(),
             What::Latent(place, sector) => {
                 self.scar(place, sector);
@@ -506,8 +510,50 @@ impl<'a> Run<'a> {
         self.put_new(place)
     }
 
-    /// A new member takes `place`, if the array lets it.
+    /// Who was away from `place` comes back, if the array knows it and lets it. Says whether.
+    fn come_back(&mut self, place: u16) -> Result<bool, Violation> {
+        let away = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], place);
+        let Some(disk) = self.former_members().find(away) else { return Ok(false) };
+        if let Some((_, image)) = self.image.take_if(|(of, _)| *of == disk)
+            && self.may_return(&image, place)
+        {
+            self.world.shelf.disks[disk] = image;
+        }
+        let rebuilds = self.world.array.status().rebuild.is_some();
+        if self.world.array.mode() != Mode::Serving || rebuilds {
+            return Ok(false);
+        }
+        self.meet(Fault::Comeback);
+        let info = self.world.info(disk);
+        let taken = self.world.array.replace(self.world.now(), Member::new(place), info);
+        let member = taken.map_err(|_| Violation::seam("a member that may return is refused"))?;
+        self.world.shelf.disks[disk].stale = false;
+        self.world.introduce(member, disk)?;
+        self.world.drain()?;
+        self.collect()?;
+        Ok(true)
+    }
+
+    fn may_return(&self, disk: &Disk, place: u16) -> bool {
+        let read = |at: Sector| disk.try_read(at, SUPERBLOCK).unwrap_or_default();
+        let [first, second] = Geometry::superblock_places(disk.length).map(read);
+        let superblock = Superblock::decode_copies(&first, &second).ok();
+        superblock.and_then(|own| self.world.array.may_return(&own)) == Some(Member::new(place))
+    }
+
+    /// Somebody keeps an image of a disk, which may be taken for the disk later.
+    pub(crate) fn keep_image(&mut self, shelf: &Shelf) {
+        if self.script.has_returns() && self.image.is_none() {
+            let disk = (shelf.keyed.of(&[11, shelf.sessions]) % shelf.disks.len() as u64) as usize;
+            self.image = Some((disk, shelf.disks[disk].clone()));
+        }
+    }
+
+    /// A new member takes `place`, if the array lets it; or its old one.
     pub(crate) fn put_new(&mut self, place: u16) -> Result<(), Violation> {
+        if self.script.has_returns() && self.come_back(place)? {
+            return Ok(());
+        }
         let disk = self.new_disk();
         let info = self.world.info(disk);
         match self.world.array.replace(self.world.now(), Member::new(place), info) {
@@ -540,7 +586,8 @@ impl<'a> Run<'a> {
     fn new_disk(&mut self) -> usize {
         let index = self.world.shelf.disks.len();
         let length = self.script.options.creation.member_length;
-        if let Some(former) = self.former_member().filter(|_| self.script.has_more()) {
+        let former = self.former_members().next();
+        if let Some(former) = former.filter(|_| self.script.has_more()) {
             let disk = &mut self.world.shelf.disks[former];
             self.renamed += 1;
             disk.identity = identity::member(index + RENAMED * self.renamed);
@@ -551,16 +598,16 @@ impl<'a> Run<'a> {
         index
     }
 
-    /// A disk that works and is no member any more.
-    fn former_member(&self) -> Option<usize> {
+    /// Disks that work and are no members any more.
+    fn former_members(&self) -> impl Iterator<Item = usize> + '_ {
         let standing = self.standing();
         let length = self.script.options.creation.member_length;
-        let free = |index: &usize| {
+        let free = move |index: &usize| {
             let disk = &self.world.shelf.disks[*index];
             let works = !disk.answers_not() && !disk.full && disk.length == length && disk.bad.is_empty();
             works && !standing.contains(index) && self.away != Some(*index) && !self.world.is_in_use(*index)
         };
-        (0..self.world.shelf.disks.len()).find(free)
+        (0..self.world.shelf.disks.len()).filter(free)
     }
 
     fn scar(&mut self, place: u16, sector: u64) {

@@ -62,6 +62,8 @@ pub(crate) enum What {
     /// A place loses its member.
     Lose(Fault, u16),
     Replace(u16),
+    /// Who was away from a place comes back.
+    Back(u16),
     Spare,
     /// A sector of a member's data area becomes unreadable.
     Latent(u16, u64),
@@ -103,6 +105,7 @@ impl fmt::Display for Event {
             What::Replace(place) => write!(f, "replace member {place}"),
             What::Spare => write!(f, "add a spare"),
             What::Latent(place, sector) => write!(f, "member {place} cannot read data sector {sector}"),
+            What::Back(place) => write!(f, "member {place} is back"),
             What::Metadata(place, _) => write!(f, "member {place} cannot read a sector of its metadata"),
             What::Transient(place) => write!(f, "the next read of member {place} fails"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
@@ -151,6 +154,9 @@ impl Script {
         if script.has_more() {
             script.add_metadata_errors();
         }
+        if script.has_returns() {
+            script.add_returns();
+        }
         script
     }
 }
@@ -160,6 +166,27 @@ impl Script {
     /// come back as new ones.
     pub(crate) fn has_more(&self) -> bool {
         Keyed::new(self.seed ^ MORE).of(&[0]).is_multiple_of(8)
+    }
+
+    /// Whether members that were away come back.
+    pub(crate) fn has_returns(&self) -> bool {
+        Keyed::new(self.seed ^ RETURNS).of(&[0]).is_multiple_of(4)
+    }
+
+    /// Some time after members were lost, or stayed away.
+    fn add_returns(&mut self) {
+        let keyed = Keyed::new(self.seed ^ RETURNS);
+        let back = |event: &Event| {
+            let place = match event.what {
+                What::Lose(_, place) | What::Stop { back: Return::But(_, place), .. } => place,
+                _ => return None,
+            };
+            let later = Duration::from_micros(keyed.of(&[1, event.number]) % LONGEST_ABSENCE_US);
+            Some(Event { number: event.number + 2 * BESIDE, at: event.at + later, what: What::Back(place) })
+        };
+        let returns: Vec<Event> = self.events.iter().filter_map(back).collect();
+        self.events.extend(returns);
+        self.events.sort_by_key(|event| (event.at, event.number));
     }
 
     /// One before the end of most sessions.
@@ -182,6 +209,9 @@ impl Script {
 
 /// Names the seeds that have more: none of those that stories were told of before there was any.
 const MORE: u64 = 107;
+/// Names the seeds in which members come back: none of those either.
+const RETURNS: u64 = 179_535;
+const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;
 

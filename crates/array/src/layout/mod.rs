@@ -270,6 +270,19 @@ impl Layout {
         (Region::new(region as u32), index)
     }
 
+    /// The regions that lie side by side where `stripe` does, one in each group where there are logs; and where the next
+    /// begin.
+    pub(crate) fn regions_beside(&self, stripe: Stripe) -> (std::ops::Range<u32>, u64) {
+        let side_by_side = match self.kind {
+            Kind::Arranged(_) => 1,
+            Kind::Regions(_) => u64::from(self.groups),
+        };
+        let row = stripe.get() / (self.region_stripes * side_by_side);
+        let end = ((row + 1) * self.region_stripes * side_by_side).min(self.stripes());
+        let first = (row * side_by_side) as u32;
+        (first..first + side_by_side as u32, end)
+    }
+
     /// The stripe that is number `index` of `region`: the inverse of [`Layout::region_of`]. None past its end.
     pub fn stripe_in(&self, region: Region, index: u64) -> Option<Stripe> {
         let groups = u64::from(self.groups);

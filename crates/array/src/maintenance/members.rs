@@ -87,7 +87,8 @@ impl Array {
         Ok(())
     }
 
-    /// Forgets the failed member in `place`. Returns the driver's number of it, to be closed.
+    /// Lets go of the failed member in `place`, which may return if it was whole. Returns the driver's number of it, to be
+    /// closed.
     ///
     /// # Errors
     /// It is active, or is not there.
@@ -99,7 +100,9 @@ impl Array {
             return Err(AdminError::StillActive(place));
         }
         let record = &mut self.health.places[place.as_usize()];
-        record.identity = Identity::NONE;
+        if record.keeps.is_none() {
+            record.identity = Identity::NONE;
+        }
         let member = record.member.take();
         self.record_change();
         self.work();
@@ -134,7 +137,8 @@ impl Array {
         Ok(())
     }
 
-    /// Puts a new member into `place` and rebuilds it. A member that is still active there is failed first.
+    /// Puts a new member into `place` and rebuilds it. A member that is still active there is failed first. One that is away
+    /// and comes back with its own identity (see [`Array::may_return`]) is rebuilt only in what it has missed.
     /// Returns the number by which effects name the new one.
     ///
     /// # Errors
@@ -267,6 +271,7 @@ impl Array {
         if !lose {
             return false;
         }
+        self.note_away(place, cause);
         self.health.places[place.as_usize()].state = PlaceState::Failed;
         self.health.review();
         if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.place == place) {
@@ -303,6 +308,9 @@ impl Array {
         self.health.turn += 1;
         let turn = self.health.turn;
         let record = &mut self.health.places[place.as_usize()];
+        if identity != record.identity {
+            record.keeps = None;
+        }
         record.since = turn;
         record.member = Some(member);
         record.identity = identity;
@@ -312,7 +320,8 @@ impl Array {
         self.maintenance.durable_frontier = 0;
         self.begin_rebuild(place, 0);
         self.renumber_commit_log(place);
-        self.events.push_back(Event::PlaceTaken { place, member });
+        let missed = self.health.is_returning(place).then(|| self.records.missed.count());
+        self.events.push_back(Event::PlaceTaken { place, member, missed });
         self.record_change();
     }
 }

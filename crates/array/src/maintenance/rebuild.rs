@@ -47,7 +47,9 @@ impl Array {
         let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| !rebuild.stopped) else {
             return false;
         };
-        let (place, next) = (rebuild.place, self.health.rebuilt.next());
+        let place = rebuild.place;
+        self.skip_what_was_kept(place);
+        let next = self.health.rebuilt.next();
         if next == stripes {
             return self.finish_rebuild();
         }

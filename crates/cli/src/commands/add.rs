@@ -26,7 +26,10 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let answer = control::call(&options.array.array, &request)?;
     console.answer(&answer, || {
         let reminder = control::reminder(&options.array.array, &options.path);
-        format!("{} is a spare of the array\n{reminder}", options.path.display())
+        match answer["place"].as_u64() {
+            Some(place) => format!("{} is back as member {place}\n{reminder}", options.path.display()),
+            None => format!("{} is a spare of the array\n{reminder}", options.path.display()),
+        }
     })?;
     Ok(())
 }

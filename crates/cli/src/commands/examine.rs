@@ -133,8 +133,12 @@ fn table(newest: &SuperblockSummary) -> String {
 }
 
 fn map_text(map: &MapSummary) -> String {
+    let missed = match map.missed {
+        0 => String::new(),
+        missed => format!(", {missed} missed by members that are away"),
+    };
     format!(
-        "Dirty map at byte {}: sequence {}, {} of {} regions dirty, {} to be resynced\n",
+        "Dirty map at byte {}: sequence {}, {} of {} regions dirty, {} to be resynced{missed}\n",
         map.at, map.sequence, map.dirty, map.regions, map.resync
     )
 }

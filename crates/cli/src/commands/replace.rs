@@ -11,6 +11,9 @@ use crate::control::{self, ArrayOption};
 use crate::failure::Failure;
 
 /// Put a new member into the place of another, and rebuild what that held
+///
+/// If the member itself comes back that was there, whole, when it failed, only what it has missed is rebuilt (unless --force is
+/// given, which makes it a new one).
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// The number of the member to be replaced, as `parlour status` shows it
@@ -34,10 +37,15 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     if options.wait {
         rebuild::wait(&options.array, console)?;
     }
-    let state = if options.wait { "is rebuilt" } else { "is being rebuilt" };
+    let back = answer["back"] == true;
     console.answer(&answer, || {
         let reminder = control::reminder(&options.array.array, &options.path);
-        format!("{} takes the place of member {member} and {state}\n{reminder}", options.path.display())
+        let path = options.path.display();
+        let state = if options.wait { "is rebuilt" } else { "is being rebuilt" };
+        match back {
+            true => format!("{path} is back as member {member}; what it has missed {state}\n{reminder}"),
+            false => format!("{path} takes the place of member {member} and {state}\n{reminder}"),
+        }
     })?;
     Ok(())
 }

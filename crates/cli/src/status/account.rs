@@ -48,6 +48,7 @@ pub(crate) struct MemberAccount {
     pub(crate) place: u16,
     pub(crate) member: Option<u16>,
     pub(crate) state: String,
+    pub(crate) away: bool,
     pub(crate) errors: u32,
     pub(crate) traffic: Vec<Traffic>,
 }

@@ -118,7 +118,7 @@ fn places(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
     let member = |(place, index): (usize, &Option<usize>)| {
         let state = match (assembly.superblock.table[place].state, index) {
             (EntryState::Rebuilding { .. }, Some(_)) => "rebuilding",
-            (EntryState::Failed, _) => "failed",
+            (EntryState::Failed | EntryState::Away { .. }, _) => "failed",
             (_, Some(_)) => "active",
             (_, None) => "missing",
         };

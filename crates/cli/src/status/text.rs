@@ -53,8 +53,7 @@ pub(crate) fn served_text(account: &Account) -> String {
 
 /// What a person should do, if anything.
 fn advice(account: &Account) -> Option<String> {
-    let failed: Vec<String> =
-        account.members.iter().filter(|m| m.state == "failed").map(|m| m.place.to_string()).collect();
+    let failed = account.members.iter().find(|member| member.state == "failed");
     if account.lost {
         return Some(
             "more members have failed than the array survives: restore what it held from a backup".into(),
@@ -66,10 +65,19 @@ fn advice(account: &Account) -> Option<String> {
     if account.rebuild.is_some_and(|task| task.stopped) {
         return Some("see below why the rebuild stopped; then 'parlour rebuild'".into());
     }
-    match failed.first() {
-        Some(place) if account.rebuild.is_none() => Some(format!(
-            "replace member {place}: 'parlour replace {place} NEW-MEMBER', or 'parlour add NEW-MEMBER' for a spare"
-        )),
+    match failed {
+        Some(member) if account.rebuild.is_none() => {
+            let place = member.place;
+            let back = if member.away {
+                "; if it comes back itself, only what it has missed is rebuilt"
+            } else {
+                ""
+            };
+            Some(format!(
+                "replace member {place}: 'parlour replace {place} NEW-MEMBER', or 'parlour add NEW-MEMBER' for a \
+                 spare{back}"
+            ))
+        }
         None if account.unreadable > Bytes::ZERO => {
             Some("restore what is unreadable from a backup: writing to it makes it readable".into())
         }

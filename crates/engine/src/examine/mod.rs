@@ -100,6 +100,8 @@ pub struct MapSummary {
     pub dirty: u32,
     /// Regions whose check units are known not to fit.
     pub resync: u32,
+    /// Regions in which members that are away may lack what was written.
+    pub missed: u32,
 }
 
 /// One copy of the list of unreadable blocks.
@@ -185,7 +187,13 @@ fn state(state: EntryState) -> String {
     match state {
         EntryState::Vacant => "vacant".into(),
         EntryState::Active => "active".into(),
-        EntryState::Rebuilding { frontier } => format!("rebuilding, {frontier} stripes done"),
+        EntryState::Rebuilding { frontier, returning: false } => {
+            format!("rebuilding, {frontier} stripes done")
+        }
+        EntryState::Rebuilding { frontier, returning: true } => {
+            format!("rebuilding what it missed, {frontier} stripes done")
+        }
+        EntryState::Away { .. } => "away".into(),
         EntryState::Failed => "failed".into(),
         EntryState::Spare => "spare".into(),
     }
@@ -250,5 +258,6 @@ fn map_summary((at, map): &(u64, MapContent), geometry: &Geometry) -> MapSummary
         regions: geometry.layout().region_count(),
         dirty: map.dirty.len() as u32,
         resync: map.resync.len() as u32,
+        missed: map.missed.len() as u32,
     }
 }

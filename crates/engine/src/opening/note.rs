@@ -118,8 +118,8 @@ impl fmt::Display for Note {
             }
             Note::Stale { path, place } => write!(
                 f,
-                "{}: was {place} and is stale, because the array was used without it; it is left out (replace \
-                 {place} with it to use it again)",
+                "{}: was {place} and is stale, because the array was used without it; it is left out (to use it \
+                 again, replace {place} with it: if it was whole, only what it missed is rebuilt)",
                 path.display()
             ),
             Note::Foreign { path, array } => {

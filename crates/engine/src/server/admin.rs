@@ -11,7 +11,7 @@ use super::ready::Ready;
 use super::{Server, Stage};
 use crate::control::{ClientId, Request};
 use crate::frontend::Frontend;
-use crate::newcomer::{Application, Newcomer, NewcomerError};
+use crate::newcomer::{Application, History, Newcomer, NewcomerError};
 
 /// Who waits for a newcomer to be looked at, and what it is to become.
 #[derive(Debug)]
@@ -138,13 +138,23 @@ impl<F: Frontend> Server<F> {
         waiting: &Waiting,
         result: Result<Newcomer, NewcomerError>,
     ) -> Result<Value, Refusal> {
-        let Newcomer { member, identity } = result?;
+        let newcomer = result?;
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
         let now = self.machine.now();
+        let (identity, place) = match &newcomer.history {
+            History::Fresh(identity) => (*identity, waiting.place),
+            History::Former(superblock) => {
+                let place = self.machine.array.get().may_return(superblock).map(Member::get);
+                let wanted = place.filter(|place| waiting.place.is_none_or(|wanted| wanted == *place));
+                (superblock.member, Some(wanted.ok_or_else(|| newcomer.occupied(superblock))?))
+            }
+        };
+        let back = matches!(newcomer.history, History::Former(_));
+        let member = newcomer.member;
         let info = MemberInfo { identity, length: member.length(), unmaps: member.can_punch() };
-        let number = match waiting.place {
+        let number = match place {
             None => self.machine.array.add_spare(now, info)?,
             Some(place) => self.machine.array.replace(now, Member::new(place), info)?,
         };
@@ -152,6 +162,6 @@ impl<F: Frontend> Server<F> {
         let enrolled = self.machine.roster.push(Some(member));
         assert_eq!(enrolled, number.get(), "the array numbers members as the roster does");
         self.hear_events();
-        Ok(json!({ "member": number.get(), "place": waiting.place, "path": path }))
+        Ok(json!({ "member": number.get(), "place": place, "path": path, "back": back }))
     }
 }

@@ -253,7 +253,7 @@ impl<F: Frontend> Server<F> {
                 }
             }
             Event::SpareDropped { member } => roster.close(member.get()),
-            Event::PlaceTaken { place, member } => {
+            Event::PlaceTaken { place, member, .. } => {
                 roster.occupy(place.get(), member.get());
                 let geometry = self.machine.array.get().geometry();
                 let settled = roster.get(member.get()).map(|m| newcomer::settle(m, geometry, place.get()));

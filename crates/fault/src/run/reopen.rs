@@ -21,6 +21,7 @@ impl Run<'_> {
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
         self.oracle.crash(power, self.is_not_copied());
         let shelf = self.world.crash(power);
+        self.keep_image(&shelf);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
         // Who was away for an opening that did not come to an end has missed nothing.
@@ -50,6 +51,7 @@ impl Run<'_> {
             disk.stale |= !standing.contains(&index);
         }
         let shelf = self.world.crash(power);
+        self.keep_image(&shelf);
         if power {
             self.oracle.crash(true, false);
         }

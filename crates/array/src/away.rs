@@ -1,0 +1,130 @@
+//! Members that were away: what they missed is remembered by region, and nothing else of them is rebuilt when they return.
+//!
+//! A member that was whole when it was excluded holds all that was durable on it then. What was not lies in regions that
+//! were dirty; what it has missed since lies in regions that were entered since, or are resynced without it. All of them are
+//! *missed* in the map, those that are written to before they are. Until the superblocks say that nobody is away any
+//! more, none is taken off.
+
+use parlour_units::{Member, Region, Stripe};
+
+use crate::array::Array;
+use crate::assembly::Assembly;
+use crate::dirty::{Bits, StoredMap};
+use crate::geometry::Geometry;
+use crate::health::{PlaceState, Standing};
+use crate::identity::Identity;
+use crate::planted::{Bug, is_planted};
+use crate::status::FailureCause;
+use crate::superblock::{EntryState, Superblock};
+
+/// How a session is called in a member table.
+fn short(session: Identity) -> u64 {
+    let (first, _) = session.0.split_at(8);
+    u64::from_le_bytes(first.try_into().expect("an identity has sixteen bytes"))
+}
+
+/// What the place of an entry keeps of its member: see [`PlaceRecord::keeps`](crate::health::PlaceRecord::keeps). A member
+/// that should be there, and is not, was whole until its last session ended.
+pub(crate) fn keeps(assembly: &Assembly, state: EntryState) -> Option<u64> {
+    match state {
+        EntryState::Active | EntryState::Rebuilding { returning: true, .. } => {
+            assembly.superblock.last_completed().map(short)
+        }
+        EntryState::Away { session } => Some(session),
+        EntryState::Rebuilding { returning: false, .. }
+        | EntryState::Vacant
+        | EntryState::Failed
+        | EntryState::Spare => None,
+    }
+}
+
+/// What was not durable on members that are not there now, they miss.
+pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing], geometry: &Geometry) {
+    let inactive = |one: &Standing| one.state != PlaceState::Active || one.info.is_none();
+    if !standing.iter().any(|one| inactive(one) && one.keeps.is_some()) {
+        map.missed = Bits::new(geometry.layout().region_count());
+        return;
+    }
+    map.missed.merge(&map.dirty);
+    // Check units are computed without it there, and what hosts read was perhaps something else.
+    if !is_planted(Bug::ResyncNotMissed) {
+        map.missed.merge(&map.resync);
+    }
+}
+
+impl Array {
+    /// The place to which the member with this superblock may return, to be rebuilt only in what it has missed: it was whole
+    /// when it was excluded from that place, and has been in no other array and no other session since. Its identity is then
+    /// the one of its superblock.
+    pub fn may_return(&self, superblock: &Superblock) -> Option<Member> {
+        let places = self.health.places.iter();
+        let place = places.into_iter().position(|place| {
+            let away = place.state == PlaceState::Failed && place.identity == superblock.member;
+            let seen = superblock.last_completed().map(short);
+            away && place.keeps.is_some() && (place.keeps == seen || is_planted(Bug::AnySessionReturns))
+        })?;
+        let newest = superblock.session_number <= self.records.session_number;
+        (superblock.array == self.identity && newest).then(|| Member::new(place as u16))
+    }
+
+    /// The member in `place` is about to be excluded. If nothing is wrong with what it holds it may return.
+    pub(crate) fn note_away(&mut self, place: Member, cause: FailureCause) {
+        let trusted = match cause {
+            FailureCause::Gone | FailureCause::Asked => true,
+            FailureCause::Errors | FailureCause::Unfaithful => false,
+        };
+        let record = &mut self.health.places[place.as_usize()];
+        let whole = record.state == PlaceState::Active || record.keeps.is_some();
+        let session = self.records.last_completed().map(short);
+        record.keeps = session.filter(|_| whole && trusted && self.tuning.dirty_map && self.records.enabled);
+        if record.keeps.is_none() {
+            return;
+        }
+        let records = &mut self.records;
+        if !is_planted(Bug::UnflushedNotMissed) {
+            records.missed.merge(&records.dirty);
+        }
+        if !is_planted(Bug::ResyncNotMissed) {
+            records.missed.merge(&records.resync);
+        }
+        records.want_map();
+    }
+
+    /// Who is away will miss what is done in `region`.
+    pub(crate) fn note_missed(&mut self, region: Region) {
+        if self.health.awaits_members() && !is_planted(Bug::ResyncNotMissed) {
+            self.records.missed.set(region);
+        }
+    }
+
+    /// Nobody is away any more, and superblocks say so.
+    pub(crate) fn forget_missed(&mut self) {
+        let recorded = self.records.written == self.records.wanted;
+        if recorded && !self.health.awaits_members() && self.records.missed.count() > 0 {
+            self.records.missed = Bits::new(self.geometry.layout().region_count());
+            self.records.want_map();
+        }
+    }
+
+    /// The rebuild of a member that has returned passes over what it holds.
+    pub(crate) fn skip_what_was_kept(&mut self, place: Member) {
+        if !self.health.is_returning(place) {
+            return;
+        }
+        let layout = self.geometry.layout();
+        let misses = |region: u32| self.records.missed.get(Region::new(region));
+        loop {
+            let next = Stripe::new(self.health.rebuilt.next());
+            if next.get() == layout.stripes() {
+                return;
+            }
+            let (mut regions, end) = layout.regions_beside(next);
+            let to = match regions.any(misses) {
+                true if misses(layout.region_of(next).0.get()) => return,
+                true => next.get() + 1,
+                false => end,
+            };
+            self.health.rebuilt.skip_to(to);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! The tests tested. The bug is planted in the whole process: no other test is beside this one.
+
+use parlour_array::{Bug, plant};
+
+use crate::scene::resync_meanwhile;
+
+#[test]
+fn a_copy_that_misses_a_resync_is_found() {
+    plant(Some(Bug::ResyncNotMissed));
+    assert!(resync_meanwhile() > 0);
+    plant(None);
+    assert_eq!(resync_meanwhile(), 0);
+}

@@ -1,0 +1,130 @@
+//! What is promised of members that come back.
+
+use parlour_array::Operation;
+use parlour_array::organization::{Code, Consistency};
+
+use crate::common::{Random, SEED, World, payload};
+use crate::scene::{PLACE, check, come_back, fail, fill, resync_meanwhile, settle_whole, setups, superblock};
+
+#[test]
+fn only_what_was_missed_is_rebuilt_on_a_member_that_comes_back() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        let mut random = Random(SEED);
+        let mut content = fill(&mut world, &mut random);
+        let mut world = world.restart();
+        fail(&mut world);
+        let new = payload(&mut random, 40);
+        world.write_now(100, &new).unwrap();
+        content[100 * 512..][..new.len()].copy_from_slice(&new);
+        world.settle();
+        let before = world.disks[usize::from(PLACE)].writes;
+        let missed = come_back(&mut world);
+        settle_whole(&mut world);
+        let regions = world.array.geometry().layout().region_count();
+        assert!(missed >= 1 && missed < regions, "{missed} of {regions}");
+        let written = world.disks[usize::from(PLACE)].writes - before;
+        let stripes = world.array.geometry().layout().stripes();
+        assert!(written > 0 && written < stripes / 2 + 40, "{written} writes, {stripes} stripes");
+        check(&mut world, &content);
+    }
+}
+
+#[test]
+fn what_a_member_had_not_flushed_when_it_went_away_is_rebuilt() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        world.all_volatile();
+        let mut random = Random(SEED);
+        let content = payload(&mut random, world.capacity());
+        world.write_now(0, &content).unwrap();
+        fail(&mut world);
+        world.disks[usize::from(PLACE)].power_loss(&mut random, 0);
+        world.settle();
+        come_back(&mut world);
+        settle_whole(&mut world);
+        check(&mut world, &content);
+    }
+}
+
+#[test]
+fn what_was_missed_is_still_known_after_a_crash() {
+    for setup in setups() {
+        // Elsewhere an array that is degraded and was not stopped is not opened.
+        let opens = setup.organization.code == Code::Copy || setup.consistency == Consistency::Logged;
+        if !opens {
+            continue;
+        }
+        let mut world = World::new(&setup, SEED);
+        world.all_volatile();
+        let mut random = Random(SEED);
+        let mut content = payload(&mut random, world.capacity());
+        world.write_now(0, &content).unwrap();
+        fail(&mut world);
+        let new = payload(&mut random, 40);
+        world.write_now(100, &new).unwrap();
+        world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+        content[100 * 512..][..new.len()].copy_from_slice(&new);
+        let mut world = world.crash(false).unwrap();
+        world.settle();
+        come_back(&mut world);
+        settle_whole(&mut world);
+        check(&mut world, &content);
+    }
+}
+
+#[test]
+fn what_was_resynced_meanwhile_is_rebuilt() {
+    assert_eq!(resync_meanwhile(), 0);
+}
+
+#[test]
+fn an_image_of_a_member_from_an_earlier_session_is_not_taken_for_it() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
+        world.stop();
+        let image = superblock(&world, usize::from(PLACE));
+        let mut world = world.reopen(false).unwrap();
+        world.write_now(0, &payload(&mut Random(2), 20)).unwrap();
+        assert_eq!(world.array.may_return(&superblock(&world, usize::from(PLACE))), None, "it is here");
+        fail(&mut world);
+        assert_eq!(world.array.may_return(&image), None);
+        assert!(world.array.may_return(&superblock(&world, usize::from(PLACE))).is_some());
+        // Nor is it, when somebody else has taken the place.
+        world.replace(PLACE);
+        assert_eq!(world.array.may_return(&superblock(&world, usize::from(PLACE))), None);
+    }
+}
+
+#[test]
+fn a_member_that_missed_sessions_comes_back() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        let mut random = Random(SEED);
+        let mut content = fill(&mut world, &mut random);
+        world.stop();
+        // It is not there when the array is opened, twice.
+        world.disks[usize::from(PLACE)].dead = true;
+        for at in [10, 3_000] {
+            let disk = usize::from(PLACE);
+            let numbers = (0..world.disks.len()).filter(|number| *number != disk).collect();
+            let (disks, sessions) = (std::mem::take(&mut world.disks), world.sessions);
+            world = World::open(&setup, disks, numbers, Random(SEED), sessions + 1, false).ok().unwrap();
+            let new = payload(&mut random, 8);
+            world.write_now(at, &new).unwrap();
+            content[at as usize * 512..][..new.len()].copy_from_slice(&new);
+            world.stop();
+        }
+        let disk = usize::from(PLACE);
+        let numbers = (0..world.disks.len()).filter(|number| *number != disk).collect();
+        let (disks, sessions) = (std::mem::take(&mut world.disks), world.sessions);
+        world = World::open(&setup, disks, numbers, Random(SEED), sessions + 1, false).ok().unwrap();
+        world.disks[disk].dead = false;
+        let regions = world.array.geometry().layout().region_count();
+        let missed = come_back(&mut world);
+        assert!(missed >= 1 && missed < regions, "{missed} of {regions}");
+        settle_whole(&mut world);
+        check(&mut world, &content);
+    }
+}

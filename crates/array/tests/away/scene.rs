@@ -1,0 +1,75 @@
+//! An array, a member that goes away from it, and how it comes back.
+
+use parlour_array::{Event, MemberInfo, Repair, Superblock};
+use parlour_units::{Member, Sectors};
+
+use crate::common::{Random, SEED, Setup, World, candidate, payload};
+
+/// The place whose member is away.
+pub(crate) const PLACE: u16 = 1;
+
+pub(crate) fn setups() -> Vec<Setup> {
+    let named =
+        [("raid1", 2), ("raid1", 3), ("raid10", 4), ("raid4", 4), ("raid5", 4), ("parity-logging", 5)];
+    let named = named.map(|(name, members)| Setup::named(name, members));
+    named.into_iter().chain([Setup::logged(5)]).collect()
+}
+
+pub(crate) fn superblock(world: &World, disk: usize) -> Superblock {
+    candidate(&world.disks[disk], disk).superblock.unwrap()
+}
+
+pub(crate) fn fail(world: &mut World) {
+    world.array.fail(world.now, Member::new(PLACE)).unwrap();
+    world.drain();
+}
+
+/// The member that was in [`PLACE`] comes back. Returns how many regions it has missed.
+pub(crate) fn come_back(world: &mut World) -> u32 {
+    let disk = usize::from(PLACE);
+    assert_eq!(world.array.may_return(&superblock(world, disk)), Some(Member::new(PLACE)));
+    let length = Sectors::new(world.setup.member_length);
+    let info = MemberInfo { identity: world.disks[disk].identity, length, unmaps: true };
+    let member = world.array.replace(world.now, Member::new(PLACE), info).unwrap();
+    assert_eq!(member.as_usize(), world.numbers.len());
+    world.numbers.push(disk);
+    world.drain();
+    let missed = world.events.iter().rev().find_map(|event| match event {
+        Event::PlaceTaken { missed, .. } => Some(missed.expect("it is known")),
+        _ => None,
+    });
+    missed.unwrap()
+}
+
+pub(crate) fn settle_whole(world: &mut World) {
+    world.settle_until(|world| world.array.status().members.iter().all(|member| member.state == "active"));
+    world.settle();
+}
+
+/// Writes all of the array, or as much as leaves most logs empty: parity that is in a log is not on its member.
+pub(crate) fn fill(world: &mut World, random: &mut Random) -> Vec<u8> {
+    let mut content = vec![0; world.capacity() as usize * 512];
+    let logs = world.array.geometry().layout().logs().is_some();
+    let length = if logs { 8 } else { world.capacity() };
+    content[..length as usize * 512].copy_from_slice(&payload(random, length));
+    world.write_now(0, &content[..length as usize * 512]).unwrap();
+    content
+}
+
+/// All of it fits, and is what was written.
+pub(crate) fn check(world: &mut World, content: &[u8]) {
+    let report = world.scrub(Repair::Nothing);
+    assert_eq!((report.mismatches, report.unreadable), (0, 0), "{:?}", world.setup.organization);
+    assert!(world.read_now(0, content.len() as u64 / 512).unwrap() == content);
+}
+
+/// A copy is away while the others are resynced, and comes back. Returns what does not fit then.
+pub(crate) fn resync_meanwhile() -> u64 {
+    let setup = Setup { zeroed: false, ..Setup::named("raid1", 2) };
+    let mut world = World::new(&setup, SEED);
+    fail(&mut world);
+    world.settle_until(|world| world.array.unsynced_regions() == 0);
+    come_back(&mut world);
+    settle_whole(&mut world);
+    world.scrub(Repair::Nothing).mismatches
+}

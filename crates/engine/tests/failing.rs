@@ -113,11 +113,19 @@ fn commands_that_make_no_sense_are_refused_with_the_reason() {
     served.command(&Request::Fail { member: 0 }).expect("one can fail");
     assert!(refused(&served, &Request::Fail { member: 0 }).contains("failed already"));
     assert!(refused(&served, &Request::Fail { member: 1 }).contains("lose data"));
-    // What was a member is not overwritten unless told.
-    let back = |force| Request::Replace { member: 0, path: members[0].clone(), force };
-    assert!(refused(&served, &back(false)).contains("a member of the array 'test'"));
-    served.command(&Request::Remove { member: 0 }).expect("it is forgotten");
-    served.command(&back(true)).expect("told, it is");
+    // It may come back, to its own place.
+    let replace = |member, force| Request::Replace { member, path: members[0].clone(), force };
+    assert!(refused(&served, &replace(1, false)).contains("a member of the array 'test'"));
+    served.command(&Request::Remove { member: 0 }).expect("it is let go of");
+    assert_eq!(served.command(&replace(0, false)).expect("it comes back")["back"], true);
+    served.until_redundant();
+    // What was a member, and is none any more, is not overwritten unless told.
+    let other = new_file(directory.path(), "other", LENGTH);
+    served
+        .command(&Request::Replace { member: 0, path: other, force: false })
+        .expect("another takes its place");
+    assert!(refused(&served, &replace(0, false)).contains("a member of the array 'test'"));
+    assert_eq!(served.command(&replace(0, true)).expect("told, it is")["back"], false);
     served.until_redundant();
     served.assert_consistent();
     served.stop();

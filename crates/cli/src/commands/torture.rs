@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Coverage, Fault, Limits, Report, State, Story, explain, is_promised, run as run_seed};
 use serde::Serialize;
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
@@ -28,6 +30,7 @@ const LAST_LINES: usize = 60;
 ///
 /// Each seed stands for an array of drawn shape in memory, for hosts that use it and for faults that befall it. All that is read
 /// is checked against what the array promises. A seed that fails is told as short as possible, and fails alike each time.
+/// Interrupted (Ctrl-C), it tells what was found so far.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// How many seeds to run (1000, unless --minutes is given)
@@ -130,13 +133,14 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
 /// Runs seeds on all cores until they are done, time is up, or one fails.
 fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, Found) {
     let began = Instant::now();
+    let stop = stop_when_interrupted();
     let until = options.minutes.map(|minutes| began + Duration::from_secs_f64(minutes.max(0.0) * 60.0));
     let count = options.seeds.unwrap_or(if until.is_some() { u64::MAX - options.seed } else { SEEDS });
     let bar = console.shows_progress().then(|| progress(options, count));
     // An assertion that fires is told as the run's violation.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
-    let seen = run_all((options.seed, count), (until, options.keep_going), limits, bar.as_ref());
+    let seen = run_all((options.seed, count), (until, options.keep_going), limits, &stop, bar.as_ref());
     let seconds = began.elapsed().as_secs_f64();
     if let Some(bar) = &bar {
         bar.set_message("looking for the shortest story");
@@ -163,13 +167,22 @@ fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, F
     (seen.coverage, found)
 }
 
+/// What an interrupt sets. The next one ends the program, as does the first where it cannot be caught.
+fn stop_when_interrupted() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let _ = flag::register_conditional_shutdown(SIGINT, 130, stop.clone());
+    let _ = flag::register(SIGINT, stop.clone());
+    stop
+}
+
 fn run_all(
     (first, count): (u64, u64),
     (until, keeps_going): (Option<Instant>, bool),
     limits: &Limits,
+    stop: &AtomicBool,
     bar: Option<&ProgressBar>,
 ) -> Seen {
-    let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    let next = AtomicU64::new(0);
     let seen = Mutex::new(Seen::default());
     let work = || {
         loop {

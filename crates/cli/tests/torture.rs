@@ -1,0 +1,50 @@
+//! Seeds through the program: what is told of them, and that they can be told again.
+
+mod common;
+mod tools;
+
+use std::process::{Command, Stdio};
+
+use common::Workbench;
+use serde_json::Value;
+use tools::{json, until};
+
+#[test]
+fn a_run_of_seeds_is_told_by_documented_keys_and_told_alike_again() {
+    let bench = Workbench::new();
+    let command = "torture --seed 20 --seeds 40 --keep-going --json";
+    let mut told = [json(&bench.succeed(command)), json(&bench.succeed(command))];
+    let documented = include_str!("../../../docs/json.md");
+    let keys = |answer: &Value| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    for key in [keys(&told[0]), keys(&told[0]["coverage"][0]), keys(&told[0]["organizations"][0])].concat() {
+        assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/json.md");
+    }
+    for answer in &mut told {
+        for key in ["seconds", "seeds_per_second"] {
+            assert!(answer.as_object_mut().unwrap().remove(key).is_some(), "{key} is missing");
+        }
+        assert_eq!((&answer["seeds"], &answer["broken"]), (&Value::from(40), &Value::Array(Vec::new())));
+        assert!(answer["median_requests"].as_u64() >= Some(200), "{answer}");
+    }
+    assert_eq!(told[0], told[1]);
+}
+
+#[test]
+fn a_run_that_is_interrupted_tells_what_it_has_found() {
+    let bench = Workbench::new();
+    let mut command = bench.command("torture --seeds 1000000000 --keep-going --json");
+    let run = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    let status = format!("/proc/{}/status", run.id());
+    until("interrupts are caught", || {
+        let told = std::fs::read_to_string(&status).expect("it runs");
+        let caught = told.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("it is told");
+        let caught = u64::from_str_radix(caught.trim(), 16).expect("a number");
+        (caught & 2 != 0).then_some(())
+    });
+    let signalled = Command::new("kill").args(["-s", "INT", &run.id().to_string()]).status();
+    assert!(signalled.expect("kill is there").success());
+    let output = run.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", output.status);
+    let told = String::from_utf8(output.stdout).expect("text");
+    assert!(json(&told)["seeds"].as_u64().is_some(), "{told}");
+}

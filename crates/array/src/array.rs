@@ -30,7 +30,7 @@ use crate::maintenance::Maintenance;
 use crate::metadata::Records;
 use crate::plan::{Builder, Source};
 use crate::request::Completion;
-use crate::status::{Counters, Event};
+use crate::status::{Counters, Event, FailureCause};
 use crate::tuning::Tuning;
 
 /// Whether and how the array serves.
@@ -464,7 +464,8 @@ impl Array {
     /// What a failed access means for the member, whoever's access it was.
     fn note_trouble(&mut self, trouble: &Trouble) {
         match trouble.fault {
-            Fault::Gone => self.fail_by_itself(trouble.member),
+            Fault::Gone => self.fail_member(trouble.member, FailureCause::Gone),
+            Fault::Truncated => self.fail_member(trouble.member, FailureCause::Truncated),
             Fault::NoSpace => self.out_of_space(trouble.member),
             // What is on the list is no fault of the member's.
             Fault::Unreadable if self.is_listed(trouble) => {}
@@ -488,6 +489,7 @@ impl Array {
                 && let Some(record) = self.health.record(trouble.member)
             {
                 record.flush_failed = true;
+                self.note_unflushed();
             }
         }
     }

@@ -7,15 +7,40 @@
 
 use parlour_units::{Member, Region, Stripe};
 
-use crate::array::Array;
-use crate::assembly::Assembly;
+use crate::array::{Array, Mode};
+use crate::assembly::{Assembly, Verdict};
 use crate::dirty::{Bits, StoredMap};
-use crate::geometry::Geometry;
 use crate::health::{PlaceState, Standing};
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
 use crate::status::FailureCause;
 use crate::superblock::{EntryState, Superblock};
+
+/// What is remembered of a member that was whole when it was seen last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// The first eight bytes of the last session that it saw begin.
+    session: u64,
+    /// No superblock of its own has a higher sequence number: else it was used apart.
+    sequence: u32,
+}
+
+impl Kept {
+    fn new(session: Option<Identity>, sequence: u64) -> Option<Kept> {
+        Some(Kept { session: short(session?), sequence: u32::try_from(sequence).ok()? })
+    }
+
+    pub(crate) fn entry(self) -> EntryState {
+        EntryState::Away { session: self.session, sequence: self.sequence }
+    }
+
+    /// Whether a member with this superblock is the one, as it was when it was seen last.
+    fn is(self, superblock: &Superblock) -> bool {
+        let seen = superblock.last_completed().map(short);
+        let same = seen == Some(self.session) || is_planted(Bug::AnySessionReturns);
+        same && superblock.sequence <= u64::from(self.sequence)
+    }
+}
 
 /// How a session is called in a member table.
 fn short(session: Identity) -> u64 {
@@ -25,12 +50,17 @@ fn short(session: Identity) -> u64 {
 
 /// What the place of an entry keeps of its member: see [`PlaceRecord::keeps`](crate::health::PlaceRecord::keeps). A member
 /// that should be there, and is not, was whole until its last session ended.
-pub(crate) fn keeps(assembly: &Assembly, state: EntryState) -> Option<u64> {
-    match state {
+pub(crate) fn keeps(assembly: &Assembly, place: u16) -> Option<Kept> {
+    let superblock = &assembly.superblock;
+    // What was shorter for a while has lost what was there.
+    if assembly.verdicts.contains(&Verdict::Truncated(place)) {
+        return None;
+    }
+    match superblock.table[usize::from(place)].state {
         EntryState::Active | EntryState::Rebuilding { returning: true, .. } => {
-            assembly.superblock.last_completed().map(short)
+            Kept::new(superblock.last_completed(), superblock.sequence)
         }
-        EntryState::Away { session } => Some(session),
+        EntryState::Away { session, sequence } => Some(Kept { session, sequence }),
         EntryState::Rebuilding { returning: false, .. }
         | EntryState::Vacant
         | EntryState::Failed
@@ -38,11 +68,11 @@ pub(crate) fn keeps(assembly: &Assembly, state: EntryState) -> Option<u64> {
     }
 }
 
-/// What was not durable on members that are not there now, they miss.
-pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing], geometry: &Geometry) {
+/// What was not durable on members that are not there now, they miss. (If all are there it is forgotten as soon as
+/// superblocks say so.)
+pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing]) {
     let inactive = |one: &Standing| one.state != PlaceState::Active || one.info.is_none();
     if !standing.iter().any(|one| inactive(one) && one.keeps.is_some()) {
-        map.missed = Bits::new(geometry.layout().region_count());
         return;
     }
     map.missed.merge(&map.dirty);
@@ -54,29 +84,26 @@ pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing], geometry:
 
 impl Array {
     /// The place to which the member with this superblock may return, to be rebuilt only in what it has missed: it was whole
-    /// when it was excluded from that place, and has been in no other array and no other session since. Its identity is then
-    /// the one of its superblock.
+    /// when it was excluded from that place, and has been used nowhere since. Its identity is then the one of its superblock.
     pub fn may_return(&self, superblock: &Superblock) -> Option<Member> {
         let places = self.health.places.iter();
         let place = places.into_iter().position(|place| {
             let away = place.state == PlaceState::Failed && place.identity == superblock.member;
-            let seen = superblock.last_completed().map(short);
-            away && place.keeps.is_some() && (place.keeps == seen || is_planted(Bug::AnySessionReturns))
+            away && place.keeps.is_some_and(|kept| kept.is(superblock))
         })?;
-        let newest = superblock.session_number <= self.records.session_number;
-        (superblock.array == self.identity && newest).then(|| Member::new(place as u16))
+        (superblock.array == self.identity).then(|| Member::new(place as u16))
     }
 
     /// The member in `place` is about to be excluded. If nothing is wrong with what it holds it may return.
     pub(crate) fn note_away(&mut self, place: Member, cause: FailureCause) {
         let trusted = match cause {
             FailureCause::Gone | FailureCause::Asked => true,
-            FailureCause::Errors | FailureCause::Unfaithful => false,
+            FailureCause::Errors | FailureCause::Unfaithful | FailureCause::Truncated => false,
         };
         let record = &mut self.health.places[place.as_usize()];
         let whole = record.state == PlaceState::Active || record.keeps.is_some();
-        let session = self.records.last_completed().map(short);
-        record.keeps = session.filter(|_| whole && trusted && self.tuning.dirty_map && self.records.enabled);
+        let kept = Kept::new(self.records.last_completed(), self.records.sequence());
+        record.keeps = kept.filter(|_| whole && trusted && self.tuning.dirty_map && self.records.enabled);
         if record.keeps.is_none() {
             return;
         }
@@ -90,6 +117,13 @@ impl Array {
         records.want_map();
     }
 
+    /// A member that had to be kept could not flush what is in dirty regions: should it be away later, it misses that.
+    pub(crate) fn note_unflushed(&mut self) {
+        let records = &mut self.records;
+        records.missed.merge(&records.dirty);
+        records.want_map();
+    }
+
     /// Who is away will miss what is done in `region`.
     pub(crate) fn note_missed(&mut self, region: Region) {
         if self.health.awaits_members() && !is_planted(Bug::ResyncNotMissed) {
@@ -97,10 +131,11 @@ impl Array {
         }
     }
 
-    /// Nobody is away any more, and superblocks say so.
+    /// Nobody is away any more, and superblocks say so. (When it is being stopped, the next opening does it.)
     pub(crate) fn forget_missed(&mut self) {
-        let recorded = self.records.written == self.records.wanted;
-        if recorded && !self.health.awaits_members() && self.records.missed.count() > 0 {
+        let recorded = self.records.written == self.records.wanted && self.mode == Mode::Serving;
+        let awaits = self.health.awaits_members() || self.health.has_lost_writes();
+        if recorded && !awaits && self.records.missed.count() > 0 {
             self.records.missed = Bits::new(self.geometry.layout().region_count());
             self.records.want_map();
         }

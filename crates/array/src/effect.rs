@@ -152,6 +152,15 @@ pub enum Fault {
     Unreadable,
     /// The member does not answer or refuses to write: it is to be failed.
     Gone,
+    /// The member is shorter than it was: what it held there is lost, and it is to be failed.
+    Truncated,
     /// The member has no space for what should be there (ENOSPC, EDQUOT): not its fault.
     NoSpace,
+}
+
+impl Fault {
+    /// Whether it says of the whole member that it is to be failed.
+    pub(crate) fn is_of_member(self) -> bool {
+        matches!(self, Fault::Gone | Fault::Truncated)
+    }
 }

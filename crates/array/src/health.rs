@@ -6,6 +6,7 @@
 use parlour_units::{Member, Sector, Sectors, Stripe};
 
 use crate::assembly::Assembly;
+use crate::away::Kept;
 use crate::effect::Class;
 use crate::front::Front;
 use crate::geometry::Geometry;
@@ -44,7 +45,7 @@ pub(crate) struct Standing {
     /// Who stands in it, or stood in it last.
     pub(crate) identity: Identity,
     /// See [`PlaceRecord::keeps`].
-    pub(crate) keeps: Option<u64>,
+    pub(crate) keeps: Option<Kept>,
 }
 
 /// What went to and from a member.
@@ -92,9 +93,8 @@ pub(crate) struct PlaceRecord {
     pub(crate) identity: Identity,
     /// The turn at which this member came to stand here: plans made before are not for it.
     pub(crate) since: u64,
-    /// Where the member is not active: but for regions that the map calls missed it holds what it should. Where it is away,
-    /// the first eight bytes of the last session that it saw begin.
-    pub(crate) keeps: Option<u64>,
+    /// Where the member is not active: but for regions that the map calls missed it holds what it should.
+    pub(crate) keeps: Option<Kept>,
 }
 
 /// Places and members.

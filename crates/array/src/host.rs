@@ -423,7 +423,7 @@ impl Array {
     /// needs it fails, and is not tried for ever.
     pub(crate) fn still_standing(&self, troubles: &[Trouble]) -> bool {
         let kept = |trouble: &Trouble| self.health.place_of(trouble.member).is_some();
-        troubles.iter().any(|trouble| trouble.fault == Fault::Gone && kept(trouble))
+        troubles.iter().any(|trouble| trouble.fault.is_of_member() && kept(trouble))
     }
 
     /// Whether all that failed is gone with its member, whatever was the matter with it first.
@@ -594,7 +594,7 @@ impl Array {
         let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
         self.end_job(id);
         let lost =
-            self.still_standing(troubles) || troubles.iter().any(|trouble| trouble.fault != Fault::Gone);
+            self.still_standing(troubles) || troubles.iter().any(|trouble| !trouble.fault.is_of_member());
         if lost {
             self.host_job_done(host, Err(RequestError::Lost));
         } else {

@@ -48,6 +48,8 @@ impl Listing {
         let decode = |bytes: &[u8]| UnreadableList::decode(bytes, array, geometry.block());
         let newest = Newest::of(assembly.of_whole(lists), decode);
         let sequence = sequence_of_session(session_number, newest.sequence());
+        // Perhaps one member only has the newest.
+        let newcomer_from = if newest.sequence() > 0 { sequence + 1 } else { 0 };
         // An older one is better than none.
         let mut list = newest.found().unwrap_or_else(|| UnreadableList::new(geometry.block()));
         // Whatever wrote it, no place is computed with that the array does not have.
@@ -57,7 +59,7 @@ impl Listing {
         let wanted = u64::from(!list.is_empty());
         let stored = list.clone();
         let (added, written, written_added) = (wanted, 0, 0);
-        let (newcomer_from, waiters) = (0, Vec::new());
+        let waiters = Vec::new();
         let writing = None;
         Listing {
             list,

@@ -43,6 +43,8 @@ pub(crate) struct Records {
     clean: bool,
     /// Until all members have this session's first superblock.
     opening: bool,
+    /// All members know that its opening has come to its end.
+    begun: bool,
     /// Versions of the superblock's content: the newest, the one being written, the last written.
     pub(crate) wanted: u64,
     writing: Option<u64>,
@@ -107,6 +109,7 @@ impl Records {
             sessions: start.sessions,
             clean: false,
             opening: true,
+            begun: false,
             wanted: u64::from(start.enabled),
             writing: None,
             written: 0,
@@ -179,7 +182,13 @@ impl Records {
     }
 
     fn map_due(&self) -> bool {
-        self.enabled && self.map_wanted && self.map_writing.is_none()
+        // An opening that does not come to its end leaves no trace.
+        self.enabled && self.map_wanted && self.map_writing.is_none() && !self.opening
+    }
+
+    /// The sequence number of the newest superblock.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     fn superblock_due(&self) -> bool {
@@ -233,6 +242,16 @@ impl Array {
         records.writers[region.as_usize()] += 1;
         self.expect_cleaning();
         true
+    }
+
+    /// Something in `region` is repaired: until that is flushed, a member that goes away may lack it.
+    pub(crate) fn note_repair(&mut self, region: Region) {
+        if self.mode == Mode::Serving && self.records.enabled && self.tuning.dirty_map {
+            self.records.map_wanted |= !self.records.dirty.get(region);
+            self.records.dirty.set(region);
+            self.records.touched.set(region);
+            self.expect_cleaning();
+        }
     }
 
     /// A writer of `region` is done.
@@ -359,7 +378,7 @@ impl Array {
         if self.list_due() {
             self.write_list();
             true
-        } else if self.records.superblock_due() && self.listing.additions_are_durable() {
+        } else if self.superblock_due() {
             self.write_superblocks();
             true
         } else if self.records.map_due() {
@@ -371,6 +390,13 @@ impl Array {
         } else {
             self.pump_stop()
         }
+    }
+
+    /// Before the session is said to have begun, all members are given what perhaps only the one had from whom it was read;
+    /// and what a rebuild has passed over is on the list before it is said how far it has come.
+    fn superblock_due(&self) -> bool {
+        let begins = !self.records.opening && !self.records.begun && !self.newcomer_is_informed();
+        self.records.superblock_due() && !begins && self.listing.additions_are_durable()
     }
 
     fn write_superblocks(&mut self) {
@@ -435,7 +461,7 @@ impl Array {
             let state = match place.state {
                 PlaceState::Active => EntryState::Active,
                 PlaceState::Failed => match place.keeps {
-                    Some(session) => EntryState::Away { session },
+                    Some(kept) => kept.entry(),
                     None => EntryState::Failed,
                 },
                 PlaceState::Rebuilding => EntryState::Rebuilding {
@@ -531,6 +557,8 @@ impl Array {
             // Nothing is written to data or parity before all members know that the opening has come to its end: a member
             // that does not has missed nothing.
             self.record_exclusion();
+        } else {
+            self.records.begun = true;
         }
         if !self.records.barrier() {
             self.runnable.extend(self.records.barrier_waiters.drain(..));
@@ -645,18 +673,25 @@ impl Array {
     /// durable would be believed after a crash.
     fn table_due(&self) -> bool {
         let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
-        let excluded = !self.records.barrier() || is_planted(Bug::AppliedBeforeExclusion);
+        // (At the beginning of a session it says nothing new.)
+        let begins = !self.records.opening && !self.records.begun;
+        let excluded = !self.records.barrier() || begins || is_planted(Bug::AppliedBeforeExclusion);
         self.records.enabled && wanted && excluded && self.records.table_writing.is_none()
     }
 
     /// A member that comes to be rebuilt holds none of what all members hold, or what was true long ago: it is written
     /// anew, to all of them.
     pub(crate) fn inform_newcomer(&mut self) {
+        self.inform_members();
+        self.listing.inform_newcomer(&self.geometry);
+    }
+
+    /// Map and table are written to all members.
+    pub(crate) fn inform_members(&mut self) {
         let records = &mut self.records;
         records.map_wanted = true;
         records.table_wanted = self.geometry.is_logged();
         records.newcomer_from = (records.map_sequence + 1, records.table_sequence + 1);
-        self.listing.inform_newcomer(&self.geometry);
     }
 
     /// Whether that has been done.

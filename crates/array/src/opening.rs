@@ -169,7 +169,7 @@ impl Array {
         let logs = open_logs(&opening, &map, table, first_sequence);
         // Where parity was taken for the data, who is away has something else.
         let standing = standings(assembly, members, tuning.dirty_map && !starts_over);
-        away::merge_missed(&mut map, &standing, geometry);
+        away::merge_missed(&mut map, &standing);
         let records = Records::new(
             RecordsStart {
                 enabled: !read_only,
@@ -199,6 +199,7 @@ impl Array {
         };
         let mut array = Array::from_parts(parts, now);
         array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
+        array.inform_members();
         array.resume_rebuild();
         array.settle_after_opening();
         array.start_recovery();
@@ -293,7 +294,7 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
                 PlaceState::Failed
             }
         };
-        let keeps = if believes { away::keeps(assembly, entry.state) } else { None };
+        let keeps = if believes { away::keeps(assembly, place as u16) } else { None };
         Standing { info: info.clone(), state, identity: entry.member, keeps }
     };
     members.iter().enumerate().map(standing).collect()

@@ -84,6 +84,8 @@ pub enum FailureCause {
     Errors,
     /// What was written to it did not read back.
     Unfaithful,
+    /// It ends before its end.
+    Truncated,
     /// People said so.
     Asked,
 }

@@ -252,14 +252,18 @@ impl Array {
         let region = job.region;
         let writes = match job.purpose {
             Purpose::Write => true,
-            // What these write is what the region should hold: the region need not be called dirty for it.
+            // What these write is what the region should hold: it need not be called dirty before.
             Purpose::Read
             | Purpose::Repair { .. }
             | Purpose::Rebuild { .. }
             | Purpose::Resync { .. }
             | Purpose::Scrub => false,
         };
-        if !writes || job.writing {
+        let (writing, repairs) = (job.writing, matches!(job.purpose, Purpose::Repair { .. }));
+        if repairs {
+            self.note_repair(region);
+        }
+        if !writes || writing {
             return self.pass(id, Stage::Settle);
         }
         if self.mode == Mode::ReadOnly {
@@ -840,6 +844,8 @@ impl Array {
     pub(crate) fn repair_scrubbed(&mut self, id: JobId, targets: UnitSet) {
         let job = self.jobs.stripe(id);
         (job.targets, job.repairing, job.stage) = (targets, true, Stage::Plan);
+        let region = job.region;
+        self.note_repair(region);
         self.runnable.push_back(id);
     }
 }

@@ -106,6 +106,8 @@ pub enum EntryState {
     Away {
         /// The first eight bytes of the last session that it saw begin.
         session: u64,
+        /// No superblock of its own has a higher sequence number.
+        sequence: u32,
     },
     /// Ready to take a failed member's place.
     Spare,
@@ -152,8 +154,9 @@ impl Superblock {
             out.bytes(&session.0);
         }
         for (index, entry) in self.table.iter().enumerate() {
-            let (state, frontier) = entry.state.encode();
+            let (state, sequence, frontier) = entry.state.encode();
             out.seek(TABLE_AT + index * ENTRY_BYTES).bytes(&entry.member.0).u8(state);
+            out.seek(TABLE_AT + index * ENTRY_BYTES + 20).u32(sequence);
             out.seek(TABLE_AT + index * ENTRY_BYTES + 24).u64(frontier);
         }
         out.sealed(CHECKSUM_AT)
@@ -254,26 +257,26 @@ impl Superblock {
 }
 
 impl EntryState {
-    fn encode(self) -> (u8, u64) {
+    fn encode(self) -> (u8, u32, u64) {
         match self {
-            EntryState::Vacant => (0, 0),
-            EntryState::Active => (1, 0),
-            EntryState::Rebuilding { frontier, returning: false } => (2, frontier),
-            EntryState::Failed => (3, 0),
-            EntryState::Spare => (4, 0),
-            EntryState::Away { session } => (5, session),
-            EntryState::Rebuilding { frontier, returning: true } => (6, frontier),
+            EntryState::Vacant => (0, 0, 0),
+            EntryState::Active => (1, 0, 0),
+            EntryState::Rebuilding { frontier, returning: false } => (2, 0, frontier),
+            EntryState::Failed => (3, 0, 0),
+            EntryState::Spare => (4, 0, 0),
+            EntryState::Away { session, sequence } => (5, sequence, session),
+            EntryState::Rebuilding { frontier, returning: true } => (6, 0, frontier),
         }
     }
 
-    fn decode(state: u8, frontier: u64) -> Option<EntryState> {
+    fn decode(state: u8, sequence: u32, frontier: u64) -> Option<EntryState> {
         Some(match state {
             0 => EntryState::Vacant,
             1 => EntryState::Active,
             2 => EntryState::Rebuilding { frontier, returning: false },
             3 => EntryState::Failed,
             4 => EntryState::Spare,
-            5 => EntryState::Away { session: frontier },
+            5 => EntryState::Away { session: frontier, sequence },
             6 => EntryState::Rebuilding { frontier, returning: true },
             _ => return None,
         })
@@ -284,8 +287,10 @@ fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, Sup
     let entry = |index: usize| {
         let member = Identity(from.seek(TABLE_AT + index * ENTRY_BYTES).array());
         let state = from.u8();
-        let frontier = from.seek(TABLE_AT + index * ENTRY_BYTES + 24).u64();
-        let state = EntryState::decode(state, frontier).ok_or(SuperblockError::Nonsense("member states"))?;
+        let sequence = from.seek(TABLE_AT + index * ENTRY_BYTES + 20).u32();
+        let frontier = from.u64();
+        let state = EntryState::decode(state, sequence, frontier)
+            .ok_or(SuperblockError::Nonsense("member states"))?;
         Ok(Entry { member, state })
     };
     (0..entries).map(entry).collect()

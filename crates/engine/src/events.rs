@@ -65,6 +65,7 @@ fn why(place: Member, cause: FailureCause, roster: &Roster) -> String {
             format!("it does not answer or refuses to write ({})", last_failure(place, roster))
         }
         FailureCause::Errors => format!("too many read errors ({})", last_failure(place, roster)),
+        FailureCause::Truncated => "it ends before its end; was it truncated?".into(),
         FailureCause::Unfaithful => "what was written to it does not read back".into(),
         FailureCause::Asked => "as was asked".into(),
     }

@@ -7,8 +7,10 @@ use rustix::io::Errno;
 pub enum Fault {
     /// The place cannot be read (a latent sector error); the rest of the member may be fine.
     Unreadable,
-    /// The member does not answer, refuses to write, or ends before its end.
+    /// The member does not answer, or refuses to write.
     Gone,
+    /// The member ends before its end.
+    Truncated,
     /// The member has no room for what should be there; not its fault.
     NoSpace,
 }
@@ -59,7 +61,7 @@ impl Failure {
     pub fn fault(self) -> Fault {
         match self {
             Failure::Refused { fault, .. } => fault,
-            Failure::Truncated => Fault::Gone,
+            Failure::Truncated => Fault::Truncated,
         }
     }
 }
@@ -89,6 +91,6 @@ mod tests {
             assert_eq!(Failure::of_read(errno).fault(), Fault::Gone);
             assert_eq!(Failure::of_write(errno).fault(), Fault::Gone);
         }
-        assert_eq!(Failure::Truncated.fault(), Fault::Gone);
+        assert_eq!(Failure::Truncated.fault(), Fault::Truncated);
     }
 }

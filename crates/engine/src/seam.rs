@@ -52,6 +52,7 @@ pub(crate) fn fault(failure: Failure) -> parlour_array::Fault {
     match failure.fault() {
         Fault::Unreadable => parlour_array::Fault::Unreadable,
         Fault::Gone => parlour_array::Fault::Gone,
+        Fault::Truncated => parlour_array::Fault::Truncated,
         Fault::NoSpace => parlour_array::Fault::NoSpace,
     }
 }

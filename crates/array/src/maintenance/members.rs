@@ -182,12 +182,8 @@ impl Array {
         self.maintenance.rebuild.as_ref().map(|rebuild| rebuild.place).ok_or(AdminError::NoSpare)
     }
 
-    /// A member is gone: it is excluded if the array survives that.
-    pub(crate) fn fail_by_itself(&mut self, member: Member) {
-        self.fail_member(member, FailureCause::Gone);
-    }
-
-    fn fail_member(&mut self, member: Member, cause: FailureCause) {
+    /// A member is to be excluded, if the array survives that.
+    pub(crate) fn fail_member(&mut self, member: Member, cause: FailureCause) {
         if let Some(place) = self.health.place_of(member) {
             if !self.fail_place(place, cause) {
                 self.events.push_back(Event::MemberKept { place });

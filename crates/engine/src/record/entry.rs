@@ -70,6 +70,7 @@ pub enum Became {
     Checksums(Vec<u64>),
     Unreadable,
     Gone,
+    Truncated,
     NoSpace,
 }
 
@@ -127,6 +128,7 @@ impl From<Outcome<'_>> for Became {
             Outcome::Checksums(sums) => Became::Checksums(sums.to_vec()),
             Outcome::Failed(Fault::Unreadable) => Became::Unreadable,
             Outcome::Failed(Fault::Gone) => Became::Gone,
+            Outcome::Failed(Fault::Truncated) => Became::Truncated,
             Outcome::Failed(Fault::NoSpace) => Became::NoSpace,
         }
     }
@@ -141,6 +143,7 @@ impl Became {
             Became::Checksums(sums) => Outcome::Checksums(sums),
             Became::Unreadable => Outcome::Failed(Fault::Unreadable),
             Became::Gone => Outcome::Failed(Fault::Gone),
+            Became::Truncated => Outcome::Failed(Fault::Truncated),
             Became::NoSpace => Outcome::Failed(Fault::NoSpace),
         }
     }

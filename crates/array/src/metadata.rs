@@ -676,7 +676,9 @@ impl Array {
         // (At the beginning of a session it says nothing new.)
         let begins = !self.records.opening && !self.records.begun;
         let excluded = !self.records.barrier() || begins || is_planted(Bug::AppliedBeforeExclusion);
-        self.records.enabled && wanted && excluded && self.records.table_writing.is_none()
+        // Records may have been left out of parity that is on the list.
+        let listed = self.listing.additions_are_durable();
+        self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()
     }
 
     /// A member that comes to be rebuilt holds none of what all members hold, or what was true long ago: it is written

@@ -141,7 +141,8 @@ impl Oracle {
                     entry.ended = now;
                 } else if entry.ended < began && written != Written::Perhaps {
                     // What a read had ruled out is overwritten on all members only now.
-                    entry.gone = if entry.outlived { now } else { entry.gone.min(now) };
+                    let ruled_out = entry.outlived || entry.doubted;
+                    entry.gone = if ruled_out { now } else { entry.gone.min(now) };
                     (entry.outlived, entry.doubted) = (false, false);
                     entry.dead |= written == Written::Durably;
                 }

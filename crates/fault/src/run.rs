@@ -498,6 +498,13 @@ impl<'a> Run<'a> {
         self.geometry.organization().code == Code::Copy && self.is_unsynced()
     }
 
+    /// Whether there are copies that follow the first, but perhaps not on stable storage: after a cut of power they follow
+    /// again, unless the first is gone before.
+    fn may_be_uncopied(&self) -> bool {
+        let copies = self.geometry.organization().code == Code::Copy;
+        copies && self.geometry.fault_tolerance() > 0 && self.world.array.status().dirty_regions > 0
+    }
+
     pub(crate) fn is_failed(&self, place: u16) -> bool {
         self.world.array.status().members[usize::from(place)].state == "failed"
     }

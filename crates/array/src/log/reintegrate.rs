@@ -281,6 +281,7 @@ impl Array {
                 run.member == apply.member
                     && at <= run.at + run.length + self.tuning.reintegration_gap
                     && end - run.at <= longest
+                    && !self.listing.has(run.member, run.at, end - run.at)
             });
             match joined {
                 Some(run) => {
@@ -736,18 +737,20 @@ fn without_done(applies: Vec<Apply>, done: &BTreeSet<(Member, Sector)>) -> Vec<A
     if done.is_empty() {
         return applies;
     }
-    let one = Sectors::new(1);
-    let sectors = applies.into_iter().flat_map(|apply| {
-        (0..apply.length.get()).map(Sectors::new).map(move |offset| Apply {
-            at: apply.at + offset,
-            start: apply.start + offset,
-            length: one,
-            ..apply
-        })
-    });
+    let sectors = applies.into_iter().flat_map(sectors);
     let mut left: Vec<Apply> = sectors.filter(|apply| !done.contains(&(apply.member, apply.at))).collect();
     left.sort_by_key(|apply| (apply.member, apply.at));
     left
+}
+
+/// What one record adds, sector by sector.
+fn sectors(apply: Apply) -> impl Iterator<Item = Apply> {
+    (0..apply.length.get()).map(Sectors::new).map(move |offset| Apply {
+        at: apply.at + offset,
+        start: apply.start + offset,
+        length: Sectors::new(1),
+        ..apply
+    })
 }
 
 /// Parity that an overwrite record replaces starts from zero.

@@ -1,9 +1,9 @@
 //! What is promised of members that come back.
 
-use parlour_array::Operation;
 use parlour_array::organization::{Code, Consistency};
+use parlour_array::{Fault, Operation, Outcome};
 
-use crate::common::{Random, SEED, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use crate::scene::{PLACE, check, come_back, fail, fill, resync_meanwhile, settle_whole, setups, superblock};
 
 #[test]
@@ -126,5 +126,47 @@ fn a_member_that_missed_sessions_comes_back() {
         assert!(missed >= 1 && missed < regions, "{missed} of {regions}");
         settle_whole(&mut world);
         check(&mut world, &content);
+    }
+}
+
+/// It was believed because it had seen the same session begin.
+#[test]
+fn a_member_that_went_on_alone_does_not_come_back_to_one_that_went_on_without_it() {
+    let setup = Setup::named("raid1", 2);
+    let mut world = World::new(&setup, SEED);
+    world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
+    fail(&mut world);
+    world.write_now(0, &payload(&mut Random(2), 20)).unwrap();
+    world.settle();
+    // After a crash the other one alone is found.
+    let (disks, sessions) = (std::mem::take(&mut world.disks), world.sessions);
+    let other = vec![usize::from(PLACE)];
+    let world = World::open(&setup, disks, other, Random(SEED), sessions + 1, false).ok().unwrap();
+    assert_eq!(world.array.status().members[0].state, "failed");
+    assert_eq!(world.array.may_return(&superblock(&world, 0)), None);
+}
+
+#[test]
+fn a_member_that_was_shorter_for_a_while_does_not_come_back() {
+    for at_the_opening in [false, true] {
+        let setup = Setup::named("raid1", 2);
+        let mut world = World::new(&setup, SEED);
+        world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
+        let disk = usize::from(PLACE);
+        let whole = superblock(&world, disk);
+        if at_the_opening {
+            world.stop();
+            let length = world.disks[disk].bytes.len();
+            world.disks[disk].bytes.truncate(length / 2);
+            world = world.reopen(false).unwrap();
+        } else {
+            world.read(0, 20);
+            let access = world.pending.pop().expect("it is read");
+            let gone = Outcome::Failed(Fault::Truncated);
+            world.array.complete(world.now, access.id, gone);
+            world.drain();
+        }
+        let away = world.array.status().members.iter().any(|member| member.away);
+        assert!(!away && world.array.may_return(&whole).is_none());
     }
 }

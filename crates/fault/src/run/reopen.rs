@@ -19,7 +19,7 @@ const SHORTER: Sectors = Sectors::new(2_048);
 impl Run<'_> {
     /// Power or process are gone; the array is opened again.
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
-        self.oracle.crash(power, self.is_not_copied());
+        self.oracle.crash(power, self.is_not_copied() || self.may_be_uncopied());
         let shelf = self.world.crash(power);
         self.keep_image(&shelf);
         self.unsure |= !self.scars.is_empty();

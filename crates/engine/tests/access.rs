@@ -195,12 +195,12 @@ fn a_truncated_file_is_gone_and_is_not_made_long_again() {
             driver.access(member, WRITE, 65_536, &[payload(0, 4096, 4096)]),
             driver.plain(member, Operation::Zero, 0, 4096),
         ];
-        assert_eq!(driver.run(batch), [Err(Fault::Gone); 3]);
+        assert_eq!(driver.run(batch), [Err(Fault::Truncated); 3]);
         // The part that is still there can be read; a transfer across the end cannot.
         let read = driver.access(member, Operation::Read, 0, &[payload(0, 0, 4096)]);
         driver.succeed(read);
         let across = driver.access(member, Operation::Read, 0, &[payload(0, 0, 8192)]);
-        assert_eq!(driver.run(vec![across]), [Err(Fault::Gone)]);
+        assert_eq!(driver.run(vec![across]), [Err(Fault::Truncated)]);
         assert_eq!(std::fs::metadata(member.path()).expect("it is there").len(), 4096);
     });
 }

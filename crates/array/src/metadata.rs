@@ -227,7 +227,8 @@ impl Array {
             records.map_waiters.push(job);
             return false;
         }
-        let awaits = self.health.awaits_members() && !is_planted(Bug::MissedForgotten);
+        let held = !is_planted(Bug::MissedForgotten) && !is_planted(Bug::WritesBeforeExclusion);
+        let awaits = self.health.awaits_members() && held;
         let durably = records.durable.get(region) && (!awaits || records.durable_missed.get(region));
         if self.tuning.dirty_map && records.enabled && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
             records.dirty.set(region);

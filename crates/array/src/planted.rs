@@ -23,7 +23,7 @@ pub enum Bug {
     FlushDoesNothing,
     /// A durable write of data is none.
     DurableIgnored,
-    /// Writes go on before the exclusion of a member is durable.
+    /// Writes go on before the exclusion of a member is durable (nor do they wait for what it will miss).
     WritesBeforeExclusion,
     /// The rebuild's frontier is recorded before what was rebuilt is flushed.
     FrontierBeforeFlush,

@@ -596,6 +596,9 @@ impl<'a> Run<'a> {
         let former = self.former_members().next();
         if let Some(former) = former.filter(|_| self.script.has_more()) {
             let disk = &mut self.world.shelf.disks[former];
+            // As a driver does: until the array writes its own, nobody takes it for the member that it was.
+            let blank = [0; parlour_array::SUPERBLOCK_BYTES];
+            Geometry::superblock_places(disk.length).iter().for_each(|at| disk.write(*at, &blank, true));
             self.renamed += 1;
             disk.identity = identity::member(index + RENAMED * self.renamed);
             disk.stale = false;

@@ -86,8 +86,7 @@ impl Array {
     /// The place to which the member with this superblock may return, to be rebuilt only in what it has missed: it was whole
     /// when it was excluded from that place, and has been used nowhere since. Its identity is then the one of its superblock.
     pub fn may_return(&self, superblock: &Superblock) -> Option<Member> {
-        let places = self.health.places.iter();
-        let place = places.into_iter().position(|place| {
+        let place = self.health.places.iter().position(|place| {
             let away = place.state == PlaceState::Failed && place.identity == superblock.member;
             away && place.keeps.is_some_and(|kept| kept.is(superblock))
         })?;

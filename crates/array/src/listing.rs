@@ -35,8 +35,8 @@ pub(crate) struct Listing {
     /// Versions that are durable: as a whole, and as to what they put on the list.
     written: u64,
     written_added: u64,
-    /// A member that is being rebuilt has the list from this sequence number on.
-    newcomer_from: u64,
+    /// All members have the list from this sequence number on: also one that is being rebuilt.
+    informed_from: u64,
     waiters: Vec<JobId>,
 }
 
@@ -49,7 +49,7 @@ impl Listing {
         let newest = Newest::of(assembly.of_whole(lists), decode);
         let sequence = sequence_of_session(session_number, newest.sequence());
         // Perhaps one member only has the newest.
-        let newcomer_from = if newest.sequence() > 0 { sequence + 1 } else { 0 };
+        let informed_from = if newest.sequence() > 0 { sequence + 1 } else { 0 };
         // An older one is better than none.
         let mut list = newest.found().unwrap_or_else(|| UnreadableList::new(geometry.block()));
         // Whatever wrote it, no place is computed with that the array does not have.
@@ -70,21 +70,21 @@ impl Listing {
             writing,
             written,
             written_added,
-            newcomer_from,
+            informed_from,
             waiters,
         }
     }
 
     /// A member comes to be rebuilt: the list is written anew.
-    pub(crate) fn inform_newcomer(&mut self, geometry: &Geometry) {
+    pub(crate) fn inform_members(&mut self, geometry: &Geometry) {
         if geometry.list_place(0).is_some() {
-            self.newcomer_from = self.sequence + 1;
+            self.informed_from = self.sequence + 1;
         }
     }
 
     /// Whether it has been, since.
-    pub(crate) fn newcomer_is_informed(&self) -> bool {
-        self.sequence - u64::from(self.writing.is_some()) >= self.newcomer_from
+    pub(crate) fn members_are_informed(&self) -> bool {
+        self.sequence - u64::from(self.writing.is_some()) >= self.informed_from
     }
 
     /// Whether some of these sectors are on the list.
@@ -248,7 +248,7 @@ impl Array {
         let listing = &self.listing;
         let due =
             if self.records.barrier() { !listing.additions_are_durable() } else { !listing.is_durable() };
-        self.records.enabled && (due || !listing.newcomer_is_informed()) && listing.writing.is_none()
+        self.records.enabled && (due || !listing.members_are_informed()) && listing.writing.is_none()
     }
 
     /// Writes the list to all members, once what was written to blocks that are off it is durable.
@@ -286,7 +286,7 @@ impl Array {
         if !whole && !begun {
             // A flush failed: the list was not touched.
             self.listing.sequence -= 1;
-            self.listing.newcomer_from = self.listing.newcomer_from.min(self.listing.sequence + 1);
+            self.listing.informed_from = self.listing.informed_from.min(self.listing.sequence + 1);
             return;
         }
         self.listing.written_added = version;

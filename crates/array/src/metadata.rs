@@ -68,8 +68,8 @@ pub(crate) struct Records {
     table_waiters: Vec<Region>,
     table_wanted: bool,
     table_writing: Option<Vec<Region>>,
-    /// A member that is being rebuilt has the map, and the table, from these sequence numbers on.
-    newcomer_from: (u64, u64),
+    /// All members have the map, and the table, from these sequence numbers on: also one that is being rebuilt.
+    informed_from: (u64, u64),
     /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
     pub(crate) closing: Option<Region>,
     /// A write that was waited for then was cut off.
@@ -124,7 +124,7 @@ impl Records {
             table_waiters: Vec::new(),
             table_wanted: false,
             table_writing: None,
-            newcomer_from: (0, 0),
+            informed_from: (0, 0),
             closing: None,
             closing_spoilt: false,
             dirty: start.map.dirty,
@@ -396,7 +396,7 @@ impl Array {
     /// Before the session is said to have begun, all members are given what perhaps only the one had from whom it was read;
     /// and what a rebuild has passed over is on the list before it is said how far it has come.
     fn superblock_due(&self) -> bool {
-        let begins = !self.records.opening && !self.records.begun && !self.newcomer_is_informed();
+        let begins = !self.records.opening && !self.records.begun && !self.members_are_informed();
         self.records.superblock_due() && !begins && self.listing.additions_are_durable()
     }
 
@@ -526,11 +526,11 @@ impl Array {
         self.end_job(id);
     }
 
-    /// Goes on with the stop, unless it has to begin again since.
     pub(crate) fn writers_in(&self, region: Region) -> u32 {
         self.records.writers[region.as_usize()]
     }
 
+    /// Goes on with the stop, unless it has to begin again since.
     fn next_stop(&mut self, from: Stop, to: Stop) {
         if self.records.stop == Some(from) {
             self.records.stop = Some(to);
@@ -686,7 +686,7 @@ impl Array {
     /// anew, to all of them.
     pub(crate) fn inform_newcomer(&mut self) {
         self.inform_members();
-        self.listing.inform_newcomer(&self.geometry);
+        self.listing.inform_members(&self.geometry);
     }
 
     /// Map and table are written to all members.
@@ -694,18 +694,18 @@ impl Array {
         let records = &mut self.records;
         records.map_wanted = true;
         records.table_wanted = self.geometry.is_logged();
-        records.newcomer_from = (records.map_sequence + 1, records.table_sequence + 1);
+        records.informed_from = (records.map_sequence + 1, records.table_sequence + 1);
     }
 
     /// Whether that has been done.
-    pub(crate) fn newcomer_is_informed(&self) -> bool {
+    pub(crate) fn members_are_informed(&self) -> bool {
         let records = &self.records;
-        let (map, table) = records.newcomer_from;
+        let (map, table) = records.informed_from;
         let map_written = records.map_sequence - u64::from(records.map_writing.is_some());
         let table_written = records.table_sequence - u64::from(records.table_writing.is_some());
         map_written >= map
             && (table_written >= table || !self.geometry.is_logged())
-            && self.listing.newcomer_is_informed()
+            && self.listing.members_are_informed()
     }
 
     fn applied_recorded(&mut self) {
@@ -722,7 +722,6 @@ impl Array {
     /// without a record. Else parks `job`.
     pub(crate) fn pass_unlogged(&mut self, region: Region, job: JobId) -> bool {
         self.records.resync.set(region);
-        self.note_missed(region);
         self.pass_resync_durable(region, job)
     }
 

@@ -158,7 +158,7 @@ impl Array {
         // As long as the place is not whole it is known after a crash that the logs which stood there are lost.
         let known = self.records.all_resync_is_durable();
         // From then on the member is believed.
-        let informed = self.newcomer_is_informed();
+        let informed = self.members_are_informed();
         let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing && known && informed;
         if ready {
             self.start_checkpoint(self.geometry.layout().stripes());

@@ -67,12 +67,13 @@ impl Image {
         }
     }
 
-    fn sector_mut(&mut self, sector: u64) -> &mut [u8] {
+    /// `length` bytes of one page, from `sector` on.
+    fn part_mut(&mut self, sector: u64, length: usize) -> &mut [u8] {
         let fill = self.blank[0];
         let blank = || Rc::new(Page { bytes: [fill; PAGE], digest: OnceCell::new() });
         let page = Rc::make_mut(self.pages[(sector / PAGE_SECTORS) as usize].get_or_insert_with(blank));
         page.digest.take();
-        &mut page.bytes[offset(sector)..][..SECTOR]
+        &mut page.bytes[offset(sector)..][..length]
     }
 }
 
@@ -200,27 +201,40 @@ impl Disk {
 
     /// A part of a write.
     pub(crate) fn put_all(&mut self, at: Sector, bytes: &[u8], durable: bool) {
-        for (sector, new) in (at.get()..).zip(bytes.chunks_exact(SECTOR)) {
-            self.put(sector, new, durable);
+        let (mut sector, mut bytes) = (at.get(), bytes);
+        while !bytes.is_empty() {
+            let (part, rest) = bytes.split_at(bytes.len().min(PAGE - offset(sector)));
+            self.put(sector, part, durable);
+            sector += (part.len() / SECTOR) as u64;
+            bytes = rest;
         }
     }
 
     /// The same, of zeroes.
     pub(crate) fn put_zeroes(&mut self, at: Sector, length: Sectors, durable: bool) {
-        (at.get()..at.get() + length.get()).for_each(|sector| self.put(sector, &[0; SECTOR], durable));
+        let (mut sector, end) = (at.get(), (at + length).get());
+        while sector < end {
+            let sectors = (end - sector).min(PAGE_SECTORS - sector % PAGE_SECTORS);
+            self.put(sector, &[0; PAGE][..sectors as usize * SECTOR], durable);
+            sector += sectors;
+        }
     }
 
+    /// Puts `new`, which is within a page, at `sector`.
     fn put(&mut self, sector: u64, new: &[u8], durable: bool) {
-        if !self.bad.is_empty() {
-            self.bad.remove(&sector);
-        }
         let (write, page) = (self.writes, sector / PAGE_SECTORS);
-        let old = self.image.sector_mut(sector);
+        let sectors = sector..sector + (new.len() / SECTOR) as u64;
+        if !self.bad.is_empty() {
+            self.bad.retain(|bad| !sectors.contains(bad));
+        }
+        let old = self.image.part_mut(sector, new.len());
         if !durable {
-            let bytes = self.spare.copy(old);
-            self.before.entry(page).or_default().push(Before { sector, write, bytes });
+            let versions = self.before.entry(page).or_default();
+            for (sector, old) in sectors.zip(old.chunks_exact(SECTOR)) {
+                versions.push(Before { sector, write, bytes: self.spare.copy(old) });
+            }
         } else if let Some(versions) = self.before.get_mut(&page) {
-            forget(versions, &mut self.spare, |version| version.sector == sector);
+            forget(versions, &mut self.spare, |version| sectors.contains(&version.sector));
         }
         old.copy_from_slice(new);
     }
@@ -295,7 +309,7 @@ impl Disk {
         }
         self.before.clear();
         for (sector, bytes) in left {
-            self.image.sector_mut(sector).copy_from_slice(&bytes);
+            self.image.part_mut(sector, SECTOR).copy_from_slice(&bytes);
         }
     }
 }

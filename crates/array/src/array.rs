@@ -29,6 +29,7 @@ use crate::log::Logs;
 use crate::maintenance::Maintenance;
 use crate::metadata::Records;
 use crate::plan::{Builder, Source};
+use crate::planted::{Bug, is_planted};
 use crate::request::Completion;
 use crate::status::{Counters, Event, FailureCause};
 use crate::tuning::Tuning;
@@ -425,6 +426,9 @@ impl Array {
     fn plan_broken(&mut self, id: JobId) {
         self.release_scratch(id);
         let troubles = std::mem::take(&mut self.jobs.get_mut(id).troubles);
+        if is_planted(Bug::FailedFlushForgotten) && self.is_flush(id) {
+            return self.plan_done(id);
+        }
         for trouble in &troubles {
             self.note_trouble(trouble);
         }
@@ -480,8 +484,7 @@ impl Array {
 
     /// A member that could not be flushed and had to be kept has perhaps lost what it was to make durable.
     fn note_failed_flushes(&mut self, id: JobId, troubles: &[Trouble]) {
-        let flushes = |step: &crate::plan::Step| matches!(step.action, Action::Flush { .. });
-        if !self.jobs.get(id).plan.steps.first().is_some_and(flushes) {
+        if !self.is_flush(id) {
             return;
         }
         for trouble in troubles {
@@ -492,6 +495,12 @@ impl Array {
                 self.note_unflushed();
             }
         }
+    }
+
+    /// Whether a job's plan is to flush members.
+    fn is_flush(&self, id: JobId) -> bool {
+        let first = self.jobs.get(id).plan.steps.first();
+        first.is_some_and(|step| matches!(step.action, Action::Flush { .. }))
     }
 
     /// Region and number in it of a stripe.

@@ -21,6 +21,8 @@ pub enum Bug {
     FlushSkipsMember,
     /// A host's flush flushes nothing.
     FlushDoesNothing,
+    /// A member that could not flush is asked again later, and believed when it says that it did.
+    FailedFlushForgotten,
     /// A durable write of data is none.
     DurableIgnored,
     /// Writes go on before the exclusion of a member is durable (nor do they wait for what it will miss).
@@ -136,10 +138,11 @@ impl Bug {
     /// Bugs that cases on an array in peace find.
     pub const ALL: [Bug; 2] = [Bug::ParityRotatesAstray, Bug::AlwaysModifies];
     /// Bugs that need faults to be found.
-    pub const UNDER_FAULTS: [Bug; 28] = [
+    pub const UNDER_FAULTS: [Bug; 29] = [
         Bug::WritesBeforeDirtyBit,
         Bug::FlushSkipsMember,
         Bug::FlushDoesNothing,
+        Bug::FailedFlushForgotten,
         Bug::DurableIgnored,
         Bug::WritesBeforeExclusion,
         Bug::FrontierBeforeFlush,

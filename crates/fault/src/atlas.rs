@@ -7,6 +7,7 @@ use parlour_array::{MemberStatus, Mode};
 use parlour_units::{Member, Sector, Sectors, Stripe};
 
 use crate::coverage::Fault;
+use crate::disk::{Disk, Flushes};
 use crate::run::Run;
 use crate::violation::Violation;
 
@@ -18,7 +19,7 @@ impl Run<'_> {
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
             Fault::Stop | Fault::Spare | Fault::Comeback => true,
             Fault::Replacement if self.is_failed(place) => true,
-            Fault::Death | Fault::Exclusion | Fault::Hang | Fault::Replacement => {
+            Fault::Death | Fault::Exclusion | Fault::Hang | Fault::FailedFlush | Fault::Replacement => {
                 self.serves() && self.can_do_without(place)
             }
             // A place that cannot be read after it was rewritten either is more than a transient error.
@@ -28,14 +29,17 @@ impl Run<'_> {
             }
             // What is to be repaired needs room.
             Fault::OutOfSpace => {
-                let ails = self.world.shelf.disks.iter().any(|disk| disk.hiccup);
+                let ails = self.world.shelf.disks.iter().any(Disk::ails);
                 self.serves() && self.is_whole() && self.scars.is_empty() && !ails
             }
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
                 self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
             }
             Fault::MetadataError => !self.is_full() && self.can_do_without(place),
-            Fault::Rot => self.is_whole() && !self.is_full() && self.geometry.fault_tolerance() > 0,
+            Fault::Rot => {
+                let ails = self.world.shelf.disks.iter().any(|disk| disk.flushes != Flushes::Work);
+                self.is_whole() && !self.is_full() && !ails && self.geometry.fault_tolerance() > 0
+            }
         }
     }
 
@@ -91,7 +95,7 @@ impl Run<'_> {
     /// Whether something on the member in `place` cannot be had, or perhaps soon not.
     fn is_weak(&self, place: u16) -> bool {
         let disk = self.disk_at(place);
-        let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].hiccup);
+        let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].ails());
         self.is_gone(place) || ails || self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk)
     }
 

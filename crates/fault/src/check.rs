@@ -9,6 +9,7 @@ use parlour_units::{Bytes, Sector, Sectors, Stripe};
 
 use crate::content::SECTOR;
 use crate::coverage::Fault;
+use crate::disk::Flushes;
 use crate::run::Run;
 use crate::violation::Violation;
 
@@ -54,6 +55,11 @@ impl Run<'_> {
             disk.bad.clear();
             disk.hiccup = false;
         }
+        self.mend_flushes();
+    }
+
+    fn mend_flushes(&mut self) {
+        self.world.shelf.disks.iter_mut().for_each(|disk| disk.flushes = Flushes::Work);
     }
 
     /// All checks that the array's state allows.
@@ -66,6 +72,8 @@ impl Run<'_> {
         }
         let serving = self.world.array.mode() == Mode::Serving;
         if serving && self.geometry.fault_tolerance() > 0 && self.is_whole() {
+            // Who did not flush so far is spared: a member that is lost in a scrub says nothing of the scrub.
+            self.mend_flushes();
             self.clean_scrub()?;
             if self.is_whole() {
                 self.no_sector_is_bad()?;

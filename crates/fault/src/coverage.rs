@@ -26,6 +26,8 @@ pub enum Fault {
     LatentError,
     /// One read fails.
     TransientError,
+    /// One flush fails, and what it was to make durable is lost perhaps.
+    FailedFlush,
     /// A member becomes slow.
     SlowMember,
     /// A scrub that compares.
@@ -52,7 +54,7 @@ pub enum Fault {
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 21] = [
+    pub const ALL: [Fault; 22] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -63,6 +65,7 @@ impl Fault {
         Fault::Spare,
         Fault::LatentError,
         Fault::TransientError,
+        Fault::FailedFlush,
         Fault::SlowMember,
         Fault::Scrub,
         Fault::RepairingScrub,
@@ -89,6 +92,7 @@ impl Fault {
             Fault::Spare => "spare",
             Fault::LatentError => "latent error",
             Fault::TransientError => "transient error",
+            Fault::FailedFlush => "failed flush",
             Fault::SlowMember => "slow member",
             Fault::Scrub => "scrub",
             Fault::RepairingScrub => "repairing scrub",
@@ -192,7 +196,7 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
     match fault {
         Fault::PowerCut | Fault::Kill | Fault::SlowMember => true,
         Fault::Stop => state != State::Stopping,
-        Fault::Death | Fault::Exclusion | Fault::Hang => state != State::ReadOnly,
+        Fault::Death | Fault::Exclusion | Fault::Hang | Fault::FailedFlush => state != State::ReadOnly,
         // These are refused by an array that is not served for writing.
         Fault::Replacement | Fault::Spare | Fault::LatentError | Fault::TransientError => writable,
         // A scrub that began is what the array is doing, unless something tells more.

@@ -81,6 +81,9 @@ fn offset(sector: u64) -> usize {
     (sector % PAGE_SECTORS) as usize * SECTOR
 }
 
+/// The name of writes that no flush covers any more.
+const LOST: u64 = u64::MAX;
+
 /// What stood in a sector of a page before a write that is not yet durable.
 #[derive(Clone, Debug)]
 struct Before {
@@ -110,6 +113,16 @@ impl Spare {
 /// What a write puts where, sector by sector.
 pub(crate) type Content = Vec<(u64, Rc<[u8]>)>;
 
+/// How flushes of a member fare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flushes {
+    Work,
+    /// The next one fails.
+    Fail,
+    /// It has failed; later ones seem to work, and make nothing durable that it should have.
+    Failed,
+}
+
 /// A member.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
@@ -131,6 +144,7 @@ pub(crate) struct Disk {
     pub(crate) full: bool,
     /// The next read of data fails, once.
     pub(crate) hiccup: bool,
+    pub(crate) flushes: Flushes,
     /// How many times slower than others.
     pub(crate) slow: u64,
     /// It was left out of a session that came to its end: nobody may believe it.
@@ -152,6 +166,7 @@ impl Disk {
             mute: false,
             full: false,
             hiccup: false,
+            flushes: Flushes::Work,
             slow: 1,
             stale: false,
         }
@@ -160,6 +175,11 @@ impl Disk {
     /// Whether accesses fail because the member is silent.
     pub(crate) fn answers_not(&self) -> bool {
         self.dead || self.mute
+    }
+
+    /// Whether an access to it will fail though it answers, or has failed.
+    pub(crate) fn ails(&self) -> bool {
+        self.hiccup || self.flushes != Flushes::Work
     }
 
     /// Whether all of a run of sectors can be read.
@@ -248,9 +268,23 @@ impl Disk {
     pub(crate) fn flushed(&mut self, writes: u64) {
         let spare = &mut self.spare;
         self.before.retain(|_, versions| {
-            forget(versions, spare, |version| version.write <= writes);
+            // What was written over what was lost is durable.
+            let lost = versions.iter().any(|version| version.write == LOST);
+            let covered = versions.iter().filter(|version| lost && version.write <= writes);
+            let covered: BTreeSet<u64> = covered.map(|version| version.sector).collect();
+            let over = |version: &Before| match version.write {
+                LOST => covered.contains(&version.sector),
+                write => write <= writes,
+            };
+            forget(versions, spare, over);
             !versions.is_empty()
         });
+    }
+
+    /// A flush has failed: no later one makes durable what this one should have.
+    pub(crate) fn flush_failed(&mut self) {
+        self.flushes = Flushes::Failed;
+        self.before.values_mut().flatten().for_each(|version| version.write = LOST);
     }
 
     /// By sector: what stood there before each write that is not durable, oldest first.
@@ -369,6 +403,21 @@ mod tests {
         assert_eq!(first(&disk), 2);
         disk.power_cut(Keyed::new(1), Kept::Nothing);
         assert_eq!(first(&disk), 1);
+    }
+
+    #[test]
+    fn what_a_failed_flush_was_to_keep_is_kept_by_no_later_one_until_it_is_written_anew() {
+        let mut disk = disk();
+        disk.write(Sector::new(3), &[1; SECTOR], false);
+        disk.flush_failed();
+        disk.flushed(disk.written());
+        let mut cut = disk.clone();
+        cut.power_cut(Keyed::new(1), Kept::Nothing);
+        assert_eq!((first(&disk), first(&cut)), (1, 0));
+        disk.write(Sector::new(3), &[2; SECTOR], false);
+        disk.flushed(disk.written());
+        disk.power_cut(Keyed::new(1), Kept::Nothing);
+        assert_eq!(first(&disk), 2);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use parlour_units::{Duration, Instant, Member, Region, Sector, Sectors, Stripe};
 
 use crate::content::Value;
 use crate::coverage::{Coverage, Fault, State};
-use crate::disk::Disk;
+use crate::disk::{Disk, Flushes};
 use crate::identity::{self, identity};
 use crate::oracle::{Oracle, Range, Written};
 use crate::promises::Promises;
@@ -411,7 +411,7 @@ impl<'a> Run<'a> {
                 self.scar_metadata(place, number);
                 Ok(())
             }
-            What::Transient(place) | What::Slow(place) | What::Full(place) => {
+            What::Transient(place) | What::Slow(place) | What::Full(place) | What::FlushFails(place) => {
                 self.ail(event.what, place);
                 Ok(())
             }
@@ -534,7 +534,7 @@ impl<'a> Run<'a> {
         let info = self.world.info(disk);
         let taken = self.world.array.replace(self.world.now(), Member::new(place), info);
         let member = taken.map_err(|_| Violation::seam("a member that may return is refused"))?;
-        self.world.shelf.disks[disk].stale = false;
+        (self.world.shelf.disks[disk].stale, self.world.shelf.disks[disk].flushes) = (false, Flushes::Work);
         self.world.introduce(member, disk)?;
         self.world.drain()?;
         self.collect()?;
@@ -601,7 +601,7 @@ impl<'a> Run<'a> {
             Geometry::superblock_places(disk.length).iter().for_each(|at| disk.write(*at, &blank, true));
             self.renamed += 1;
             disk.identity = identity::member(index + RENAMED * self.renamed);
-            disk.stale = false;
+            (disk.stale, disk.flushes) = (false, Flushes::Work);
             return former;
         }
         self.world.shelf.disks.push(Disk::new(identity::member(index), length, 0x33));
@@ -648,6 +648,7 @@ impl<'a> Run<'a> {
         let fault = match what {
             What::Transient(_) => Fault::TransientError,
             What::Slow(_) => Fault::SlowMember,
+            What::FlushFails(_) => Fault::FailedFlush,
             _ => Fault::OutOfSpace,
         };
         if self.is_failed(place) || !self.dares(fault, place) {
@@ -656,6 +657,7 @@ impl<'a> Run<'a> {
         let disk = &mut self.world.shelf.disks[disk];
         match fault {
             Fault::TransientError => disk.hiccup = true,
+            Fault::FailedFlush => disk.flushes = Flushes::Fail,
             Fault::SlowMember => disk.slow = 30,
             _ => disk.full = true,
         }

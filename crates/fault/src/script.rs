@@ -70,6 +70,8 @@ pub(crate) enum What {
     /// A sector of a member's metadata becomes unreadable; the number says which.
     Metadata(u16, u64),
     Transient(u16),
+    /// The next flush of a member fails.
+    FlushFails(u16),
     Slow(u16),
     Scrub {
         repair: bool,
@@ -108,6 +110,7 @@ impl fmt::Display for Event {
             What::Back(place) => write!(f, "member {place} is back"),
             What::Metadata(place, _) => write!(f, "member {place} cannot read a sector of its metadata"),
             What::Transient(place) => write!(f, "the next read of member {place} fails"),
+            What::FlushFails(place) => write!(f, "the next flush of member {place} fails"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
             What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
             What::Full(place) => write!(f, "member {place} has no room"),
@@ -157,6 +160,9 @@ impl Script {
         if script.has_returns() {
             script.add_returns();
         }
+        if script.has_failed_flushes() {
+            script.add_failed_flushes();
+        }
         script
     }
 }
@@ -171,6 +177,32 @@ impl Script {
     /// Whether members that were away come back.
     pub(crate) fn has_returns(&self) -> bool {
         Keyed::new(self.seed ^ RETURNS).of(&[0]).is_multiple_of(4)
+    }
+
+    /// Whether flushes fail.
+    fn has_failed_flushes(&self) -> bool {
+        Keyed::new(self.seed ^ FLUSHES).of(&[0]).is_multiple_of(8)
+    }
+
+    /// Before every tenth event.
+    fn add_failed_flushes(&mut self) {
+        let keyed = Keyed::new(self.seed ^ FLUSHES);
+        let members = u64::from(self.options.creation.members);
+        self.add_beside(3 * BESIDE, |event| {
+            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            keyed.of(&[1, event.number]).is_multiple_of(10).then_some(What::FlushFails(place))
+        });
+    }
+
+    /// Adds what `beside` says before events, under names from `numbers` on.
+    fn add_beside(&mut self, numbers: u64, beside: impl Fn(&Event) -> Option<What>) {
+        let mut events = Vec::with_capacity(self.events.len());
+        for event in std::mem::take(&mut self.events) {
+            let what = beside(&event);
+            events.extend(what.map(|what| Event { number: event.number + numbers, at: event.at, what }));
+            events.push(event);
+        }
+        self.events = events;
     }
 
     /// Some time after members were lost, or stayed away.
@@ -193,17 +225,12 @@ impl Script {
     fn add_metadata_errors(&mut self) {
         let keyed = Keyed::new(self.seed ^ MORE);
         let members = u64::from(self.options.creation.members);
-        let mut events = Vec::with_capacity(self.events.len());
-        for event in std::mem::take(&mut self.events) {
+        self.add_beside(BESIDE, |event| {
             let ends = matches!(event.what, What::Crash { .. } | What::Stop { .. });
-            if ends && !keyed.of(&[1, event.number]).is_multiple_of(3) {
-                let place = (keyed.of(&[2, event.number]) % members) as u16;
-                let what = What::Metadata(place, keyed.of(&[3, event.number]));
-                events.push(Event { number: event.number + BESIDE, at: event.at, what });
-            }
-            events.push(event);
-        }
-        self.events = events;
+            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            let errs = ends && !keyed.of(&[1, event.number]).is_multiple_of(3);
+            errs.then_some(What::Metadata(place, keyed.of(&[3, event.number])))
+        });
     }
 }
 
@@ -211,6 +238,8 @@ impl Script {
 const MORE: u64 = 107;
 /// Names the seeds in which members come back: none of those either.
 const RETURNS: u64 = 179_535;
+/// Names the seeds in which flushes fail: none of those either.
+const FLUSHES: u64 = 200_185;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

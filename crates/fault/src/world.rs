@@ -15,7 +15,7 @@ use parlour_codec::xor::is_zero;
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
 use crate::content::{SECTOR, Value};
-use crate::disk::{Content, Disk, Kept};
+use crate::disk::{Content, Disk, Flushes, Kept};
 use crate::identity::identity;
 use crate::oracle::Range;
 use crate::payload::{Payload, named_length};
@@ -534,6 +534,10 @@ impl World {
                 self.payload.write(&self.array, effect, disk, (at, durable));
             }
             Action::Zero { at, length, .. } => disk.zero(at, length),
+            Action::Flush { .. } if disk.flushes == Flushes::Fail => {
+                disk.flush_failed();
+                flight.fault = Some(Fault::Gone);
+            }
             _ => {}
         }
     }
@@ -639,6 +643,7 @@ impl World {
                 disk.power_cut(key, Kept::draw(key.of(&[9])));
             }
             disk.mute = false;
+            disk.flushes = Flushes::Work;
             disk.slow = 1;
         }
         std::mem::replace(&mut self.shelf, Shelf::new(Vec::new(), 0, Trace::default()))

@@ -115,7 +115,7 @@ impl Listing {
 
 impl Array {
     /// Puts blocks of `unit` on the list, if there is room.
-    fn list_blocks(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
+    pub(crate) fn list_blocks(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
         if self.geometry.list_place(0).is_none() || !self.records.enabled {
             return Err(Full);
         }

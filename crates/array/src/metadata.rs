@@ -55,6 +55,8 @@ pub(crate) struct Records {
     pub(crate) dirty: Bits,
     durable: Bits,
     pub(crate) resync: Bits,
+    /// Those of them whose parity lacks records that this session has given up: nothing is computed from it.
+    pub(crate) outdated: Bits,
     map_sequence: u64,
     map_wanted: bool,
     map_writing: Option<StoredMap>,
@@ -129,6 +131,7 @@ impl Records {
             closing_spoilt: false,
             dirty: start.map.dirty,
             resync: start.map.resync,
+            outdated: Bits::new(regions),
             map_sequence: sequence_of_session(start.session_number, start.map.sequence),
             map_wanted: start.enabled,
             map_writing: None,
@@ -280,9 +283,16 @@ impl Array {
         self.spoil_resync(region);
     }
 
+    /// The same, since records of what was written are given up.
+    pub(crate) fn give_records_up(&mut self, region: Region) {
+        self.records.outdated.set(region);
+        self.need_resync(region);
+    }
+
     /// `region`'s check units fit again.
     pub(crate) fn resynced(&mut self, region: Region) {
         self.records.resync.clear(region);
+        self.records.outdated.clear(region);
         // What was written is not yet flushed: the region stays dirty until it is.
         self.records.dirty.set(region);
         self.records.map_wanted = true;

@@ -1,7 +1,7 @@
 //! Repairs: what a member cannot read is computed from the rest of its stripe and written again, while the job that met
 //! it waits.
 
-use parlour_units::{Sector, Sectors};
+use parlour_units::{Member, Sector, Sectors};
 
 use crate::array::Array;
 use crate::job::{Blind, JobId, Kind, Probe, Purpose, StripeJob, Trouble};
@@ -28,13 +28,16 @@ impl Array {
 
     /// The parts of units that an access which failed to read was to read.
     pub(crate) fn unreadable_windows(&self, trouble: &Trouble) -> Vec<(Window, Unit)> {
+        let place = self.health.place_of(trouble.member);
+        let place = place.filter(|_| trouble.at >= self.geometry.data_start());
+        place.map_or_else(Vec::new, |place| self.windows_at(place, trouble.at, trouble.length))
+    }
+
+    /// The parts of units that stand in the data area of `place`.
+    pub(crate) fn windows_at(&self, place: Member, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
         let mut list = Vec::new();
-        let start = self.geometry.data_start();
-        let Some(place) = self.health.place_of(trouble.member).filter(|_| trouble.at >= start) else {
-            return list;
-        };
-        let mut at = Sector::ZERO + (trouble.at - start);
-        let end = at + trouble.length;
+        let mut at = Sector::ZERO + (at - self.geometry.data_start());
+        let end = at + length;
         while at < end {
             let Occupant::Unit { stripe, unit, offset } =
                 self.geometry.layout().occupant(Place { member: place, at })

@@ -475,6 +475,7 @@ impl Array {
         }
         let stripe = self.jobs.stripe(id).window.stripe;
         let unsynced = !self.geometry.keeps_copies() && self.is_in_doubt(stripe);
+        let outdated = unsynced && self.records.outdated.get(self.geometry.layout().region_of(stripe).0);
         let behind = if self.mends(id) { self.behind(id) } else { Vec::new() };
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
@@ -485,6 +486,9 @@ impl Array {
         match stripe_job.purpose {
             // Its member is there and cannot read it, and parity does not fit.
             Purpose::Read if unsynced && !stripe_job.targets.is_empty() => Err(Lost),
+            // What nobody holds any more is not computed from parity that lacks some of what was written.
+            Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
+            Purpose::Rebuild { .. } if outdated && view.any_data(stripe_job.targets) => Err(Lost),
             Purpose::Read => {
                 builder.read_degraded(plan, view.without(stripe_job.targets), &stripe_job.pieces)
             }

@@ -10,6 +10,7 @@
 
 mod intent;
 mod mend;
+mod worthless;
 
 pub(crate) use intent::HalfDone;
 
@@ -25,6 +26,7 @@ use crate::job::{JobId, Kind, Trouble};
 use crate::map::Columns;
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use worthless::{Suspect, is_suspect};
 
 /// A record's part that is to be xored into the parity.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +68,8 @@ pub(crate) struct Reintegration {
     done: BTreeSet<(Member, Sector)>,
     /// Times that something had to be mended.
     mended: u32,
+    /// What was unreadable in a long access.
+    suspects: Vec<Suspect>,
     /// Entries of the commit log that tell of parity which is being rewritten.
     intents: Vec<EntryName>,
     /// The pass that waits until its intent is durable.
@@ -158,7 +162,7 @@ impl Array {
         (log.queued, log.wanted) = (false, false);
         let epoch = log.epoch;
         log.epoch = 1 - epoch;
-        let passes = self.split_passes(&applies, &memory);
+        let passes = self.split_passes(&applies, &memory, &[]);
         let reintegration = Reintegration {
             applies,
             passes,
@@ -168,6 +172,7 @@ impl Array {
             buffers: Vec::new(),
             done: half.done,
             mended: 0,
+            suspects: Vec::new(),
             intents: half.intents,
             waiting: None,
             epoch,
@@ -234,8 +239,13 @@ impl Array {
     }
 
     /// Cuts the work into passes that fit the reintegration buffer.
-    fn split_passes(&self, applies: &[Apply], memory: &[(u32, BufferId)]) -> Vec<Vec<Run>> {
-        let runs = self.runs(applies);
+    fn split_passes(
+        &self,
+        applies: &[Apply],
+        memory: &[(u32, BufferId)],
+        suspects: &[Suspect],
+    ) -> Vec<Vec<Run>> {
+        let runs = self.runs(applies, suspects);
         let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
         let stored = self.stored_segments(applies, memory).len() as u64;
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
@@ -267,8 +277,8 @@ impl Array {
         self.tuning.reintegration_memory.max(least)
     }
 
-    /// Joins neighbouring applies to runs, across small gaps.
-    fn runs(&self, applies: &[Apply]) -> Vec<Run> {
+    /// Joins neighbouring applies to runs, across small gaps; but for what is suspect.
+    fn runs(&self, applies: &[Apply], suspects: &[Suspect]) -> Vec<Run> {
         let slice = Sectors::new(self.reintegration_budget().get() / 2).max(self.geometry.block());
         let longest = self.tuning.longest_access.min(slice);
         let mut runs: Vec<Run> = Vec::new();
@@ -282,6 +292,7 @@ impl Array {
                     && at <= run.at + run.length + self.tuning.reintegration_gap
                     && end - run.at <= longest
                     && !self.listing.has(run.member, run.at, end - run.at)
+                    && !is_suspect(suspects, run.member, run.at, end - run.at)
             });
             match joined {
                 Some(run) => {
@@ -356,7 +367,7 @@ impl Array {
         // The first part of the log is read beside the parity.
         let mut parts = stored.chunks(chunk);
         let first = parts.next().unwrap_or(&[]);
-        self.plan_log_reads(plan, region, first, &chunk_buffers);
+        self.plan_log_reads(plan, region, (first, &chunk_buffers), &reintegration.suspects);
         plan.next_phase();
         if logged {
             plan_checksums(plan, runs, &parity);
@@ -369,7 +380,7 @@ impl Array {
         self.plan_applies(plan, runs, &parity, &reintegration, &sources, first);
         for part in parts {
             plan.next_phase();
-            self.plan_log_reads(plan, region, part, &chunk_buffers);
+            self.plan_log_reads(plan, region, (part, &chunk_buffers), &reintegration.suspects);
             plan.next_phase();
             let sources: Vec<(u32, BufferId)> =
                 part.iter().copied().zip(chunk_buffers.iter().copied()).collect();
@@ -404,8 +415,14 @@ impl Array {
         ((left / segment) as usize).max(1)
     }
 
-    /// Reads segments into buffers; those that are neighbours on a sublog in one access.
-    fn plan_log_reads(&self, plan: &mut Plan, region: Region, segments: &[u32], buffers: &[BufferId]) {
+    /// Reads segments into buffers; those that are neighbours on a sublog, and not suspect, in one access.
+    fn plan_log_reads(
+        &self,
+        plan: &mut Plan,
+        region: Region,
+        (segments, buffers): (&[u32], &[BufferId]),
+        suspects: &[Suspect],
+    ) {
         let mut reads: Vec<(Member, Sector, BufferId)> = segments
             .iter()
             .zip(buffers)
@@ -417,7 +434,7 @@ impl Array {
         reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
         let length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         let neighbours = |a: &(Member, Sector, BufferId), b: &(Member, Sector, BufferId)| {
-            a.0 == b.0 && a.1 + length == b.1
+            a.0 == b.0 && a.1 + length == b.1 && !is_suspect(suspects, a.0, a.1, length * 2)
         };
         for access in reads.chunk_by(neighbours) {
             let from = plan.spans.len() as u32;
@@ -595,13 +612,15 @@ impl Array {
             return;
         }
         self.end_job(id);
-        if wrote && self.only_members_lost(troubles) {
+        if !wrote {
+            self.pass_lost(region, troubles);
+        } else if self.only_members_lost(troubles) {
             // What was lost with its member is lost; the rest is written, and must not be xored in again.
             let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
             log.reintegrating.as_mut().expect("it is under way").passes.pop();
             self.next_pass(region);
         } else {
-            self.pass_lost(region, troubles);
+            self.give_up_reintegration(region);
         }
     }
 
@@ -611,10 +630,17 @@ impl Array {
         if self.only_members_lost(troubles) && !self.log_is_lost(region) {
             self.drop_missing_runs(region);
             self.next_pass(region);
+        } else if self.leave_out(region, troubles) {
+            self.next_pass(region);
         } else {
-            self.end_reintegration(region, false);
-            self.discard_log(region);
+            self.give_up_reintegration(region);
         }
+    }
+
+    /// The log is of no more use: the parity is computed from the data.
+    fn give_up_reintegration(&mut self, region: Region) {
+        self.end_reintegration(region, false);
+        self.discard_log(region);
     }
 
     /// Parity whose member was lost is no longer to be updated.
@@ -657,7 +683,7 @@ impl Array {
     /// Forgets `region`'s log and has its parity recomputed.
     pub(crate) fn discard_log(&mut self, region: Region) {
         if !is_planted(Bug::LostLogNotResynced) {
-            self.need_resync(region);
+            self.give_records_up(region);
         }
         let logs = self.logs.as_mut().expect("only logs are discarded");
         logs.freed = true;
@@ -707,7 +733,7 @@ impl Array {
             // Who reads the log now looks for its members in the end. That may be long after: until then parity that lacks
             // the log must not be taken for good.
             if log.load == LoadState::Loading && on_it {
-                self.need_resync(region);
+                self.give_records_up(region);
                 continue;
             }
             if log.reintegrating.is_some() || log.load == LoadState::Loading {

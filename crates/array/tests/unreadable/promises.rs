@@ -6,7 +6,7 @@ use parlour_units::Stripe;
 
 use crate::common::{Random, World, payload};
 use crate::cuts::cut_everywhere;
-use crate::scene::{STRIPE, Scene, setups};
+use crate::scene::{STRIPE, Scene, Unreadable, setups};
 
 /// What is replaced holds data, or parity.
 fn scenes() -> impl Iterator<Item = Scene> {
@@ -48,9 +48,7 @@ fn what_is_written_anew_is_whole_again() {
         for place in 0..scene.world.setup.members {
             scene.world.replace(place);
             scene.check();
-            let whole =
-                |world: &World| world.array.status().members.iter().all(|member| member.state == "active");
-            scene.world.settle_until(whole);
+            scene.world.settle_until(is_whole);
         }
         scene.check();
         let report = scene.world.scrub(Repair::Nothing);
@@ -87,4 +85,58 @@ fn a_write_beside_what_is_lost_brings_nothing_back_that_is_wrong() {
 #[test]
 fn a_write_of_what_is_lost_may_be_cut_off_anywhere() {
     assert_eq!(cut_everywhere(), None);
+}
+
+fn behind_logs(unreadable: Unreadable) -> impl Iterator<Item = Scene> {
+    let logs = setups().into_iter().filter(|setup| setup.geometry().layout().logs().is_some());
+    logs.map(move |setup| Scene::behind_log(setup, unreadable))
+}
+
+#[test]
+fn parity_that_cannot_be_mended_costs_no_more_than_the_block_that_needs_it() {
+    for scene in behind_logs(Unreadable::Parity) {
+        loses_no_more(scene);
+    }
+}
+
+#[test]
+fn a_segment_that_cannot_be_read_costs_no_more_than_the_blocks_that_need_it() {
+    for scene in behind_logs(Unreadable::Segment) {
+        let segment = scene.world.setup.log.segment.expect("it has logs").get();
+        assert!(!scene.lost.is_empty() && (scene.lost.len() as u64) < segment, "{:?}", scene.lost);
+        loses_no_more(scene);
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_read_when_a_member_is_missing_makes_nothing_read_wrong() {
+    for mut scene in behind_logs(Unreadable::Headers) {
+        assert!(scene.world.array.status().resync.is_some(), "a log was given up");
+        scene.check();
+        let missing = scene.missing();
+        scene.world.replace(missing);
+        scene.world.settle();
+        scene.check();
+    }
+}
+
+/// What is lost is told, and no log given up; a new member brings all else back, and a write of what is lost that, too.
+fn loses_no_more(mut scene: Scene) {
+    scene.check();
+    let told = scene.world.events.iter().any(|event| matches!(event, Event::BlocksListed { .. }));
+    assert!(told, "{:?}", scene.world.events);
+    assert!(scene.world.array.status().resync.is_none(), "no log was given up");
+    let missing = scene.missing();
+    scene.world.replace(missing);
+    scene.world.settle_until(is_whole);
+    scene.check();
+    scene.write_lost();
+    scene.check();
+    let report = scene.world.scrub(Repair::Nothing);
+    assert_eq!((report.mismatches, report.unreadable), (0, 0));
+    assert_eq!(scene.world.array.status().unreadable.get(), 0);
+}
+
+fn is_whole(world: &World) -> bool {
+    world.array.status().members.iter().all(|member| member.state == "active")
 }

@@ -24,6 +24,15 @@ pub(crate) fn setups() -> Vec<Setup> {
     all
 }
 
+/// What cannot be read when a log is folded into parity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    Parity,
+    Segment,
+    /// Both headers of a segment, when the array is opened.
+    Headers,
+}
+
 /// An array full of known content, a part of which nobody can compute any more.
 pub(crate) struct Scene {
     pub(crate) world: World,
@@ -32,17 +41,41 @@ pub(crate) struct Scene {
     pub(crate) lost: BTreeSet<u64>,
 }
 
+/// An array that holds known content, all of which is in its parity.
+fn full(setup: &Setup) -> (World, Vec<u8>) {
+    let mut world = World::new(setup, SEED);
+    let content = payload(&mut Random(7), world.array.geometry().layout().stripe_data().get() * STRIPES);
+    for (index, part) in content.chunks(64 * 512).enumerate() {
+        world.write_now(index as u64 * 64, part).unwrap();
+    }
+    world.do_now(parlour_array::Operation::Flush, 0, 0, None).0.unwrap();
+    (world.restart(), content)
+}
+
+/// Writes to all stripes, and goes on until the log holds enough.
+fn write_records(world: &mut World, content: &mut [u8], unreadable: Unreadable) {
+    let setup = world.setup.clone();
+    let (step, least) = match unreadable {
+        Unreadable::Parity => (setup.unit, 1),
+        // More than one segment holds.
+        _ => (setup.block, 2 * setup.log.segment.expect("it has logs").get()),
+    };
+    let places = (0..content.len() as u64 / 512).step_by(step as usize);
+    let written = places.clone().count();
+    for (count, at) in places.cycle().enumerate() {
+        if count >= written && world.array.status().log.expect("it has logs").live_records >= least {
+            break;
+        }
+        let new = payload(&mut Random(count as u64), setup.block);
+        content[at as usize * 512..][..new.len()].copy_from_slice(&new);
+        world.write_now(at, &new).unwrap();
+    }
+}
+
 impl Scene {
     /// A unit cannot be read in one place, and the member that holds another of its stripe (`second`) is replaced.
     pub(crate) fn new(setup: &Setup, second: u16) -> Scene {
-        let mut world = World::new(setup, SEED);
-        let content = payload(&mut Random(7), world.array.geometry().layout().stripe_data().get() * STRIPES);
-        for (index, part) in content.chunks(64 * 512).enumerate() {
-            world.write_now(index as u64 * 64, part).unwrap();
-        }
-        world.do_now(parlour_array::Operation::Flush, 0, 0, None).0.unwrap();
-        // What logs hold is in the parity.
-        let mut world = world.restart();
+        let (mut world, content) = full(setup);
         let geometry = world.array.geometry().clone();
         let layout = geometry.layout();
         let first = layout.place(Stripe::new(STRIPE), Unit::new(0));
@@ -58,6 +91,58 @@ impl Scene {
         let lost =
             units.flat_map(|unit| (0..setup.block).map(move |sector| at(unit) + from + sector)).collect();
         Scene { world, content, lost }
+    }
+
+    /// Some records are in a log, of which a part cannot be read, or a sector of the parity that it is still to be folded into;
+    /// and the member that holds a unit of that parity's stripe, and no part of the log, is gone.
+    pub(crate) fn behind_log(mut setup: Setup, unreadable: Unreadable) -> Scene {
+        let segment = setup.log.segment.expect("it has logs");
+        if unreadable != Unreadable::Parity {
+            // Segments do not stay in memory.
+            setup.tuning.log_memory = segment * 2;
+        }
+        let (mut world, mut content) = full(&setup);
+        write_records(&mut world, &mut content, unreadable);
+        let geometry = world.array.geometry().clone();
+        let layout = geometry.layout();
+        let stripe = Stripe::new(STRIPE);
+        let log = layout.sublog_place(layout.region_of(stripe).0, 0).expect("there are logs");
+        let parity = layout.place(stripe, Unit::new(layout.data_units()));
+        let header = geometry.log_header_length().expect("there are logs");
+        let bad = match unreadable {
+            Unreadable::Parity => vec![(parity, Sectors::ZERO)],
+            Unreadable::Segment => vec![(log, header)],
+            Unreadable::Headers => vec![(log, Sectors::ZERO), (log, segment - header)],
+        };
+        for (place, offset) in bad {
+            let sector = geometry.data_start() + place.at.from_start() + offset;
+            world.disk_at(place.member.get()).unreadable.insert(sector.get());
+        }
+        let holds_no_log = |unit: &u16| layout.place(stripe, Unit::new(*unit)).member != log.member;
+        let unit = (0..layout.data_units()).find(holds_no_log).expect("one of several units");
+        let missing = layout.place(stripe, Unit::new(unit)).member;
+        if unreadable == Unreadable::Headers {
+            world.stop();
+            world.disk_at(missing.get()).dead = true;
+            world = world.reopen(false).expect("an array that was stopped can do without one");
+        } else {
+            world.array.fail(world.now, missing).unwrap();
+            world.drain();
+        }
+        world.settle();
+        let data = layout.stripe_data().get();
+        let from = data * STRIPE + u64::from(unit) * setup.unit;
+        let lost = match unreadable {
+            Unreadable::Parity => (from..from + setup.block).collect(),
+            _ => (0..data * STRIPES).filter(|at| world.read_now(*at, 1).is_err()).collect(),
+        };
+        Scene { world, content, lost }
+    }
+
+    /// A place without a member.
+    pub(crate) fn missing(&self) -> u16 {
+        let members = self.world.array.status().members;
+        members.iter().position(|member| member.state == "failed").expect("one was failed") as u16
     }
 
     pub(crate) fn block(&self) -> u64 {

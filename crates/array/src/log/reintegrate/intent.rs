@@ -90,8 +90,7 @@ impl Array {
         self.jobs.get_mut(pass).kind = None;
         self.end_job(pass);
         self.release_pass(region);
-        self.end_reintegration(region, false);
-        self.discard_log(region);
+        self.give_up_reintegration(region);
     }
 
     /// A reintegration was cut off by a crash: its parity is compared with what it was to become.

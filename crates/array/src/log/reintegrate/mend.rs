@@ -56,26 +56,6 @@ impl Array {
         }
     }
 
-    /// Parity that is on the list of unreadable blocks, and cannot be mended, is worthless whatever goes into it: what is left
-    /// to be done is done without it. Says whether there was any.
-    fn leave_out_listed(&mut self, region: Region) -> bool {
-        let log = self.logs.as_ref().expect("only logs are mended").regions.get(&region);
-        let reintegration = log.and_then(|log| log.reintegrating.as_deref()).expect("it is under way");
-        let runs = reintegration.passes.iter().flatten();
-        let applies = runs.flat_map(|run| &reintegration.applies[run.applies.clone()]);
-        let is_listed = |apply: &Apply| self.listing.has(apply.member, apply.at, apply.length);
-        let (listed, mut left): (Vec<Apply>, Vec<Apply>) = applies.partition(|apply| is_listed(apply));
-        if listed.is_empty() {
-            return false;
-        }
-        left.extend(listed.into_iter().flat_map(super::sectors).filter(|sector| !is_listed(sector)));
-        left.sort_by_key(|apply| (apply.member, apply.at));
-        let passes = self.split_passes(&left, &reintegration.held);
-        let reintegration = self.reintegration(region);
-        (reintegration.applies, reintegration.passes) = (left, passes);
-        true
-    }
-
     /// Whether a job is a repair that a reintegration waits for.
     pub(crate) fn mends(&mut self, id: JobId) -> bool {
         match self.jobs.stripe(id).purpose {
@@ -180,7 +160,7 @@ impl Array {
         applies
     }
 
-    fn reintegration(&mut self, region: Region) -> &mut Reintegration {
+    pub(super) fn reintegration(&mut self, region: Region) -> &mut Reintegration {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.reintegrating.as_mut().expect("it is under way")
     }

@@ -1,0 +1,149 @@
+//! What a reintegration can neither read nor mend: it is narrowed down to single blocks of parity and single segments of the
+//! log, the parity goes on the list of unreadable blocks, and what is left is done without it. So it costs the blocks
+//! whose last redundancy it was, and not the region's log.
+
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use super::{Apply, sectors};
+use crate::array::Array;
+use crate::effect::Fault;
+use crate::health::PlaceState;
+use crate::job::Trouble;
+use crate::layout::Unit;
+use crate::map::Window;
+
+/// Sectors of a place that hold something unreadable: what is there is accessed block by block, or segment by segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspect {
+    place: Member,
+    at: Sector,
+    length: Sectors,
+}
+
+impl Suspect {
+    fn overlaps(&self, place: Member, at: Sector, length: Sectors) -> bool {
+        self.place == place && at < self.at + self.length && self.at < at + length
+    }
+}
+
+/// Whether something unreadable is among these sectors.
+pub(super) fn is_suspect(suspects: &[Suspect], place: Member, at: Sector, length: Sectors) -> bool {
+    suspects.iter().any(|suspect| suspect.overlaps(place, at, length))
+}
+
+impl Array {
+    /// Goes on without what a pass, that has written nothing, could not read. Says whether it can.
+    pub(super) fn leave_out(&mut self, region: Region, troubles: &[Trouble]) -> bool {
+        let stands = |trouble: &&Trouble| self.health.place_of(trouble.member).is_some();
+        let troubles: Vec<Trouble> = troubles.iter().filter(stands).copied().collect();
+        if self.log_is_lost(region) || troubles.iter().any(|trouble| trouble.fault != Fault::Unreadable) {
+            return false;
+        }
+        self.drop_missing_runs(region);
+        self.narrow_down(region, &troubles)
+            || self.list_worthless(region, &troubles) && self.leave_out_listed(region)
+    }
+
+    /// Parity that is on the list of unreadable blocks, and cannot be mended, is worthless whatever goes into it: what is left
+    /// to be done is done without it. Says whether there was any.
+    pub(super) fn leave_out_listed(&mut self, region: Region) -> bool {
+        let is_listed = |apply: &Apply| self.listing.has(apply.member, apply.at, apply.length);
+        let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
+            self.remaining(region).into_iter().partition(|apply| is_listed(apply));
+        if listed.is_empty() {
+            return false;
+        }
+        left.extend(listed.into_iter().flat_map(sectors).filter(|sector| !is_listed(sector)));
+        self.split_again(region, left);
+        true
+    }
+
+    /// What was read in long accesses is read again in short ones. Says whether any was long.
+    fn narrow_down(&mut self, region: Region, troubles: &[Trouble]) -> bool {
+        let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
+        let is_long = |trouble: &&Trouble| {
+            let parity = !self.unreadable_windows(trouble).is_empty();
+            trouble.length > if parity { self.geometry.block() } else { segment }
+        };
+        let suspect = |trouble: &Trouble| {
+            let place = self.health.place_of(trouble.member)?;
+            Some(Suspect { place, at: trouble.at, length: trouble.length })
+        };
+        let suspects: Vec<Suspect> = troubles.iter().filter(is_long).filter_map(suspect).collect();
+        if suspects.is_empty() {
+            return false;
+        }
+        let in_parts = |apply: Apply| match is_suspect(&suspects, apply.member, apply.at, apply.length) {
+            true => sectors(apply).collect(),
+            false => vec![apply],
+        };
+        let left = self.remaining(region).into_iter().flat_map(in_parts).collect();
+        self.reintegration(region).suspects.extend(suspects);
+        self.split_again(region, left);
+        true
+    }
+
+    /// Parity that could not be read alone goes on the list, or that into which a segment which could not be read alone should
+    /// have gone. Says whether the list has room.
+    fn list_worthless(&mut self, region: Region, troubles: &[Trouble]) -> bool {
+        troubles.iter().all(|trouble| {
+            let parity = self.unreadable_windows(trouble);
+            let worthless = if parity.is_empty() { self.windows_behind(region, trouble) } else { parity };
+            let any = !worthless.is_empty();
+            any && worthless.into_iter().all(|(window, unit)| self.list_blocks(window, unit).is_ok())
+        })
+    }
+
+    /// The parity that lacks what stands in an unreadable segment. None where no data is missing: then all of the region's
+    /// parity can be computed from it.
+    fn windows_behind(&self, region: Region, trouble: &Trouble) -> Vec<(Window, Unit)> {
+        let Some(place) = self.health.place_of(trouble.member).filter(|_| self.misses_data(region)) else {
+            return Vec::new();
+        };
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let stands_there = |index: &u32| {
+            let stored = logs.segment(*index).slot.is_some();
+            stored && self.segment_place(region, *index) == (place, trouble.at)
+        };
+        let Some(segment) = logs.regions[&region].segments.iter().copied().find(stands_there) else {
+            return Vec::new();
+        };
+        let block = self.geometry.block();
+        let windows = |apply: &Apply| {
+            let start = apply.at.from_start().round_down(block);
+            let end = (apply.at + apply.length).from_start().round_up(block);
+            self.windows_at(apply.member, Sector::ZERO + start, end - start)
+        };
+        let applies = self.remaining(region);
+        applies.iter().filter(|apply| apply.segment == segment).flat_map(windows).collect()
+    }
+
+    /// Whether some of `region`'s data is on no member.
+    fn misses_data(&self, region: Region) -> bool {
+        let mut places = (0..self.geometry.members()).map(Member::new);
+        places.any(|place| {
+            self.health.state(place) != PlaceState::Active
+                && self.geometry.layout().region_has_data_on(region, place)
+        })
+    }
+
+    /// What is still to be applied.
+    fn remaining(&self, region: Region) -> Vec<Apply> {
+        let log = self.logs.as_ref().expect("only logs are reintegrated").regions.get(&region);
+        let reintegration = log.and_then(|log| log.reintegrating.as_deref()).expect("it is under way");
+        let runs = reintegration.passes.iter().flatten();
+        runs.flat_map(|run| &reintegration.applies[run.applies.clone()]).copied().collect()
+    }
+
+    /// Plans passes for what is left to be done.
+    fn split_again(&mut self, region: Region, mut left: Vec<Apply>) {
+        left.sort_by_key(|apply| (apply.member, apply.at));
+        let reintegration = self.reintegration(region);
+        let suspects = std::mem::take(&mut reintegration.suspects);
+        let held = std::mem::take(&mut reintegration.held);
+        let passes = self.split_passes(&left, &held, &suspects);
+        let reintegration = self.reintegration(region);
+        (reintegration.suspects, reintegration.held) = (suspects, held);
+        (reintegration.applies, reintegration.passes) = (left, passes);
+    }
+}

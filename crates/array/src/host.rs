@@ -163,7 +163,6 @@ impl Array {
 
     /// One of a request's jobs is done.
     pub(crate) fn host_job_done(&mut self, host: HostId, result: Result<(), RequestError>) {
-        let shared = self.durability_is_shared();
         let slot = self.hosts.get(host);
         slot.error = slot.error.or(result.err());
         slot.jobs -= 1;
@@ -174,10 +173,10 @@ impl Array {
         if slot.error.is_none() && slot.cursor < end {
             return self.continue_write(host);
         }
-        if slot.error.is_none() && slot.durable && !slot.flushed && shared {
+        let (request, error) = (slot.request, slot.error);
+        if error.is_none() && slot.durable && !slot.flushed && self.durability_is_shared(request) {
             return self.flush_before_answer(host);
         }
-        let (request, error) = (slot.request, slot.error);
         self.cache.read_ends(host);
         self.hosts.slots[host.0 as usize] = None;
         self.hosts.free.push(host.0);
@@ -185,12 +184,13 @@ impl Array {
     }
 
     /// Where a data unit is missing its content is in all the others: it is durable only when they are.
-    fn durability_is_shared(&self) -> bool {
+    fn durability_is_shared(&self, request: Request) -> bool {
         // Unless a durable record says what each write changes.
         self.health.is_degraded()
             && self.geometry.organization().code == Code::Xor
             && !self.geometry.is_logged()
             && !is_planted(Bug::DegradedDurableNotFlushed)
+            && self.stripes_of(request).any(|stripe| !self.health.missing(&self.geometry, stripe).is_empty())
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
@@ -388,7 +388,11 @@ impl Array {
             return self.read_failed(id);
         }
         if self.mode == Mode::ReadOnly && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
-            return self.compute_unreadable(id, troubles);
+            // Of a member that was failed for it nothing is computed here: all is read again without it.
+            return match troubles.iter().all(|trouble| self.health.place_of(trouble.member).is_some()) {
+                true => self.compute_unreadable(id, troubles),
+                false => self.repairs_done(id),
+            };
         }
         for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
             self.start_repairs(id, trouble);
@@ -403,20 +407,40 @@ impl Array {
         let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
         self.cache.read_ends(host);
-        let request = self.hosts.get(host).request;
-        for trouble in troubles {
-            for (window, unit) in self.unreadable_windows(trouble) {
-                let mut found = Vec::new();
-                pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
-                // Of copies, any may have been the one that was read.
-                let copies = self.geometry.keeps_copies();
-                found.retain(|piece| copies || piece.unit == unit);
-                self.hosts.get(host).jobs += 1;
-                let job = self.start_stripe(Purpose::Read, window, Some(host), found, Content::Host, false);
-                self.jobs.stripe(job).targets = UnitSet::of(unit);
+        let block = self.geometry.block();
+        for (window, unit) in
+            troubles.iter().flat_map(|trouble| self.unreadable_windows(trouble)).collect::<Vec<_>>()
+        {
+            let Window { stripe, columns } = window;
+            let differ = self.geometry.keeps_copies() && self.records.resync.get(self.region_of(stripe).0);
+            if !differ {
+                self.start_read(host, window, UnitSet::of(unit));
+                continue;
+            }
+            // Copies that may differ are read from the first still, but for the blocks that cannot be read there.
+            for index in 0..columns.length() / block {
+                let from = columns.from + block * index;
+                self.start_read(
+                    host,
+                    Window { stripe, columns: Columns::new(from, from + block) },
+                    UnitSet::NONE,
+                );
             }
         }
         self.host_job_done(host, Ok(()));
+    }
+
+    /// Reads what a request needs of a window, as if the units `without` could not be read.
+    fn start_read(&mut self, host: HostId, window: Window, without: UnitSet) {
+        let request = self.hosts.get(host).request;
+        let mut found = Vec::new();
+        pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+        // Of copies, any may have been the one that was read.
+        let copies = self.geometry.keeps_copies();
+        found.retain(|piece| copies || without.has(piece.unit));
+        self.hosts.get(host).jobs += 1;
+        let job = self.start_stripe(Purpose::Read, window, Some(host), found, Content::Host, false);
+        self.jobs.stripe(job).targets = without;
     }
 
     /// Whether a member that is gone had to be kept, because the array has nothing to replace it: then what

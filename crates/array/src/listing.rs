@@ -211,6 +211,22 @@ impl Array {
         true
     }
 
+    /// A write was done in part, and parity does not fit: what it says of a unit that is missing is wrong. It goes on the list.
+    pub(crate) fn lose_missing(&mut self, id: JobId) {
+        let job = self.jobs.stripe(id);
+        let (region, stripe) = (job.region, job.window.stripe);
+        let missing = self.health.missing(&self.geometry, stripe);
+        let data_missing = self.health.view(&self.geometry, stripe).any_data(missing);
+        if self.geometry.keeps_copies() || !data_missing {
+            return;
+        }
+        let columns = hull(&self.jobs.stripe(id).pieces).expect("a write writes something");
+        let check = Unit::new(self.geometry.layout().data_units());
+        if self.list_blocks(Window { stripe, columns }, check).is_err() {
+            self.give_records_up(region);
+        }
+    }
+
     /// Passes when it is durable that parity is worthless where the job is about to write without it.
     pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);

@@ -309,7 +309,8 @@ impl Array {
 
     pub(crate) fn clean_deadline(&self) -> Option<Instant> {
         let idle = self.mode == Mode::Serving && self.records.enabled && !self.records.cleaning;
-        self.records.clean_at.filter(|_| idle)
+        // What a member that was kept did not flush stays dirty.
+        self.records.clean_at.filter(|_| idle && !self.health.has_lost_writes())
     }
 
     /// Regions that were idle since the last look are flushed, to be marked clean.
@@ -636,6 +637,11 @@ impl Array {
                     self.plan_flushes(id);
                 }
                 self.start_plan(id, None, &[]);
+            }
+            // A member that was kept has not flushed: the array comes back as after a crash.
+            Stop::Table if self.health.has_lost_writes() => {
+                self.records.stop = None;
+                self.mode = Mode::Stopped;
             }
             Stop::Table => self.write_table(),
             Stop::Map => {

@@ -288,10 +288,11 @@ impl Array {
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let cancels = job.method == Some(LogMethod::Cancel) && !job.rooms.is_empty();
         let (region, stripe) = (job.region, job.window.stripe);
-        if self.logs.is_none() || job.holds_parity {
+        let (holds, logs_writes) = (job.holds_parity, self.logs_writes(region));
+        if self.logs.is_none() || holds && (!logged || logs_writes) {
             return self.pass(id, Stage::Plan);
         }
-        if logged && self.logs_writes(region) {
+        if logged && logs_writes {
             // What a missing unit held has to be computed from the parity.
             let missing = self.health.missing(&self.geometry, stripe);
             let computes = self.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
@@ -305,7 +306,7 @@ impl Array {
             return self.pass(id, Stage::Plan);
         }
         let stale = self.geometry.is_logged() && self.jobs.stripe(id).method.is_some();
-        if logged || (cancels || stale) && !self.logs_writes(region) {
+        if logged || (cancels || stale) && !logs_writes {
             // The array has changed since the room was reserved.
             self.give_back_rooms(id);
             return Gate::Pass;
@@ -671,15 +672,18 @@ impl Array {
         job.attempts += 1;
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
         let no_space = troubles.iter().any(|trouble| trouble.fault == Fault::NoSpace);
-        if no_space || self.still_standing(troubles) && purpose == Purpose::Write {
+        if purpose == Purpose::Write && (no_space || self.still_standing(troubles)) {
             // Some units may be written and some not.
             self.give_up_landing(id);
             self.need_resync(region);
+            self.lose_missing(id);
         }
         // Where else a write that was committed could not be done, its member is gone: the parity says what it should hold.
         self.end_landing(id);
         if no_space {
-            self.end_stripe(id, Err(self.refusal()));
+            // What a repair is for may be had without it.
+            let repairs = matches!(purpose, Purpose::Repair { .. });
+            self.end_stripe(id, if repairs { Ok(()) } else { Err(self.refusal()) });
             return;
         }
         if let Purpose::Rebuild { place, since } = purpose
@@ -713,6 +717,9 @@ impl Array {
             // A member is gone, perhaps the one that was to be repaired: who waits looks again at what is left.
             Purpose::Repair { .. } => {
                 self.end_stripe(id, Ok(()));
+            }
+            Purpose::Read if unreadable && self.mode == Mode::ReadOnly && self.repair_more(id, troubles) => {
+                self.replan(id);
             }
             _ if unreadable => {
                 // The repair needs the stripe's lock.

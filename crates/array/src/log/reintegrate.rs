@@ -541,7 +541,8 @@ impl Array {
         if !whole {
             return self.flush_reintegration(region);
         }
-        if self.records.resync.get(region) {
+        // Where data is missing it is computed from the parity: that may lack nothing.
+        if self.records.resync.get(region) && !self.misses_data(region) {
             // Some data never landed: what was committed counts until the parity is computed from the data.
             self.end_reintegration(region, false);
             return self.drop_log(region);

@@ -119,7 +119,7 @@ impl Array {
     }
 
     /// Whether some of `region`'s data is on no member.
-    fn misses_data(&self, region: Region) -> bool {
+    pub(crate) fn misses_data(&self, region: Region) -> bool {
         let mut places = (0..self.geometry.members()).map(Member::new);
         places.any(|place| {
             self.health.state(place) != PlaceState::Active

@@ -150,12 +150,20 @@ impl Run<'_> {
     }
 
     /// Whether a request on these sectors may fail, because a stripe of it has lost more than it can.
-    pub(crate) fn may_be_lost(&self, at: u64, length: u64) -> bool {
-        if self.limits.beyond {
-            return true;
-        }
-        if self.scars.is_empty() && self.given_up.is_empty() {
+    pub(crate) fn may_be_lost(&self, at: u64, length: u64, durable: bool) -> bool {
+        let gone = match self.limits.beyond {
+            true => (0..self.geometry.members()).filter(|place| self.is_gone(*place)).count(),
+            false => 0,
+        };
+        if self.scars.is_empty() && self.given_up.is_empty() && gone == 0 {
             return false;
+        }
+        // A log that is lost takes with it what parity lacks; and where somebody cannot flush nothing is called durable.
+        let logs = self.geometry.layout().logs().is_some();
+        let hurt = gone + usize::from(gone > 0 && !self.scars.is_empty());
+        let tolerance = usize::from(self.geometry.fault_tolerance());
+        if logs && hurt > tolerance || durable && gone > tolerance {
+            return true;
         }
         let layout = self.geometry.layout();
         let data = layout.stripe_data().get();

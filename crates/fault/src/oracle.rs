@@ -78,6 +78,8 @@ pub(crate) struct Oracle {
     gone_copy: u64,
     /// What was there then and is read since is on stable storage.
     stable: bool,
+    /// What nobody promises anything of may read one way now and another later, until it is written.
+    pub(crate) doubts_stay: bool,
     /// Reads under way began at these ticks.
     reads: BTreeMap<u64, u32>,
 }
@@ -94,6 +96,7 @@ impl Oracle {
             excluded: false,
             gone_copy: 0,
             stable: false,
+            doubts_stay: false,
             reads: BTreeMap::new(),
         }
     }
@@ -184,10 +187,15 @@ impl Oracle {
             return Ok(());
         }
         let fits = |entry: &Entry| entry.value == value && entry.gone > began;
+        let any_stays = |entry: &Entry| entry.value == Value::ANY && entry.gone > began;
+        if self.doubts_stay && entries.iter().any(any_stays) {
+            return Ok(());
+        }
         if !entries.iter().any(fits) {
             // Where anything may stand, it is known from here on what does.
             let any = entries.iter_mut().find(|entry| entry.value == Value::ANY && entry.gone > began);
             match any {
+                Some(entry) if entry.began >= began => {}
                 Some(entry) => entry.value = value,
                 None => return Err(self.wrong(sector, value, began)),
             }

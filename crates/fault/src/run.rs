@@ -83,8 +83,8 @@ pub(crate) struct Run<'a> {
     pub(crate) given_up: BTreeSet<(Stripe, u64)>,
     /// A crash came while there were scars.
     pub(crate) unsure: bool,
-    /// A disk as it was when a session ended, and which one it was.
-    image: Option<(usize, Disk)>,
+    /// The disks as they were when a session ended.
+    images: Vec<Disk>,
     /// Times that a former member was taken as a new one.
     renamed: usize,
     /// A scrub is to find something.
@@ -113,7 +113,8 @@ impl<'a> Run<'a> {
         let world = World::open(shelf, &assembly, &order, options.tuning, false)
             .map_err(|refusal| refused(&refusal.error))?;
         let promises = Promises::of(options.creation.consistency);
-        let oracle = Oracle::new(geometry.capacity().get(), Value::fill(options.fill), promises);
+        let mut oracle = Oracle::new(geometry.capacity().get(), Value::fill(options.fill), promises);
+        oracle.doubts_stay = limits.beyond;
         let mut run = Run::around(script, limits, world, oracle, trace);
         run.world.drain()?;
         run.collect()?;
@@ -139,7 +140,7 @@ impl<'a> Run<'a> {
             scars: Vec::new(),
             given_up: BTreeSet::new(),
             unsure: false,
-            image: None,
+            images: Vec::new(),
             renamed: 0,
             rotting: false,
             offset: Duration::ZERO,
@@ -287,6 +288,9 @@ impl<'a> Run<'a> {
 
     /// Takes in what the array has answered and told.
     fn collect(&mut self) -> Result<(), Violation> {
+        if self.lost {
+            return Ok(());
+        }
         self.opening &= self.world.records();
         if let Some(disk) = self.away.take_if(|_| !self.opening) {
             self.world.shelf.disks[disk].stale = true;
@@ -356,7 +360,14 @@ impl<'a> Run<'a> {
             RequestError::Stopping => matches!(self.world.array.mode(), Mode::Stopping | Mode::Stopped),
             RequestError::NoSpace => self.world.array.status().counters.out_of_space,
             RequestError::NotFast => matches!(open.ask, Ask::Zero { fast_only: true, .. }),
-            RequestError::Lost => self.may_be_lost(open.range.at, open.range.length),
+            RequestError::Lost => {
+                let durable = match open.ask {
+                    Ask::Write { durable } | Ask::Zero { durable, .. } => durable,
+                    Ask::Flush => true,
+                    Ask::Read | Ask::Trim => false,
+                };
+                self.may_be_lost(open.range.at, open.range.length, durable)
+            }
             RequestError::ReadOnly
             | RequestError::BeyondEnd
             | RequestError::Misaligned
@@ -369,8 +380,8 @@ impl<'a> Run<'a> {
             Told::MemberFailed { place, cause } => {
                 self.member_excluded();
                 // Nobody chose the moment, and parity that is not yet in sync is all that is left.
-                let unasked = cause == FailureCause::Unfaithful;
-                if unasked && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
+                let chosen = cause != FailureCause::Unfaithful && !self.limits.beyond;
+                if !chosen && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
                     let regions = self.geometry.layout().region_count();
                     forgive(&mut self.oracle, &self.geometry, &[place], (0..regions).map(Region::new));
                 }
@@ -391,6 +402,9 @@ impl<'a> Run<'a> {
     // Events.
 
     fn happen(&mut self, event: &Event) -> Result<(), Violation> {
+        if self.lost {
+            return Ok(());
+        }
         match event.what {
             What::Host(ask, range) => self.host(event.number, ask, range).map(|_| ()),
             What::Crash { power, read } => {
@@ -440,13 +454,22 @@ impl<'a> Run<'a> {
         self.coverage.note(fault, state);
     }
 
-    /// The same, if the fault is to be survived. Says whether.
+    /// The same, if the fault is to be survived, or more than that is asked for. Says whether.
     fn dares(&mut self, fault: Fault, place: u16) -> bool {
-        let survives = self.survives(fault, place);
-        if survives {
+        // After a flush that failed on a member which had to be kept nobody knows what is durable.
+        let dares = match self.limits.beyond {
+            true if fault == Fault::FailedFlush => false,
+            // Copies that have no room differ, and it is not promised that the one which was read stays.
+            true if fault == Fault::OutOfSpace && self.geometry.organization().code == Code::Copy => {
+                self.survives(fault, place)
+            }
+            true => true,
+            false => self.survives(fault, place),
+        };
+        if dares {
             self.meet(fault);
         }
-        survives
+        dares
     }
 
     pub(crate) fn disk_at(&self, place: u16) -> Option<usize> {
@@ -521,10 +544,8 @@ impl<'a> Run<'a> {
     fn come_back(&mut self, place: u16) -> Result<bool, Violation> {
         let away = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], place);
         let Some(disk) = self.former_members().find(away) else { return Ok(false) };
-        if let Some((_, image)) = self.image.take_if(|(of, _)| *of == disk)
-            && self.may_return(&image, place)
-        {
-            self.world.shelf.disks[disk] = image;
+        if self.images.get(disk).is_some_and(|image| self.may_return(image, place)) {
+            self.world.shelf.disks[disk] = self.images[disk].clone();
         }
         let rebuilds = self.world.array.status().rebuild.is_some();
         if self.world.array.mode() != Mode::Serving || rebuilds {
@@ -548,11 +569,10 @@ impl<'a> Run<'a> {
         superblock.and_then(|own| self.world.array.may_return(&own)) == Some(Member::new(place))
     }
 
-    /// Somebody keeps an image of a disk, which may be taken for the disk later.
-    pub(crate) fn keep_image(&mut self, shelf: &Shelf) {
-        if self.script.has_returns() && self.image.is_none() {
-            let disk = (shelf.keyed.of(&[11, shelf.sessions]) % shelf.disks.len() as u64) as usize;
-            self.image = Some((disk, shelf.disks[disk].clone()));
+    /// Somebody keeps images of disks, which may be taken for them later.
+    pub(crate) fn keep_images(&mut self, shelf: &Shelf) {
+        if self.script.has_returns() && self.images.is_empty() {
+            self.images.clone_from(&shelf.disks);
         }
     }
 

@@ -69,6 +69,6 @@ fn no_organization_breaks_a_promise() {
 }
 
 #[test]
-fn what_is_more_than_an_organization_survives_is_never_read_wrong() {
-    check(&run_all(0, 200, &Limits { beyond: true, ..Limits::default() }));
+fn more_than_an_organization_survives_is_lost_where_it_is_and_never_read_wrong() {
+    check(&run_all(0, 1_000, &Limits { beyond: true, ..Limits::default() }));
 }

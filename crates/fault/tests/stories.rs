@@ -64,6 +64,27 @@ const DRAWN: [(u64, &str); 17] = [
     (120004748, "a scrub passes over the rest of a stripe in which something is lost"),
 ];
 
+/// Where more befell arrays than they survive.
+const BEYOND: [(u64, &str); 8] = [
+    (23, "a degraded write finds no room for its parity, and what is missing is computed from that"),
+    (295, "an array that may not be written reads copies that differ from another than before"),
+    (332, "a repair finds no room, and what it was to be repaired from is called lost"),
+    (1130, "a member that was kept could not flush, and the array is called stopped properly"),
+    (1230, "a durable write fails because a member of another group cannot flush"),
+    (2163, "copies that differ, of an array that may not be written"),
+    (4276, "the same member, and its regions are called clean"),
+    (8929, "a write that holds the parity looks at the log's state again and again"),
+];
+/// The same of parity logging.
+const BEYOND_LOGGING: [(u64, &str); 6] = [
+    (1868, "a rebuild finds no room, and the region's log is dropped though data is missing"),
+    (2320, "a read of an array that may not be written is answered unread, as its member was failed for it"),
+    (2948, "a write finds no room, and the region's log is dropped though data is missing"),
+    (5763, "the same"),
+    (5888, "the same"),
+    (9502, "the same, while it is reintegrated"),
+];
+
 #[test]
 fn stories_of_crash_safe_logging_end_well() {
     let row = *Organization::named("parity-logging").expect("a name of the table");
@@ -78,6 +99,19 @@ fn stories_of_crash_safe_logging_end_well() {
 fn stories_of_other_organizations_end_well() {
     for (seed, story) in DRAWN {
         assert_eq!(run(seed, &Limits::default()).violation, None, "seed {seed}: {story}");
+    }
+}
+
+#[test]
+fn stories_of_more_than_is_survived_end_well() {
+    let row = *Organization::named("parity-logging").expect("a name of the table");
+    let limits = Limits { beyond: true, ..Limits::default() };
+    for (seed, story) in BEYOND {
+        assert_eq!(run(seed, &limits).violation, None, "seed {seed}: {story}");
+    }
+    let limits = Limits { organization: Some(row), ..limits };
+    for (seed, story) in BEYOND_LOGGING {
+        assert_eq!(run(seed, &limits).violation, None, "seed {seed}: {story}");
     }
 }
 

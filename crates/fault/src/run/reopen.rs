@@ -20,12 +20,14 @@ impl Run<'_> {
     /// Power or process are gone; the array is opened again.
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
         self.oracle.crash(power, self.is_not_copied() || self.may_be_uncopied());
+        let standing = self.standing();
         let shelf = self.world.crash(power);
-        self.keep_image(&shelf);
+        self.keep_images(&shelf);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
         // Who was away for an opening that did not come to an end has missed nothing.
         self.away = None;
+        self.lost |= !standing.iter().any(|disk| !shelf.disks[*disk].dead);
         self.reopen(shelf, Return::All)
     }
 
@@ -51,7 +53,7 @@ impl Run<'_> {
             disk.stale |= !standing.contains(&index);
         }
         let shelf = self.world.crash(power);
-        self.keep_image(&shelf);
+        self.keep_images(&shelf);
         if power {
             self.oracle.crash(true, false);
         }

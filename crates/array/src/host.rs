@@ -5,6 +5,7 @@ use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
+use crate::health::PlaceState;
 use crate::job::{HostId, JobId, Kind, Purpose, StripeJob, Trouble};
 use crate::layout::Unit;
 use crate::map::{Columns, Piece, Window, pieces, windows};
@@ -190,7 +191,14 @@ impl Array {
             && self.geometry.organization().code == Code::Xor
             && !self.geometry.is_logged()
             && !is_planted(Bug::DegradedDurableNotFlushed)
-            && self.stripes_of(request).any(|stripe| !self.health.missing(&self.geometry, stripe).is_empty())
+            && self.stripes_of(request).any(|stripe| self.is_short_of_members(stripe))
+    }
+
+    /// Whether a member of `stripe` is missing, or not yet whole: also where it has been rebuilt, since that is not durable.
+    fn is_short_of_members(&self, stripe: Stripe) -> bool {
+        let layout = self.geometry.layout();
+        let mut places = layout.units().map(|unit| layout.place(stripe, unit).member);
+        places.any(|place| self.health.state(place) != PlaceState::Active)
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
@@ -408,9 +416,9 @@ impl Array {
         self.end_job(id);
         self.cache.read_ends(host);
         let block = self.geometry.block();
-        for (window, unit) in
-            troubles.iter().flat_map(|trouble| self.unreadable_windows(trouble)).collect::<Vec<_>>()
-        {
+        let unreadable = troubles.iter().flat_map(|trouble| self.unreadable_windows(trouble));
+        let unreadable: Vec<(Window, Unit)> = unreadable.collect();
+        for (window, unit) in unreadable {
             let Window { stripe, columns } = window;
             let differ = self.geometry.keeps_copies() && self.records.resync.get(self.region_of(stripe).0);
             if !differ {
@@ -420,11 +428,8 @@ impl Array {
             // Copies that may differ are read from the first still, but for the blocks that cannot be read there.
             for index in 0..columns.length() / block {
                 let from = columns.from + block * index;
-                self.start_read(
-                    host,
-                    Window { stripe, columns: Columns::new(from, from + block) },
-                    UnitSet::NONE,
-                );
+                let columns = Columns::new(from, from + block);
+                self.start_read(host, Window { stripe, columns }, UnitSet::NONE);
             }
         }
         self.host_job_done(host, Ok(()));

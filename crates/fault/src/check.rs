@@ -7,7 +7,7 @@ use parlour_array::{Mode, Repair};
 use parlour_codec::xor::{is_zero, xor_into};
 use parlour_units::{Bytes, Sector, Sectors, Stripe};
 
-use crate::content::SECTOR;
+use crate::content::{SECTOR, Value};
 use crate::coverage::Fault;
 use crate::disk::Flushes;
 use crate::run::Run;
@@ -173,6 +173,26 @@ impl Run<'_> {
                 if !fits {
                     return Err(Violation::Redundancy { stripe: stripe.get(), column });
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Each block holds what one host wrote (G4): looks at the members themselves.
+    pub(crate) fn blocks_are_whole(&self) -> Result<(), Violation> {
+        let layout = self.geometry.layout();
+        let block = self.geometry.block().get();
+        for at in (0..self.geometry.capacity().get()).step_by(block as usize) {
+            let (stripe, rest) = (at / layout.stripe_data().get(), at % layout.stripe_data().get());
+            let unit = Unit::new((rest / layout.unit_length().get()) as u16);
+            let column = rest % layout.unit_length().get();
+            let Some((disk, first)) = self.column(Stripe::new(stripe), unit, column) else { continue };
+            let disk = &self.world.shelf.disks[disk];
+            let mut values = (0..block).map(|sector| Value::of(at + sector, disk.sector(first + sector)));
+            let whose = values.next();
+            if let Some(other) = values.find(|value| Some(*value) != whose) {
+                let allowed = whose.map_or(String::new(), |value| format!("{value}, as the block before it"));
+                return Err(Violation::WrongContent { sector: at, found: other.to_string(), allowed });
             }
         }
         Ok(())

@@ -264,6 +264,9 @@ impl Check {
             };
             seen = run.seen();
             result?;
+            if matches!(start, Start::After(_, cut) if cut.lost.is_none()) && self.scenario.block > 1 {
+                run.blocks_are_whole()?;
+            }
             run.make_whole()?;
             run.verify()
         });

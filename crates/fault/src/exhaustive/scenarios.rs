@@ -43,6 +43,8 @@ pub struct Scenario {
     pub(super) again: Option<&'static [Step]>,
     /// So many records are live before a log is folded into its parity.
     live_records: u64,
+    /// Sectors of a block. Where it is more than one, hosts write whole blocks, and find them old or new as a whole.
+    pub(super) block: u64,
     steps: &'static [Step],
 }
 
@@ -74,7 +76,7 @@ use Step::{
 };
 
 const fn all(name: &'static str, steps: &'static [Step]) -> Scenario {
-    Scenario { name, on: For::All, torn: true, again: None, live_records: 1_000, steps }
+    Scenario { name, on: For::All, torn: true, again: None, live_records: 1_000, block: 1, steps }
 }
 
 const fn of_logs(name: &'static str, live_records: u64, steps: &'static [Step]) -> Scenario {
@@ -90,13 +92,17 @@ const fn untorn(scenario: Scenario) -> Scenario {
     Scenario { torn: false, ..scenario }
 }
 
+const fn of_blocks(block: u64, scenario: Scenario) -> Scenario {
+    Scenario { block, ..scenario }
+}
+
 const fn again(scenario: Scenario, steps: &'static [Step]) -> Scenario {
     Scenario { again: Some(steps), ..scenario }
 }
 
 /// The table. A stripe unit is two sectors; where there is parity, a stripe holds four sectors of data. Of four members, the
 /// last holds the log of the first region.
-pub const SCENARIOS: [Scenario; 30] = [
+pub const SCENARIOS: [Scenario; 32] = [
     all("opening and stopping", &[Watch, Write(0, 2), Quiet, Stop, Quiet, Write(1, 1)]),
     again(all("a small write and its recovery", &[Quiet, Watch, Write(0, 1)]), &[Write(0, 1)]),
     all("two blocks of one stripe", &[Quiet, Watch, Write(0, 1), Write(2, 1)]),
@@ -225,6 +231,18 @@ pub const SCENARIOS: [Scenario; 30] = [
         1_000,
         &[Quiet, Write(0, 1), Write(2, 1), PowerCut, Watch, Replaced(3), Write(1, 1)],
     )),
+    of_blocks(
+        8,
+        durable("whole blocks", 1_000, &[Quiet, Watch, Write(0, 8), Write(8, 8), Write(0, 8), Quiet, Flush]),
+    ),
+    of_blocks(
+        8,
+        durable(
+            "whole blocks and a reintegration",
+            2,
+            &[Quiet, Write(0, 8), Quiet, Watch, Write(8, 8), Write(0, 8), Quiet, Write(0, 8)],
+        ),
+    ),
     durable(
         "more than the commit log holds",
         1_000,
@@ -245,14 +263,14 @@ pub const SCENARIOS: [Scenario; 30] = [
     ),
 ];
 
-/// Sectors of a stripe unit.
+/// Blocks of a stripe unit.
 const UNIT: u64 = 2;
 /// Rows of units on a member, where there are no logs.
 const ROWS: u64 = 4;
-/// A region: six stripes, and a log of two segments with room for six sectors of records each.
+/// A region: six stripes, and a log of two segments with room for six blocks of records each.
 const REGION: RegionShape =
     RegionShape { regions: 2, stripes: 6, sublogs: 1, sublog_segments: 2, segment: 8, grain: 1 };
-/// Sectors of each member's commit log.
+/// Blocks of each member's commit log.
 const COMMIT_LOG: u64 = 32;
 
 impl Scenario {
@@ -276,16 +294,16 @@ impl Scenario {
     }
 
     fn options(&self, subject: &Subject) -> Options {
-        let creation = subject.creation();
+        let creation = subject.creation(self.block);
         Options {
             row: subject.organization,
-            stored: subject.tiny(&creation),
+            stored: subject.tiny(&creation, self.block),
             creation,
             tuning: Tuning {
                 live_records: self.live_records,
                 clean_after: Duration::from_millis(10),
                 maintenance_depth: 1,
-                checkpoint: Sectors::new(UNIT * 4),
+                checkpoint: Sectors::new(UNIT * 4 * self.block),
                 ..Tuning::default()
             },
             fill: 0,
@@ -328,7 +346,7 @@ fn events(first: u64, steps: &[Step]) -> Vec<Event> {
 }
 
 impl Subject {
-    fn creation(&self) -> Creation {
+    fn creation(&self, block: u64) -> Creation {
         Creation {
             organization: self.organization.organization,
             copies: match self.organization.copies {
@@ -338,11 +356,11 @@ impl Subject {
             },
             members: self.members,
             groups: 1,
-            unit: Sectors::new(UNIT),
-            block: Sectors::new(1),
+            unit: Sectors::new(UNIT * block),
+            block: Sectors::new(block),
             member_length: Sectors::new(3 << 11),
             log: LogCreation {
-                segment: Some(Sectors::new(REGION.segment)),
+                segment: Some(Sectors::new(REGION.segment * block)),
                 sublogs: Some(REGION.sublogs),
                 ratio: None,
                 regions: Some(REGION.regions),
@@ -353,19 +371,19 @@ impl Subject {
     }
 
     /// What people would create, with much less data: less to be read after each cut.
-    fn tiny(&self, creation: &Creation) -> StoredGeometry {
+    fn tiny(&self, creation: &Creation, block: u64) -> StoredGeometry {
         let geometry = Geometry::create(creation).expect("a subject is an array that can be created");
         let mut stored = *geometry.stored();
-        stored.layout.length = UNIT * ROWS;
+        stored.layout.length = UNIT * ROWS * block;
         if let Some(regions) = &mut stored.regions {
-            *regions = REGION;
+            *regions = RegionShape { segment: REGION.segment * block, grain: block, ..REGION };
         }
         if self.consistency == Consistency::Logged {
-            stored.commit_log = COMMIT_LOG;
+            stored.commit_log = COMMIT_LOG * block;
         }
         while !stored.is_sound() {
-            stored.layout.length += 1;
-            assert!(stored.layout.length < 1 << 10, "a region fits into less than a member");
+            stored.layout.length += block;
+            assert!(stored.layout.length < block << 10, "a region fits into less than a member");
         }
         stored
     }

@@ -222,6 +222,9 @@ impl Array {
             self.note_written(id, action);
         }
         self.note_answer(action);
+        if let (Outcome::Failed(fault), Action::Flush { .. }) = (outcome, action) {
+            self.note_failed_flush(&Trouble::new(fault, action));
+        }
         if done {
             self.phase_done(id);
         }
@@ -429,10 +432,10 @@ impl Array {
         if is_planted(Bug::FailedFlushForgotten) && self.is_flush(id) {
             return self.plan_done(id);
         }
-        for trouble in &troubles {
+        // Of flushes that is done already.
+        for trouble in troubles.iter().filter(|trouble| !trouble.length.is_zero()) {
             self.note_trouble(trouble);
         }
-        self.note_failed_flushes(id, &troubles);
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
             Kind::Read { .. } => self.read_broken(id, &troubles),
             Kind::Stripe(_) => self.stripe_broken(id, &troubles),
@@ -482,18 +485,18 @@ impl Array {
         place.is_some_and(|place| self.listing.has(place, trouble.at, trouble.length))
     }
 
-    /// A member that could not be flushed and had to be kept has perhaps lost what it was to make durable.
-    fn note_failed_flushes(&mut self, id: JobId, troubles: &[Trouble]) {
-        if !self.is_flush(id) {
+    /// A member could not be flushed. That is known at once: another flush of it, that is under way and succeeds, means
+    /// nothing. If it has to be kept it has perhaps lost what it was to make durable.
+    fn note_failed_flush(&mut self, trouble: &Trouble) {
+        if is_planted(Bug::FailedFlushForgotten) {
             return;
         }
-        for trouble in troubles {
-            if self.health.place_of(trouble.member).is_some()
-                && let Some(record) = self.health.record(trouble.member)
-            {
-                record.flush_failed = true;
-                self.note_unflushed();
-            }
+        self.note_trouble(trouble);
+        if self.health.place_of(trouble.member).is_some()
+            && let Some(record) = self.health.record(trouble.member)
+        {
+            record.flush_failed = true;
+            self.note_unflushed();
         }
     }
 

@@ -615,6 +615,11 @@ impl Array {
     pub(crate) fn flush_done(&mut self, id: JobId) {
         let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
         self.end_job(id);
+        if self.records.barrier() || self.health.has_lost_writes() {
+            // A member failed meanwhile, perhaps to flush, and would be believed after a crash.
+            self.hosts.flush_waiters.push(host);
+            return self.resume_hosts();
+        }
         self.host_job_done(host, Ok(()));
     }
 

@@ -35,7 +35,7 @@ const STORIES: [(u64, &str); 27] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 17] = [
+const DRAWN: [(u64, &str); 18] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -60,6 +60,10 @@ const DRAWN: [(u64, &str); 17] = [
     (
         2138264,
         "the tester takes copies for settled that power takes back, and the first is lost before they follow again",
+    ),
+    (
+        15855,
+        "a flush fails while another of the same member succeeds, and a host is told that all is flushed",
     ),
     (120004748, "a scrub passes over the rest of a stripe in which something is lost"),
 ];

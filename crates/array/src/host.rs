@@ -443,6 +443,9 @@ impl Array {
         // Of copies, any may have been the one that was read.
         let copies = self.geometry.keeps_copies();
         found.retain(|piece| copies || without.has(piece.unit));
+        if found.is_empty() {
+            return;
+        }
         self.hosts.get(host).jobs += 1;
         let job = self.start_stripe(Purpose::Read, window, Some(host), found, Content::Host, false);
         self.jobs.stripe(job).targets = without;

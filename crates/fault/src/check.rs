@@ -191,7 +191,7 @@ impl Run<'_> {
             let mut values = (0..block).map(|sector| Value::of(at + sector, disk.sector(first + sector)));
             let whose = values.next();
             if let Some(other) = values.find(|value| Some(*value) != whose) {
-                let allowed = whose.map_or(String::new(), |value| format!("{value}, as the block before it"));
+                let allowed = whose.map_or(String::new(), |value| format!("{value}, as in its first sector"));
                 return Err(Violation::WrongContent { sector: at, found: other.to_string(), allowed });
             }
         }

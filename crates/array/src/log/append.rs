@@ -30,15 +30,12 @@ impl Array {
         if self.is_recovering(region) {
             return;
         }
-        let resyncs = self.geometry.is_logged() && self.records.resync.get(region);
-        if resyncs
-            && self.misses_data(region)
-            && self.logs.as_ref().is_some_and(|logs| logs.region_is_live(region))
-        {
-            // What is missing is computed from its parity, which needs what the log holds.
-            return self.want_parity(region);
-        }
-        if resyncs {
+        if self.geometry.is_logged() && self.records.resync.get(region) {
+            let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(region));
+            if live && self.misses_data(region) {
+                // What is missing is computed from its parity, which needs what the log holds.
+                return self.want_parity(region);
+            }
             // Its parity is computed from its data, and what its slots held counts until that is durably known.
             let logs = self.logs.as_mut().expect("only logs are appended to");
             if logs.region(region).reintegrating.is_none() {

@@ -22,6 +22,7 @@ use super::{EntryName, LoadState, Logs, Record, RecordKind, SegmentState};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class};
+use crate::health::PlaceState;
 use crate::job::{JobId, Kind, Trouble};
 use crate::map::Columns;
 use crate::plan::{Plan, Source, Span, Strategy};
@@ -671,6 +672,15 @@ impl Array {
             })
         };
         log.segments.iter().any(lost)
+    }
+
+    /// Whether some of `region`'s data is on no member.
+    pub(crate) fn misses_data(&self, region: Region) -> bool {
+        let mut places = (0..self.geometry.members()).map(Member::new);
+        places.any(|place| {
+            self.health.state(place) != PlaceState::Active
+                && self.geometry.layout().region_has_data_on(region, place)
+        })
     }
 
     /// A log that was lost with its member is emptied, and the parity recomputed from the data (§2).

@@ -27,7 +27,8 @@ impl Run<'_> {
         self.forget_hosts();
         // Who was away for an opening that did not come to an end has missed nothing.
         self.away = None;
-        self.lost |= !standing.iter().any(|disk| !shelf.disks[*disk].dead);
+        // Who was excluded and is left alone cannot know it.
+        self.lost |= self.limits.beyond && standing.iter().all(|disk| shelf.disks[*disk].dead);
         self.reopen(shelf, Return::All)
     }
 

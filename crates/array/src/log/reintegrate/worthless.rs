@@ -7,7 +7,6 @@ use parlour_units::{Member, Region, Sector, Sectors};
 use super::{Apply, sectors};
 use crate::array::Array;
 use crate::effect::Fault;
-use crate::health::PlaceState;
 use crate::job::Trouble;
 use crate::layout::Unit;
 use crate::map::Window;
@@ -116,15 +115,6 @@ impl Array {
         };
         let applies = self.remaining(region);
         applies.iter().filter(|apply| apply.segment == segment).flat_map(windows).collect()
-    }
-
-    /// Whether some of `region`'s data is on no member.
-    pub(crate) fn misses_data(&self, region: Region) -> bool {
-        let mut places = (0..self.geometry.members()).map(Member::new);
-        places.any(|place| {
-            self.health.state(place) != PlaceState::Active
-                && self.geometry.layout().region_has_data_on(region, place)
-        })
     }
 
     /// What is still to be applied.

@@ -29,7 +29,7 @@ pub struct Limits {
     pub consistency: Option<Consistency>,
     /// About how many requests hosts make.
     pub requests: u64,
-    /// Inject more than the organization survives: then it may say "lost", but never read wrong.
+    /// Inject more than the organization survives: then it may say "lost" where it is, but never read wrong.
     pub beyond: bool,
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Options {
     /// Stop after so many minutes
     #[arg(long, value_name = "MINUTES")]
     minutes: Option<f64>,
-    /// Inject more than the organization survives: then it may say that data is lost, but must not read wrong
+    /// Inject more than the organization survives: then it may say that data is lost where it is, but must not read wrong
     #[arg(long)]
     beyond: bool,
     /// Go on after a seed that broke a promise, and list all that did; the first of them is told

@@ -1,4 +1,4 @@
-//! The developers' commands: `cargo xtask test`, `lint`, `fuzz` and `bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants` and `bench`.
 
 use std::process::ExitCode;
 
@@ -8,6 +8,7 @@ mod bench;
 mod command;
 mod fuzz;
 mod lint;
+mod mutants;
 mod packages;
 mod test;
 mod tidy;
@@ -29,6 +30,8 @@ enum Task {
     Lint,
     /// Run each fuzzer for a while, and print one table
     Fuzz(fuzz::Arguments),
+    /// Change the array in one small way at a time, and see whether a test notices
+    Mutants(mutants::Arguments),
     /// Measure, and print one table
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -43,6 +46,8 @@ enum TaskError {
     Lint(#[from] lint::LintError),
     #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
+    #[error(transparent)]
+    Mutants(#[from] mutants::MutantsError),
     #[error(transparent)]
     Bench(#[from] bench::BenchError),
 }
@@ -62,6 +67,7 @@ fn run(task: &Task) -> Result<(), TaskError> {
         Task::Test => test::run()?,
         Task::Lint => lint::run()?,
         Task::Fuzz(arguments) => fuzz::run(arguments)?,
+        Task::Mutants(arguments) => mutants::run(arguments)?,
         Task::Bench(bench) => bench::run(bench)?,
     }
     Ok(())

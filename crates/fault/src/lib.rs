@@ -80,6 +80,11 @@ pub fn run(seed: u64, limits: &Limits) -> Report {
     play(&Script::draw(seed, limits), limits, false)
 }
 
+/// The name of the organization that `seed` draws.
+pub fn organization(seed: u64, limits: &Limits) -> &'static str {
+    Script::draw(seed, limits).options.row.name
+}
+
 /// Runs `seed` again, with fewer and fewer events, in at most `attempts` runs. None where it does not fail.
 pub fn explain(seed: u64, limits: &Limits, attempts: u32) -> Option<Story> {
     let script = Script::draw(seed, limits);

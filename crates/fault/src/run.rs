@@ -408,6 +408,7 @@ impl<'a> Run<'a> {
         match event.what {
             What::Host(ask, range) => self.host(event.number, ask, range).map(|_| ()),
             What::Crash { power, read } => {
+                let power = power || self.forgets_failed_flush();
                 self.meet(if power { Fault::PowerCut } else { Fault::Kill });
                 self.crash(power)?;
                 if read { self.standing_still(Self::read_all) } else { Ok(()) }
@@ -444,6 +445,14 @@ impl<'a> Run<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a kill would have it forgotten that a flush failed. What that flush was for may be gone by any later time,
+    /// though flushes of the next session succeed: no more is promised than after a cut of power.
+    fn forgets_failed_flush(&self) -> bool {
+        let disks = &self.world.shelf.disks;
+        let failed = |disk: &usize| disks[*disk].flushes == Flushes::Failed;
+        self.standing().iter().any(failed) || self.world.records() && (0..disks.len()).any(|disk| failed(&disk))
     }
 
     /// Counts a fault in the state that the array is in.

@@ -35,7 +35,7 @@ const STORIES: [(u64, &str); 27] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 18] = [
+const DRAWN: [(u64, &str); 20] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -65,6 +65,8 @@ const DRAWN: [(u64, &str); 18] = [
         15855,
         "a flush fails while another of the same member succeeds, and a host is told that all is flushed",
     ),
+    (4033476, "the tester takes writes for kept when a process is killed that could not record a failed flush"),
+    (4041906, "the same, and the member that could not flush had to be kept"),
     (120004748, "a scrub passes over the rest of a stripe in which something is lost"),
 ];
 

@@ -1,0 +1,37 @@
+//! Runs seeds of the fault tester on one core until one breaks a promise, and names it: for those who change the array and
+//! ask whether anything notices.
+//!
+//! `first_violation COUNT [of|but ORGANIZATION]`: of the first COUNT seeds, all, or those that draw the organization, or the others.
+
+use std::process::ExitCode;
+
+use parlour_fault::{Limits, organization, run};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (count, wanted) = match arguments[..] {
+        [count] => (count, None),
+        [count, "of", name] => (count, Some((name, true))),
+        [count, "but", name] => (count, Some((name, false))),
+        _ => return usage(),
+    };
+    let Ok(count) = count.parse::<u64>() else { return usage() };
+    let limits = Limits::default();
+    let meant = |seed: &u64| wanted.is_none_or(|(name, is)| (organization(*seed, &limits) == name) == is);
+    let violation = (0..count).filter(meant).map(|seed| run(seed, &limits)).find_map(|report| {
+        Some(format!("seed {} ({}): {}", report.seed, report.organization, report.violation?))
+    });
+    match violation {
+        None => ExitCode::SUCCESS,
+        Some(violation) => {
+            println!("{violation}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: first_violation COUNT [of|but ORGANIZATION]");
+    ExitCode::from(2)
+}

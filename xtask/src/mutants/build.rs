@@ -1,0 +1,196 @@
+//! The copy of the workspace with all changes in it, and the programs that judge them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::found::Mutant;
+use super::weave;
+use super::{MutantsError, unusable};
+use crate::command::CommandError;
+use crate::workspace::{cargo, root, target};
+
+/// The tests of the fault tester that judge; its seeds are run by themselves.
+const FAULT_TESTS: [&str; 2] = ["exhaustive", "stories"];
+/// The program that runs seeds.
+const SEEDS: &str = "first_violation";
+
+/// A change that panics whenever it is reached is one as good as others.
+const ALLOWED: &str = "#![allow(warnings, arithmetic_overflow, unconditional_panic)]\n";
+
+/// What was built.
+pub(crate) struct Built {
+    /// Runs seeds of the fault tester until one breaks a promise.
+    pub(crate) seeds: PathBuf,
+    /// Tests, with their names.
+    pub(crate) tests: Vec<(String, PathBuf)>,
+    /// Where they are to be run, by package.
+    pub(crate) folder: PathBuf,
+    /// Changes that do not compile, or cannot be expressed.
+    pub(crate) left_out: BTreeSet<u32>,
+}
+
+/// Makes the copy, and leaves out of it what does not compile.
+pub(crate) fn build(mutants: &[Mutant]) -> Result<Built, MutantsError> {
+    let copy = target().join("mutants/workspace");
+    copy_workspace(&copy)?;
+    let mut left_out = BTreeSet::new();
+    loop {
+        let woven = weave_all(&copy, mutants, &left_out)?;
+        let errors = check(&copy)?;
+        if errors.is_empty() {
+            let there: BTreeSet<u32> =
+                woven.iter().flat_map(|(_, text)| weave::changes(text)).map(|(_, number)| number).collect();
+            left_out.extend(mutants.iter().map(|one| one.number).filter(|number| !there.contains(number)));
+            break;
+        }
+        let guilty = guilty(&errors, &woven)?;
+        eprintln!("{} changes do not compile", guilty.len() + left_out.len());
+        left_out.extend(guilty);
+    }
+    let (seeds, tests) = programs(&copy)?;
+    Ok(Built { seeds, tests, folder: copy, left_out })
+}
+
+/// Files that differ are written anew, so that cargo builds only what has changed.
+fn copy_workspace(copy: &Path) -> Result<(), MutantsError> {
+    let mut list = Command::new("git");
+    list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root());
+    let output = list
+        .output()
+        .map_err(|source| CommandError::NotStarted { line: "git ls-files".to_owned(), source })?;
+    for name in output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let from = root().join(&name);
+        // What was removed is listed until that is committed.
+        if from.is_file() {
+            put(&copy.join(&name), &fs::read(&from).map_err(unusable(&from))?)?;
+        }
+    }
+    Ok(())
+}
+
+fn put(path: &Path, content: &[u8]) -> Result<(), MutantsError> {
+    if fs::read(path).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    let folder = path.parent().expect("a file is in a folder");
+    fs::create_dir_all(folder).map_err(unusable(folder))?;
+    fs::write(path, content).map_err(unusable(path))
+}
+
+/// The woven texts, by the files that have them now.
+fn weave_all(
+    copy: &Path,
+    mutants: &[Mutant],
+    left_out: &BTreeSet<u32>,
+) -> Result<Vec<(PathBuf, String)>, MutantsError> {
+    let files: BTreeSet<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();
+    let mut woven = Vec::new();
+    for name in files {
+        let path = root().join(name);
+        let source = fs::read_to_string(&path).map_err(unusable(&path))?;
+        let of_file: Vec<&Mutant> =
+            mutants.iter().filter(|one| one.file == name && !left_out.contains(&one.number)).collect();
+        let text = weave::weave(&source, &of_file).map_err(|source| MutantsError::NoRust { path, source })?;
+        put(&copy.join(name), text.as_bytes())?;
+        woven.push((PathBuf::from(name), text));
+    }
+    let library = root().join("crates/array/src/lib.rs");
+    let text = fs::read_to_string(&library).map_err(unusable(&library))?;
+    put(&copy.join("crates/array/src/lib.rs"), format!("{ALLOWED}{text}\nmod mutation;\n").as_bytes())?;
+    put(&copy.join("crates/array/src/mutation.rs"), weave::MODULE.as_bytes())?;
+    Ok(woven)
+}
+
+fn cargo_in(copy: &Path, arguments: &[&str]) -> Command {
+    let mut command = cargo(arguments);
+    command.current_dir(copy).env("CARGO_TARGET_DIR", target().join("mutants/target"));
+    command
+}
+
+/// A place that does not compile.
+struct Wrong {
+    file: PathBuf,
+    bytes: Range<usize>,
+    message: String,
+}
+
+/// What does not compile in the array.
+fn check(copy: &Path) -> Result<Vec<Wrong>, MutantsError> {
+    let lines =
+        messages(cargo_in(copy, &["check", "--package", "parlour-array", "--message-format", "json"]))?;
+    let errors = lines.iter().filter(|line| line["message"]["level"] == "error");
+    let places = errors.flat_map(|line| {
+        let message = line["message"]["message"].as_str().unwrap_or_default();
+        let spans = line["message"]["spans"].as_array().cloned().unwrap_or_default();
+        spans.into_iter().filter(|span| span["is_primary"] == true).map(|span| Wrong {
+            file: span["file_name"].as_str().unwrap_or_default().into(),
+            bytes: byte(&span, "byte_start")..byte(&span, "byte_end"),
+            message: message.to_owned(),
+        })
+    });
+    Ok(places.collect())
+}
+
+fn byte(span: &Value, key: &str) -> usize {
+    span[key].as_u64().and_then(|byte| usize::try_from(byte).ok()).unwrap_or(0)
+}
+
+/// What cargo says, a value each line.
+fn messages(mut command: Command) -> Result<Vec<Value>, MutantsError> {
+    let output = command
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|source| CommandError::NotStarted { line: "cargo".to_owned(), source })?;
+    let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// The changes that are to blame: those that an error touches, the smallest where they are nested.
+fn guilty(errors: &[Wrong], woven: &[(PathBuf, String)]) -> Result<BTreeSet<u32>, MutantsError> {
+    let mut numbers = BTreeSet::new();
+    for wrong in errors {
+        let text = woven.iter().find(|(file, _)| *file == wrong.file).map(|(_, text)| text.as_str());
+        let touches = |bytes: &Range<usize>| bytes.start < wrong.bytes.end && wrong.bytes.start < bytes.end;
+        let smallest = |places: Vec<(Range<usize>, Vec<u32>)>| {
+            let touched = places.into_iter().filter(|(bytes, _)| touches(bytes));
+            touched.min_by_key(|(bytes, _)| bytes.len()).map(|(_, numbers)| numbers)
+        };
+        let text = text.unwrap_or_default();
+        let alone = weave::changes(text).into_iter().map(|(bytes, number)| (bytes, vec![number])).collect();
+        // What stands there without a change may not fit to those that were compiled before it.
+        let Some(blamed) = smallest(alone).or_else(|| smallest(weave::choices(text))) else {
+            let place = format!("{}, byte {}", wrong.file.display(), wrong.bytes.start);
+            return Err(MutantsError::NotBuilt(format!("{} ({place})", wrong.message)));
+        };
+        numbers.extend(blamed);
+    }
+    Ok(numbers)
+}
+
+/// Builds the tests; the program that runs seeds comes first.
+#[expect(clippy::type_complexity, reason = "the tests have names")]
+fn programs(copy: &Path) -> Result<(PathBuf, Vec<(String, PathBuf)>), MutantsError> {
+    let packages = ["--package", "parlour-array", "--package", "parlour-fault"];
+    let mut arguments = vec!["test", "--no-run", "--message-format", "json"];
+    arguments.extend(packages);
+    let lines = messages(cargo_in(copy, &arguments))?;
+    let (mut seeds, mut tests) = (None, Vec::new());
+    for line in &lines {
+        let Some(program) = line["executable"].as_str().map(PathBuf::from) else { continue };
+        let name = line["target"]["name"].as_str().unwrap_or_default().to_owned();
+        let of_array = line["package_id"].as_str().is_some_and(|id| id.contains("crates/array"));
+        if name == SEEDS {
+            seeds = Some(program);
+        } else if of_array || FAULT_TESTS.contains(&name.as_str()) {
+            tests.push((name, program));
+        }
+    }
+    let seeds = seeds.ok_or_else(|| MutantsError::NotBuilt(format!("there is no {SEEDS}")))?;
+    Ok((seeds, tests))
+}

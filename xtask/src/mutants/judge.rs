@@ -1,0 +1,179 @@
+//! Runs the tests with each change, the quickest first, until one fails.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::build::Built;
+use super::found::Mutant;
+use super::{MutantsError, unusable};
+use crate::command::CommandError;
+
+/// What became of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It does not compile.
+    LeftOut,
+    /// This test failed.
+    Caught(String),
+    /// No test did.
+    Survived,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::LeftOut => write!(f, "does not compile"),
+            Verdict::Caught(by) => write!(f, "caught by {by}"),
+            Verdict::Survived => write!(f, "survived"),
+        }
+    }
+}
+
+impl Verdict {
+    fn read(text: &str) -> Option<Verdict> {
+        Some(match text {
+            "does not compile" => Verdict::LeftOut,
+            "survived" => Verdict::Survived,
+            other => Verdict::Caught(other.strip_prefix("caught by ")?.to_owned()),
+        })
+    }
+}
+
+/// A test that judges.
+struct Step {
+    name: String,
+    program: PathBuf,
+    arguments: Vec<String>,
+    /// So long may it take.
+    limit: Duration,
+}
+
+/// More than tests need, and less than would harm the machine: a change may ask for room without end.
+const KIBIBYTES: u32 = 8 << 20;
+
+/// The verdicts on `mutants`, which are kept in `file` too.
+pub(crate) fn judge(
+    mutants: &[&Mutant],
+    built: &Built,
+    seeds: u64,
+    file: &Path,
+) -> Result<Vec<Verdict>, MutantsError> {
+    let known = read(file);
+    let steps = steps(built, seeds)?;
+    let out = OpenOptions::new().create(true).append(true).open(file).map_err(unusable(file))?;
+    let (next, results) = (AtomicUsize::new(0), Mutex::new((out, BTreeMap::new())));
+    let work = || -> Result<(), MutantsError> {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(mutant) = mutants.get(index) else { return Ok(()) };
+            let before = known.get(&mutant.name).cloned();
+            let verdict = match &before {
+                Some(verdict) => verdict.clone(),
+                None if built.left_out.contains(&mutant.number) => Verdict::LeftOut,
+                None => verdict(mutant.number, built, &steps)?,
+            };
+            let mut results = results.lock().expect("no thread has panicked");
+            if before.is_none() {
+                writeln!(results.0, "{}\t{verdict}", mutant.name).map_err(unusable(file))?;
+                eprintln!("{} of {}: {verdict}: {}", index + 1, mutants.len(), mutant.name);
+            }
+            results.1.insert(index, verdict);
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let ended: Vec<Result<(), MutantsError>> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no thread has panicked")).collect()
+    });
+    ended.into_iter().collect::<Result<(), _>>()?;
+    Ok(results.into_inner().expect("no thread has panicked").1.into_values().collect())
+}
+
+/// What was judged before, by its name.
+fn read(file: &Path) -> BTreeMap<String, Verdict> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let parts = text.lines().filter_map(|line| line.split_once('\t'));
+    parts.filter_map(|(name, verdict)| Some((name.to_owned(), Verdict::read(verdict)?))).collect()
+}
+
+/// The tests, each of which passes without any change: seeds of parity logging, the array's tests, all other seeds, and the
+/// fault tester's.
+fn steps(built: &Built, seeds: u64) -> Result<Vec<Step>, MutantsError> {
+    let seeds = |name: &str, which: &str| Step {
+        name: name.to_owned(),
+        program: built.seeds.clone(),
+        arguments: vec![seeds.to_string(), which.to_owned(), "parity-logging".to_owned()],
+        limit: Duration::MAX,
+    };
+    let mut steps = vec![seeds("seeds of parity logging", "of")];
+    steps.extend(built.tests.iter().map(|(name, program)| Step {
+        name: name.clone(),
+        program: program.clone(),
+        arguments: Vec::new(),
+        limit: Duration::MAX,
+    }));
+    steps.push(seeds("seeds", "but"));
+    let mut timed = Vec::new();
+    for mut step in steps {
+        let start = Instant::now();
+        if !passes(0, built, &step)? {
+            return Err(MutantsError::NotGreen(step.name));
+        }
+        let taken = start.elapsed();
+        step.limit = taken * 10 + Duration::from_secs(20);
+        eprintln!("{}: {:.1} s", step.name, taken.as_secs_f64());
+        timed.push((taken, step));
+    }
+    // Most changes are caught by the seeds.
+    timed[1..].sort_by_key(|(taken, _)| *taken);
+    Ok(timed.into_iter().map(|(_, step)| step).collect())
+}
+
+fn verdict(number: u32, built: &Built, steps: &[Step]) -> Result<Verdict, MutantsError> {
+    for step in steps {
+        if !passes(number, built, step)? {
+            return Ok(Verdict::Caught(step.name.clone()));
+        }
+    }
+    Ok(Verdict::Survived)
+}
+
+/// Whether a test passes with a change, in its time.
+fn passes(number: u32, built: &Built, step: &Step) -> Result<bool, MutantsError> {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("ulimit -v {KIBIBYTES} && exec \"$0\" \"$@\"")])
+        .arg(&step.program)
+        .args(&step.arguments)
+        .current_dir(built.folder.join("crates/array"))
+        .env("PARLOUR_MUTANT", number.to_string())
+        .env("CARGO_MANIFEST_DIR", built.folder.join("crates/array"))
+        // That it fails is enough.
+        .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+        .env("RUST_BACKTRACE", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let failed = |source| CommandError::NotStarted { line: step.name.clone(), source };
+    let mut child = command.spawn().map_err(failed)?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            return Ok(status.success());
+        }
+        if start.elapsed() > step.limit {
+            child.kill().map_err(failed)?;
+            child.wait().map_err(failed)?;
+            return Ok(false);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}

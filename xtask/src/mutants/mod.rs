@@ -1,0 +1,178 @@
+//! `cargo xtask mutants`: changes the array's code in one small way at a time, and asks whether a test notices.
+//!
+//! cargo-mutants says which changes there are. It would build the tests anew for each of them; here all go into one build of
+//! a copy of the workspace ([`weave`]), in which each is switched on by a variable of the environment. So a change costs
+//! seconds, and all of logging, recovery, plans and rebuild can be judged ([`judge`]).
+
+mod build;
+mod found;
+mod judge;
+mod weave;
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+
+use crate::command::CommandError;
+use crate::workspace::target;
+use found::Mutant;
+use judge::Verdict;
+
+/// The modules that a change must not slip into: what is logged, recovered, planned, rebuilt and kept for a member's return.
+const MODULES: [&str; 7] = [
+    "crates/array/src/away.rs",
+    "crates/array/src/log",
+    "crates/array/src/maintenance/rebuild.rs",
+    "crates/array/src/plan",
+    "crates/array/src/repair.rs",
+    "crates/array/src/slots.rs",
+    "crates/array/src/unreadable.rs",
+];
+
+/// What to change, and how long to look.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Only files and folders that begin so
+    #[arg(long = "module", value_name = "PATH", value_delimiter = ',')]
+    modules: Vec<String>,
+    /// Only this part of the changes: `2/8` is the second of eight
+    #[arg(long, value_name = "PART/OF", value_parser = part)]
+    part: Option<(usize, usize)>,
+    /// Only the changes of these numbers
+    #[arg(long = "number", value_name = "NUMBER", value_delimiter = ',')]
+    numbers: Vec<u32>,
+    /// Seeds of the fault tester that look for each
+    #[arg(long, default_value_t = 2_000)]
+    seeds: u64,
+    /// Where verdicts are kept, a line each; those that it holds already are not judged again
+    #[arg(long, value_name = "FILE")]
+    verdicts: Option<PathBuf>,
+}
+
+fn part(text: &str) -> Result<(usize, usize), String> {
+    let numbers = text.split_once('/').and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    match numbers {
+        Some((part, of)) if 1 <= part && part <= of => Ok((part, of)),
+        _ => Err("two numbers are wanted, as 2/8".to_owned()),
+    }
+}
+
+/// Why mutants could not be judged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MutantsError {
+    /// A program could not be run.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A file or folder cannot be used.
+    #[error("cannot use {path}: {source}", path = path.display())]
+    Unusable { path: PathBuf, source: io::Error },
+    /// cargo-mutants did not answer as it should.
+    #[error(
+        "`cargo mutants --list` cannot be understood: {0}; is it 27 or newer (`cargo install cargo-mutants`)?"
+    )]
+    List(String),
+    /// A source is no Rust.
+    #[error("{path} cannot be read as Rust: {source}", path = path.display())]
+    NoRust { path: PathBuf, source: syn::Error },
+    /// What was woven does not compile, and not because of a change.
+    #[error("the changed copy does not compile: {0}")]
+    NotBuilt(String),
+    /// The tests fail without any change.
+    #[error("{0} fails without any change")]
+    NotGreen(String),
+    /// There is nothing to judge.
+    #[error("no change is meant")]
+    Nothing,
+}
+
+fn unusable(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> MutantsError {
+    let path = path.into();
+    move |source| MutantsError::Unusable { path, source }
+}
+
+/// Carries it out.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), MutantsError> {
+    let modules: Vec<String> = match &arguments.modules[..] {
+        [] => MODULES.map(str::to_owned).to_vec(),
+        some => some.to_vec(),
+    };
+    let mutants = found::all(&modules)?;
+    let built = build::build(&mutants)?;
+    let chosen: Vec<&Mutant> = mutants.iter().filter(|one| arguments.means(one)).collect();
+    if chosen.is_empty() {
+        return Err(MutantsError::Nothing);
+    }
+    let file = arguments.verdicts.clone().unwrap_or_else(|| target().join("mutants/verdicts.txt"));
+    let verdicts = judge::judge(&chosen, &built, arguments.seeds, &file)?;
+    println!("{}", table(&chosen, &verdicts));
+    for (mutant, _) in
+        chosen.iter().zip(&verdicts).filter(|(_, verdict)| matches!(verdict, Verdict::Survived))
+    {
+        println!("survived: {} {}", mutant.number, mutant.name);
+    }
+    Ok(())
+}
+
+impl Arguments {
+    fn means(&self, mutant: &Mutant) -> bool {
+        let number = mutant.number as usize;
+        let in_part = self.part.is_none_or(|(part, of)| number % of == part - 1);
+        in_part && (self.numbers.is_empty() || self.numbers.contains(&mutant.number))
+    }
+}
+
+/// How many of each file were caught.
+fn table(mutants: &[&Mutant], verdicts: &[Verdict]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table.set_header([
+        "file",
+        "changes",
+        "do not compile",
+        "caught",
+        "survived",
+        "caught of those that compile",
+    ]);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut files: Vec<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();
+    files.dedup();
+    for file in files {
+        table.add_row(row(file, mutants, verdicts, |mutant| mutant.file == file));
+    }
+    table.add_row(row("all", mutants, verdicts, |_| true));
+    table
+}
+
+fn row(
+    name: &str,
+    mutants: &[&Mutant],
+    verdicts: &[Verdict],
+    counts: impl Fn(&Mutant) -> bool,
+) -> [String; 6] {
+    let of: Vec<&Verdict> = mutants
+        .iter()
+        .zip(verdicts)
+        .filter(|(mutant, _)| counts(mutant))
+        .map(|(_, verdict)| verdict)
+        .collect();
+    let number = |is: fn(&Verdict) -> bool| of.iter().filter(|verdict| is(verdict)).count();
+    let caught = number(|verdict| matches!(verdict, Verdict::Caught(_)));
+    let survived = number(|verdict| matches!(verdict, Verdict::Survived));
+    let share = match caught + survived {
+        0 => "-".to_owned(),
+        judged => format!("{:.1}%", 100.0 * caught as f64 / judged as f64),
+    };
+    let unviable = of.len() - caught - survived;
+    [
+        name.to_owned(),
+        of.len().to_string(),
+        unviable.to_string(),
+        caught.to_string(),
+        survived.to_string(),
+        share,
+    ]
+}

@@ -3,6 +3,8 @@
 //!
 //! `first_violation COUNT [of|but ORGANIZATION]`: of the first COUNT seeds, all, or those that draw the organization, or the others.
 
+#![expect(clippy::disallowed_methods, reason = "the crate has no environment, its examples do")]
+
 use std::process::ExitCode;
 
 use parlour_fault::{Limits, organization, run};

@@ -452,7 +452,8 @@ impl<'a> Run<'a> {
     fn forgets_failed_flush(&self) -> bool {
         let disks = &self.world.shelf.disks;
         let failed = |disk: &usize| disks[*disk].flushes == Flushes::Failed;
-        self.standing().iter().any(failed) || self.world.records() && (0..disks.len()).any(|disk| failed(&disk))
+        self.standing().iter().any(failed)
+            || self.world.records() && (0..disks.len()).any(|disk| failed(&disk))
     }
 
     /// Counts a fault in the state that the array is in.

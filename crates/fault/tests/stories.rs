@@ -65,7 +65,10 @@ const DRAWN: [(u64, &str); 20] = [
         15855,
         "a flush fails while another of the same member succeeds, and a host is told that all is flushed",
     ),
-    (4033476, "the tester takes writes for kept when a process is killed that could not record a failed flush"),
+    (
+        4033476,
+        "the tester takes writes for kept when a process is killed that could not record a failed flush",
+    ),
     (4041906, "the same, and the member that could not flush had to be kept"),
     (120004748, "a scrub passes over the rest of a stripe in which something is lost"),
 ];

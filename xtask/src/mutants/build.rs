@@ -174,7 +174,6 @@ fn guilty(errors: &[Wrong], woven: &[(PathBuf, String)]) -> Result<BTreeSet<u32>
 }
 
 /// Builds the tests; the program that runs seeds comes first.
-#[expect(clippy::type_complexity, reason = "the tests have names")]
 fn programs(copy: &Path) -> Result<(PathBuf, Vec<(String, PathBuf)>), MutantsError> {
     let packages = ["--package", "parlour-array", "--package", "parlour-fault"];
     let mut arguments = vec!["test", "--no-run", "--message-format", "json"];

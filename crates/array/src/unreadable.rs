@@ -183,6 +183,16 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_fills_its_place_on_a_member_is_read_back() {
+        let mut list = UnreadableList::new(Sectors::new(1));
+        (0..UnreadableList::ROOM as u64).for_each(|at| {
+            list.blocks.insert((Member::new(1), Sector::new(at)));
+        });
+        let bytes = list.encode(Identity([3; 16]), 9);
+        assert_eq!(UnreadableList::decode(&bytes, Identity([3; 16]), list.block), Some((9, list)));
+    }
+
+    #[test]
     fn a_full_list_takes_no_more_and_stays_as_it_was() {
         let block = Sectors::new(1);
         let mut list = UnreadableList::new(block);

@@ -207,8 +207,7 @@ impl Array {
         let logs = self.logs.as_mut().expect("a pool of log buffers");
         let known = logs.regions.values().filter(|log| log.recovery.is_none());
         let open = known.filter_map(|log| log.open);
-        let idle =
-            open.filter(|index| logs.segment(*index).unfilled == 0 && logs.segment(*index).reserved > 0);
+        let idle = open.filter(|index| logs.segment(*index).unfilled == 0);
         let fullest = idle.max_by_key(|index| logs.segment(*index).used);
         let Some(index) = fullest else { return false };
         let region = logs.segment(index).region;

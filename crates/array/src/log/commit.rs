@@ -94,6 +94,11 @@ impl CommitLog {
         self.entries.front().map_or(0, |entry| self.head - entry.at)
     }
 
+    /// Whether its oldest entries are to be made superfluous.
+    fn is_pressed(&self) -> bool {
+        self.used() > self.length / 4
+    }
+
     fn entry(&mut self, number: u64) -> Option<&mut Entry> {
         let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
         self.entries.get_mut(index)
@@ -235,9 +240,8 @@ impl CommitLogs {
         any
     }
 
-    /// Whether some log is so full that its oldest entries are to be made superfluous.
     fn pressed(&self) -> bool {
-        self.logs.iter().any(|log| log.used() > log.length / 4)
+        self.logs.iter().any(CommitLog::is_pressed)
     }
 
     /// Whether old entries are in somebody's way.
@@ -398,14 +402,11 @@ impl Array {
         let logs = self.logs.as_ref()?;
         let commits = logs.commits.as_ref()?;
         let waited_for = !commits.waiters.is_empty();
-        let quarter = |place: Member| {
-            let log = &commits.logs[place.as_usize()];
-            log.used() > log.length / 4
-        };
+        let pressed = |place: Member| commits.logs[place.as_usize()].is_pressed();
         let old = |index: &u32| {
             let segment = logs.segment(*index);
             let name = segment.commits.iter().copied().flatten().next();
-            let oldest = |name: EntryName| quarter(name.place) && name.number <= commits.middle(name.place);
+            let oldest = |name: EntryName| pressed(name.place) && name.number <= commits.middle(name.place);
             name.is_some_and(|name| waited_for || oldest(name))
                 && segment.unfilled == 0
                 && segment.state == SegmentState::Open
@@ -636,5 +637,86 @@ impl Array {
             commits.log(place).entries.clear();
             self.wake_commit_waiters();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::commit_entry::EntryHeader;
+
+    const BLOCK: Sectors = Sectors::new(8);
+    const PLACE: Member = Member::new(0);
+
+    /// Logs of 80 sectors, the first with entries of a block each, numbered from 1.
+    fn logs(entries: u64) -> CommitLogs {
+        let entry = |number| EntryHeader { number, at: (number - 1) * 8, tail: 1, told: Told::default() };
+        let found =
+            Found { entries: (1..=entries).map(entry).collect(), next: entries + 1, head: entries * 8 };
+        CommitLogs::new(vec![found, Found::default()], 1, Sectors::new(80), BLOCK)
+    }
+
+    #[test]
+    fn hosts_have_half_of_a_log() {
+        let mut logs = logs(2);
+        assert!(logs.reserve(PLACE, Sectors::new(16)));
+        assert!(logs.reserve(PLACE, Sectors::new(8)));
+        assert!(!logs.reserve(PLACE, Sectors::new(8)), "5 blocks are half of it");
+        logs.give_back(PLACE, Sectors::new(8));
+        assert!(logs.reserve(PLACE, Sectors::new(8)));
+        // In an empty one there is always room for one.
+        let other = Member::new(1);
+        assert!(logs.reserve(other, Sectors::new(48)));
+        assert!(!logs.reserve(other, Sectors::new(8)));
+    }
+
+    #[test]
+    fn a_log_is_pressed_beyond_a_quarter() {
+        assert!(!logs(2).presses());
+        assert!(logs(3).presses());
+        let mut waited_for = logs(0);
+        waited_for.waiters.push_back(JobId { index: 0, generation: 0 });
+        assert!(waited_for.presses());
+    }
+
+    #[test]
+    fn the_older_half_ends_with_an_entry() {
+        assert_eq!(logs(0).middle(PLACE), 0);
+        assert_eq!(logs(1).middle(PLACE), 1, "the oldest is always among them");
+        assert_eq!(logs(4).middle(PLACE), 2);
+        assert_eq!(logs(5).middle(PLACE), 2);
+    }
+
+    #[test]
+    fn an_entry_does_not_wrap_around_the_end() {
+        let mut logs = logs(0);
+        let log = logs.log(PLACE);
+        assert_eq!(log.place(Sectors::new(72)), 0);
+        assert_eq!(log.place(Sectors::new(8)), 72, "it just fits");
+        assert_eq!(log.place(Sectors::new(72)), 80);
+        assert_eq!(log.place(Sectors::new(16)), 160);
+    }
+
+    #[test]
+    fn entries_are_forgotten_in_order_once_all_is_stored_and_flushed() {
+        let mut logs = logs(2);
+        let name = |number| EntryName { place: PLACE, number };
+        for number in [1, 2] {
+            logs.keep(name(number));
+            logs.keep(name(number));
+        }
+        logs.redone(name(2));
+        logs.redone(name(2));
+        logs.stored(name(1));
+        (logs.begun, logs.complete) = (2, 1);
+        assert!(!logs.wants_flush());
+        assert!(!logs.release(), "something of the first is in memory only");
+        logs.redone(name(1));
+        assert!(logs.wants_flush());
+        assert!(!logs.release(), "the flush that covers it is not complete");
+        logs.complete = 3;
+        assert!(logs.release());
+        assert_eq!(logs.log(PLACE).used(), 0);
+        assert!(!logs.release());
     }
 }

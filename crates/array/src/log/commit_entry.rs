@@ -228,3 +228,137 @@ pub(crate) struct Found {
     /// Where it may stand, in sectors ever appended.
     pub(crate) head: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ARRAY: Identity = Identity([7; 16]);
+    const BLOCK: Sectors = Sectors::new(8);
+
+    fn key() -> SectorKey {
+        SectorKey::new(ARRAY.0)
+    }
+
+    /// What a record or an intent is made of.
+    type Drawn = (u64, u32, u16, u8, u64, u64);
+
+    fn drawn() -> impl Strategy<Value = Drawn> {
+        (any::<u64>(), any::<u32>(), any::<u16>(), 0..3_u8, 1..20_u64, 0..50_u64)
+    }
+
+    fn kind(number: u8) -> RecordKind {
+        RecordKind::decode(number.into()).expect("there are three")
+    }
+
+    /// An entry that tells of these, and its payload.
+    fn entry(records: &[Drawn], intents: &[Drawn]) -> (EntryHeader, Vec<u8>) {
+        let mut payload: Vec<u8> = Vec::new();
+        let change = |index: u64| Change { old: index.wrapping_mul(0x9e37_79b9), new: !index };
+        let record = |&(sequence, number, unit, of_kind, length, from): &Drawn| {
+            let start = Sectors::new(payload.len() as u64 / 512);
+            let columns = Columns::new(Sectors::new(from), Sectors::new(from + length));
+            let (unit, kind) = (Unit::new(unit), kind(of_kind));
+            let record = Record { sequence, stripe: number, unit, kind, columns, start };
+            let changes = match kind {
+                RecordKind::Cancel => (0..2 * length).map(change).collect(),
+                _ => {
+                    let content: Vec<u8> = (0..length * 512).map(|byte| (byte ^ sequence) as u8).collect();
+                    let sums: Vec<u64> = key().checksums(&content).collect();
+                    payload.extend(content);
+                    sums.into_iter().map(|sum| Change { old: sequence, new: sequence ^ sum }).collect()
+                }
+            };
+            Committed { region: Region::new(number / 2), record, changes }
+        };
+        let records = records.iter().map(record).collect();
+        let intent = |&(newest, number, place, _, length, at): &Drawn| Intent {
+            region: Region::new(number),
+            newest,
+            place: Member::new(place),
+            at,
+            changes: (0..length).map(change).collect(),
+        };
+        let told = Told { records, intents: intents.iter().map(intent).collect() };
+        (EntryHeader { number: 5, at: 24, tail: 3, told }, payload)
+    }
+
+    proptest! {
+        #[test]
+        fn an_entry_survives_encoding_and_a_damaged_one_is_not_believed(
+            records in vec(drawn(), 0..6),
+            intents in vec(drawn(), 0..3),
+            damaged in any::<prop::sample::Index>(),
+        ) {
+            let (entry, payload) = entry(&records, &intents);
+            let mut bytes = entry.encode(ARRAY, BLOCK);
+            prop_assert_eq!(bytes.len() as u64, entry.told.header_length(BLOCK).bytes().get());
+            bytes.extend(payload);
+            prop_assert_eq!(bytes.len() as u64, entry.length(BLOCK).bytes().get());
+            prop_assert_eq!(EntryHeader::decode(&bytes, ARRAY, &key()), Some(entry));
+            prop_assert_eq!(EntryHeader::decode(&bytes, Identity([8; 16]), &key()), None);
+            let last = bytes.len() - 1;
+            prop_assert_eq!(EntryHeader::decode(&bytes[..last], ARRAY, &key()), None, "it is cut off");
+            bytes[damaged.index(last + 1)] ^= 0x10;
+            prop_assert_eq!(EntryHeader::decode(&bytes, ARRAY, &key()), None);
+        }
+
+        #[test]
+        fn the_space_that_is_reserved_suffices(records in vec(drawn(), 1..6)) {
+            let (entry, _) = entry(&records, &[]);
+            let changes: usize = entry.told.records.iter().map(|record| record.changes.len()).sum();
+            let (pieces, changes) = (records.len() as u64, Sectors::new(changes as u64));
+            prop_assert_eq!(entry_length(pieces, changes, entry.told.payload(), BLOCK), entry.length(BLOCK));
+        }
+    }
+
+    #[test]
+    fn blocks_of_an_intent_follow_one_another() {
+        let (entry, _) = entry(&[], &[(9, 4, 2, 0, 19, 40)]);
+        let whole = &entry.told.intents[0];
+        let blocks = whole.blocks(8);
+        assert_eq!(
+            blocks.iter().map(|block| (block.at, block.changes.len())).collect::<Vec<_>>(),
+            [(40, 8), (48, 8), (56, 3)]
+        );
+        assert_eq!(blocks.iter().flat_map(|block| block.changes.clone()).collect::<Vec<_>>(), whole.changes);
+        assert!(blocks.iter().all(|block| (block.region, block.newest) == (whole.region, whole.newest)));
+    }
+
+    /// The bytes of a log of `length` sectors with entries of these numbers, each of a block, where they belong.
+    fn log(length: u64, entries: &[(u64, u64, u64)]) -> Vec<u8> {
+        let mut bytes = vec![0; length as usize * 512];
+        for &(number, at, tail) in entries {
+            let encoded = EntryHeader { number, at, tail, told: Told::default() }.encode(ARRAY, BLOCK);
+            let place = (at % length) as usize * 512;
+            bytes[place..place + encoded.len()].copy_from_slice(&encoded);
+        }
+        bytes
+    }
+
+    #[test]
+    fn entries_that_count_are_found_in_order_around_the_end() {
+        let bytes = log(32, &[(4, 24, 2), (5, 32, 4), (6, 40, 4), (3, 16, 1)]);
+        let found = read_log(&bytes, ARRAY, &key(), BLOCK);
+        let numbers: Vec<u64> = found.entries.iter().map(|entry| entry.number).collect();
+        assert_eq!((&numbers[..], found.next, found.head), (&[4, 5, 6][..], 7, 48));
+    }
+
+    #[test]
+    fn an_entry_that_stands_elsewhere_is_content_of_another() {
+        let mut bytes = log(32, &[(4, 24, 4)]);
+        let copy = EntryHeader { number: 9, at: 8, tail: 9, told: Told::default() }.encode(ARRAY, BLOCK);
+        bytes[..copy.len()].copy_from_slice(&copy);
+        let found = read_log(&bytes, ARRAY, &key(), BLOCK);
+        assert_eq!((found.entries.len(), found.next, found.head), (1, 5, 32));
+    }
+
+    #[test]
+    fn nothing_is_found_where_nothing_was_written() {
+        assert_eq!(read_log(&[], ARRAY, &key(), BLOCK), Found::default());
+        assert_eq!(read_log(&log(32, &[]), ARRAY, &key(), BLOCK), Found::default());
+    }
+}

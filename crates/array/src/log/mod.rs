@@ -266,11 +266,13 @@ impl Logs {
         if in_use + more > limit {
             return Reserved::Later;
         }
+        let before = self.in_memory;
         let mut cut = Vec::with_capacity(fragments.len());
         let mut rooms = Vec::with_capacity(fragments.len());
         for fragment in fragments {
             self.reserve_one(region, *fragment, &mut take, &mut cut, &mut rooms);
         }
+        assert_eq!(self.in_memory, before + more, "the pool was asked for the buffers that are taken");
         Reserved::Rooms(cut, rooms)
     }
 
@@ -285,26 +287,17 @@ impl Logs {
         let mut columns = fragment.columns;
         loop {
             let open = self.open_segment(region, take);
-            let (payload, most) = (self.payload(), self.most_records());
-            let segment = self.segment_mut(open);
             let (told, length) = match fragment.bare {
                 true => (columns.length(), Sectors::ZERO),
                 false => {
-                    let length = columns.length().min(payload - segment.used);
+                    let length = columns.length().min(self.payload() - self.segment(open).used);
                     (length, length)
                 }
             };
-            rooms.push(Room { segment: open, start: segment.used, length });
+            rooms.push(self.take_room(open, length));
             let from = columns.from;
             cut.push(Fragment { columns: Columns::new(from, from + told), ..fragment });
-            segment.used += length;
-            segment.reserved += 1;
-            segment.unfilled += 1;
-            let full = segment.used == payload || segment.reserved == most;
             columns.from = from + told;
-            if full {
-                self.close(open);
-            }
             if columns.is_empty() {
                 return;
             }
@@ -319,14 +312,18 @@ impl Logs {
         length: Sectors,
         mut take: impl FnMut(Sectors) -> BufferId,
     ) -> Room {
-        let (payload, most) = (self.payload(), self.most_records());
-        if let Some(open) = self.region(region).open {
-            let segment = self.segment(open);
-            if segment.used + length > payload || segment.reserved == most {
-                self.close(open);
-            }
+        if let Some(open) = self.region(region).open
+            && self.segment(open).used + length > self.payload()
+        {
+            self.close(open);
         }
         let open = self.open_segment(region, &mut take);
+        self.take_room(open, length)
+    }
+
+    /// Takes the next room of an open segment, which is closed once it has no more.
+    fn take_room(&mut self, open: u32, length: Sectors) -> Room {
+        let (payload, most) = (self.payload(), self.most_records());
         let segment = self.segment_mut(open);
         let room = Room { segment: open, start: segment.used, length };
         segment.used += length;

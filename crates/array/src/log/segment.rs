@@ -166,21 +166,57 @@ fn decode_record(from: &mut Reader<'_>) -> Option<Record> {
 mod tests {
     use super::*;
 
+    const ARRAY: Identity = Identity([1; 16]);
+
+    /// A header of `count` records, one of each kind after the other.
+    fn header(count: u16) -> Header {
+        let record = |number: u16| Record {
+            sequence: 500 - u64::from(number),
+            stripe: 5 + u32::from(number),
+            unit: Unit::new(2 + number),
+            kind: RecordKind::decode(number % 3).expect("there are three"),
+            columns: Columns::new(
+                Sectors::new(8 + u64::from(number)),
+                Sectors::new(16 + 2 * u64::from(number)),
+            ),
+            start: Sectors::new(24 + u64::from(number)),
+        };
+        Header { region: Region::new(3), stamp: 4, records: (0..count).map(record).collect() }
+    }
+
     #[test]
     fn a_header_survives_encoding_and_a_damaged_one_is_not_believed() {
-        let record = |sequence| Record {
-            sequence,
-            stripe: 5,
-            unit: Unit::new(2),
-            kind: RecordKind::Overwrite,
-            columns: Columns::new(Sectors::new(8), Sectors::new(16)),
-            start: Sectors::new(24),
-        };
-        let header = Header { region: Region::new(3), stamp: 4, records: vec![record(1), record(9)] };
-        let mut block = header.encode(Identity([1; 16]), Sectors::new(8));
-        assert_eq!(Header::decode(&block, Identity([1; 16])), Some(header));
-        assert_eq!(Header::decode(&block, Identity([2; 16])), None);
-        block[70] ^= 1;
-        assert_eq!(Header::decode(&block, Identity([1; 16])), None);
+        let length = Sectors::new(8);
+        let full = header_records(length) as u16;
+        for header in [header(0), header(2), header(full)] {
+            let mut block = header.encode(ARRAY, length);
+            assert_eq!(block.len() as u64, length.bytes().get());
+            assert_eq!(Header::decode(&block, ARRAY), Some(header));
+            assert_eq!(Header::decode(&block, Identity([2; 16])), None);
+            block[70] ^= 1;
+            assert_eq!(Header::decode(&block, ARRAY), None);
+        }
+    }
+
+    #[test]
+    fn a_header_takes_a_64th_of_its_segment_in_whole_blocks() {
+        let header = |segment| header_length(Sectors::new(segment), Sectors::new(8)).get();
+        assert_eq!([8, 512, 513, 1_024, 1_025].map(header), [8, 8, 16, 16, 24]);
+    }
+
+    #[test]
+    fn a_summary_counts_each_kind() {
+        let block = header(5).encode(ARRAY, Sectors::new(8));
+        let summary = SegmentSummary::decode(&block, ARRAY);
+        let counted =
+            SegmentSummary { region: 3, updates: 2, overwrites: 2, cancels: 1, first: 496, last: 500 };
+        assert_eq!(summary, Some(counted));
+        assert_eq!(SegmentSummary::decode(&block, Identity([2; 16])), None);
+    }
+
+    #[test]
+    fn only_what_is_not_cancelled_has_payload() {
+        let payload: Vec<u64> = header(3).records.iter().map(|record| record.payload().get()).collect();
+        assert_eq!(payload, [8, 9, 0]);
     }
 }

@@ -747,3 +747,25 @@ fn bad_sectors_in_different_columns_cost_nothing() {
         assert!(rewritten || name == "raid10", "{name}: what was met is rewritten");
     }
 }
+
+/// What was changed behind the array's back while records of it wait to be redone fits none of them. It is counted, and no
+/// parity is made to fit it: redundancy still has what was written.
+#[test]
+fn what_fits_no_record_after_a_crash_does_not_spread() {
+    let mut w = World::new(&Setup::logged(4), SEED);
+    let bytes = payload(&mut Random(1), 16);
+    w.write_now(0, &bytes).unwrap();
+    w.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    let geometry = w.array.geometry().clone();
+    let place = geometry.layout().place(Stripe::new(0), parlour_array::layout::Unit::new(0));
+    let at = geometry.data_start() + (place.at + Sectors::new(3)).from_start();
+    let rotten = &mut w.disk_at(place.member.get()).bytes[at.get() as usize * 512..][..512];
+    rotten.iter_mut().for_each(|byte| *byte ^= 0x55);
+    let mut w = w.crash(false).unwrap();
+    w.settle();
+    assert_eq!(w.array.status().counters.unlike_records, 1);
+    assert_eq!(w.scrub(parlour_array::Repair::Nothing).mismatches, 1);
+    w.array.fail(w.now, place.member).unwrap();
+    w.drain();
+    assert!(w.read_now(0, 16).unwrap() == bytes);
+}

@@ -1,0 +1,603 @@
+//! What a drive's file says.
+//!
+//! `docs/drives.md` tells each key with its unit. What cannot be a drive is refused by the key that is wrong.
+
+use parlour_units::{Duration, ParseDurationError};
+use serde::Deserialize;
+
+use crate::angle::{Angle, Spindle};
+use crate::electronics::{After, Buffer, Electronics, Overheads, ReadAhead, SecondWrite, WriteBuffered};
+use crate::mechanics::{Mechanics, Settle, ZeroLatency};
+use crate::seek::{SeekCurve, SeekError};
+use crate::sparing::{Shape, Sharing, Sparing, SparingError};
+use crate::surface::{Arrangement, HeadOrder, Strip, Surface, Zone};
+
+/// A drive's file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// The drive's name, with its maker's.
+    pub name: String,
+    /// Where its figures are from.
+    pub source: String,
+    /// What else is to be known.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// What moves.
+    pub mechanics: MechanicsTable,
+    /// What it keeps.
+    #[serde(default)]
+    pub buffer: BufferTable,
+    /// What commands cost.
+    #[serde(default)]
+    pub overheads: OverheadsTable,
+    /// How fast bytes go to the host.
+    #[serde(default)]
+    pub bus: BusTable,
+    /// Its zones, from the outermost on.
+    #[serde(rename = "zone")]
+    pub zones: Vec<ZoneTable>,
+}
+
+/// `[mechanics]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MechanicsTable {
+    /// Cylinders over which the arm can move.
+    pub cylinders: u32,
+    /// Surfaces that are used.
+    pub heads: u32,
+    /// Revolutions a minute; or `revolution`.
+    #[serde(default)]
+    pub rpm: Option<f64>,
+    /// The time of one revolution.
+    #[serde(default)]
+    pub revolution: Option<String>,
+    /// Seek times.
+    pub seek: SeekTable,
+    /// To another head of the same cylinder.
+    #[serde(default)]
+    pub head_switch: Option<String>,
+    /// How much longer it takes until a write may begin; may be negative.
+    #[serde(default)]
+    pub write_settle: Option<String>,
+    /// Whether reads begin with whatever of a track comes first.
+    #[serde(default)]
+    pub zero_latency_reads: bool,
+    /// Whether writes do.
+    #[serde(default)]
+    pub zero_latency_writes: bool,
+    /// In which order blocks go to the heads of a cylinder.
+    #[serde(default)]
+    pub head_order: HeadOrderName,
+    /// What shares spares.
+    #[serde(default)]
+    pub spares_per: SharingName,
+    /// With `spares_per = "cylinders"`: how many.
+    #[serde(default)]
+    pub spare_range: Option<u32>,
+}
+
+/// `[mechanics.seek]`: a table, or the coefficients of a formula.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum SeekTable {
+    /// Points.
+    Table {
+        /// Cylinders and milliseconds.
+        table: Vec<(u32, f64)>,
+    },
+    /// `constant + linear · d + root · √d`, in milliseconds.
+    Formula {
+        /// Milliseconds.
+        constant: f64,
+        /// Milliseconds a cylinder.
+        #[serde(default)]
+        linear: f64,
+        /// Milliseconds a root of cylinders.
+        #[serde(default)]
+        root: f64,
+        /// Whether `d` counts the cylinder at which the arm stops, as it does unless told otherwise.
+        #[serde(default = "yes")]
+        destination_counts: bool,
+    },
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `head_order`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeadOrderName {
+    /// From the first to the last.
+    #[default]
+    Up,
+    /// The other way in every other cylinder of a zone.
+    SerpentineInZone,
+    /// The other way in every odd cylinder.
+    Serpentine,
+}
+
+/// `spares_per`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SharingName {
+    /// Spares of a zone are tracks at its end, and so are slips.
+    ZoneOfTracks,
+    /// Sectors at the end of each zone.
+    #[default]
+    Zone,
+    /// Sectors at the end of each `spare_range` cylinders.
+    Cylinders,
+    /// Sectors at the end of each cylinder.
+    Cylinder,
+    /// Sectors at the end of each track.
+    Track,
+    /// Sectors at the drive's end.
+    Drive,
+}
+
+/// `[buffer]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BufferTable {
+    /// Segments that reads may use.
+    pub read_segments: usize,
+    /// Blocks of each.
+    pub segment_blocks: u64,
+    /// Whether writes have one more for themselves.
+    pub write_segment: bool,
+    /// How far it reads on.
+    pub read_ahead: ReadAheadName,
+    /// At most so many blocks.
+    pub read_ahead_blocks: u64,
+    /// Whether it reads on again after a hit.
+    pub reads_on_after_hit: bool,
+    /// Whether what was written can be read from it.
+    pub keeps_writes: bool,
+    /// Whether reading on stops in the middle of a sector.
+    pub stops_within_sector: bool,
+    /// Whether a write is complete once its data is in the buffer.
+    pub caches_writes: bool,
+    /// The part of a read that is there before the bus is taken.
+    pub read_watermark: f64,
+    /// Blocks that are there before a write begins; the size from which a write is long; blocks of a long one.
+    pub write_buffered: (u64, u64, u64),
+}
+
+/// `read_ahead`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadAheadName {
+    /// Not at all.
+    #[default]
+    Nothing,
+    /// To the end of the track.
+    Track,
+    /// To the end of the cylinder.
+    Cylinder,
+    /// So many blocks.
+    Blocks,
+    /// To the end of the track, and of one more.
+    TrackAndNext,
+}
+
+/// A time, or two: after a read, and after a write.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum AfterTable {
+    /// Always the same.
+    Always(String),
+    /// After a read, after a write.
+    Each(String, String),
+}
+
+/// `[overheads]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverheadsTable {
+    /// A read of what is in the buffer.
+    pub read_hit: Option<AfterTable>,
+    /// A read of what is not.
+    pub read_miss: Option<AfterTable>,
+    /// A write.
+    pub write: Option<AfterTable>,
+    /// Leaving the bus when a read has to wait.
+    pub read_disconnect: Option<AfterTable>,
+    /// Leaving it when the data of a write is there.
+    pub write_disconnect: Option<String>,
+    /// Taking it again.
+    pub reselect: Option<String>,
+    /// Before each transfer.
+    pub data_preparation: Option<String>,
+    /// Telling that a read is done.
+    pub read_completion: Option<String>,
+    /// Telling that a write is.
+    pub write_completion: Option<String>,
+    /// A write's arm does not get there sooner.
+    pub least_write_seek: Option<String>,
+    /// Of a write that follows another elsewhere and leaves the bus before its data.
+    pub second_write: Option<SecondWriteTable>,
+}
+
+/// `[overheads.second_write]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecondWriteTable {
+    /// The command.
+    pub command: String,
+    /// Leaving the bus first.
+    pub first_disconnect: String,
+    /// Until it is taken again.
+    pub gap: String,
+    /// Leaving it after the data.
+    pub second_disconnect: String,
+    /// Taking it for the completion.
+    pub reselect: String,
+    /// The arm starts so much after the command.
+    pub seek_delay: String,
+}
+
+/// `[bus]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BusTable {
+    /// The time of a block that is read.
+    pub read_block: Option<String>,
+    /// The time of one that is written.
+    pub write_block: Option<String>,
+}
+
+/// A `[[zone]]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneTable {
+    /// First and last cylinder.
+    pub cylinders: (u32, u32),
+    /// Sectors of 512 bytes on each track.
+    pub sectors_per_track: u32,
+    /// Sectors by which a track begins later than the one before it on the same cylinder.
+    #[serde(default)]
+    pub track_skew: u64,
+    /// The same, from the last track of a cylinder to the first of the next.
+    #[serde(default)]
+    pub cylinder_skew: u64,
+    /// Where the zone's first track begins, in sectors.
+    #[serde(default)]
+    pub first_offset: u64,
+    /// Sectors at the zone's beginning that hold no blocks.
+    #[serde(default)]
+    pub front_spares: u64,
+    /// Spares of each group; tracks where `spares_per` says so.
+    #[serde(default)]
+    pub spares: u64,
+    /// What was found bad and is passed over: sectors, or tracks, counted from the zone's beginning.
+    #[serde(default)]
+    pub slips: Vec<u64>,
+    /// What was found bad, and where its content is instead.
+    #[serde(default)]
+    pub defects: Vec<(u64, u64)>,
+    /// Blocks; what is left over without spares and slips if this is not given.
+    #[serde(default)]
+    pub blocks: Option<u64>,
+    /// Where tracks lie in strips.
+    #[serde(default)]
+    pub strips: Option<StripsTable>,
+}
+
+/// `[zone.strips]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StripsTable {
+    /// Revolutions from the beginning of one pattern to that of the next.
+    pub advance: f64,
+    /// Cylinders of a pattern.
+    pub cylinders: u32,
+    /// Strips: first cylinder, start (revolutions), step (revolutions), 1 inwards or -1 outwards, cylinders, head.
+    pub rows: Vec<(u32, f64, f64, i8, u32, u32)>,
+}
+
+/// Why a file describes no drive.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum DescriptionError {
+    /// It is no TOML, or a key is unknown or missing.
+    #[error("{0}")]
+    Unreadable(#[from] toml::de::Error),
+    /// A time is none.
+    #[error("{key}: {source}")]
+    Time {
+        /// Which key.
+        key: &'static str,
+        /// What is wrong.
+        source: ParseDurationError,
+    },
+    /// Not how fast it turns, or twice.
+    #[error("mechanics: give either rpm or revolution")]
+    Revolution,
+    /// No speed.
+    #[error("mechanics.rpm: {0} revolutions a minute are not possible; between 60 and 1000000 are")]
+    Rpm(f64),
+    /// The seek curve is none.
+    #[error("mechanics.seek: {0}")]
+    Seek(#[from] SeekError),
+    /// A zone is none.
+    #[error("zone {zone}: {problem}")]
+    Zone {
+        /// Counted from 1.
+        zone: usize,
+        /// What is wrong.
+        problem: ZoneProblem,
+    },
+    /// There is nothing.
+    #[error("there must be a [[zone]], and mechanics.heads and mechanics.cylinders must be positive")]
+    Empty,
+    /// A range of cylinders has no size.
+    #[error("mechanics.spare_range: spares_per = \"cylinders\" needs it, and it must be positive")]
+    NoRange,
+}
+
+/// Why a zone is none.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ZoneProblem {
+    /// Its cylinders are taken, or do not exist.
+    #[error("cylinders {0} to {1} are not behind those of the zone before, or beyond the last cylinder")]
+    Cylinders(u32, u32),
+    /// Tracks are empty.
+    #[error("sectors_per_track must be positive")]
+    Track,
+    /// What is spare.
+    #[error("{0}")]
+    Sparing(#[from] SparingError),
+    /// More blocks than it has room for.
+    #[error("{blocks} blocks do not fit; without spares there are {room}")]
+    Blocks {
+        /// Wanted.
+        blocks: u64,
+        /// There.
+        room: u64,
+    },
+    /// Strips that leave the zone or name no surface.
+    #[error("strips: row {0} leaves its pattern, or its head is none of the drive's")]
+    Strip(usize),
+}
+
+impl Description {
+    /// What a file says.
+    pub fn parse(text: &str) -> Result<Description, DescriptionError> {
+        Ok(toml::from_str(text)?)
+    }
+
+    /// The parts that move, with the platters at `phase` in the beginning.
+    pub fn mechanics(&self, phase: Angle) -> Result<Mechanics, DescriptionError> {
+        let table = &self.mechanics;
+        if self.zones.is_empty() || table.heads == 0 || table.cylinders == 0 {
+            return Err(DescriptionError::Empty);
+        }
+        let seek = match &table.seek {
+            SeekTable::Table { table: points } => SeekCurve::table(points, table.cylinders)?,
+            SeekTable::Formula { constant, linear, root, destination_counts } => {
+                SeekCurve::formula((*constant, *linear, *root), *destination_counts, table.cylinders)?
+            }
+        };
+        Ok(Mechanics {
+            surface: self.surface()?,
+            seek,
+            head_switch: optional("mechanics.head_switch", table.head_switch.as_deref())?,
+            write_settle: settle(table.write_settle.as_deref())?,
+            spindle: Spindle { revolution: table.revolution()?, phase },
+            zero_latency: ZeroLatency { reads: table.zero_latency_reads, writes: table.zero_latency_writes },
+        })
+    }
+
+    /// What lies between these and the bus.
+    pub fn electronics(&self) -> Result<Electronics, DescriptionError> {
+        let (buffer, overheads, bus) = (&self.buffer, &self.overheads, &self.bus);
+        let second = |table: &SecondWriteTable| -> Result<SecondWrite, DescriptionError> {
+            Ok(SecondWrite {
+                command: time("overheads.second_write.command", &table.command)?,
+                first_disconnect: time("overheads.second_write.first_disconnect", &table.first_disconnect)?,
+                gap: time("overheads.second_write.gap", &table.gap)?,
+                second_disconnect: time(
+                    "overheads.second_write.second_disconnect",
+                    &table.second_disconnect,
+                )?,
+                reselect: time("overheads.second_write.reselect", &table.reselect)?,
+                seek_delay: time("overheads.second_write.seek_delay", &table.seek_delay)?,
+            })
+        };
+        let (blocks, long, long_blocks) = buffer.write_buffered;
+        Ok(Electronics {
+            buffer: Buffer {
+                read_segments: buffer.read_segments,
+                segment_blocks: buffer.segment_blocks,
+                write_segment: buffer.write_segment,
+                read_ahead: match buffer.read_ahead {
+                    ReadAheadName::Nothing => ReadAhead::Nothing,
+                    ReadAheadName::Track => ReadAhead::Track(buffer.read_ahead_blocks),
+                    ReadAheadName::Cylinder => ReadAhead::Cylinder(buffer.read_ahead_blocks),
+                    ReadAheadName::Blocks => ReadAhead::Blocks(buffer.read_ahead_blocks),
+                    ReadAheadName::TrackAndNext => ReadAhead::TrackAndNext,
+                },
+                reads_on_after_hit: buffer.reads_on_after_hit,
+                keeps_writes: buffer.keeps_writes,
+                stops_within_sector: buffer.stops_within_sector,
+                caches_writes: buffer.caches_writes,
+                read_watermark: buffer.read_watermark,
+                write_buffered: WriteBuffered { blocks, long, long_blocks },
+            },
+            overheads: Overheads {
+                read_hit: after("overheads.read_hit", overheads.read_hit.as_ref())?,
+                read_miss: after("overheads.read_miss", overheads.read_miss.as_ref())?,
+                write: after("overheads.write", overheads.write.as_ref())?,
+                read_disconnect: after("overheads.read_disconnect", overheads.read_disconnect.as_ref())?,
+                write_disconnect: optional(
+                    "overheads.write_disconnect",
+                    overheads.write_disconnect.as_deref(),
+                )?,
+                reselect: optional("overheads.reselect", overheads.reselect.as_deref())?,
+                data_preparation: optional(
+                    "overheads.data_preparation",
+                    overheads.data_preparation.as_deref(),
+                )?,
+                read_completion: optional("overheads.read_completion", overheads.read_completion.as_deref())?,
+                write_completion: optional(
+                    "overheads.write_completion",
+                    overheads.write_completion.as_deref(),
+                )?,
+                least_write_seek: optional(
+                    "overheads.least_write_seek",
+                    overheads.least_write_seek.as_deref(),
+                )?,
+                second_write: overheads.second_write.as_ref().map(second).transpose()?,
+            },
+            bus: (
+                optional("bus.read_block", bus.read_block.as_deref())?,
+                optional("bus.write_block", bus.write_block.as_deref())?,
+            ),
+        })
+    }
+
+    fn surface(&self) -> Result<Surface, DescriptionError> {
+        let sharing = self.mechanics.sharing()?;
+        let mut zones: Vec<Zone> = Vec::with_capacity(self.zones.len());
+        let (mut first, mut free) = (0, 0);
+        for (index, table) in self.zones.iter().enumerate() {
+            let zone = table.zone(&self.mechanics, sharing, (first, free));
+            let zone = zone.map_err(|problem| DescriptionError::Zone { zone: index + 1, problem })?;
+            (first, free) = (zone.first + zone.blocks, table.cylinders.1 + 1);
+            zones.push(zone);
+        }
+        Ok(Surface::new(zones))
+    }
+}
+
+impl MechanicsTable {
+    fn revolution(&self) -> Result<Duration, DescriptionError> {
+        match (self.rpm, &self.revolution) {
+            (Some(rpm), None) if (60.0..=1e6).contains(&rpm) => {
+                Ok(Duration::from_nanoseconds((60e9 / rpm).round() as u64))
+            }
+            (Some(rpm), None) => Err(DescriptionError::Rpm(rpm)),
+            (None, Some(text)) => time("mechanics.revolution", text),
+            _ => Err(DescriptionError::Revolution),
+        }
+    }
+
+    fn sharing(&self) -> Result<Sharing, DescriptionError> {
+        Ok(match self.spares_per {
+            SharingName::ZoneOfTracks => Sharing::ZoneOfTracks,
+            SharingName::Zone => Sharing::Zone,
+            SharingName::Cylinder => Sharing::Cylinders(1),
+            SharingName::Track => Sharing::Track,
+            SharingName::Drive => Sharing::Drive,
+            SharingName::Cylinders => {
+                let range = self.spare_range.filter(|range| *range > 0);
+                Sharing::Cylinders(range.ok_or(DescriptionError::NoRange)?)
+            }
+        })
+    }
+}
+
+impl ZoneTable {
+    /// The zone, with its first block, and behind the cylinders that are taken.
+    fn zone(
+        &self,
+        mechanics: &MechanicsTable,
+        sharing: Sharing,
+        (first, free): (u64, u32),
+    ) -> Result<Zone, ZoneProblem> {
+        let (from, to) = self.cylinders;
+        if from < free || to < from {
+            return Err(ZoneProblem::Cylinders(from, to));
+        }
+        if self.sectors_per_track == 0 {
+            return Err(ZoneProblem::Track);
+        }
+        let shape = Shape {
+            cylinders: u64::from(to - from) + 1,
+            heads: mechanics.heads.into(),
+            sectors: self.sectors_per_track.into(),
+        };
+        let sparing = Sparing::new(sharing, shape, self.spares, &self.slips, &self.defects)?;
+        let room =
+            room(sharing, shape, self.spares, self.slips.len() as u64).saturating_sub(self.front_spares);
+        let blocks = self.blocks.unwrap_or(room);
+        if blocks > room || blocks == 0 {
+            return Err(ZoneProblem::Blocks { blocks, room });
+        }
+        let arrangement = self.arrangement(mechanics)?;
+        Ok(Zone { first, blocks, cylinder: from, shape, front: self.front_spares, sparing, arrangement })
+    }
+
+    fn arrangement(&self, mechanics: &MechanicsTable) -> Result<Arrangement, ZoneProblem> {
+        let Some(strips) = &self.strips else {
+            let heads = match mechanics.head_order {
+                HeadOrderName::Up => HeadOrder::Up,
+                HeadOrderName::SerpentineInZone => HeadOrder::SerpentineInZone,
+                HeadOrderName::Serpentine => HeadOrder::Serpentine,
+            };
+            return Ok(Arrangement::Cylinders {
+                heads,
+                first_offset: self.first_offset,
+                track_skew: self.track_skew,
+                cylinder_skew: self.cylinder_skew,
+            });
+        };
+        let strip = |(index, row): (usize, &(u32, f64, f64, i8, u32, u32))| {
+            let (cylinder, start, step, direction, cylinders, head) = *row;
+            let inwards = direction > 0;
+            let inside = match inwards {
+                true => cylinder + cylinders <= strips.cylinders,
+                false => cylinder < strips.cylinders && cylinders <= cylinder + 1,
+            };
+            let sound = inside && cylinders > 0 && head < mechanics.heads;
+            let (start, step) = (Angle::from_revolutions(start), Angle::from_revolutions(step));
+            let strip = Strip { cylinder, inwards, cylinders, head, start, step };
+            sound.then_some(strip).ok_or(ZoneProblem::Strip(index + 1))
+        };
+        Ok(Arrangement::Strips {
+            first: Angle::of(self.first_offset, self.sectors_per_track.into()),
+            advance: Angle::from_revolutions(strips.advance),
+            cylinders: strips.cylinders,
+            strips: strips.rows.iter().enumerate().map(strip).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// Blocks of a zone if none is told.
+fn room(sharing: Sharing, shape: Shape, spares: u64, slips: u64) -> u64 {
+    let Shape { cylinders, heads, sectors } = shape;
+    let all = cylinders * heads * sectors;
+    all.saturating_sub(match sharing {
+        Sharing::ZoneOfTracks => spares * sectors,
+        Sharing::Zone => spares,
+        Sharing::Cylinders(range) => spares * (cylinders / u64::from(range)),
+        Sharing::Track => spares * cylinders * heads,
+        Sharing::Drive => slips,
+    })
+}
+
+fn time(key: &'static str, text: &str) -> Result<Duration, DescriptionError> {
+    text.parse().map_err(|source| DescriptionError::Time { key, source })
+}
+
+fn optional(key: &'static str, text: Option<&str>) -> Result<Duration, DescriptionError> {
+    text.map_or(Ok(Duration::ZERO), |text| time(key, text))
+}
+
+fn after(key: &'static str, table: Option<&AfterTable>) -> Result<After, DescriptionError> {
+    Ok(match table {
+        None => After::default(),
+        Some(AfterTable::Always(text)) => After { read: time(key, text)?, write: time(key, text)? },
+        Some(AfterTable::Each(read, write)) => After { read: time(key, read)?, write: time(key, write)? },
+    })
+}
+
+fn settle(text: Option<&str>) -> Result<Settle, DescriptionError> {
+    let text = text.unwrap_or("0ms");
+    let (sign, amount) = text.strip_prefix('-').map_or((1, text), |amount| (-1, amount));
+    let amount = time("mechanics.write_settle", amount)?.nanoseconds();
+    Ok(Settle { nanoseconds: sign * i64::try_from(amount).unwrap_or(i64::MAX) })
+}

@@ -1,0 +1,329 @@
+//! A drive that serves one access after the other.
+//!
+//! Nothing happens by itself: what the drive goes on with after an access (reading ahead, writing what it has cached) is worked
+//! out when the next one comes. So an access costs no events, however many sectors pass.
+
+use parlour_units::{Duration, Instant};
+
+use crate::electronics::{Electronics, ReadAhead};
+use crate::mechanics::{Arm, Mechanics, Parts, Way};
+use crate::stream::Stream;
+
+/// A drive.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    mechanics: Mechanics,
+    electronics: Electronics,
+    arm: Arm,
+    /// When what was written last is on the platters.
+    written: Instant,
+    /// What is being read, and into which segment.
+    reading: Option<(Stream, usize)>,
+    segments: Vec<Segment>,
+    /// The blocks that were written last.
+    last_write: (u64, u64),
+    last: Way,
+    served: u64,
+}
+
+/// Blocks in the buffer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Segment {
+    first: u64,
+    end: u64,
+    used: u64,
+}
+
+/// What an access was for the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// All of it was there.
+    Whole,
+    /// Its beginning was.
+    Partial,
+    /// Nothing was.
+    Miss,
+}
+
+/// An access that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// When the host is told.
+    pub done: Instant,
+    /// What the moving parts did for it.
+    pub parts: Parts,
+    /// What the buffer did.
+    pub hit: Hit,
+}
+
+impl Drive {
+    /// A drive at rest over its first cylinder, with an empty buffer.
+    pub fn new(mechanics: Mechanics, electronics: Electronics) -> Drive {
+        let segments = electronics.buffer.read_segments + usize::from(electronics.buffer.write_segment);
+        let segments = vec![Segment::default(); segments];
+        Drive {
+            mechanics,
+            electronics,
+            arm: Arm::default(),
+            written: Instant::ZERO,
+            reading: None,
+            segments,
+            last_write: (0, 0),
+            last: Way::Read,
+            served: 0,
+        }
+    }
+
+    /// Its moving parts.
+    pub fn mechanics(&self) -> &Mechanics {
+        &self.mechanics
+    }
+
+    /// Serves an access that comes at `now`, when all before are done.
+    pub fn serve(&mut self, now: Instant, way: Way, block: u64, blocks: u64) -> Served {
+        self.served += 1;
+        if let Some((stream, segment)) = &mut self.reading {
+            let reached = stream.reach(&self.mechanics, now);
+            self.segments[*segment].fill(reached, self.electronics.buffer.segment_blocks);
+        }
+        let served = match way {
+            Way::Read => self.read(now, block, blocks),
+            Way::Write => self.write(now, block, blocks),
+        };
+        self.last = way;
+        served
+    }
+
+    fn read(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
+        let end = block + blocks;
+        let known = self.segments.iter().position(|segment| segment.first <= block && block < segment.end);
+        match known {
+            Some(segment) if self.written <= now => self.read_hit(now, block, end, segment),
+            _ => self.read_miss(now, block, end),
+        }
+    }
+
+    /// The beginning, at least, is in the buffer, and the platters are not written.
+    fn read_hit(&mut self, now: Instant, block: u64, end: u64, segment: usize) -> Served {
+        let overheads = &self.electronics.overheads;
+        let begin = now + overheads.read_hit.after(self.last) + overheads.data_preparation;
+        let mechanics_begin = now + overheads.read_miss.after(self.last);
+        let there = self.segments[segment].end;
+        let hit = if there >= end { Hit::Whole } else { Hit::Partial };
+        let active = self.reading.as_ref().is_some_and(|(_, active)| *active == segment);
+        if hit == Hit::Partial || active || self.electronics.buffer.reads_on_after_hit {
+            let limit = self.limit(end, segment).max(end);
+            if active {
+                let (stream, _) = self.reading.as_mut().expect("it is active");
+                stream.extend(mechanics_begin, limit);
+            } else if limit > there {
+                let (arm, free) = self.stop(now);
+                self.reading = Some((Stream::new(arm, free.max(mechanics_begin), there, limit), segment));
+            }
+        }
+        self.segments[segment].used = self.served;
+        self.deliver(begin, block, end, there, hit)
+    }
+
+    fn read_miss(&mut self, now: Instant, block: u64, end: u64) -> Served {
+        let (arm, free) = self.stop(now);
+        let overheads = &self.electronics.overheads;
+        let command = now + overheads.read_miss.after(self.last);
+        let left = command + overheads.read_disconnect.after(self.last);
+        let preparation = overheads.reselect + overheads.data_preparation;
+        let segment = self.oldest();
+        if let Some(segment) = segment {
+            self.segments[segment] = Segment { first: block, end: block, used: self.served };
+        }
+        let limit = segment.map_or(end, |segment| self.limit(end, segment).max(end));
+        let mut stream = Stream::new(arm, free.max(command), block, limit);
+        let size = self.electronics.buffer.segment_blocks.max(1).min(end - block);
+        let part = (size as f64 * self.electronics.buffer.read_watermark) as u64;
+        let mut parts = Parts::default();
+        let watermark = stream.ready(&self.mechanics, block + part.max(1) - 1, &mut parts);
+        // Where there is no buffer to wait for, the bus takes what comes.
+        let begin = watermark.max(left) + preparation;
+        self.reading = Some((stream, segment.unwrap_or(usize::MAX)));
+        let mut served = self.deliver(begin, block, end, block, Hit::Miss);
+        served.parts += parts;
+        if segment.is_none() {
+            let (stream, _) = self.reading.take().expect("it was read");
+            self.arm = stream.arm();
+        }
+        served
+    }
+
+    /// Sends blocks to the host from `begin` on, those from `there` on as they come.
+    fn deliver(&mut self, begin: Instant, block: u64, end: u64, there: u64, hit: Hit) -> Served {
+        let per_block = self.electronics.bus.0;
+        let mut parts = Parts::default();
+        let mut done = begin + per_block * (end - block);
+        if let Some((stream, _)) = self.reading.as_mut().filter(|_| there < end) {
+            stream.ready(&self.mechanics, end - 1, &mut parts);
+            for (at, ready) in stream.stretches(there.max(block), end).flatten() {
+                done = done.max(ready + per_block * (end - at));
+            }
+        }
+        Served { done: done + self.electronics.overheads.read_completion, parts, hit }
+    }
+
+    /// Where reading on ends after a request that ends at `end`.
+    fn limit(&self, end: u64, segment: usize) -> u64 {
+        let surface = &self.mechanics.surface;
+        let track_end = |block: u64| {
+            let (_, blocks, _) = surface.run(block, u64::MAX);
+            block + blocks
+        };
+        let last = surface.blocks();
+        let limit = match self.electronics.buffer.read_ahead {
+            ReadAhead::Nothing => end,
+            ReadAhead::Blocks(most) => end + most,
+            ReadAhead::Track(most) => track_end(end - 1).min(end + most),
+            ReadAhead::Cylinder(most) => {
+                let cylinder = surface.place(end - 1).cylinder;
+                let mut at = track_end(end - 1);
+                while at < last && at < end + most && surface.place(at).cylinder == cylinder {
+                    at = track_end(at);
+                }
+                at.min(end + most)
+            }
+            ReadAhead::TrackAndNext if end < last => {
+                let of_track = track_end(end);
+                let track = surface.place(end).track;
+                let before = self.segments[segment].first + u64::from(track) < of_track;
+                if before && of_track < last { track_end(of_track) } else { of_track }
+            }
+            ReadAhead::TrackAndNext => end,
+        };
+        limit.min(last)
+    }
+
+    /// Stops reading on. Where the arm is, and when it may move.
+    fn stop(&mut self, now: Instant) -> (Arm, Instant) {
+        match self.reading.take() {
+            None => (self.arm, now.max(self.written)),
+            Some((mut stream, _)) => {
+                let within = self.electronics.buffer.stops_within_sector;
+                let (arm, free) = stream.stop(&self.mechanics, now, within);
+                (arm, free.max(self.written))
+            }
+        }
+    }
+
+    /// The segment that reads take next.
+    fn oldest(&self) -> Option<usize> {
+        (0..self.electronics.buffer.read_segments).min_by_key(|index| self.segments[*index].used)
+    }
+
+    fn write(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
+        let end = block + blocks;
+        let appends = self.last_write.1 == block && self.last == Way::Write;
+        let cached = self.electronics.buffer.caches_writes;
+        let waits = self.written > now && !(cached && appends);
+        let overheads = self.electronics.overheads.clone();
+        let (arm, free) = self.stop(now);
+        let second = overheads.second_write.filter(|_| self.last == Way::Write && !appends && !waits);
+        let command = overheads.write.after(self.last);
+        let (mechanics_begin, data) = match second {
+            Some(second) => {
+                let connected = second.command + second.first_disconnect + second.gap + overheads.reselect;
+                (now + second.command + second.seek_delay, now + connected + overheads.data_preparation)
+            }
+            None if waits => {
+                let left = now + command + overheads.write_disconnect;
+                let data = left.max(self.written) + overheads.reselect + overheads.data_preparation;
+                (self.written.max(now + command), data)
+            }
+            None => (now + command, now + command + overheads.data_preparation),
+        };
+        let per_block = self.electronics.bus.1;
+        let sent = data + per_block * blocks;
+        let (parts, written) = self.onto_platters((arm, free.max(mechanics_begin)), block, end, data);
+        self.written = written;
+        self.last_write = (block, end);
+        self.keep_written(block, end);
+        let left = sent + second.map_or(overheads.write_disconnect, |second| second.second_disconnect);
+        let reselect = second.map_or(overheads.reselect, |second| second.reselect);
+        let done = match cached {
+            true => sent,
+            false => written.max(left) + reselect,
+        };
+        Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
+    }
+
+    /// Writes blocks whose data comes from `data` on, one after the other: what has not come when its sector passes waits for
+    /// the next revolution. Says when the last is written.
+    fn onto_platters(
+        &mut self,
+        (mut arm, begin): (Arm, Instant),
+        block: u64,
+        end: u64,
+        data: Instant,
+    ) -> (Parts, Instant) {
+        let (mut at, mut now, mut parts) = (block, begin, Parts::default());
+        let per_block = self.electronics.bus.1;
+        let least = self.electronics.overheads.least_write_seek;
+        let first_ready = data + per_block * self.electronics.buffer.write_buffered.of(end - block);
+        while at < end {
+            let from = arm;
+            let mut pass = self.mechanics.pass(&mut arm, now, Way::Write, at, end - at);
+            if at == block && pass.parts.seek < least {
+                // The arm takes longer, and the platters turn meanwhile.
+                let late = least - pass.parts.seek;
+                arm = from;
+                pass = self.mechanics.pass(&mut arm, now + late, Way::Write, at, end - at);
+                pass.parts.seek = least;
+            }
+            let there = |block_: u64| (data + per_block * (block_ + 1 - block)).max(first_ready);
+            let sector = Duration::from_nanoseconds(pass.ends.since(pass.begins).nanoseconds() / pass.blocks);
+            let passes = |index: u64| pass.begins + sector * index;
+            let late = (0..pass.blocks).find(|index| there(at + index) > passes(*index));
+            match late {
+                None => {
+                    parts += pass.parts;
+                    (at, now) = (at + pass.blocks, pass.ends);
+                }
+                Some(index) => {
+                    let written = passes(index);
+                    parts.seek = parts.seek + pass.parts.seek;
+                    parts.rotation = parts.rotation + pass.parts.rotation;
+                    parts.transfer = parts.transfer + sector * index;
+                    let resumed = there(at + index).max(written);
+                    parts.rotation = parts.rotation + resumed.since(written);
+                    (at, now) = (at + index, resumed);
+                }
+            }
+        }
+        self.arm = arm;
+        (parts, now)
+    }
+
+    /// What was written is no longer as the buffer has it; it may be kept in its stead.
+    fn keep_written(&mut self, block: u64, end: u64) {
+        let keeps = self.electronics.buffer.keeps_writes;
+        for segment in self.segments.iter_mut().filter(|segment| segment.first < end && block < segment.end) {
+            segment.end = segment.end.min(block.max(segment.first));
+        }
+        let own = self.electronics.buffer.write_segment.then(|| self.segments.len() - 1);
+        if keeps && let Some(segment) = own.or_else(|| self.oldest()) {
+            let first = block.max(end.saturating_sub(self.electronics.buffer.segment_blocks));
+            self.segments[segment] = Segment { first, end, used: self.served };
+        }
+    }
+}
+
+impl Segment {
+    /// Holds all up to `reached`; what came first leaves first.
+    fn fill(&mut self, reached: u64, size: u64) {
+        self.end = self.end.max(reached);
+        self.first = self.first.max(self.end.saturating_sub(size));
+    }
+}
+
+impl crate::electronics::WriteBuffered {
+    /// Of a write of so many blocks.
+    fn of(&self, blocks: u64) -> u64 {
+        let wanted = if self.long > 0 && blocks >= self.long { self.long_blocks } else { self.blocks };
+        wanted.min(blocks)
+    }
+}

@@ -1,0 +1,175 @@
+//! Seek, turn, transfer: what an access costs the arm and the platters.
+
+use std::ops::{Add, AddAssign};
+
+use parlour_units::{Duration, Instant};
+
+use crate::angle::{Angle, Spindle};
+use crate::seek::SeekCurve;
+use crate::surface::{Place, Surface};
+
+/// The moving parts of a drive, and how they move.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mechanics {
+    /// Where blocks are.
+    pub surface: Surface,
+    /// How long the arm takes.
+    pub seek: SeekCurve,
+    /// How long it takes to read with another head.
+    pub head_switch: Duration,
+    /// How much longer than for a read the arm needs before it may write: negative if less.
+    pub write_settle: Settle,
+    /// What turns.
+    pub spindle: Spindle,
+    /// Whether reads, and writes, take sectors in the order in which they come by.
+    pub zero_latency: ZeroLatency,
+}
+
+/// A difference of times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settle {
+    /// Nanoseconds.
+    pub nanoseconds: i64,
+}
+
+/// Whether accesses begin with whatever of a track comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZeroLatency {
+    /// Reads do.
+    pub reads: bool,
+    /// Writes do.
+    pub writes: bool,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// To the host.
+    Read,
+    /// To the platters.
+    Write,
+}
+
+/// Where the arm is, and which head is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arm {
+    /// The cylinder.
+    pub cylinder: u32,
+    /// The surface.
+    pub head: u32,
+}
+
+/// Where the time of an access went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Moving the arm, switching heads, settling.
+    pub seek: Duration,
+    /// Waiting for the platters.
+    pub rotation: Duration,
+    /// Sectors passing under a head.
+    pub transfer: Duration,
+}
+
+impl Parts {
+    /// All of it.
+    pub fn total(&self) -> Duration {
+        self.seek + self.rotation + self.transfer
+    }
+}
+
+impl Add for Parts {
+    type Output = Parts;
+    fn add(self, other: Parts) -> Parts {
+        Parts {
+            seek: self.seek + other.seek,
+            rotation: self.rotation + other.rotation,
+            transfer: self.transfer + other.transfer,
+        }
+    }
+}
+
+impl AddAssign for Parts {
+    fn add_assign(&mut self, other: Parts) {
+        *self = *self + other;
+    }
+}
+
+/// A stretch of one track that an access transfers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// When the first sector begins to pass. (With zero latency: when the first that is wanted does.)
+    pub begins: Instant,
+    /// When the last one has.
+    pub ends: Instant,
+    /// How many blocks it is.
+    pub blocks: u64,
+    /// What it cost.
+    pub parts: Parts,
+}
+
+impl Mechanics {
+    /// How long the arm takes to `place`.
+    pub fn movement(&self, arm: Arm, place: Place, way: Way) -> Duration {
+        let switch = if place.head == arm.head { Duration::ZERO } else { self.head_switch };
+        let moving = self.seek.time(place.cylinder.abs_diff(arm.cylinder)).max(switch);
+        match way {
+            Way::Write if moving > Duration::ZERO => {
+                let settled = moving.nanoseconds().saturating_add_signed(self.write_settle.nanoseconds);
+                Duration::from_nanoseconds(settled)
+            }
+            _ => moving,
+        }
+    }
+
+    /// Moves the arm for the first of `blocks` from `block` on, and transfers what is on its track.
+    pub fn pass(&self, arm: &mut Arm, at: Instant, way: Way, block: u64, blocks: u64) -> Pass {
+        let (place, count, sectors) = self.surface.run(block, blocks);
+        let seek = self.movement(*arm, place, way);
+        *arm = Arm { cylinder: place.cylinder, head: place.head };
+        let transfer = self.spindle.pass(sectors, place.track);
+        let rotation = self.rotation(at + seek, way, place, sectors);
+        let parts = Parts { seek, rotation, transfer };
+        let begins = at + seek + rotation;
+        Pass { begins, ends: begins + transfer, blocks: count, parts }
+    }
+
+    /// How long it takes until the first of `sectors` passes; with zero latency, how much of the time nothing that is wanted
+    /// passes.
+    fn rotation(&self, arrived: Instant, way: Way, place: Place, sectors: u64) -> Duration {
+        let wait = self.spindle.wait(arrived, place.angle);
+        let takes_any = match way {
+            Way::Read => self.zero_latency.reads,
+            Way::Write => self.zero_latency.writes,
+        };
+        let track = u64::from(place.track);
+        let rest = self.spindle.revolution - self.spindle.pass(sectors, place.track);
+        if !takes_any || wait <= rest {
+            return wait;
+        }
+        // The heads are among what is wanted: from the next sector on it takes a revolution.
+        let into = self.spindle.angle(arrived) - place.angle;
+        let sector = (into.revolutions() * track as f64).ceil() as u64;
+        let boundary = self.spindle.wait(arrived, place.angle + Angle::of(sector, track));
+        rest + boundary
+    }
+
+    /// All of an access: calls `each` for each of its passes, and says what it cost.
+    pub fn access(
+        &self,
+        arm: &mut Arm,
+        at: Instant,
+        way: Way,
+        (block, blocks): (u64, u64),
+        mut each: impl FnMut(Pass),
+    ) -> Parts {
+        let (mut parts, mut now) = (Parts::default(), at);
+        let (mut block, mut left) = (block, blocks);
+        while left > 0 {
+            let pass = self.pass(arm, now, way, block, left);
+            parts += pass.parts;
+            (now, block, left) = (pass.ends, block + pass.blocks, left - pass.blocks);
+            each(pass);
+        }
+        parts
+    }
+}

@@ -1,0 +1,205 @@
+//! Where a zone keeps its spare sectors, and what was moved out of the way of bad ones.
+//!
+//! Sectors (or tracks) of a zone are numbered in the order in which blocks would fill it if nothing were spare or bad. A bad
+//! one is *slipped*: all that follow in its group, the part of the zone that shares spares, move on by one. A *defect* is
+//! replaced by another place instead.
+
+/// What shares spares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// All of a zone; what is slipped are tracks, and the spares are tracks too.
+    ZoneOfTracks,
+    /// All of a zone.
+    Zone,
+    /// So many cylinders in a row.
+    Cylinders(u32),
+    /// A track.
+    Track,
+    /// The whole drive: spares are at its end, and what is slipped moves blocks into the next zone.
+    Drive,
+}
+
+/// The shape that a zone has without spares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Cylinders.
+    pub cylinders: u64,
+    /// Tracks of a cylinder.
+    pub heads: u64,
+    /// Sectors of a track.
+    pub sectors: u64,
+}
+
+/// Why spares cannot be had as they are described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SparingError {
+    /// More is spare than there is.
+    #[error("{spares} spares leave nothing of the {size} that share them")]
+    NothingLeft {
+        /// As described.
+        spares: u64,
+        /// Sectors, or tracks.
+        size: u64,
+    },
+    /// A slip lies beyond the zone.
+    #[error("slip {0} lies beyond the zone's end")]
+    SlipBeyond(u64),
+}
+
+/// From the number of a block in its zone to the number of a sector, and back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sparing {
+    /// Sectors of a numbered item: one, or a track's.
+    grain: u64,
+    /// Items that share spares, and those of them that hold blocks.
+    group: u64,
+    usable: u64,
+    /// Slips, sorted: the group, and the first item in it that is moved on.
+    slips: Vec<(u64, u64)>,
+    /// Items that stand elsewhere, sorted.
+    defects: Vec<(u64, u64)>,
+    /// Whether what was slipped in a group turns the tracks of those that follow.
+    turns: bool,
+}
+
+/// Where a block is among its zone's sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    /// The number of its sector.
+    pub(crate) sector: u64,
+    /// Sectors by which its track is turned.
+    pub(crate) turned: u64,
+}
+
+impl Sparing {
+    /// Of a zone of this shape. Slips count as the drive's own tables list them.
+    pub fn new(
+        sharing: Sharing,
+        shape: Shape,
+        spares: u64,
+        slips: &[u64],
+        defects: &[(u64, u64)],
+    ) -> Result<Sparing, SparingError> {
+        let Shape { cylinders, heads, sectors } = shape;
+        let all = cylinders * heads * sectors;
+        let (grain, group) = match sharing {
+            Sharing::ZoneOfTracks => (sectors, cylinders * heads),
+            Sharing::Zone | Sharing::Drive => (1, all),
+            Sharing::Cylinders(range) => (1, u64::from(range) * heads * sectors),
+            Sharing::Track => (1, sectors),
+        };
+        // At the drive's end it is what was slipped that is missing.
+        let spares = if sharing == Sharing::Drive { slips.len() as u64 } else { spares };
+        let usable = group
+            .checked_sub(spares)
+            .filter(|usable| *usable > 0)
+            .ok_or(SparingError::NothingLeft { spares, size: group })?;
+        if let Some(beyond) = slips.iter().find(|slip| **slip >= all / grain) {
+            return Err(SparingError::SlipBeyond(*beyond));
+        }
+        let turns = matches!(sharing, Sharing::Track | Sharing::Cylinders(1));
+        let mut defects = defects.to_vec();
+        defects.sort_unstable();
+        Ok(Sparing { grain, group, usable, slips: first_moved(slips, group, usable), defects, turns })
+    }
+
+    /// Where block `block` of the zone is.
+    pub(crate) fn spot(&self, block: u64) -> Spot {
+        let (item, within) = match self.grain {
+            1 => (block, 0),
+            grain => (block / grain, block % grain),
+        };
+        let (group, rest) = match item < self.usable {
+            true => (0, item),
+            false => (item / self.usable, item % self.usable),
+        };
+        let (mut moved, mut before) = (0, 0);
+        if !self.slips.is_empty() {
+            before = self.slips.partition_point(|slip| *slip < (group, 0));
+            moved = self.slips[before..].partition_point(|slip| *slip <= (group, rest));
+        }
+        let mut item = group * self.group + rest + moved as u64;
+        if let Ok(index) = self.defects.binary_search_by_key(&item, |(bad, _)| *bad) {
+            item = self.defects[index].1;
+        }
+        let turned = if self.turns { before as u64 } else { 0 };
+        Spot { sector: item * self.grain + within, turned }
+    }
+}
+
+/// Of each slip the first item of its group that is moved on by it, after those that are listed before it have moved it.
+fn first_moved(slips: &[u64], group: u64, usable: u64) -> Vec<(u64, u64)> {
+    let mut moved: Vec<(u64, u64)> = Vec::with_capacity(slips.len());
+    for slip in slips {
+        let (number, place) = (slip / group, slip % group);
+        let reaches = |item: u64| {
+            let before = moved.iter().filter(|(other, first)| *other == number && *first <= item);
+            place <= item + before.count() as u64
+        };
+        // The further an item is, the further it has been moved.
+        let (mut low, mut high) = (0, usable);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if reaches(middle) { high = middle } else { low = middle + 1 }
+        }
+        moved.push((number, low));
+    }
+    moved.sort_unstable();
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { cylinders: 6, heads: 2, sectors: 10 };
+
+    fn spots(sparing: &Sparing, blocks: std::ops::Range<u64>) -> Vec<u64> {
+        blocks.map(|block| sparing.spot(block).sector).collect()
+    }
+
+    #[test]
+    fn without_slips_spares_are_passed_over() {
+        let track = Sparing::new(Sharing::Track, SHAPE, 2, &[], &[]).unwrap();
+        assert_eq!(spots(&track, 6..10), [6, 7, 10, 11]);
+        let cylinder = Sparing::new(Sharing::Cylinders(1), SHAPE, 3, &[], &[]).unwrap();
+        assert_eq!(spots(&cylinder, 15..19), [15, 16, 20, 21]);
+        let range = Sparing::new(Sharing::Cylinders(2), SHAPE, 3, &[], &[]).unwrap();
+        assert_eq!(spots(&range, 35..39), [35, 36, 40, 41]);
+        let zone = Sparing::new(Sharing::Zone, SHAPE, 3, &[], &[]).unwrap();
+        assert_eq!(spots(&zone, 115..117), [115, 116]);
+    }
+
+    #[test]
+    fn a_slip_moves_on_what_follows_in_its_group() {
+        let zone = Sparing::new(Sharing::Zone, SHAPE, 3, &[4, 5, 9], &[]).unwrap();
+        assert_eq!(spots(&zone, 2..9), [2, 3, 6, 7, 8, 10, 11]);
+        let track = Sparing::new(Sharing::Track, SHAPE, 2, &[13], &[]).unwrap();
+        assert_eq!(spots(&track, 7..17), [7, 10, 11, 12, 14, 15, 16, 17, 18, 20]);
+        assert_eq!(track.spot(15).turned, 0);
+        assert_eq!(track.spot(16).turned, 1, "tracks after it begin a sector later");
+    }
+
+    #[test]
+    fn slips_count_in_the_order_of_the_list() {
+        let sparing = Sparing::new(Sharing::Zone, SHAPE, 9, &[50, 20, 51], &[]).unwrap();
+        let walk = |block: u64| [50, 20, 51].iter().fold(block, |at, slip| at + u64::from(*slip <= at));
+        for block in 0..111 {
+            assert_eq!(sparing.spot(block).sector, walk(block), "block {block}");
+        }
+    }
+
+    #[test]
+    fn slips_of_tracks_move_whole_tracks() {
+        let sparing = Sparing::new(Sharing::ZoneOfTracks, SHAPE, 2, &[1], &[(3, 11)]).unwrap();
+        assert_eq!(spots(&sparing, 8..12), [8, 9, 20, 21]);
+        assert_eq!(spots(&sparing, 20..22), [110, 111], "the fourth track is bad");
+    }
+
+    #[test]
+    fn what_leaves_nothing_is_refused() {
+        let nothing = Sparing::new(Sharing::Track, SHAPE, 10, &[], &[]);
+        assert_eq!(nothing, Err(SparingError::NothingLeft { spares: 10, size: 10 }));
+        assert_eq!(Sparing::new(Sharing::Zone, SHAPE, 1, &[120], &[]), Err(SparingError::SlipBeyond(120)));
+    }
+}

@@ -1,0 +1,134 @@
+//! Blocks that come from the platters into the buffer, track by track, as far as anybody looks.
+
+use std::collections::VecDeque;
+
+use parlour_units::{Duration, Instant};
+
+use crate::mechanics::{Arm, Mechanics, Parts, Way};
+
+/// What one track brings.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    first: u64,
+    blocks: u64,
+    /// When the arm had come to rest.
+    settled: Instant,
+    begins: Instant,
+    ends: Instant,
+    arm: Arm,
+}
+
+impl Flow {
+    /// When the block that is `index`s from the first is there.
+    fn ready(&self, index: u64) -> Instant {
+        let whole = self.ends.since(self.begins).nanoseconds();
+        self.begins + Duration::from_nanoseconds(whole * (index + 1) / self.blocks)
+    }
+}
+
+/// A run of blocks being read.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    flows: VecDeque<Flow>,
+    /// The first block that no flow brings yet, and the first that none will.
+    next: u64,
+    limit: u64,
+    arm: Arm,
+    now: Instant,
+}
+
+impl Stream {
+    /// Reads from `block` to `limit`, beginning to move at `at`.
+    pub(crate) fn new(arm: Arm, at: Instant, block: u64, limit: u64) -> Stream {
+        Stream { flows: VecDeque::new(), next: block, limit, arm, now: at }
+    }
+
+    /// Reads on to `limit`, if that is further. A stream that had come to its end goes on at `at`.
+    pub(crate) fn extend(&mut self, at: Instant, limit: u64) {
+        if limit > self.limit {
+            if self.next == self.limit {
+                self.now = self.now.max(at);
+            }
+            self.limit = limit;
+        }
+    }
+
+    /// When `block` is there; it must be before the limit. Adds to `parts` what had to be done for it that was not done before.
+    pub(crate) fn ready(&mut self, mechanics: &Mechanics, block: u64, parts: &mut Parts) -> Instant {
+        while self.next <= block {
+            self.flow(mechanics, parts);
+        }
+        match self.flows.iter().find(|flow| (flow.first..flow.first + flow.blocks).contains(&block)) {
+            Some(flow) => flow.ready(block - flow.first),
+            None => Instant::ZERO,
+        }
+    }
+
+    fn flow(&mut self, mechanics: &Mechanics, parts: &mut Parts) {
+        assert!(
+            self.next < self.limit,
+            "block {} is wanted of a stream that ends at {}",
+            self.next,
+            self.limit
+        );
+        let pass = mechanics.pass(&mut self.arm, self.now, Way::Read, self.next, self.limit - self.next);
+        let settled = self.now + pass.parts.seek;
+        self.flows.push_back(Flow {
+            first: self.next,
+            blocks: pass.blocks,
+            settled,
+            begins: pass.begins,
+            ends: pass.ends,
+            arm: self.arm,
+        });
+        (self.next, self.now) = (self.next + pass.blocks, pass.ends);
+        *parts += pass.parts;
+    }
+
+    /// The first block that is not there at `at`. Forgets flows that are over.
+    pub(crate) fn reach(&mut self, mechanics: &Mechanics, at: Instant) -> u64 {
+        while self.next < self.limit && self.now <= at {
+            self.flow(mechanics, &mut Parts::default());
+        }
+        while self.flows.len() > 1 && self.flows[1].begins <= at {
+            self.flows.pop_front();
+        }
+        let reached = |flow: &Flow| {
+            let (passed, whole) =
+                (at.since(flow.begins).nanoseconds(), flow.ends.since(flow.begins).nanoseconds());
+            flow.first + (passed * flow.blocks / whole.max(1)).min(flow.blocks)
+        };
+        self.flows.front().map_or(self.next, reached)
+    }
+
+    /// Gives up at `at`: where the arm is then, and when it can leave.
+    pub(crate) fn stop(&mut self, mechanics: &Mechanics, at: Instant, within_sector: bool) -> (Arm, Instant) {
+        self.reach(mechanics, at);
+        let Some(flow) = self.flows.front() else { return (self.arm, at.max(self.now)) };
+        if at >= flow.ends {
+            // An arm that moves is not called back.
+            return self.flows.get(1).map_or((flow.arm, at), |next| (next.arm, next.settled.max(at)));
+        }
+        let free = match at > flow.begins && !within_sector {
+            true => {
+                let whole = flow.ends.since(flow.begins).nanoseconds();
+                flow.ready(at.since(flow.begins).nanoseconds() * flow.blocks / whole)
+            }
+            false => at.max(flow.settled),
+        };
+        (flow.arm, free)
+    }
+
+    /// The stretches that bring blocks of `from..to`: for each the first and the last of these, and when they are there.
+    pub(crate) fn stretches(&self, from: u64, to: u64) -> impl Iterator<Item = [(u64, Instant); 2]> + '_ {
+        self.flows.iter().filter_map(move |flow| {
+            let (first, last) = (flow.first.max(from), (flow.first + flow.blocks).min(to));
+            (first < last).then(|| [first, last - 1].map(|block| (block, flow.ready(block - flow.first))))
+        })
+    }
+
+    /// Where the arm is when all that was looked at is read.
+    pub(crate) fn arm(&self) -> Arm {
+        self.arm
+    }
+}

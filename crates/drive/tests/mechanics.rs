@@ -1,0 +1,102 @@
+//! What accesses cost, against what is known of them exactly.
+#![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+use parlour_drive::angle::Angle;
+use parlour_drive::catalogue::find;
+use parlour_drive::description::Description;
+use parlour_drive::mechanics::{Arm, Mechanics, Parts, Way, ZeroLatency};
+use parlour_units::{Duration, Instant};
+
+fn ibm_0661() -> Mechanics {
+    Description::parse(find("ibm-0661").unwrap()).unwrap().mechanics(Angle::default()).unwrap()
+}
+
+/// Numbers that look drawn, always the same.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Stodolsky et al., section 3: S, R and the time of a data unit.
+#[test]
+fn random_accesses_cost_the_mean_seek_half_a_revolution_and_their_transfer() {
+    let drive = ibm_0661();
+    let (mut numbers, mut arm, mut now) = (Numbers(1), Arm::default(), Instant::ZERO);
+    let count = 200_000;
+    let mut sum = Parts::default();
+    for _ in 0..count {
+        let block = numbers.below(drive.surface.blocks() / 4) * 4;
+        let parts = drive.access(&mut arm, now, Way::Read, (block, 4), |_| {});
+        now = now + parts.total() + Duration::from_nanoseconds(numbers.below(50_000_000));
+        sum += parts;
+    }
+    let mean = |time: Duration| milliseconds(time) / f64::from(count);
+    assert!((mean(sum.seek) - 12.69).abs() < 0.05, "{}", mean(sum.seek));
+    assert!((mean(sum.rotation) - 13.9 / 2.0).abs() < 0.03, "{}", mean(sum.rotation));
+    assert!((mean(sum.transfer) - 13.9 * 4.0 / 48.0).abs() < 1e-3, "{}", mean(sum.transfer));
+}
+
+/// A read, modify and write of a block takes a revolution after the read (Stodolsky et al., section 3).
+#[test]
+fn a_write_after_a_read_of_the_same_block_waits_for_it_to_come_round() {
+    let drive = ibm_0661();
+    let (mut arm, start) = (Arm::default(), Instant::ZERO);
+    let read = drive.access(&mut arm, start, Way::Read, (100_000, 4), |_| {});
+    let write = drive.access(&mut arm, start + read.total(), Way::Write, (100_000, 4), |_| {});
+    assert_eq!(write.seek, Duration::ZERO);
+    let revolution = write.total().nanoseconds().abs_diff(drive.spindle.revolution.nanoseconds());
+    assert!(revolution < 10, "{}", write.total());
+}
+
+/// The skews hide head switches and seeks to the next cylinder: no revolution is lost.
+#[test]
+fn a_long_read_loses_no_revolution() {
+    let drive = ibm_0661();
+    let tracks = 3 * 14;
+    let parts = drive.access(&mut Arm::default(), Instant::ZERO, Way::Read, (0, 48 * tracks), |_| {});
+    assert_eq!(parts.transfer, drive.spindle.revolution * tracks);
+    // 39 head switches hidden in four sectors, 2 seeks in seven.
+    let skews = 13.9 / 48.0 * (39.0 * 4.0 + 2.0 * 7.0);
+    let between = milliseconds(parts.seek + parts.rotation);
+    assert!((between - skews).abs() < 0.01, "{between} ms between tracks, {skews} expected");
+}
+
+#[test]
+fn with_zero_latency_a_track_takes_a_revolution_from_anywhere() {
+    let mut drive = ibm_0661();
+    drive.zero_latency = ZeroLatency { reads: true, writes: false };
+    let sector = drive.spindle.revolution.nanoseconds() / 48;
+    for step in 0..1_000 {
+        let at = Instant::from_nanoseconds(step * 13_901);
+        let read = drive.access(&mut Arm::default(), at, Way::Read, (0, 48), |_| {}).total().nanoseconds();
+        let over = read - drive.spindle.revolution.nanoseconds();
+        assert!(over <= sector, "{over} ns more than a revolution");
+        let half = drive.access(&mut Arm::default(), at, Way::Read, (0, 24), |_| {}).total();
+        assert!(half.nanoseconds() <= drive.spindle.revolution.nanoseconds() + sector, "{half}");
+    }
+    let write =
+        drive.access(&mut Arm::default(), Instant::from_nanoseconds(5_000_000), Way::Write, (0, 48), |_| {});
+    assert!(write.total() > drive.spindle.revolution + Duration::from_millis(5), "{}", write.total());
+}
+
+#[test]
+fn writes_settle_where_the_arm_has_moved() {
+    let description = Description::parse(find("hp-c2247a").unwrap()).unwrap();
+    let drive = description.mechanics(Angle::default()).unwrap();
+    let far = drive.surface.place(1_000_000);
+    let moving = |way| drive.movement(Arm::default(), far, way);
+    assert_eq!(moving(Way::Write), moving(Way::Read) + Duration::from_micros(650));
+    let here = drive.surface.place(0);
+    assert_eq!(
+        drive.movement(Arm { cylinder: here.cylinder, head: here.head }, here, Way::Write),
+        Duration::ZERO
+    );
+}

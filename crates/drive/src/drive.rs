@@ -79,6 +79,22 @@ impl Drive {
         &self.mechanics
     }
 
+    /// Where the arm is, or will be when what it does is done.
+    pub fn arm(&self) -> Arm {
+        self.reading.as_ref().map_or(self.arm, |(stream, _)| stream.arm())
+    }
+
+    /// How long it would take until `block` is under the heads, were the arm to leave now.
+    pub fn positioning(&self, now: Instant, way: Way, block: u64) -> Duration {
+        let pass = self.mechanics.pass(&mut self.arm(), now, way, block, 1);
+        pass.begins.since(now)
+    }
+
+    /// When all that was written is on the platters.
+    pub fn flush(&self, now: Instant) -> Instant {
+        now.max(self.written)
+    }
+
     /// Serves an access that comes at `now`, when all before are done.
     pub fn serve(&mut self, now: Instant, way: Way, block: u64, blocks: u64) -> Served {
         self.served += 1;

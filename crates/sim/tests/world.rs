@@ -1,0 +1,113 @@
+//! The array on drives, in virtual time.
+#![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+use parlour_array::organization::{Consistency, Organization};
+use parlour_array::{Creation, Geometry, LogCreation, Operation, Tag, Tuning};
+use parlour_drive::angle::Angle;
+use parlour_drive::catalogue;
+use parlour_drive::description::Description;
+use parlour_drive::drive::Drive;
+use parlour_drive::queue::Discipline;
+use parlour_sim::member::Member;
+use parlour_sim::opening;
+use parlour_sim::world::World;
+use parlour_units::{Instant, Sector, Sectors};
+
+const BLOCK: Sectors = Sectors::new(8);
+const FAR: Instant = Instant::from_nanoseconds(1 << 62);
+
+/// Numbers that look drawn, always the same.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// An array of IBM 0661 drives.
+fn world(organization: &str, members: u16, consistency: Consistency) -> World {
+    let description = Description::parse(catalogue::find("ibm-0661").unwrap()).unwrap();
+    let mechanics = description.mechanics(Angle::default()).unwrap();
+    let row = Organization::named(organization).unwrap();
+    let length = Sectors::new(mechanics.surface.blocks()).round_down(Sectors::new(2_048));
+    let creation = Creation {
+        organization: row.organization,
+        copies: if organization == "raid1" { members } else { 1 + u16::from(organization == "raid10") },
+        members,
+        groups: 1,
+        unit: Sectors::new(48),
+        block: BLOCK,
+        member_length: length,
+        log: LogCreation::default(),
+        consistency,
+    };
+    let geometry = Geometry::create(&creation).unwrap();
+    let array = opening::open(&geometry, length, Tuning { dirty_map: false, ..Tuning::default() }).unwrap();
+    let drive = || Drive::new(mechanics.clone(), description.electronics().unwrap());
+    World::new(array, (0..members).map(|_| Member::new(drive(), Discipline::Fcfs)).collect())
+}
+
+/// So many hosts, each of which asks again as soon as it is answered: when each of the requests was answered.
+fn closed(world: &mut World, hosts: u64, count: usize, operation: Operation) -> Vec<Instant> {
+    let mut numbers = Numbers(7);
+    let blocks = world.array().geometry().capacity().get() / BLOCK.get();
+    let mut ask = |world: &mut World, tag| {
+        let at = Sector::new(numbers.below(blocks) * BLOCK.get());
+        assert!(world.submit(tag, operation, at, BLOCK));
+    };
+    (0..hosts).for_each(|host| ask(world, Tag(host)));
+    let mut answered = Vec::new();
+    while answered.len() < count {
+        assert!(world.step(FAR), "nothing happens any more");
+        let tags: Vec<Tag> =
+            world.answers().map(|answer| answer.result.map(|()| answer.tag).unwrap()).collect();
+        for tag in tags {
+            answered.push(world.now());
+            ask(world, tag);
+        }
+    }
+    answered
+}
+
+/// Stodolsky et al., section 3: S + R + the time of a data unit.
+#[test]
+fn a_lone_host_waits_for_seek_rotation_and_transfer() {
+    let mut world = world("simple", 1, Consistency::Resync);
+    let count = 100_000;
+    let answered = closed(&mut world, 1, count, Operation::Read);
+    let mean = answered[count - 1].nanoseconds() as f64 / 1e6 / count as f64;
+    let expected = 12.69 + 13.9 / 2.0 + 13.9 * 8.0 / 48.0;
+    assert!((mean / expected - 1.0).abs() < 0.01, "{mean} ms, {expected} expected");
+}
+
+/// Chen et al., section 3: a small write of RAID 5 is two reads, and two writes a revolution later; a mirror's is two writes.
+#[test]
+fn a_small_write_costs_a_mirror_two_accesses_and_raid_5_four() {
+    let rate = |organization, operation| {
+        let mut world = world(organization, 4, Consistency::Resync);
+        let count = 20_000;
+        count as f64 / (closed(&mut world, 64, count, operation)[count - 1].nanoseconds() as f64 / 1e9)
+    };
+    let write = Operation::Write { durable: false };
+    let (reads, mirror, raid5) =
+        (rate("raid0", Operation::Read), rate("raid10", write), rate("raid5", write));
+    // Both copies are written, each after a seek of its own.
+    assert!((0.47..0.53).contains(&(mirror / reads)), "{mirror} of {reads}");
+    assert!((0.20..0.34).contains(&(raid5 / reads)), "{raid5} of {reads}");
+}
+
+#[test]
+fn the_same_questions_get_the_same_answers_at_the_same_times() {
+    for (organization, consistency) in [
+        ("raid1", Consistency::Resync),
+        ("raid5", Consistency::Resync),
+        ("parity-logging", Consistency::Resync),
+        ("parity-logging", Consistency::Logged),
+    ] {
+        let write = Operation::Write { durable: false };
+        let run = || closed(&mut world(organization, 4, consistency), 8, 2_000, write);
+        assert_eq!(run(), run(), "{organization}");
+    }
+}

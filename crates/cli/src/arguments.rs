@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    add, completions, create, examine, explain, fail, layout, rebuild, remove, replace, scrub, serve, status,
-    stop, torture, up,
+    add, completions, create, drives, examine, explain, fail, layout, rebuild, remove, replace, scrub, serve,
+    status, stop, torture, up,
 };
 
 /// A disk array in software: files and block devices as one redundant network block device
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Stop(stop::Options),
     Layout(layout::Options),
     Explain(explain::Options),
+    Drives(drives::Options),
     Torture(torture::Options),
     Completions(completions::Options),
 }

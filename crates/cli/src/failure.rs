@@ -7,6 +7,7 @@ use clap::error::ErrorKind;
 use parlour_array::ExplainError;
 use parlour_engine::{CreateError, ExamineError, OpenError};
 
+use crate::commands::drives::DriveError;
 use crate::control::CommandError;
 use crate::members::MembersError;
 use crate::serve::ServiceError;
@@ -34,6 +35,8 @@ pub(crate) enum Failure {
     NoRegions,
     #[error("there is no region {0}; this array has regions 0 to {1}")]
     NoSuchRegion(u32, u32),
+    #[error(transparent)]
+    Drive(#[from] DriveError),
     #[error(transparent)]
     Explain(#[from] ExplainError),
     #[error(transparent)]

@@ -23,6 +23,9 @@ pub struct Description {
     /// What else is to be known.
     #[serde(default)]
     pub note: Option<String>,
+    /// How far DiskSim 4.0's model of the drive is from measurements of it: its demerit figure, in milliseconds.
+    #[serde(default)]
+    pub disksim_rms_ms: Option<f64>,
     /// What moves.
     pub mechanics: MechanicsTable,
     /// What it keeps.
@@ -303,8 +306,13 @@ pub struct StripsTable {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DescriptionError {
     /// It is no TOML, or a key is unknown or missing.
-    #[error("{0}")]
-    Unreadable(#[from] toml::de::Error),
+    #[error("line {line}: {message}")]
+    Unreadable {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
     /// A time is none.
     #[error("{key}: {source}")]
     Time {
@@ -366,7 +374,12 @@ pub enum ZoneProblem {
 impl Description {
     /// What a file says.
     pub fn parse(text: &str) -> Result<Description, DescriptionError> {
-        Ok(toml::from_str(text)?)
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let line = text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            DescriptionError::Unreadable { line, message }
+        })
     }
 
     /// The parts that move, with the platters at `phase` in the beginning.
@@ -600,4 +613,59 @@ fn settle(text: Option<&str>) -> Result<Settle, DescriptionError> {
     let (sign, amount) = text.strip_prefix('-').map_or((1, text), |amount| (-1, amount));
     let amount = time("mechanics.write_settle", amount)?.nanoseconds();
     Ok(Settle { nanoseconds: sign * i64::try_from(amount).unwrap_or(i64::MAX) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DRIVE: &str = r#"
+name = "small"
+source = "nowhere"
+
+[mechanics]
+cylinders = 10
+heads = 2
+rpm = 6000
+write_settle = "-0.1ms"
+seek = { constant = 1.0, linear = 0.1 }
+
+[[zone]]
+cylinders = [0, 9]
+sectors_per_track = 100
+"#;
+
+    fn refused(text: &str) -> String {
+        let description = Description::parse(text);
+        let mechanics = description.and_then(|description| description.mechanics(Angle::default()).map(drop));
+        mechanics.expect_err("it is no drive").to_string()
+    }
+
+    #[test]
+    fn a_small_file_is_a_drive() {
+        let description = Description::parse(DRIVE).expect("it is one");
+        let drive = description.mechanics(Angle::default()).expect("it is one");
+        assert_eq!(drive.surface.blocks(), 2_000);
+        assert_eq!(drive.spindle.revolution, Duration::from_millis(10));
+        assert_eq!(drive.write_settle.nanoseconds, -100_000);
+        assert_eq!(description.electronics().expect("it has none"), Electronics::default());
+    }
+
+    #[test]
+    fn what_is_no_drive_is_told_by_its_key() {
+        let told = |from: &str, to: &str| {
+            assert!(DRIVE.contains(from), "{from}");
+            refused(&DRIVE.replace(from, to))
+        };
+        assert!(told("heads = 2", "heads = 2\nspeed = 3").starts_with("line 8: unknown field `speed`"));
+        assert!(told("rpm = 6000", "rpm = 6").starts_with("mechanics.rpm: 6 revolutions"));
+        assert!(told("rpm = 6000", "").contains("either rpm or revolution"));
+        assert!(told("-0.1ms", "-0.1").starts_with("mechanics.write_settle: '0.1' is not a duration"));
+        assert!(told("linear = 0.1", "linear = -1.0").starts_with("mechanics.seek: a seek over 1 cylinders"));
+        assert!(told("[0, 9]", "[5, 4]").starts_with("zone 1: cylinders 5 to 4"));
+        assert!(told("_track = 100", "_track = 0").starts_with("zone 1: sectors_per_track"));
+        assert!(told("_track = 100", "_track = 100\nspares = 2000").starts_with("zone 1: 2000 spares"));
+        assert!(told("_track = 100", "_track = 100\nblocks = 2001").starts_with("zone 1: 2001 blocks"));
+        assert!(told("rpm = 6000", "rpm = 6000\nspares_per = \"cylinders\"").contains("spare_range"));
+    }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod completions;
 pub(crate) mod create;
+pub(crate) mod drives;
 pub(crate) mod examine;
 pub(crate) mod explain;
 pub(crate) mod fail;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Stop(options) => stop::run(options, console),
         Command::Layout(options) => layout::run(options, console),
         Command::Explain(options) => explain::run(options, console),
+        Command::Drives(options) => drives::run(options, console),
         Command::Torture(options) => torture::run(options, console),
         Command::Completions(options) => completions::run(options),
     }

@@ -1,0 +1,142 @@
+//! One drive, drawn.
+
+use parlour_units::{Bytes, Duration};
+use serde::Serialize;
+
+use super::Found;
+use crate::console::{Columns, Console};
+use crate::failure::Failure;
+
+/// Columns and rows of the drawing.
+const WIDTH: u32 = 64;
+const HEIGHT: u32 = 12;
+
+/// What a drive is.
+#[derive(Serialize)]
+struct Shown {
+    name: String,
+    source: String,
+    note: Option<String>,
+    capacity: Bytes,
+    revolution_ms: f64,
+    head_switch_ms: f64,
+    write_settle_ms: f64,
+    seek: Seek,
+    zones: Vec<ZoneRow>,
+}
+
+/// Its seek curve.
+#[derive(Serialize)]
+struct Seek {
+    single_cylinder_ms: f64,
+    mean_ms: f64,
+    longest_ms: f64,
+    /// Cylinders and milliseconds.
+    curve: Vec<(u32, f64)>,
+}
+
+/// A zone of it.
+#[derive(Serialize)]
+struct ZoneRow {
+    first_cylinder: u32,
+    last_cylinder: u32,
+    sectors_per_track: u64,
+    first_block: u64,
+    blocks: u64,
+    rate_mb_s: f64,
+}
+
+pub(super) fn run(drive: &str, console: Console) -> Result<(), Failure> {
+    let found = Found::named(drive)?;
+    let shown = shown(&found);
+    console.answer(&shown, || text(&shown))?;
+    Ok(())
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn shown(found: &Found) -> Shown {
+    let mechanics = &found.mechanics;
+    let seek = &mechanics.seek;
+    let longest = seek.longest();
+    let points =
+        (1..=WIDTH).map(|column| (u64::from(longest) * u64::from(column) / u64::from(WIDTH)).max(1) as u32);
+    let zone = |zone: &parlour_drive::surface::Zone| ZoneRow {
+        first_cylinder: zone.cylinder,
+        last_cylinder: zone.cylinder + zone.shape.cylinders as u32 - 1,
+        sectors_per_track: zone.shape.sectors,
+        first_block: zone.first,
+        blocks: zone.blocks,
+        rate_mb_s: found.rate(zone.shape.sectors),
+    };
+    Shown {
+        name: found.description.name.clone(),
+        source: found.description.source.clone(),
+        note: found.description.note.clone(),
+        capacity: Bytes::new(mechanics.surface.blocks() * 512),
+        revolution_ms: ms(mechanics.spindle.revolution),
+        head_switch_ms: ms(mechanics.head_switch),
+        write_settle_ms: mechanics.write_settle.nanoseconds as f64 / 1e6,
+        seek: Seek {
+            single_cylinder_ms: ms(seek.time(1)),
+            mean_ms: ms(seek.mean()),
+            longest_ms: ms(seek.time(longest)),
+            curve: points.map(|distance| (distance, ms(seek.time(distance)))).collect(),
+        },
+        zones: mechanics.surface.zones().iter().map(zone).collect(),
+    }
+}
+
+fn text(shown: &Shown) -> String {
+    let mut text = format!("{} ({})\n  {}\n", shown.name, shown.capacity, shown.source);
+    if let Some(note) = &shown.note {
+        text += &format!("  {note}\n");
+    }
+    text += &format!(
+        "\nA revolution takes {:.3} ms, a head switch {:.3} ms; writes settle {:.3} ms.\n",
+        shown.revolution_ms, shown.head_switch_ms, shown.write_settle_ms
+    );
+    let seek = &shown.seek;
+    text += &format!(
+        "Seeks: {:.2} ms to the next cylinder, {:.2} ms in the mean, {:.2} ms at the most.\n\n",
+        seek.single_cylinder_ms, seek.mean_ms, seek.longest_ms
+    );
+    text += &drawing(&seek.curve);
+    text.push('\n');
+    let header = ["Cylinders", "sectors a track", "first block", "blocks", "MB/s"];
+    let mut columns = Columns::new(header).right(1..5);
+    for zone in &shown.zones {
+        columns.row([
+            format!("{}-{}", zone.first_cylinder, zone.last_cylinder),
+            zone.sectors_per_track.to_string(),
+            zone.first_block.to_string(),
+            zone.blocks.to_string(),
+            format!("{:.2}", zone.rate_mb_s),
+        ]);
+    }
+    text + &columns.text()
+}
+
+/// The curve: time upwards, distance to the right.
+fn drawing(curve: &[(u32, f64)]) -> String {
+    let highest = curve.iter().map(|(_, time)| *time).fold(0.0, f64::max);
+    let row_of = |time: f64| ((time / highest * f64::from(HEIGHT)).ceil() as u32).clamp(1, HEIGHT);
+    let mut text = String::new();
+    for row in (1..=HEIGHT).rev() {
+        let label = match row {
+            HEIGHT => format!("{highest:>7.1} ms"),
+            row if row == HEIGHT / 2 => format!("{:>7.1} ms", highest / 2.0),
+            _ => " ".repeat(10),
+        };
+        let points: String =
+            curve.iter().map(|(_, time)| if row_of(*time) == row { '*' } else { ' ' }).collect();
+        text += &format!("{label} |{}\n", points.trim_end());
+    }
+    let last = curve.last().map_or(0, |(distance, _)| *distance);
+    let axis = format!("{last} cylinders");
+    text += &format!("{:>10} +{}\n", "0", "-".repeat(curve.len()));
+    text += &format!("{:>width$}\n", axis, width = 12 + curve.len());
+    text
+}

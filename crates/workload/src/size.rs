@@ -1,0 +1,162 @@
+//! How much a request asks for.
+
+use parlour_units::Sectors;
+
+use crate::random::Random;
+
+/// A distribution of sizes, in sectors.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Size {
+    /// Always the same.
+    Fixed(f64),
+    /// Exponential, with this mean.
+    Exponential(f64),
+    /// Normal.
+    Normal {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        deviation: f64,
+    },
+    /// Each between two sizes as likely.
+    Uniform(f64, f64),
+    /// One of some, each with its weight.
+    Mix(Vec<(f64, f64)>),
+}
+
+/// Sizes as they are asked for: drawn, cut at both ends, and in whole blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    size: Size,
+    block: Sectors,
+    least: Sectors,
+    most: Sectors,
+    /// Of a mix: the weights up to and with each.
+    weights: Vec<f64>,
+}
+
+/// Why sizes cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum SizeError {
+    /// Not a size.
+    #[error("{0} sectors is no size")]
+    NoSize(f64),
+    /// Not a weight.
+    #[error("{0} is no weight: weights are positive")]
+    NoWeight(f64),
+    /// Nothing to choose from.
+    #[error("a mix has at least one size")]
+    Empty,
+    /// The ends do not fit.
+    #[error("sizes are to be between {least} and {most} sectors, in blocks of {block}: there are none")]
+    Ends {
+        /// The least.
+        least: u64,
+        /// The most.
+        most: u64,
+        /// A block.
+        block: u64,
+    },
+}
+
+impl Sizes {
+    /// Sizes of at least `least` and at most `most` sectors, each rounded up to whole blocks. What is drawn beyond an end is
+    /// that end.
+    pub fn new(size: Size, block: Sectors, least: Sectors, most: Sectors) -> Result<Sizes, SizeError> {
+        let sound =
+            |value: f64| (value >= 0.0 && value.is_finite()).then_some(()).ok_or(SizeError::NoSize(value));
+        match &size {
+            Size::Fixed(value) | Size::Exponential(value) => sound(*value)?,
+            Size::Normal { mean, deviation } => sound(*mean).and(sound(*deviation))?,
+            Size::Uniform(from, to) => sound(*from).and(sound(to - from))?,
+            Size::Mix(sizes) if sizes.is_empty() => return Err(SizeError::Empty),
+            Size::Mix(sizes) => sizes.iter().try_for_each(|(value, weight)| {
+                sound(*value)?;
+                (*weight > 0.0 && weight.is_finite()).then_some(()).ok_or(SizeError::NoWeight(*weight))
+            })?,
+        }
+        let (least, most) = (least.max(block).round_up(block), most.round_down(block));
+        if block.is_zero() || least > most {
+            return Err(SizeError::Ends { least: least.get(), most: most.get(), block: block.get() });
+        }
+        let weights = match &size {
+            Size::Mix(sizes) => sizes
+                .iter()
+                .scan(0.0, |sum, (_, weight)| {
+                    *sum += weight;
+                    Some(*sum)
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        Ok(Sizes { size, block, least, most, weights })
+    }
+
+    /// The next one.
+    pub fn draw(&self, random: &mut Random) -> Sectors {
+        let drawn = match &self.size {
+            Size::Fixed(size) => *size,
+            Size::Exponential(mean) => random.exponential(*mean),
+            Size::Normal { mean, deviation } => random.normal(*mean, *deviation),
+            Size::Uniform(from, to) => from + (to - from) * random.part_of_one(),
+            Size::Mix(sizes) => {
+                let all = self.weights.last().copied().unwrap_or(0.0);
+                let at = random.part_of_one() * all;
+                let index = self.weights.partition_point(|weight| *weight <= at);
+                sizes[index.min(sizes.len() - 1)].0
+            }
+        };
+        // A negative one becomes nothing, and that the least.
+        Sectors::new(drawn.ceil() as u64).round_up(self.block).max(self.least).min(self.most)
+    }
+
+    /// The largest that can come.
+    pub fn most(&self) -> Sectors {
+        self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(size: Size) -> f64 {
+        let sizes = Sizes::new(size, Sectors::new(1), Sectors::new(1), Sectors::new(1 << 30)).unwrap();
+        let mut random = Random::new(3);
+        (0..100_000).map(|_| sizes.draw(&mut random).get()).sum::<u64>() as f64 / 1e5
+    }
+
+    #[test]
+    fn sizes_have_their_means() {
+        assert!((mean(Size::Fixed(12.0)) - 12.0).abs() < 1e-9);
+        // Rounded up by half a sector in the mean.
+        assert!((mean(Size::Exponential(1_000.0)) / 1_000.5 - 1.0).abs() < 0.01);
+        assert!((mean(Size::Normal { mean: 1_000.0, deviation: 100.0 }) / 1_000.5 - 1.0).abs() < 0.01);
+        assert!((mean(Size::Uniform(100.0, 300.0)) / 200.5 - 1.0).abs() < 0.01);
+        assert!((mean(Size::Mix(vec![(10.0, 3.0), (50.0, 1.0)])) / 20.0 - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn sizes_are_whole_blocks_between_their_ends() {
+        let (block, least, most) = (Sectors::new(8), Sectors::new(9), Sectors::new(100));
+        let sizes = Sizes::new(Size::Normal { mean: 50.0, deviation: 80.0 }, block, least, most).unwrap();
+        let mut random = Random::new(3);
+        for _ in 0..10_000 {
+            let size = sizes.draw(&mut random);
+            assert!(
+                size.is_multiple_of(block) && size >= Sectors::new(16) && size <= Sectors::new(96),
+                "{size:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        let new =
+            |size, least, most| Sizes::new(size, Sectors::new(8), Sectors::new(least), Sectors::new(most));
+        assert_eq!(new(Size::Fixed(-1.0), 8, 16), Err(SizeError::NoSize(-1.0)));
+        assert_eq!(new(Size::Mix(vec![]), 8, 16), Err(SizeError::Empty));
+        assert_eq!(new(Size::Mix(vec![(8.0, 0.0)]), 8, 16), Err(SizeError::NoWeight(0.0)));
+        assert_eq!(new(Size::Fixed(8.0), 17, 16), Err(SizeError::Ends { least: 24, most: 16, block: 8 }));
+    }
+}

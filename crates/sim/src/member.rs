@@ -2,64 +2,130 @@
 
 use parlour_array::{Action, Class, Effect};
 use parlour_drive::drive::{Drive, Served};
-use parlour_drive::mechanics::Way;
+use parlour_drive::mechanics::{Arm, Parts, Way};
 use parlour_drive::queue::{Discipline, Queue, Waiting};
-use parlour_units::{Instant, Sector, Sectors};
+use parlour_units::{Duration, Instant, Sector, Sectors};
+
+use crate::flat::Flat;
 
 /// A drive in an array.
 #[derive(Clone, Debug)]
 pub struct Member {
-    drive: Drive,
+    server: Server,
     queue: Queue<Effect>,
-    serving: Option<Effect>,
+    /// What is being served: since when, and what.
+    serving: Vec<Option<(Instant, Effect)>>,
+    tally: Tally,
+}
+
+#[derive(Clone, Debug)]
+enum Server {
+    Mechanical(Box<Drive>),
+    Flat(Flat),
+}
+
+/// What a member has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Accesses that are done.
+    pub accesses: u64,
+    /// Time in which it served, of all its units.
+    pub busy: Duration,
+    /// Time that accesses have waited for it.
+    pub queued: Duration,
+    /// Where the time of its moving parts went.
+    pub parts: Parts,
+}
+
+/// An access that has begun: in which unit, and when it is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    pub(crate) unit: u16,
+    pub(crate) done: Instant,
 }
 
 impl Member {
     /// A drive at rest, whose queue has this discipline.
     pub fn new(drive: Drive, discipline: Discipline) -> Member {
         let cylinders = drive.mechanics().seek.longest() + 1;
-        Member { drive, queue: Queue::new(discipline, cylinders), serving: None }
+        Member {
+            server: Server::Mechanical(Box::new(drive)),
+            queue: Queue::new(discipline, cylinders),
+            serving: vec![None],
+            tally: Tally::default(),
+        }
+    }
+
+    /// A drive without mechanics: what waits is served in the order in which it came.
+    pub fn flat(flat: Flat) -> Member {
+        let units = usize::from(flat.units());
+        Member {
+            server: Server::Flat(flat),
+            queue: Queue::new(Discipline::Fcfs, 1),
+            serving: vec![None; units],
+            tally: Tally::default(),
+        }
+    }
+
+    /// What it has done.
+    pub fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// An effect for this member comes. Says when it is done, if it is served at once.
-    pub(crate) fn take(&mut self, now: Instant, effect: Effect) -> Option<Instant> {
-        if self.serving.is_none() {
-            return Some(self.serve(now, effect));
+    pub(crate) fn take(&mut self, now: Instant, effect: Effect) -> Option<Begun> {
+        if let Some(unit) = self.serving.iter().position(Option::is_none) {
+            return Some(self.serve(now, unit, effect));
         }
-        let (_, at, _) = access(effect);
-        let cylinder = self.drive.mechanics().surface.place(at.get()).cylinder;
+        let cylinder = match &self.server {
+            Server::Mechanical(drive) => drive.mechanics().surface.place(access(effect).1.get()).cylinder,
+            Server::Flat(_) => 0,
+        };
         let class = u8::from(effect.class == Class::Log);
         self.queue.push(Waiting { access: effect, cylinder, since: now, class });
         None
     }
 
-    /// What was served is done. Says what it was, and when the next is.
-    pub(crate) fn done(&mut self, now: Instant) -> (Effect, Option<Instant>) {
-        let done = self.serving.take().expect("a member that is done has served something");
-        let next = match self.queue.is_empty() {
-            true => None,
-            false => {
-                let (arm, drive) = (self.drive.arm(), &self.drive);
-                let positioning = |effect: &Effect| {
-                    let (way, at, _) = access(*effect);
-                    drive.positioning(now, way.unwrap_or(Way::Read), at.get())
-                };
-                self.queue.pop(arm, now, positioning).map(|waiting| self.serve(now, waiting.access))
-            }
-        };
+    /// What a unit served is done. Says what it was, and when the next is.
+    pub(crate) fn done(&mut self, now: Instant, unit: u16) -> (Effect, Option<Begun>) {
+        let slot = usize::from(unit);
+        let (since, done) = self.serving[slot].take().expect("a unit that is done has served something");
+        self.tally.accesses += 1;
+        self.tally.busy = self.tally.busy + now.since(since);
+        let next = self.next(now).map(|waiting| {
+            self.tally.queued = self.tally.queued + now.since(waiting.since);
+            self.serve(now, slot, waiting.access)
+        });
         (done, next)
     }
 
-    fn serve(&mut self, now: Instant, effect: Effect) -> Instant {
-        self.serving = Some(effect);
+    fn next(&mut self, now: Instant) -> Option<Waiting<Effect>> {
+        if self.queue.is_empty() {
+            return None;
+        }
+        match &self.server {
+            Server::Flat(_) => self.queue.pop(Arm::default(), now, |_| Duration::ZERO),
+            Server::Mechanical(drive) => self.queue.pop(drive.arm(), now, |effect| {
+                let (way, at, _) = access(*effect);
+                drive.positioning(now, way.unwrap_or(Way::Read), at.get())
+            }),
+        }
+    }
+
+    fn serve(&mut self, now: Instant, unit: usize, effect: Effect) -> Begun {
+        self.serving[unit] = Some((now, effect));
         let (way, at, length) = access(effect);
-        match way {
-            Some(way) => {
-                let Served { done, .. } = self.drive.serve(now, way, at.get(), length.get());
+        let done = match (&mut self.server, way) {
+            (Server::Mechanical(drive), Some(way)) => {
+                let Served { done, parts, .. } = drive.serve(now, way, at.get(), length.get());
+                self.tally.parts += parts;
                 done
             }
-            None => self.drive.flush(now),
-        }
+            (Server::Mechanical(drive), None) => drive.flush(now),
+            (Server::Flat(flat), Some(way)) => flat.serve(now, way, length.get()),
+            (Server::Flat(flat), None) => flat.flush(now),
+        };
+        Begun { unit: unit as u16, done }
     }
 }
 

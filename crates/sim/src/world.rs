@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use parlour_array::{Action, Array, BufferId, Completion, Effect, Operation, Outcome, Request, Tag};
 use parlour_units::{Instant, Sector, Sectors};
 
-use crate::member::Member;
+use crate::member::{Begun, Member};
 
 /// An array and its drives.
 #[derive(Debug)]
@@ -14,8 +14,8 @@ pub struct World {
     array: Array,
     members: Vec<Member>,
     now: Instant,
-    /// When which member is done; of equal times what was expected first comes first.
-    due: BinaryHeap<Reverse<(u64, u64, u16)>>,
+    /// When which unit of which member is done; of equal times what was expected first comes first.
+    due: BinaryHeap<Reverse<(u64, u64, u16, u16)>>,
     order: u64,
     /// By tag: the buffer of a request under way.
     buffers: Vec<Option<BufferId>>,
@@ -47,6 +47,11 @@ impl World {
     /// The array.
     pub fn array(&self) -> &Array {
         &self.array
+    }
+
+    /// The drives, in the order of places.
+    pub fn members(&self) -> &[Member] {
+        &self.members
     }
 
     /// What time it is.
@@ -88,6 +93,11 @@ impl World {
         }
     }
 
+    /// Nothing happens until `time`, which is not behind what happens next.
+    pub fn advance(&mut self, time: Instant) {
+        self.now = self.now.max(time);
+    }
+
     /// Lets happen what happens next, or until `end` if nothing does before. Says whether it did.
     pub fn step(&mut self, end: Instant) -> bool {
         let Some(time) = self.next_time().filter(|time| *time <= end) else {
@@ -96,10 +106,10 @@ impl World {
         };
         self.now = time;
         match self.due.peek() {
-            Some(Reverse((at, _, member))) if *at <= time.nanoseconds() => {
-                let member = *member;
+            Some(Reverse((at, _, member, unit))) if *at <= time.nanoseconds() => {
+                let (member, unit) = (*member, *unit);
                 self.due.pop();
-                self.finish(member);
+                self.finish(member, unit);
             }
             _ => self.array.handle_timeout(time),
         }
@@ -107,8 +117,8 @@ impl World {
         true
     }
 
-    fn finish(&mut self, member: u16) {
-        let (effect, next) = self.members[usize::from(member)].done(self.now);
+    fn finish(&mut self, member: u16, unit: u16) {
+        let (effect, next) = self.members[usize::from(member)].done(self.now, unit);
         if let Some(next) = next {
             self.expect(next, member);
         }
@@ -132,9 +142,9 @@ impl World {
         self.array.complete(self.now, effect.id, outcome);
     }
 
-    fn expect(&mut self, at: Instant, member: u16) {
+    fn expect(&mut self, begun: Begun, member: u16) {
         self.order += 1;
-        self.due.push(Reverse((at.nanoseconds(), self.order, member)));
+        self.due.push(Reverse((begun.done.nanoseconds(), self.order, member, begun.unit)));
     }
 
     /// Takes from the array all that it has to say.
@@ -177,8 +187,8 @@ impl World {
             | Action::Zero { member, .. }
             | Action::Flush { member } => member,
         };
-        if let Some(done) = self.members[member.as_usize()].take(self.now, effect) {
-            self.expect(done, member.get());
+        if let Some(begun) = self.members[member.as_usize()].take(self.now, effect) {
+            self.expect(begun, member.get());
         }
     }
 }

@@ -13,9 +13,10 @@ pub struct BatchMeans {
     full: Vec<f64>,
     /// Values of a batch, less one doubling: 2 to this power.
     doublings: u32,
+    /// Of a batch that is not full.
     sum: f64,
+    partial: u64,
     count: u64,
-    total: u64,
 }
 
 /// A mean, and the half width of its 95% confidence interval.
@@ -45,11 +46,11 @@ impl BatchMeans {
     /// One more value.
     pub fn add(&mut self, value: f64) {
         self.sum += value;
+        self.partial += 1;
         self.count += 1;
-        self.total += 1;
-        if self.count == 1 << self.doublings {
+        if self.partial == 1 << self.doublings {
             self.full.push(self.sum);
-            (self.sum, self.count) = (0.0, 0);
+            (self.sum, self.partial) = (0.0, 0);
             if self.full.len() == 2 * Self::FEWEST {
                 self.full = self.full.chunks(2).map(|pair| pair[0] + pair[1]).collect();
                 self.doublings += 1;
@@ -59,14 +60,14 @@ impl BatchMeans {
 
     /// How many values there were.
     pub fn count(&self) -> u64 {
-        self.total
+        self.count
     }
 
     /// The mean, as sure as it is by now.
     pub fn estimate(&self) -> Estimate {
         let size = (1_u64 << self.doublings) as f64;
         let sum: f64 = self.full.iter().sum::<f64>() + self.sum;
-        let mean = if self.total == 0 { 0.0 } else { sum / self.total as f64 };
+        let mean = if self.count == 0 { 0.0 } else { sum / self.count as f64 };
         if self.full.len() < Self::FEWEST {
             return Estimate { mean, half_width: f64::INFINITY };
         }

@@ -29,6 +29,19 @@ pub(crate) enum Bench {
     Logged(logged::Arguments),
     /// How long an array takes to come back after a kill, by its size
     Recovery(recovery::Arguments),
+    /// How fast arrays are simulated
+    Sim(SimArguments),
+}
+
+/// What is passed on to the bench.
+#[derive(Debug, Args)]
+pub(crate) struct SimArguments {
+    /// Requests of each run
+    #[arg(long, default_value_t = 1_000_000)]
+    requests: u64,
+    /// Runs of each case, in turns
+    #[arg(long, default_value_t = 5)]
+    runs: u64,
 }
 
 /// Where members are put.
@@ -100,13 +113,23 @@ pub(crate) enum BenchError {
 
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
+    if let Bench::Sim(arguments) = bench {
+        return sim(arguments);
+    }
     packages::ensure()?;
     command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     match bench {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Logged(arguments) => logged::run(arguments),
         Bench::Recovery(arguments) => recovery::run(arguments),
+        Bench::Sim(arguments) => sim(arguments),
     }
+}
+
+fn sim(arguments: &SimArguments) -> Result<(), BenchError> {
+    let mut bench = cargo(&["run", "--release", "--package", "parlour-bench", "--bin", "sim", "--"]);
+    bench.args(["--requests", &arguments.requests.to_string(), "--runs", &arguments.runs.to_string()]);
+    Ok(command::run(&mut bench)?)
 }
 
 fn engine(arguments: &EngineArguments) -> Result<(), BenchError> {

@@ -4,10 +4,11 @@
 //! [`Random`](random::Random) that is passed in, so that a seed says all.
 //!
 //! Read [`size`] (how much), [`place`] (where), [`stream`] (both, and whether it is read), [`delay`] (how long until the
-//! next).
+//! next), [`trace`] (what was recorded elsewhere).
 
 pub mod delay;
 pub mod place;
 pub mod random;
 pub mod size;
 pub mod stream;
+pub mod trace;

@@ -1,0 +1,75 @@
+//! fio's iolog: version 2 (`FILE ACTION OFFSET LENGTH`), and version 3, which has milliseconds before that.
+
+use parlour_units::Duration;
+
+use super::{Line, Recorded, What, number, sectors, time};
+
+/// What the head of a log, and the files that were named since, say of what follows.
+#[derive(Debug, Default)]
+pub(super) struct Head {
+    version: Option<u32>,
+    files: Vec<String>,
+}
+
+impl Head {
+    pub(super) fn line(&mut self, text: &str) -> Result<Line, String> {
+        let Some(version) = self.version else {
+            self.version = Some(version(text)?);
+            return Ok(Line::Nothing);
+        };
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let (at, fields) = match (version, &fields[..]) {
+            (2, fields) => (None, fields),
+            (_, [at, fields @ ..]) => (Some(time(at, 1e6)?), fields),
+            (_, []) => return Ok(Line::Nothing),
+        };
+        match fields {
+            [_, "open" | "close"] => Ok(Line::Nothing),
+            [file, "add"] => {
+                self.file(file);
+                Ok(Line::Nothing)
+            }
+            [file, action, offset, length] => self.request(at, file, action, (offset, length)),
+            _ => Err("a line is `FILE ACTION`, or `FILE ACTION OFFSET LENGTH`".to_owned()),
+        }
+    }
+
+    fn request(
+        &mut self,
+        at: Option<Duration>,
+        file: &str,
+        action: &str,
+        (offset, length): (&str, &str),
+    ) -> Result<Line, String> {
+        let device = self.file(file);
+        let area = || sectors(number(offset, "offset")?, number(length, "length")?);
+        let what = match action {
+            "read" => area().map(|(first, length)| What::Read(first, length))?,
+            "write" => area().map(|(first, length)| What::Write(first, length))?,
+            "trim" => area().map(|(first, length)| What::Trim(first, length))?,
+            "sync" | "datasync" => What::Flush,
+            "wait" => return Ok(Line::Nothing),
+            other => return Err(format!("'{other}' is no action of an iolog")),
+        };
+        Ok(Line::Request(Recorded { at, device, what }))
+    }
+
+    /// The number of a file.
+    fn file(&mut self, name: &str) -> u32 {
+        let known = self.files.iter().position(|known| known == name);
+        let index = known.unwrap_or_else(|| {
+            self.files.push(name.to_owned());
+            self.files.len() - 1
+        });
+        index as u32
+    }
+}
+
+fn version(text: &str) -> Result<u32, String> {
+    let version = text.trim().strip_prefix("fio version ").and_then(|rest| rest.strip_suffix(" iolog"));
+    match version.and_then(|version| version.parse().ok()) {
+        Some(version @ 2..=3) => Ok(version),
+        Some(version) => Err(format!("iologs of version {version} are not known; 2 and 3 are")),
+        None => Err("an iolog begins with `fio version 2 iolog`, or 3".to_owned()),
+    }
+}

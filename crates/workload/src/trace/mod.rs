@@ -1,0 +1,263 @@
+//! Requests that were recorded: readers of the formats in which traces are published.
+//!
+//! A reader looks at one line at a time and keeps nothing, but for what a format's head says of all that follows. A line that
+//! it does not understand is named by its number.
+
+mod blkparse;
+mod disksim;
+mod fio;
+mod msr;
+mod spc;
+
+use std::io::{self, BufRead};
+
+use parlour_units::{Duration, Sector, Sectors};
+
+/// A recorded request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// When it came, counted from whatever the trace counts from; none where the trace does not say.
+    pub at: Option<Duration>,
+    /// To which device, as the trace numbers them.
+    pub device: u32,
+    /// What it asked for.
+    pub what: What,
+}
+
+/// What a recorded request asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A read.
+    Read(Sector, Sectors),
+    /// A write.
+    Write(Sector, Sectors),
+    /// Space was given back.
+    Trim(Sector, Sectors),
+    /// All before was made durable.
+    Flush,
+}
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// DiskSim's ASCII: milliseconds, device, block, blocks, flags.
+    Disksim,
+    /// SPC, as UMass publishes them: unit, block, bytes, operation, seconds.
+    Spc,
+    /// MSR Cambridge: time, host, disk, type, offset, bytes, response time.
+    Msr,
+    /// What blkparse prints; requests as they were queued.
+    Blkparse,
+    /// fio's iolog, of version 2 or 3.
+    Fio,
+}
+
+impl Format {
+    /// All of them, with the names that people use.
+    pub const ALL: [(&'static str, Format); 5] = [
+        ("disksim", Format::Disksim),
+        ("spc", Format::Spc),
+        ("msr", Format::Msr),
+        ("blkparse", Format::Blkparse),
+        ("fio", Format::Fio),
+    ];
+
+    /// By its name.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+    }
+}
+
+/// Why a trace cannot be read further.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// A line is none of its format.
+    #[error("line {line}: {wrong}")]
+    Line {
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong.
+        wrong: String,
+    },
+    /// The file cannot be read.
+    #[error("line {line}: {source}")]
+    Unreadable {
+        /// Counted from 1.
+        line: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A trace being read.
+#[derive(Debug)]
+pub struct Trace<R> {
+    lines: io::Lines<R>,
+    line: u64,
+    format: Format,
+    fio: fio::Head,
+    over: bool,
+}
+
+/// What a line is.
+enum Line {
+    Request(Recorded),
+    /// A comment, or something that asks for nothing.
+    Nothing,
+    /// What follows is a summary.
+    End,
+}
+
+impl<R: BufRead> Trace<R> {
+    /// Reads requests of this format.
+    pub fn new(reader: R, format: Format) -> Trace<R> {
+        Trace { lines: reader.lines(), line: 0, format, fio: fio::Head::default(), over: false }
+    }
+
+    fn parse(&mut self, text: &str) -> Result<Line, String> {
+        match self.format {
+            _ if text.trim().is_empty() => Ok(Line::Nothing),
+            Format::Disksim => disksim::line(text).map(Line::Request),
+            Format::Spc => spc::line(text).map(Line::Request),
+            Format::Msr => msr::line(text),
+            Format::Blkparse => blkparse::line(text),
+            Format::Fio => self.fio.line(text),
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Trace<R> {
+    type Item = Result<Recorded, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.over {
+            let text = match self.lines.next()? {
+                Ok(text) => text,
+                Err(source) => return Some(Err(TraceError::Unreadable { line: self.line + 1, source })),
+            };
+            self.line += 1;
+            match self.parse(&text) {
+                Ok(Line::Request(recorded)) => return Some(Ok(recorded)),
+                Ok(Line::Nothing) => {}
+                Ok(Line::End) => self.over = true,
+                Err(wrong) => {
+                    self.over = true;
+                    return Some(Err(TraceError::Line { line: self.line, wrong }));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A whole number.
+fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| format!("'{}' is no {what}", text.trim()))
+}
+
+/// A time in units of so many nanoseconds.
+fn time(text: &str, unit: f64) -> Result<Duration, String> {
+    let value: f64 = number(text, "time")?;
+    let nanoseconds = (value * unit).round();
+    match (0.0..9e18).contains(&nanoseconds) {
+        true => Ok(Duration::from_nanoseconds(nanoseconds as u64)),
+        false => Err(format!("'{}' is no time", text.trim())),
+    }
+}
+
+/// Bytes as sectors, rounded outwards to whole ones.
+fn sectors(offset: u64, bytes: u64) -> Result<(Sector, Sectors), String> {
+    let end =
+        offset.checked_add(bytes).ok_or_else(|| format!("{bytes} bytes at {offset} are too far away"))?;
+    let first = offset / 512;
+    Ok((Sector::new(first), Sectors::new(end.div_ceil(512) - first)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(format: &str, text: &str) -> Result<Vec<Recorded>, String> {
+        let format = Format::named(format).expect("it is one of the list");
+        Trace::new(text.as_bytes(), format).collect::<Result<_, _>>().map_err(|error| error.to_string())
+    }
+
+    fn at(nanoseconds: u64, device: u32, what: What) -> Recorded {
+        Recorded { at: Some(Duration::from_nanoseconds(nanoseconds)), device, what }
+    }
+
+    const fn area(sector: u64, sectors: u64) -> (Sector, Sectors) {
+        (Sector::new(sector), Sectors::new(sectors))
+    }
+
+    fn reads((sector, length): (Sector, Sectors)) -> What {
+        What::Read(sector, length)
+    }
+
+    fn writes((sector, length): (Sector, Sectors)) -> What {
+        What::Write(sector, length)
+    }
+
+    #[test]
+    fn disksim_is_read() {
+        let trace = "0.000000 0 1234 8 1\n12.500000 1 99 16 0\n";
+        let expected = vec![at(0, 0, reads(area(1_234, 8))), at(12_500_000, 1, writes(area(99, 16)))];
+        assert_eq!(read("disksim", trace), Ok(expected));
+        assert_eq!(read("disksim", "0.0 0 1 8\n"), Err("line 1: 4 fields instead of 5".to_owned()));
+    }
+
+    #[test]
+    fn spc_is_read() {
+        let trace = "0,20941264,8192,W,0.551706\n1,3072,512,r,1.25\n";
+        let expected = vec![
+            at(551_706_000, 0, writes(area(20_941_264, 16))),
+            at(1_250_000_000, 1, reads(area(3_072, 1))),
+        ];
+        assert_eq!(read("spc", trace), Ok(expected));
+        assert!(read("spc", "0,1,512,W,0.0\n0,1,512,X,0.0\n").unwrap_err().starts_with("line 2: 'X'"));
+    }
+
+    #[test]
+    fn msr_is_read() {
+        let trace = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+                     128166372003061629,hm,1,Read,383496192,32768,1331\n";
+        let since_2006 = (128_166_372_003_061_629 - 127_805_472_000_000_000) * 100;
+        assert_eq!(read("msr", trace), Ok(vec![at(since_2006, 1, reads(area(749_016, 64)))]));
+        assert!(read("msr", "1,hm,1,Erase,0,512,3\n").unwrap_err().contains("'Erase'"));
+    }
+
+    #[test]
+    fn blkparse_is_read() {
+        let trace = "  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n\
+                     \x20 8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
+                     \x20 8,16   0        3     0.500000000   697  Q FWS 0 + 0 [sync]\n\
+                     \x20 8,0    1        4     1.000000000   700  Q  RA 100 + 32 [cat]\n\
+                     CPU0 (8,0):\n Reads Queued: 1\n";
+        let expected = vec![
+            at(0, 8 << 20, writes(area(223_490, 8))),
+            at(500_000_000, 8 << 20 | 16, What::Flush),
+            at(1_000_000_000, 8 << 20, reads(area(100, 32))),
+        ];
+        assert_eq!(read("blkparse", trace), Ok(expected));
+        assert!(read("blkparse", "nonsense\n").unwrap_err().starts_with("line 1: "));
+    }
+
+    #[test]
+    fn fio_logs_of_both_versions_are_read() {
+        let second = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/b add\n/dev/a write 4096 8192\n\
+                      /dev/b read 0 512\n/dev/a sync 0 0\n/dev/a trim 512 512\n/dev/a close\n";
+        let nothing = |device, what| Recorded { at: None, device, what };
+        let (sector, length) = area(1, 1);
+        let expected = vec![
+            nothing(0, writes(area(8, 16))),
+            nothing(1, reads(area(0, 1))),
+            nothing(0, What::Flush),
+            nothing(0, What::Trim(sector, length)),
+        ];
+        assert_eq!(read("fio", second), Ok(expected));
+        let third = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n5 /dev/a read 512 1024\n";
+        assert_eq!(read("fio", third), Ok(vec![at(5_000_000, 0, reads(area(1, 2)))]));
+        assert!(read("fio", "/dev/a add\n").unwrap_err().contains("fio version"));
+        assert!(read("fio", "fio version 2 iolog\n/dev/a eat 0 1\n").unwrap_err().contains("line 2: 'eat'"));
+    }
+}

@@ -12,19 +12,10 @@ use parlour_sim::member::Member;
 use parlour_sim::opening;
 use parlour_sim::world::World;
 use parlour_units::{Instant, Sector, Sectors};
+use parlour_workload::random::Random;
 
 const BLOCK: Sectors = Sectors::new(8);
 const FAR: Instant = Instant::from_nanoseconds(1 << 62);
-
-/// Numbers that look drawn, always the same.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
 
 /// An array of IBM 0661 drives.
 fn world(organization: &str, members: u16, consistency: Consistency) -> World {
@@ -51,10 +42,10 @@ fn world(organization: &str, members: u16, consistency: Consistency) -> World {
 
 /// So many hosts, each of which asks again as soon as it is answered: when each of the requests was answered.
 fn closed(world: &mut World, hosts: u64, count: usize, operation: Operation) -> Vec<Instant> {
-    let mut numbers = Numbers(7);
+    let mut random = Random::new(7);
     let blocks = world.array().geometry().capacity().get() / BLOCK.get();
     let mut ask = |world: &mut World, tag| {
-        let at = Sector::new(numbers.below(blocks) * BLOCK.get());
+        let at = Sector::new(random.below(blocks) * BLOCK.get());
         assert!(world.submit(tag, operation, at, BLOCK));
     };
     (0..hosts).for_each(|host| ask(world, Tag(host)));

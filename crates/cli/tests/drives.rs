@@ -65,7 +65,7 @@ fn what_is_no_drive_or_no_measurement_is_named() {
     refused(&format!("drives show {drive}"), "unknown field `speed`");
     let trace = file("trace", "R Hit 1 2 3.0 4.0\nR Hit one 2 3.0 4.0\n");
     refused(&format!("drives validate hp-c2247a {trace}"), "line 2: 'one' is no whole number");
-    let beyond = file("beyond", "R Hit 18446744073709551615 2 3.0 4.0\n");
-    refused(&format!("drives validate hp-c2247a {beyond}"), "line 1 goes to block 18446744073709551615");
+    let beyond = file("beyond", "\nR Hit 18446744073709551615 2 3.0 4.0\n");
+    refused(&format!("drives validate hp-c2247a {beyond}"), "line 2 goes to block 18446744073709551615");
     assert!(bench.fail("drives validate hp-c2247a", 2).contains("<TRACE>"));
 }

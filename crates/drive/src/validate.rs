@@ -11,6 +11,8 @@ use crate::mechanics::Way;
 /// A request that was measured on a real drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
+    /// On which line of its trace it stands, counted from 1.
+    pub line: usize,
     /// Which way its bytes went.
     pub way: Way,
     /// Its first block.
@@ -36,10 +38,12 @@ pub struct TraceError {
 /// Reads a trace, a request a line.
 pub fn read_trace(text: &str) -> Result<Vec<Measured>, TraceError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(index, line)| measured(line).map_err(|wrong| TraceError { line: index + 1, wrong })).collect()
+    lines
+        .map(|(index, line)| measured(index + 1, line).map_err(|wrong| TraceError { line: index + 1, wrong }))
+        .collect()
 }
 
-fn measured(line: &str) -> Result<Measured, String> {
+fn measured(number_of_line: usize, line: &str) -> Result<Measured, String> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let [way, _label, block, blocks, took, pause] = fields[..] else {
         return Err(format!("{} fields instead of 6", fields.len()));
@@ -60,7 +64,14 @@ fn measured(line: &str) -> Result<Measured, String> {
     if blocks == 0 {
         return Err("no blocks".to_owned());
     }
-    Ok(Measured { way, block: number(block)?, blocks, took: time(took)?, pause: time(pause)? })
+    Ok(Measured {
+        line: number_of_line,
+        way,
+        block: number(block)?,
+        blocks,
+        took: time(took)?,
+        pause: time(pause)?,
+    })
 }
 
 /// How long a model takes for each request, one after the other, with the pauses of the trace.

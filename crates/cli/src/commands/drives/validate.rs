@@ -63,12 +63,12 @@ fn read(found: &Found, path: &Path) -> Result<Vec<Measured>, DriveError> {
     let blocks = found.mechanics.surface.blocks();
     let beyond =
         |request: &Measured| request.block.checked_add(request.blocks).is_none_or(|end| end > blocks);
-    match requests.iter().position(beyond) {
+    match requests.iter().find(|request| beyond(request)) {
         None => Ok(requests),
-        Some(index) => Err(DriveError::Beyond {
+        Some(request) => Err(DriveError::Beyond {
             path: path.to_owned(),
-            line: index + 1,
-            block: requests[index].block,
+            line: request.line,
+            block: request.block,
             drive: found.description.name.clone(),
             blocks,
         }),

@@ -10,6 +10,7 @@ mod fuzz;
 mod lint;
 mod mutants;
 mod packages;
+mod table;
 mod test;
 mod tidy;
 mod workspace;

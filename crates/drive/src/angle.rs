@@ -16,7 +16,7 @@ impl Angle {
 
     /// So many revolutions; whole ones do not count.
     pub fn from_revolutions(revolutions: f64) -> Angle {
-        Angle((revolutions.rem_euclid(1.0) * f64::from(u32::MAX)) as u32)
+        Angle((revolutions.rem_euclid(1.0) * 4_294_967_296.0) as u64 as u32)
     }
 
     /// So many times as far.

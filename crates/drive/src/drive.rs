@@ -126,19 +126,25 @@ impl Drive {
         let mechanics_begin = now + overheads.read_miss.after(self.last);
         let there = self.segments[segment].end;
         let hit = if there >= end { Hit::Whole } else { Hit::Partial };
-        let active = self.reading.as_ref().is_some_and(|(_, active)| *active == segment);
-        if hit == Hit::Partial || active || self.electronics.buffer.reads_on_after_hit {
-            let limit = self.limit(end, segment).max(end);
-            if active {
-                let (stream, _) = self.reading.as_mut().expect("it is active");
+        let limit = self.limit(end, segment).max(end);
+        let mut stream = match self.reading.take_if(|(_, active)| *active == segment) {
+            Some((mut stream, _)) => {
                 stream.extend(mechanics_begin, limit);
-            } else if limit > there {
-                let (arm, free) = self.stop(now);
-                self.reading = Some((Stream::new(arm, free.max(mechanics_begin), there, limit), segment));
+                Some(stream)
             }
-        }
+            None if limit > there && (hit == Hit::Partial || self.electronics.buffer.reads_on_after_hit) => {
+                let (arm, free) = self.stop(now);
+                Some(Stream::new(arm, free.max(mechanics_begin), there, limit))
+            }
+            None => None,
+        };
         self.segments[segment].used = self.served;
-        self.deliver(begin, block, end, there, hit)
+        let coming = stream.as_mut().filter(|_| there < end);
+        let (done, parts) = self.deliver(coming, begin, there.max(block), block, end);
+        if let Some(stream) = stream {
+            self.reading = Some((stream, segment));
+        }
+        Served { done, parts, hit }
     }
 
     fn read_miss(&mut self, now: Instant, block: u64, end: u64) -> Served {
@@ -157,30 +163,35 @@ impl Drive {
         let part = (size as f64 * self.electronics.buffer.read_watermark) as u64;
         let mut parts = Parts::default();
         let watermark = stream.ready(&self.mechanics, block + part.max(1) - 1, &mut parts);
-        // Where there is no buffer to wait for, the bus takes what comes.
         let begin = watermark.max(left) + preparation;
-        self.reading = Some((stream, segment.unwrap_or(usize::MAX)));
-        let mut served = self.deliver(begin, block, end, block, Hit::Miss);
-        served.parts += parts;
-        if segment.is_none() {
-            let (stream, _) = self.reading.take().expect("it was read");
-            self.arm = stream.arm();
+        let (done, rest) = self.deliver(Some(&mut stream), begin, block, block, end);
+        match segment {
+            Some(segment) => self.reading = Some((stream, segment)),
+            None => self.arm = stream.arm(),
         }
-        served
+        Served { done, parts: parts + rest, hit: Hit::Miss }
     }
 
-    /// Sends blocks to the host from `begin` on, those from `there` on as they come.
-    fn deliver(&mut self, begin: Instant, block: u64, end: u64, there: u64, hit: Hit) -> Served {
+    /// Sends blocks from `block` to `end` to the host, from `begin` on; those from `coming` on as the stream brings them. Says
+    /// when the host has them, and what the moving parts did for it.
+    fn deliver(
+        &self,
+        stream: Option<&mut Stream>,
+        begin: Instant,
+        coming: u64,
+        block: u64,
+        end: u64,
+    ) -> (Instant, Parts) {
         let per_block = self.electronics.bus.0;
         let mut parts = Parts::default();
         let mut done = begin + per_block * (end - block);
-        if let Some((stream, _)) = self.reading.as_mut().filter(|_| there < end) {
+        if let Some(stream) = stream {
             stream.ready(&self.mechanics, end - 1, &mut parts);
-            for (at, ready) in stream.stretches(there.max(block), end).flatten() {
+            for (at, ready) in stream.stretches(coming, end).flatten() {
                 done = done.max(ready + per_block * (end - at));
             }
         }
-        Served { done: done + self.electronics.overheads.read_completion, parts, hit }
+        (done + self.electronics.overheads.read_completion, parts)
     }
 
     /// Where reading on ends after a request that ends at `end`.
@@ -290,7 +301,7 @@ impl Drive {
                 pass = self.mechanics.pass(&mut arm, now + late, Way::Write, at, end - at);
                 pass.parts.seek = least;
             }
-            let there = |block_: u64| (data + per_block * (block_ + 1 - block)).max(first_ready);
+            let there = |wanted: u64| (data + per_block * (wanted + 1 - block)).max(first_ready);
             let sector = Duration::from_nanoseconds(pass.ends.since(pass.begins).nanoseconds() / pass.blocks);
             let passes = |index: u64| pass.begins + sector * index;
             let late = (0..pass.blocks).find(|index| there(at + index) > passes(*index));

@@ -153,22 +153,14 @@ impl Mechanics {
         rest + boundary
     }
 
-    /// All of an access: calls `each` for each of its passes, and says what it cost.
-    pub fn access(
-        &self,
-        arm: &mut Arm,
-        at: Instant,
-        way: Way,
-        (block, blocks): (u64, u64),
-        mut each: impl FnMut(Pass),
-    ) -> Parts {
+    /// All of an access. Says what it cost.
+    pub fn access(&self, arm: &mut Arm, at: Instant, way: Way, (block, blocks): (u64, u64)) -> Parts {
         let (mut parts, mut now) = (Parts::default(), at);
         let (mut block, mut left) = (block, blocks);
         while left > 0 {
             let pass = self.pass(arm, now, way, block, left);
             parts += pass.parts;
             (now, block, left) = (pass.ends, block + pass.blocks, left - pass.blocks);
-            each(pass);
         }
         parts
     }

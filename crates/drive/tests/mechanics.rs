@@ -34,7 +34,7 @@ fn random_accesses_cost_the_mean_seek_half_a_revolution_and_their_transfer() {
     let mut sum = Parts::default();
     for _ in 0..count {
         let block = numbers.below(drive.surface.blocks() / 4) * 4;
-        let parts = drive.access(&mut arm, now, Way::Read, (block, 4), |_| {});
+        let parts = drive.access(&mut arm, now, Way::Read, (block, 4));
         now = now + parts.total() + Duration::from_nanoseconds(numbers.below(50_000_000));
         sum += parts;
     }
@@ -49,8 +49,8 @@ fn random_accesses_cost_the_mean_seek_half_a_revolution_and_their_transfer() {
 fn a_write_after_a_read_of_the_same_block_waits_for_it_to_come_round() {
     let drive = ibm_0661();
     let (mut arm, start) = (Arm::default(), Instant::ZERO);
-    let read = drive.access(&mut arm, start, Way::Read, (100_000, 4), |_| {});
-    let write = drive.access(&mut arm, start + read.total(), Way::Write, (100_000, 4), |_| {});
+    let read = drive.access(&mut arm, start, Way::Read, (100_000, 4));
+    let write = drive.access(&mut arm, start + read.total(), Way::Write, (100_000, 4));
     assert_eq!(write.seek, Duration::ZERO);
     let revolution = write.total().nanoseconds().abs_diff(drive.spindle.revolution.nanoseconds());
     assert!(revolution < 10, "{}", write.total());
@@ -61,7 +61,7 @@ fn a_write_after_a_read_of_the_same_block_waits_for_it_to_come_round() {
 fn a_long_read_loses_no_revolution() {
     let drive = ibm_0661();
     let tracks = 3 * 14;
-    let parts = drive.access(&mut Arm::default(), Instant::ZERO, Way::Read, (0, 48 * tracks), |_| {});
+    let parts = drive.access(&mut Arm::default(), Instant::ZERO, Way::Read, (0, 48 * tracks));
     assert_eq!(parts.transfer, drive.spindle.revolution * tracks);
     // 39 head switches hidden in four sectors, 2 seeks in seven.
     let skews = 13.9 / 48.0 * (39.0 * 4.0 + 2.0 * 7.0);
@@ -76,14 +76,13 @@ fn with_zero_latency_a_track_takes_a_revolution_from_anywhere() {
     let sector = drive.spindle.revolution.nanoseconds() / 48;
     for step in 0..1_000 {
         let at = Instant::from_nanoseconds(step * 13_901);
-        let read = drive.access(&mut Arm::default(), at, Way::Read, (0, 48), |_| {}).total().nanoseconds();
+        let read = drive.access(&mut Arm::default(), at, Way::Read, (0, 48)).total().nanoseconds();
         let over = read - drive.spindle.revolution.nanoseconds();
         assert!(over <= sector, "{over} ns more than a revolution");
-        let half = drive.access(&mut Arm::default(), at, Way::Read, (0, 24), |_| {}).total();
+        let half = drive.access(&mut Arm::default(), at, Way::Read, (0, 24)).total();
         assert!(half.nanoseconds() <= drive.spindle.revolution.nanoseconds() + sector, "{half}");
     }
-    let write =
-        drive.access(&mut Arm::default(), Instant::from_nanoseconds(5_000_000), Way::Write, (0, 48), |_| {});
+    let write = drive.access(&mut Arm::default(), Instant::from_nanoseconds(5_000_000), Way::Write, (0, 48));
     assert!(write.total() > drive.spindle.revolution + Duration::from_millis(5), "{}", write.total());
 }
 

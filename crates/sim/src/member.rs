@@ -15,6 +15,7 @@ pub struct Member {
     queue: Queue<Effect>,
     /// What is being served: since when, and what.
     serving: Vec<Option<(Instant, Effect)>>,
+    people_first: bool,
     tally: Tally,
 }
 
@@ -52,6 +53,7 @@ impl Member {
             server: Server::Mechanical(Box::new(drive)),
             queue: Queue::new(discipline, cylinders),
             serving: vec![None],
+            people_first: false,
             tally: Tally::default(),
         }
     }
@@ -63,8 +65,16 @@ impl Member {
             server: Server::Flat(flat),
             queue: Queue::new(Discipline::Fcfs, 1),
             serving: vec![None; units],
+            people_first: false,
             tally: Tally::default(),
         }
+    }
+
+    /// The same, serving what no host waits for, as log accesses, only while nothing waits that one does (Stodolsky et al.,
+    /// footnote 10; the paper's own arrays do not).
+    #[must_use]
+    pub fn people_first(self) -> Member {
+        Member { people_first: true, ..self }
     }
 
     /// What it has done.
@@ -81,7 +91,8 @@ impl Member {
             Server::Mechanical(drive) => drive.mechanics().surface.place(access(effect).1.get()).cylinder,
             Server::Flat(_) => 0,
         };
-        let class = u8::from(effect.class == Class::Log);
+        let waited_for = matches!(effect.class, Class::Foreground | Class::Metadata);
+        let class = u8::from(self.people_first && !waited_for);
         self.queue.push(Waiting { access: effect, cylinder, since: now, class });
         None
     }
@@ -119,7 +130,12 @@ impl Member {
             (Server::Mechanical(drive), Some(way)) => {
                 let Served { done, parts, .. } = drive.serve(now, way, at.get(), length.get());
                 self.tally.parts += parts;
-                done
+                // What is only in the drive's buffer is not durable.
+                if matches!(effect.action, Action::Write { durable: true, .. }) {
+                    drive.flush(done)
+                } else {
+                    done
+                }
             }
             (Server::Mechanical(drive), None) => drive.flush(now),
             (Server::Flat(flat), Some(way)) => flat.serve(now, way, length.get()),
@@ -135,5 +151,58 @@ fn access(effect: Effect) -> (Option<Way>, Sector, Sectors) {
         Action::Read { at, length, .. } => (Some(Way::Read), at, length),
         Action::Write { at, length, .. } | Action::Zero { at, length, .. } => (Some(Way::Write), at, length),
         _ => (None, Sector::ZERO, Sectors::ZERO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parlour_array::EffectId;
+    use parlour_drive::angle::Angle;
+    use parlour_drive::catalogue;
+    use parlour_drive::description::Description;
+
+    use super::*;
+
+    fn member(name: &str) -> Member {
+        let text = catalogue::find(name).expect("it is in the catalogue");
+        let description = Description::parse(text).expect("it is a drive");
+        let mechanics = description.mechanics(Angle::default()).expect("it is a drive");
+        let electronics = description.electronics().expect("it is a drive");
+        Member::new(Drive::new(mechanics, electronics), Discipline::Fcfs)
+    }
+
+    fn write(number: u64, class: Class, durable: bool) -> Effect {
+        let place = parlour_units::Member::new(0);
+        let (at, length) = (Sector::new(600_000), Sectors::new(8));
+        Effect {
+            id: EffectId::from_raw(number),
+            class,
+            action: Action::Write { member: place, at, length, durable },
+        }
+    }
+
+    #[test]
+    fn a_durable_write_waits_for_the_platters_and_others_for_the_buffer() {
+        let took = |durable| {
+            let begun =
+                member("seagate-cheetah-9lp").take(Instant::ZERO, write(1, Class::Foreground, durable));
+            begun.expect("it is idle").done.since(Instant::ZERO)
+        };
+        assert!(took(false) < Duration::from_millis(2), "{}", took(false));
+        assert!(took(true) > Duration::from_millis(4), "{}", took(true));
+    }
+
+    #[test]
+    fn people_come_first_where_that_is_wanted() {
+        let next = |mut member: Member| {
+            let begun = member.take(Instant::ZERO, write(1, Class::Log, false)).expect("it is idle");
+            assert!(member.take(Instant::ZERO, write(2, Class::Log, false)).is_none());
+            assert!(member.take(Instant::ZERO, write(3, Class::Foreground, false)).is_none());
+            let (_, then) = member.done(begun.done, begun.unit);
+            let then = then.expect("others wait");
+            member.done(then.done, then.unit).0.id.get()
+        };
+        assert_eq!(next(member("ibm-0661")), 2);
+        assert_eq!(next(member("ibm-0661").people_first()), 3);
     }
 }

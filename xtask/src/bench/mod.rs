@@ -113,11 +113,10 @@ pub(crate) enum BenchError {
 
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
-    if let Bench::Sim(arguments) = bench {
-        return sim(arguments);
+    if !matches!(bench, Bench::Sim(_)) {
+        packages::ensure()?;
+        command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
-    packages::ensure()?;
-    command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     match bench {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Logged(arguments) => logged::run(arguments),

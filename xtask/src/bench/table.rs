@@ -1,9 +1,10 @@
 //! Medians, ranges and ratios.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 
 use super::fio::{Job, Measured};
 use super::targets::{Accesses, Target};
+use crate::table::of_numbers;
 
 #[derive(Debug, Clone, Default)]
 struct Cell {
@@ -77,16 +78,11 @@ impl Results {
     }
 
     fn table(&self, show: impl Fn(usize, &Cell) -> String) -> Table {
-        let mut table = Table::new();
-        table.load_preset(presets::ASCII_MARKDOWN);
         let names = self.jobs.iter().map(|job| job.name.to_owned());
-        table.set_header(std::iter::once(String::new()).chain(names));
+        let mut table = of_numbers(std::iter::once(String::new()).chain(names));
         for (name, cells, _) in &self.rows {
             let shown = cells.iter().enumerate().map(|(column, cell)| show(column, cell));
             table.add_row(std::iter::once(name.clone()).chain(shown));
-        }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
         }
         table
     }

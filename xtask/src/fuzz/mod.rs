@@ -12,9 +12,10 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 
 use crate::command::CommandError;
+use crate::table::of_numbers;
 use build::Runners;
 use libfuzzer::Summary;
 
@@ -84,22 +85,7 @@ fn chosen(wanted: &[String]) -> Result<Vec<String>, FuzzError> {
 }
 
 fn table() -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header([
-        "target",
-        "seconds",
-        "executions",
-        "a second",
-        "edges covered",
-        "of",
-        "features",
-        "corpus",
-    ]);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    of_numbers(["target", "seconds", "executions", "a second", "edges covered", "of", "features", "corpus"])
 }
 
 fn row(target: &str, seconds: u32, summary: &Summary) -> [String; 8] {

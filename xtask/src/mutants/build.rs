@@ -144,7 +144,7 @@ fn byte(span: &Value, key: &str) -> usize {
 /// What cargo says, a value each line.
 fn messages(mut command: Command) -> Result<Vec<Value>, MutantsError> {
     let output = command
-        .stderr(Stdio::null())
+        .stderr(Stdio::inherit())
         .output()
         .map_err(|source| CommandError::NotStarted { line: "cargo".to_owned(), source })?;
     let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -59,16 +59,17 @@ struct Step {
 /// More than tests need, and less than would harm the machine: a change may ask for room without end.
 const KIBIBYTES: u32 = 8 << 20;
 
-/// The verdicts on `mutants`, which are kept in `file` too.
+/// The verdicts on `mutants`; those that `file` has are not judged again, and it gets the others.
 pub(crate) fn judge(
     mutants: &[&Mutant],
     built: &Built,
     seeds: u64,
-    file: &Path,
+    file: Option<&Path>,
 ) -> Result<Vec<Verdict>, MutantsError> {
-    let known = read(file);
+    let known = file.map(read).unwrap_or_default();
     let steps = steps(built, seeds)?;
-    let out = OpenOptions::new().create(true).append(true).open(file).map_err(unusable(file))?;
+    let open = |path| OpenOptions::new().create(true).append(true).open(path).map_err(unusable(path));
+    let out = file.map(open).transpose()?;
     let (next, results) = (AtomicUsize::new(0), Mutex::new((out, BTreeMap::new())));
     let work = || -> Result<(), MutantsError> {
         loop {
@@ -82,7 +83,9 @@ pub(crate) fn judge(
             };
             let mut results = results.lock().expect("no thread has panicked");
             if before.is_none() {
-                writeln!(results.0, "{}\t{verdict}", mutant.name).map_err(unusable(file))?;
+                if let (Some(out), Some(path)) = (&mut results.0, file) {
+                    writeln!(out, "{}\t{verdict}", mutant.name).map_err(unusable(path))?;
+                }
                 eprintln!("{} of {}: {verdict}: {}", index + 1, mutants.len(), mutant.name);
             }
             results.1.insert(index, verdict);

@@ -13,10 +13,10 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 
 use crate::command::CommandError;
-use crate::workspace::target;
+use crate::table::of_numbers;
 use found::Mutant;
 use judge::Verdict;
 
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// Seeds of the fault tester that look for each
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
-    /// Where verdicts are kept, a line each; those that it holds already are not judged again
+    /// Where verdicts are kept, a line each, to go on from there: of the same sources and tests
     #[arg(long, value_name = "FILE")]
     verdicts: Option<PathBuf>,
 }
@@ -104,8 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), MutantsError> {
     if chosen.is_empty() {
         return Err(MutantsError::Nothing);
     }
-    let file = arguments.verdicts.clone().unwrap_or_else(|| target().join("mutants/verdicts.txt"));
-    let verdicts = judge::judge(&chosen, &built, arguments.seeds, &file)?;
+    let verdicts = judge::judge(&chosen, &built, arguments.seeds, arguments.verdicts.as_deref())?;
     println!("{}", table(&chosen, &verdicts));
     for (mutant, _) in
         chosen.iter().zip(&verdicts).filter(|(_, verdict)| matches!(verdict, Verdict::Survived))
@@ -125,9 +124,7 @@ impl Arguments {
 
 /// How many of each file were caught.
 fn table(mutants: &[&Mutant], verdicts: &[Verdict]) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN);
-    table.set_header([
+    let mut table = of_numbers([
         "file",
         "changes",
         "do not compile",
@@ -135,9 +132,6 @@ fn table(mutants: &[&Mutant], verdicts: &[Verdict]) -> Table {
         "survived",
         "caught of those that compile",
     ]);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
     let mut files: Vec<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();
     files.dedup();
     for file in files {

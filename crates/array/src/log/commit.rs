@@ -650,10 +650,14 @@ mod tests {
 
     /// Logs of 80 sectors, the first with entries of a block each, numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
+        logs_of(80, entries)
+    }
+
+    fn logs_of(length: u64, entries: u64) -> CommitLogs {
         let entry = |number| EntryHeader { number, at: (number - 1) * 8, tail: 1, told: Told::default() };
         let found =
             Found { entries: (1..=entries).map(entry).collect(), next: entries + 1, head: entries * 8 };
-        CommitLogs::new(vec![found, Found::default()], 1, Sectors::new(80), BLOCK)
+        CommitLogs::new(vec![found, Found::default()], 1, Sectors::new(length), BLOCK)
     }
 
     #[test]
@@ -672,8 +676,8 @@ mod tests {
 
     #[test]
     fn a_log_is_pressed_beyond_a_quarter() {
-        assert!(!logs(2).presses());
-        assert!(logs(3).presses());
+        assert!(!logs_of(64, 2).presses(), "two blocks are a quarter");
+        assert!(logs_of(64, 3).presses());
         let mut waited_for = logs(0);
         waited_for.waiters.push_back(JobId { index: 0, generation: 0 });
         assert!(waited_for.presses());

@@ -18,6 +18,7 @@ use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
 use crate::buffer::{BufferId, Buffers, Slice};
 use crate::cache::PrereadCache;
 use crate::effect::{Action, Class, Effect, EffectId, Fault, Outcome};
+use crate::floating::Floats;
 use crate::geometry::Geometry;
 use crate::health::Health;
 use crate::host::Hosts;
@@ -32,7 +33,7 @@ use crate::plan::{Builder, Source};
 use crate::planted::{Bug, is_planted};
 use crate::request::Completion;
 use crate::status::{Counters, Event, FailureCause};
-use crate::tuning::Tuning;
+use crate::tuning::{Simulated, Tuning};
 
 /// Whether and how the array serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,7 @@ pub enum Mode {
 pub struct Array {
     pub(crate) geometry: Geometry,
     pub(crate) tuning: Tuning,
+    pub(crate) simulated: Simulated,
     pub(crate) identity: Identity,
     pub(crate) mode: Mode,
     pub(crate) now: Instant,
@@ -64,6 +66,8 @@ pub struct Array {
     pub(crate) listing: Listing,
     pub(crate) logs: Option<Logs>,
     pub(crate) cache: PrereadCache,
+    /// Where units are, where they float.
+    pub(crate) floats: Option<Floats>,
     pub(crate) maintenance: Maintenance,
     pub(crate) builder: Builder,
     pub(crate) counters: Counters,
@@ -83,6 +87,7 @@ pub struct Array {
 pub(crate) struct Parts {
     pub(crate) geometry: Geometry,
     pub(crate) tuning: Tuning,
+    pub(crate) simulated: Simulated,
     pub(crate) identity: Identity,
     pub(crate) mode: Mode,
     pub(crate) health: Health,
@@ -94,12 +99,15 @@ pub(crate) struct Parts {
 impl Array {
     /// An array from its parts, with nothing under way.
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
-        let Parts { geometry, tuning, identity, mode, health, records, listing, logs } = parts;
+        let Parts { geometry, tuning, simulated, identity, mode, health, records, listing, logs } = parts;
         Array {
             cache: PrereadCache::new(tuning.preread_cache),
+            floats: Floats::new(&geometry),
             maintenance: Maintenance::default(),
+            builder: Builder::new(&tuning, simulated.combined && !geometry.is_logged()),
             geometry,
             tuning,
+            simulated,
             identity,
             mode,
             now,
@@ -111,7 +119,6 @@ impl Array {
             records,
             listing,
             logs,
-            builder: Builder::default(),
             counters: Counters::default(),
             turn: 0,
             runnable: VecDeque::new(),
@@ -207,7 +214,7 @@ impl Array {
         let step = &job.plan.steps[effect.step() as usize];
         let (action, spans) = (step.action, step.spans.clone());
         match outcome {
-            Outcome::Done => {}
+            Outcome::Done | Outcome::Placed(_) => {}
             Outcome::Metadata(bytes) => {
                 let at = job.slices[spans.start as usize].start.bytes().as_usize();
                 job.metadata[at..at + bytes.len()].copy_from_slice(bytes);
@@ -218,8 +225,13 @@ impl Array {
         }
         job.outstanding -= 1;
         let done = job.outstanding == 0;
-        if matches!(outcome, Outcome::Done) {
-            self.note_written(id, action);
+        match (outcome, action) {
+            (Outcome::Done, _) => self.note_written(id, action),
+            (Outcome::Placed(slot), Action::Float { member, at, length, durable, .. }) => {
+                self.note_placed(member, at, slot);
+                self.note_written(id, Action::Write { member, at: slot, length, durable });
+            }
+            _ => {}
         }
         self.note_answer(action);
         if let (Outcome::Failed(fault), Action::Flush { .. }) = (outcome, action) {
@@ -336,7 +348,11 @@ impl Array {
         let class = job.class;
         let action = &mut job.plan.steps[step].action;
         let listed = match *action {
-            Action::Read { member: place, at, length } if !job.by_member => {
+            Action::Read { member: place, at, length }
+            | Action::ReadModifyWrite { member: place, at, length, .. }
+            | Action::Float { member: place, at, length, .. }
+                if !job.by_member =>
+            {
                 self.listing.has(place, at, length)
             }
             _ => false,
@@ -368,13 +384,24 @@ impl Array {
         match action {
             Action::Read { length, .. } => self.health.count(member, class, false, length),
             Action::Write { length, .. } => self.health.count(member, class, true, length),
+            Action::Float { modify: None, length, .. } => self.health.count(member, class, true, length),
+            Action::ReadModifyWrite { length, .. } | Action::Float { length, .. } => {
+                self.health.count(member, class, false, length);
+                self.health.count(member, class, true, length);
+            }
             _ => {}
+        }
+        if let (Action::Read { at, length, .. }, Some(floats)) = (action, &mut self.floats) {
+            floats.hold(member, at, length);
         }
         let record = self.health.record(member).expect("an effect goes to a member that is there");
         record.queue += 1;
         match action {
             Action::Read { at, length, .. } => record.head = at + length,
-            Action::Write { at, length, .. } | Action::Zero { at, length, .. } => record.head = at + length,
+            Action::Write { at, length, .. }
+            | Action::ReadModifyWrite { at, length, .. }
+            | Action::Float { at, length, .. }
+            | Action::Zero { at, length, .. } => record.head = at + length,
             Action::Flush { .. } => {
                 record.flushing += 1;
                 record.traffic[class as usize].flushes += 1;
@@ -384,10 +411,16 @@ impl Array {
     }
 
     fn note_answer(&mut self, mut action: Action) {
+        if let (Action::Read { member, at, length }, Some(floats)) = (action, &mut self.floats) {
+            floats.let_go(member, at, length);
+        }
         let Some(record) = target(&mut action).and_then(|member| self.health.record(*member)) else { return };
         record.queue -= 1;
         match action {
-            Action::Write { .. } | Action::Zero { .. } => record.unflushed = true,
+            Action::Write { .. }
+            | Action::ReadModifyWrite { .. }
+            | Action::Float { .. }
+            | Action::Zero { .. } => record.unflushed = true,
             Action::Flush { .. } => record.flushing -= 1,
             _ => {}
         }
@@ -523,6 +556,8 @@ fn target(action: &mut Action) -> Option<&mut Member> {
     match action {
         Action::Read { member, .. }
         | Action::Write { member, .. }
+        | Action::ReadModifyWrite { member, .. }
+        | Action::Float { member, .. }
         | Action::Zero { member, .. }
         | Action::Flush { member } => Some(member),
         Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => None,
@@ -535,6 +570,8 @@ impl Trouble {
         let (at, length) = match action {
             Action::Read { at, length, .. }
             | Action::Write { at, length, .. }
+            | Action::ReadModifyWrite { at, length, .. }
+            | Action::Float { at, length, .. }
             | Action::Zero { at, length, .. } => (at, length),
             _ => (Sector::ZERO, Sectors::ZERO),
         };

@@ -103,6 +103,16 @@ pub enum AssemblyError {
     /// Its format may be read but not written.
     #[error("a later version has written this array; this one may only read it (use --read-only)")]
     WritingUnsafe,
+    /// Units float, and nobody can place them.
+    #[error(
+        "in this array data and parity float: that takes drives that tell where their heads are, and only simulated ones do"
+    )]
+    NobodyPlaces,
+    /// Where units are was known to who had the array open, and to nobody else.
+    #[error(
+        "in this array data and parity float, and where they are is lost since it was stopped: create it anew"
+    )]
+    PlacesLost,
 }
 
 /// An array put together, ready to be opened.

@@ -29,6 +29,14 @@ pub(crate) struct Cached {
     pub(crate) start: Sectors,
 }
 
+impl Cached {
+    /// What a piece overwrites, where that is always known, and no payload is there.
+    pub(crate) fn known(piece: &Piece) -> Cached {
+        let Piece { unit, columns, .. } = *piece;
+        Cached { unit, columns, buffer: BufferId::ZEROES, start: Sectors::ZERO }
+    }
+}
+
 #[derive(Debug)]
 struct Kept {
     buffer: BufferId,

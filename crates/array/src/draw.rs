@@ -1,6 +1,7 @@
 //! A layout as a drawing, in data: for each member, row by row, what lives there, as the papers' figures show it.
 //!
-//! Layouts that are one rule for the whole member are drawn unit by unit ([`draw_units`]). Layouts in regions are
+//! Layouts that are one rule for the whole member are drawn unit by unit ([`draw_units`]), those with far copies
+//! section by section. Layouts in regions are
 //! drawn region by region ([`draw_regions`], Stodolsky figures 7 to 9), and unit by unit inside one region
 //! ([`draw_region`], the inset of figure 8). Places count from the start of a member, metadata included.
 
@@ -133,10 +134,17 @@ impl fmt::Display for Block {
 /// One row of a drawing: what each member holds there.
 pub type Row<T> = Vec<T>;
 
-/// The first `rows` units of each member.
+/// The first `rows` units of each member; where copies are far, so many in all, of each section the first.
 pub fn draw_units(geometry: &Geometry, rows: usize) -> Vec<Row<Option<Cell>>> {
-    let starts = vec![Some(Sector::ZERO); usize::from(geometry.members())];
-    rows_from(geometry, &starts, rows, |_| true)
+    let layout = geometry.layout();
+    let from = |start: Sector, rows: usize| {
+        rows_from(geometry, &vec![Some(start); usize::from(geometry.members())], rows, |_| true)
+    };
+    let Some(section) = layout.section() else { return from(Sector::ZERO, rows) };
+    let copies = usize::from(layout.check_units()) + 1;
+    let most = usize::try_from(section / layout.unit_length()).unwrap_or(usize::MAX);
+    let share = |copy: usize| (rows / copies + usize::from(copy < rows % copies)).min(most);
+    (0..copies).flat_map(|copy| from(Sector::ZERO + section * copy as u64, share(copy))).collect()
 }
 
 /// Regions row by row: for each member the blocks of the row's region, in the order of their places. With several
@@ -366,6 +374,17 @@ mod tests {
     fn chen_figure_1a_and_1b_the_shadow_disks_repeat_the_data_disks() {
         assert_eq!(drawn("raid0", 4)[..2], ["D0 D1 D2 D3", "D4 D5 D6 D7"]);
         assert_eq!(drawn("raid01", 8)[..2], ["D0 D1 D2 D3 D0 D1 D2 D3", "D4 D5 D6 D7 D4 D5 D6 D7"]);
+    }
+
+    #[test]
+    fn far_copies_are_drawn_section_by_section() {
+        let rows = draw_units(&geometry("raid10-far", 4, LogCreation::default()), 4);
+        assert_eq!(labels(&rows), ["D0 D1 D2 D3", "D4 D5 D6 D7", "D1 D0 D3 D2", "D5 D4 D7 D6"]);
+        let halves = [rows[0][0].unwrap().at, rows[2][0].unwrap().at];
+        assert_eq!((halves[1].get() - halves[0].get()) % (128 * 512), 0);
+        // A stream's neighbouring units come from different members, each of which begins with another.
+        assert_eq!(drawn("raid1-far", 3)[..2], ["D0 D1 D2", "D3 D4 D5"]);
+        assert_eq!(drawn("raid1-far", 3)[2..], ["D2 D0 D1", "D1 D2 D0"]);
     }
 
     #[test]

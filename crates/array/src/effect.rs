@@ -27,7 +27,8 @@ impl EffectId {
         )
     }
 
-    pub(crate) fn job(self) -> u32 {
+    /// The number of the job that it is part of: a small one, which is another job's when that is done.
+    pub const fn job(self) -> u32 {
         (self.0 >> STEP_BITS) as u32 & (Self::LIMIT - 1)
     }
 
@@ -71,6 +72,15 @@ pub enum Class {
     Scrub,
 }
 
+/// What a read-modify-write writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modify {
+    /// The second slice.
+    Replace,
+    /// What was read, xor the second slice.
+    Xor,
+}
+
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -92,6 +102,38 @@ pub enum Action {
         /// How much: the sum of the slices.
         length: Sectors,
         /// Answered only when it is on stable storage, as with RWF_DSYNC.
+        durable: bool,
+    },
+    /// Read `length` at `at` of `member` into the effect's first slice, and write there, in the same access, what `modify`
+    /// makes of it and of the second slice. What cannot be read is not written.
+    ///
+    /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated) asks for it.
+    ReadModifyWrite {
+        /// On which member.
+        member: Member,
+        /// From where on it.
+        at: Sector,
+        /// How much: the length of each slice.
+        length: Sectors,
+        /// What is written.
+        modify: Modify,
+        /// Answered only when it is on stable storage.
+        durable: bool,
+    },
+    /// The same, but written to another slot of the same cylinder (Stodolsky §4, figure 14): when it begins, the driver takes
+    /// the one of [`Array::free_slots`](crate::Array::free_slots) that it reaches first, and it answers [`Outcome::Placed`].
+    ///
+    /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated) asks for it.
+    Float {
+        /// On which member.
+        member: Member,
+        /// Where the unit is.
+        at: Sector,
+        /// How long it is.
+        length: Sectors,
+        /// What is written. None: the only slice, and nothing is read.
+        modify: Option<Modify>,
+        /// Answered only when it is on stable storage.
         durable: bool,
     },
     /// Make `length` at `at` read as zeroes, giving the space back where the member can.
@@ -119,6 +161,21 @@ pub enum Action {
     Checksum,
 }
 
+impl Action {
+    /// Which member it goes to; computations go to none.
+    pub const fn member(&self) -> Option<Member> {
+        match self {
+            Action::Read { member, .. }
+            | Action::Write { member, .. }
+            | Action::ReadModifyWrite { member, .. }
+            | Action::Float { member, .. }
+            | Action::Zero { member, .. }
+            | Action::Flush { member } => Some(*member),
+            Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => None,
+        }
+    }
+}
+
 /// One thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
@@ -133,7 +190,7 @@ pub struct Effect {
 /// What became of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// Done.
+    /// Done; what was to float is where it was.
     Done,
     /// A read of metadata is done, and this is what it read.
     Metadata(&'a [u8]),
@@ -141,7 +198,9 @@ pub enum Outcome<'a> {
     Differs,
     /// What [`Action::Checksum`] asked for. A world without payload answers with as many zeroes.
     Checksums(&'a [u64]),
-    /// It failed.
+    /// What was to float is done, and the unit begins here now: at one of the free slots.
+    Placed(Sector),
+    /// It failed. What was to float has not been moved.
     Failed(Fault),
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use parlour_units::{Bytes, Member, Sector, Sectors, Stripe};
 use serde::Serialize;
 
+use crate::cache::Cached;
 use crate::draw::Content as Label;
 use crate::effect::Action;
 use crate::geometry::Geometry;
@@ -15,7 +16,7 @@ use crate::plan::StripeWrite;
 use crate::plan::{
     Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView, UnitSet,
 };
-use crate::tuning::{LargeWrite, Tuning};
+use crate::tuning::{LargeWrite, Simulated, Tuning};
 
 /// What the host asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -124,6 +125,8 @@ pub enum ExplainedStep {
     Read(ExplainedAccess),
     /// An access that writes.
     Write(ExplainedAccess),
+    /// An access that reads and writes, or only writes, and moves what it writes.
+    Float(ExplainedAccess),
     /// An access that zeroes.
     Zero(ExplainedAccess),
     /// An access that flushes.
@@ -160,6 +163,7 @@ impl fmt::Display for ExplainedStep {
         let (word, access) = match self {
             ExplainedStep::Read(access) => ("read ", access),
             ExplainedStep::Write(access) => ("write", access),
+            ExplainedStep::Float(access) => ("float", access),
             ExplainedStep::Zero(access) => ("zero ", access),
             ExplainedStep::Flush { member } => return write!(f, "flush member {member}"),
             ExplainedStep::Compute { result, sources, length } => {
@@ -194,11 +198,9 @@ pub fn explain(
     failed: &[Member],
 ) -> Result<Explanation, ExplainError> {
     check(geometry, at, length, failed)?;
-    let case = Case { geometry, tuning, at, length, failed };
-    let plans = match operation {
-        ExplainedOperation::Read => case.read()?,
-        ExplainedOperation::Write => case.write()?,
-    };
+    let case = Case { geometry, tuning, simulated: Simulated::default(), at, length, failed };
+    let plans: Vec<ExplainedPlan> =
+        case.planned(operation)?.into_iter().map(|one| case.explained(one)).collect();
     Ok(Explanation {
         operation,
         at: at.from_start().bytes(),
@@ -208,6 +210,29 @@ pub fn explain(
         accesses: plans.iter().map(|plan| plan.accesses).sum(),
         plans,
     })
+}
+
+/// The accesses to members that a host waits for when it asks an idle array in a simulation, all of whose members are there: a list
+/// for each plan, in it a list for each phase. Plans go on at the same time, and so do accesses of a phase.
+///
+/// # Errors
+/// As [`explain`].
+pub fn accesses(
+    geometry: &Geometry,
+    (tuning, simulated): (&Tuning, Simulated),
+    operation: ExplainedOperation,
+    at: Sector,
+    length: Sectors,
+) -> Result<Vec<Vec<Vec<Action>>>, ExplainError> {
+    check(geometry, at, length, &[])?;
+    let case = Case { geometry, tuning, simulated, at, length, failed: &[] };
+    let phases = |planned: &Planned| -> Vec<Vec<Action>> {
+        let steps = planned.plan.steps.iter().filter(|step| step.action.member().is_some());
+        let steps: Vec<&Step> = steps.collect();
+        let phases = steps.chunk_by(|one, next| one.phase == next.phase);
+        phases.map(|steps| steps.iter().map(|step| step.action).collect()).collect()
+    };
+    Ok(case.planned(operation)?.iter().map(phases).collect())
 }
 
 fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Member]) -> Result<(), ExplainError> {
@@ -237,12 +262,29 @@ fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Member]) ->
 struct Case<'a> {
     geometry: &'a Geometry,
     tuning: &'a Tuning,
+    simulated: Simulated,
     at: Sector,
     length: Sectors,
     failed: &'a [Member],
 }
 
+/// What is done for a request, or a part of it.
+struct Planned {
+    /// The stripe, if it is of one.
+    stripe: Option<Stripe>,
+    plan: Plan,
+    /// What else there is to know.
+    notes: Vec<String>,
+}
+
 impl<'a> Case<'a> {
+    fn planned(&self, operation: ExplainedOperation) -> Result<Vec<Planned>, ExplainError> {
+        match operation {
+            ExplainedOperation::Read => self.read(),
+            ExplainedOperation::Write => self.write(),
+        }
+    }
+
     fn layout(&self) -> &'a Layout {
         self.geometry.layout()
     }
@@ -254,7 +296,13 @@ impl<'a> Case<'a> {
     fn view(&self, stripe: Stripe) -> StripeView<'a> {
         let gone = |unit: &Unit| self.is_failed(self.layout().place(stripe, *unit).member);
         let missing: UnitSet = self.layout().units().filter(gone).collect();
-        StripeView { geometry: self.geometry, stripe, missing, cached: &[] }
+        StripeView { geometry: self.geometry, stripe, missing, cached: &[], floats: None }
+    }
+
+    /// What of the old data is known.
+    fn known(&self, pieces: &[Piece]) -> Vec<Cached> {
+        let pieces = pieces.iter().filter(|_| self.simulated.old_data_known);
+        pieces.map(Cached::known).collect()
     }
 
     fn pieces(&self, window: Window) -> Vec<Piece> {
@@ -296,7 +344,7 @@ impl<'a> Case<'a> {
 
     // Reads, as host.rs carries them out.
 
-    fn read(&self) -> Result<Vec<ExplainedPlan>, ExplainError> {
+    fn read(&self) -> Result<Vec<Planned>, ExplainError> {
         let mut reads: Vec<(Member, Sector, Span)> = Vec::new();
         for window in self.stripes() {
             for piece in self.pieces(window) {
@@ -308,8 +356,8 @@ impl<'a> Case<'a> {
         let mut plans = Vec::new();
         if !reads.is_empty() {
             let mut plan = Plan::default();
-            plan.read_joined(&mut reads, self.tuning.longest_access);
-            plans.push(self.explained(None, &plan, self.read_notes()));
+            plan.read_joined(&mut reads, self.tuning.joining());
+            plans.push(Planned { stripe: None, plan, notes: self.read_notes() });
         }
         let mut builder = Builder::default();
         for window in windows(self.layout(), self.at, self.length, self.tuning.slice) {
@@ -320,7 +368,7 @@ impl<'a> Case<'a> {
                 builder
                     .read_degraded(&mut plan, self.view(window.stripe), &missing)
                     .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
-                plans.push(self.explained(Some(window.stripe), &plan, Vec::new()));
+                plans.push(Planned { stripe: Some(window.stripe), plan, notes: Vec::new() });
             }
         }
         Ok(plans)
@@ -344,16 +392,18 @@ impl<'a> Case<'a> {
 
     // Writes, as stripe.rs carries them out.
 
-    fn write(&self) -> Result<Vec<ExplainedPlan>, ExplainError> {
-        let mut builder = Builder::default();
+    fn write(&self) -> Result<Vec<Planned>, ExplainError> {
+        let mut builder = Builder::new(self.tuning, self.simulated.combined && !self.geometry.is_logged());
         windows(self.layout(), self.at, self.length, self.tuning.slice)
             .map(|window| self.write_window(&mut builder, window))
             .collect()
     }
 
-    fn write_window(&self, builder: &mut Builder, window: Window) -> Result<ExplainedPlan, ExplainError> {
+    fn write_window(&self, builder: &mut Builder, window: Window) -> Result<Planned, ExplainError> {
         let pieces = self.pieces(window);
-        let view = self.view(window.stripe);
+        let cached = self.known(&pieces);
+        let view = StripeView { cached: &cached, ..self.view(window.stripe) };
+        let stripe = Some(window.stripe);
         let mut plan = Plan::default();
         let mut notes = Vec::new();
         if self.geometry.is_logged() && self.log_stands(window.stripe) {
@@ -362,13 +412,13 @@ impl<'a> Case<'a> {
         // Else a degraded array updates parity in place.
         if self.layout().logs().is_some() && self.failed.is_empty() {
             let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
-            let method = builder.log_method(view, &pieces, cancels);
+            let method = builder.log_method(view, &pieces, cancels, self.simulated.old_data_known);
             if method != LogMethod::Cancel {
                 let fragments = builder.fragments(view, &pieces, method);
                 let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
                 builder.write_logged(&mut plan, view, write, method, &fragments);
                 notes = self.log_notes(window.stripe, &fragments);
-                return Ok(self.explained(Some(window.stripe), &plan, notes));
+                return Ok(Planned { stripe, plan, notes });
             }
             notes.push(
                 "where the log holds records of this stripe, a cancel record voids them first".to_owned(),
@@ -381,7 +431,7 @@ impl<'a> Case<'a> {
                 StripeWrite { pieces: &pieces, content: Content::Host, durable: false },
             )
             .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
-        Ok(self.explained(Some(window.stripe), &plan, notes))
+        Ok(Planned { stripe, plan, notes })
     }
 
     /// Whether the members that hold the log of `stripe`'s region are there.
@@ -393,13 +443,10 @@ impl<'a> Case<'a> {
     }
 
     /// A write whose record is durable before its data is written.
-    fn write_durably_logged(
-        &self,
-        builder: &mut Builder,
-        window: Window,
-    ) -> Result<ExplainedPlan, ExplainError> {
+    fn write_durably_logged(&self, builder: &mut Builder, window: Window) -> Result<Planned, ExplainError> {
         let pieces = self.pieces(window);
-        let view = self.view(window.stripe);
+        let cached = self.known(&pieces);
+        let view = StripeView { cached: &cached, ..self.view(window.stripe) };
         let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
         let method = builder.durable_method(view, &pieces, cancels);
         let fragments = builder.fragments(view, &pieces, method);
@@ -419,7 +466,7 @@ impl<'a> Case<'a> {
         if method == LogMethod::Update {
             notes.extend(self.log_notes(window.stripe, &fragments));
         }
-        Ok(self.explained(Some(window.stripe), &plan, notes))
+        Ok(Planned { stripe: Some(window.stripe), plan, notes })
     }
 
     /// What is written later, when a log buffer is full.
@@ -435,7 +482,9 @@ impl<'a> Case<'a> {
         )]
     }
 
-    fn explained(&self, stripe: Option<Stripe>, plan: &Plan, notes: Vec<String>) -> ExplainedPlan {
+    fn explained(&self, planned: Planned) -> ExplainedPlan {
+        let Planned { stripe, plan, notes } = &planned;
+        let (stripe, notes) = (*stripe, notes.clone());
         let scratch = vec![String::new(); plan.scratch.len()];
         let mut names = Names { case: self, stripe, strategy: plan.strategy, scratch };
         let last = plan.steps.last().map_or(0, |step| step.phase);
@@ -482,9 +531,24 @@ impl Names<'_> {
                 let what = self.labels(member, at, length).map(|label| format!("new {}", word(label)));
                 ExplainedStep::Write(access(member, at, length, what.collect()))
             }
+            Action::Float { member, at, length, modify, .. } => {
+                if let Source::Scratch(index) = spans[0].source {
+                    let old: Vec<String> =
+                        self.labels(member, at, length).map(|label| self.old(label)).collect();
+                    self.scratch[usize::from(index)] = old.join(", ");
+                }
+                let words = if modify.is_some() { "old and new" } else { "new" };
+                let what = self.labels(member, at, length).map(|label| format!("{words} {}", word(label)));
+                ExplainedStep::Float(access(member, at, length, what.collect()))
+            }
             Action::Zero { member, at, length } => {
                 let what = self.labels(member, at, length).map(word);
                 ExplainedStep::Zero(access(member, at, length, what.collect()))
+            }
+            Action::ReadModifyWrite { .. } => {
+                unreachable!(
+                    "what is explained is done on real members, which read and write one after the other"
+                )
             }
             Action::Flush { member } => ExplainedStep::Flush { member: member.get() },
             Action::Xor | Action::Compare => self.computed(spans[0], &spans[1..]),
@@ -541,6 +605,7 @@ impl Names<'_> {
             (Source::Host, _) => self.host_unit(span),
             (Source::Record(_), Strategy::LoggedUpdate) => format!("update record for {}", self.parity()),
             (Source::Record(_), _) => format!("overwrite record for {}", self.parity()),
+            (Source::Scratch(_), Strategy::Floating) => format!("difference for {}", self.parity()),
             _ => format!("new {}", self.parity()),
         }
     }
@@ -573,12 +638,13 @@ fn access(member: Member, at: Sector, length: Sectors, what: Vec<String>) -> Exp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{Creation, LogCreation};
+    use crate::geometry::{Creation, Cylinder, LogCreation};
     use crate::organization::{Consistency, Copies, Organization};
 
     const UNIT: Sectors = Sectors::new(128);
 
     fn geometry(name: &str, members: u16) -> Geometry {
+        let cylinder = Cylinder { track: 3 * UNIT.get(), tracks: 5 };
         let row = Organization::named(name).unwrap();
         let copies = match row.copies {
             Copies::One => 1,
@@ -596,7 +662,7 @@ mod tests {
             log: LogCreation::default(),
             consistency: Consistency::Resync,
         };
-        Geometry::create(&creation).unwrap()
+        Geometry::create_on(&creation, cylinder).unwrap()
     }
 
     /// `unit` and `length` in stripe units, which may be fractions.
@@ -646,6 +712,22 @@ mod tests {
                 "compute new P0-3 = old P0-3 xor old D0 xor new D0, 4 KiB",
                 "write member 0 at 1 MiB, 4 KiB: new D0",
                 "write member 4 at 1 MiB, 4 KiB: new P0-3",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_small_write_that_floats_takes_two_accesses() {
+        let explanation = write(&geometry("floating", 5), (0.0, 1.0), &[]);
+        assert_eq!(explanation.accesses, 2);
+        assert_eq!(strategies(&explanation), ["floating write"]);
+        let start = exact(geometry("floating", 5).data_start().from_start().bytes());
+        assert_eq!(
+            steps(&explanation),
+            [
+                format!("float member 0 at {start}, 64 KiB: old and new D0"),
+                "compute difference for P0-3 = old D0 xor new D0, 64 KiB".to_owned(),
+                format!("float member 4 at {start}, 64 KiB: old and new P0-3"),
             ]
         );
     }

@@ -49,6 +49,31 @@ pub struct Creation {
     pub consistency: Consistency,
 }
 
+/// A cylinder of the members: where it is told, units may float.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cylinder {
+    /// Sectors of a track.
+    pub track: u64,
+    /// Tracks of a cylinder.
+    pub tracks: u16,
+}
+
+impl Cylinder {
+    /// Its length.
+    pub fn length(self) -> Sectors {
+        Sectors::new(self.track) * u64::from(self.tracks)
+    }
+
+    /// Room for units of this length in it, and units that it holds: all but a track's worth.
+    fn slots(self, unit: u64) -> Option<(u16, u16)> {
+        let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
+        let slots = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
+        let short = self.track < 1 << 32;
+        let whole = self.track.is_multiple_of(unit) && self.tracks >= 2 && slots < u16::MAX;
+        (short && whole).then(|| (slots, slots / self.tracks * (self.tracks - 1)))
+    }
+}
+
 /// What people ask of the logs; what they leave open follows from the members' size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LogCreation {
@@ -119,7 +144,7 @@ pub enum CreationError {
     UnitTooLarge {
         /// The stripe unit.
         unit: Bytes,
-        /// Room for data on a member.
+        /// Room for data on a member; with far copies, for one of them.
         room: Bytes,
     },
     /// The member is too small for the metadata.
@@ -151,6 +176,25 @@ pub enum CreationError {
     /// Only logs can be committed to.
     #[error("consistency = logged is for organizations that log parity updates; this one has no log")]
     NothingLogged,
+    /// Nothing can float.
+    #[error(
+        "data and parity can float on drives only that tell where their heads are, and how long their tracks are; simulated \
+         drives do, members here do not: use parity-logging or raid5"
+    )]
+    NoCylinders,
+    /// Units do not fit into tracks.
+    #[error(
+        "units of {unit} cannot float in cylinders of {tracks} tracks of {track} sectors: a track must be a multiple of the unit, and a \
+         cylinder have at least 2 tracks, and less than 65535 units"
+    )]
+    BadCylinder {
+        /// The stripe unit.
+        unit: Bytes,
+        /// Tracks in a cylinder.
+        tracks: u16,
+        /// A track's length.
+        track: u64,
+    },
     /// No region fits.
     #[error(
         "no region with a log segment of {segment} fits into members of {room}: use larger members or a smaller segment"
@@ -189,6 +233,8 @@ pub struct StoredGeometry {
     pub consistency: Consistency,
     /// Length of the commit log on each member, in sectors; zero where there is none.
     pub commit_log: u64,
+    /// The members' cylinders, where units float.
+    pub cylinder: Option<Cylinder>,
 }
 
 impl Geometry {
@@ -197,8 +243,24 @@ impl Geometry {
     /// # Errors
     /// What is asked for is impossible.
     pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
+        Geometry::settle(creation, None)
+    }
+
+    /// The same, on members whose cylinders are known: in these, units may float.
+    ///
+    /// # Errors
+    /// What is asked for is impossible.
+    pub fn create_on(creation: &Creation, cylinder: Cylinder) -> Result<Geometry, CreationError> {
+        Geometry::settle(creation, Some(cylinder))
+    }
+
+    fn settle(creation: &Creation, cylinder: Option<Cylinder>) -> Result<Geometry, CreationError> {
         creation.organization.check()?;
         check_sizes(creation)?;
+        let cylinder = match creation.organization.layout {
+            LayoutChoice::Cylinders => Some(check_cylinder(creation, cylinder)?),
+            _ => None,
+        };
         if creation.organization.layout == LayoutChoice::Regions {
             check_log(creation)?;
         }
@@ -208,15 +270,26 @@ impl Geometry {
             return Err(CreationError::NothingLogged);
         }
         let commit_log = if logged { commit_log(creation, group_members) } else { Sectors::ZERO };
-        let data_start = data_start(creation, commit_log);
+        // Cylinders begin where those of the members do.
+        let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
+        let data_start = data_start(creation, commit_log).round_up(grain);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
             CreationError::MemberTooSmall(
                 creation.member_length.bytes(),
                 (data_start + ALIGNMENT * 2).bytes(),
             )
         })?;
-        if creation.unit > room {
-            return Err(CreationError::UnitTooLarge { unit: creation.unit.bytes(), room: room.bytes() });
+        let room_of_copy = match creation.organization.layout {
+            LayoutChoice::Far => Sectors::new(room / Sectors::new(creation.copies.into())),
+            _ => room,
+        };
+        if let Some(cylinder) = cylinder.filter(|cylinder| cylinder.length() > room) {
+            let least = data_start + cylinder.length() + ALIGNMENT;
+            return Err(CreationError::MemberTooSmall(creation.member_length.bytes(), least.bytes()));
+        }
+        if creation.unit > room_of_copy {
+            let (unit, room) = (creation.unit.bytes(), room_of_copy.bytes());
+            return Err(CreationError::UnitTooLarge { unit, room });
         }
         let layout = LayoutRequest {
             group_members,
@@ -237,6 +310,7 @@ impl Geometry {
             regions,
             consistency: creation.consistency,
             commit_log: commit_log.get(),
+            cylinder,
         }))
     }
 
@@ -248,7 +322,7 @@ impl Geometry {
         let layout = match (stored.organization.layout, stored.regions) {
             (LayoutChoice::Regions, Some(shape)) => Layout::regions(shape, stored.layout),
             (LayoutChoice::Regions, None) => unreachable!("a layout in regions is kept with its regions"),
-            (choice, _) => Layout::arranged(arrangement(choice, stored.copies), stored.layout),
+            _ => Layout::arranged(arrangement(&stored), stored.layout),
         };
         Geometry { stored, layout }
     }
@@ -298,7 +372,7 @@ impl Geometry {
     pub fn peers(&self, member: Member) -> std::ops::Range<u16> {
         let n = self.stored.layout.group_members;
         match self.stored.organization.layout {
-            LayoutChoice::Neighbours => {
+            LayoutChoice::Neighbours | LayoutChoice::Far => {
                 let first = member.get() / self.stored.copies * self.stored.copies;
                 first..first + self.stored.copies
             }
@@ -376,7 +450,7 @@ impl Geometry {
     }
 
     /// Whether records are durable before the data that they tell of.
-    pub(crate) fn is_logged(&self) -> bool {
+    pub fn is_logged(&self) -> bool {
         self.stored.consistency == Consistency::Logged
     }
 
@@ -397,10 +471,13 @@ impl StoredGeometry {
             // Both deal copies out to neighbours; what differs is whether there are as many as members.
             LayoutChoice::Neighbours if self.copies == self.layout.group_members => "raid1",
             LayoutChoice::Neighbours => "raid10",
+            LayoutChoice::Far if self.copies == self.layout.group_members => "raid1-far",
+            LayoutChoice::Far => "raid10-far",
             LayoutChoice::Shadows => "raid01",
             LayoutChoice::Parity(Rotation::Dedicated) => "raid4",
             LayoutChoice::Parity(_) => "raid5",
             LayoutChoice::Regions => "parity-logging",
+            LayoutChoice::Cylinders => "floating",
         }
     }
 
@@ -423,10 +500,12 @@ impl StoredGeometry {
             Code::Copy => self.copies >= 2 && group_members.is_multiple_of(self.copies),
             _ => true,
         };
+        let sections = self.organization.layout != LayoutChoice::Far || length / unit >= self.copies.into();
         let regions = match (self.organization.layout, &self.regions) {
             (LayoutChoice::Regions, Some(shape)) => self.regions_sound(shape),
             (LayoutChoice::Regions, None) => false,
             (LayoutChoice::Parity(_), _) => group_members >= 2,
+            (LayoutChoice::Cylinders, _) => group_members >= 3,
             _ => true,
         };
         let commit_log = match self.consistency {
@@ -438,7 +517,14 @@ impl StoredGeometry {
                     && self.commit_log < self.data_start
             }
         };
-        self.organization.check().is_ok() && copies && regions && commit_log
+        let cylinder = match (self.organization.layout, self.cylinder) {
+            (LayoutChoice::Cylinders, Some(cylinder)) => {
+                cylinder.slots(unit).is_some() && cylinder.length().get() <= length
+            }
+            (LayoutChoice::Cylinders, None) => false,
+            _ => true,
+        };
+        self.organization.check().is_ok() && copies && cylinder && sections && regions && commit_log
     }
 
     fn regions_sound(&self, shape: &RegionShape) -> bool {
@@ -464,13 +550,20 @@ impl StoredGeometry {
     }
 }
 
-fn arrangement(choice: LayoutChoice, copies: u16) -> Arrangement {
-    match choice {
+fn arrangement(stored: &StoredGeometry) -> Arrangement {
+    let copies = stored.copies;
+    match stored.organization.layout {
         LayoutChoice::Concatenated => Arrangement::Concatenated,
         LayoutChoice::Striped => Arrangement::Striped,
         LayoutChoice::Neighbours => Arrangement::Neighbours { copies },
         LayoutChoice::Shadows => Arrangement::Shadows { copies },
+        LayoutChoice::Far => Arrangement::Far { copies },
         LayoutChoice::Parity(rotation) => Arrangement::Parity(rotation),
+        LayoutChoice::Cylinders => {
+            let slots = stored.cylinder.and_then(|cylinder| cylinder.slots(stored.layout.unit));
+            let (slots, units) = slots.expect("a layout in cylinders is kept with them");
+            Arrangement::Cylinders { slots, units }
+        }
         LayoutChoice::Regions => unreachable!("a layout in regions is not one rule for the whole member"),
     }
 }
@@ -484,6 +577,17 @@ fn check_sizes(creation: &Creation) -> Result<(), CreationError> {
         return Err(CreationError::UnitNotBlocks { unit: creation.unit.bytes(), block: block.bytes() });
     }
     Ok(())
+}
+
+/// The cylinders that units are to float in.
+fn check_cylinder(creation: &Creation, cylinder: Option<Cylinder>) -> Result<Cylinder, CreationError> {
+    let cylinder = cylinder.ok_or(CreationError::NoCylinders)?;
+    let bad = CreationError::BadCylinder {
+        unit: creation.unit.bytes(),
+        tracks: cylinder.tracks,
+        track: cylinder.track,
+    };
+    cylinder.slots(creation.unit.get()).map(|_| cylinder).ok_or(bad)
 }
 
 /// What is asked of the logs, before anything is computed from it.
@@ -507,9 +611,8 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
     }
     let least = match creation.organization.layout {
         LayoutChoice::Concatenated | LayoutChoice::Striped => 1,
-        LayoutChoice::Neighbours | LayoutChoice::Shadows => creation.copies.max(2),
-        LayoutChoice::Parity(_) => 3,
-        LayoutChoice::Regions => 3,
+        LayoutChoice::Neighbours | LayoutChoice::Shadows | LayoutChoice::Far => creation.copies.max(2),
+        LayoutChoice::Parity(_) | LayoutChoice::Regions | LayoutChoice::Cylinders => 3,
     };
     let least = least.saturating_mul(groups);
     if members < least {

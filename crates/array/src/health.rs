@@ -246,7 +246,8 @@ impl Health {
     }
 
     pub(crate) fn view<'a>(&self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {
-        StripeView { geometry, stripe, missing: self.missing(geometry, stripe), cached: &[] }
+        let missing = self.missing(geometry, stripe);
+        StripeView { geometry, stripe, missing, cached: &[], floats: None }
     }
 
     /// Whether the data of `place` could still be had without it.

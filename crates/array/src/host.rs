@@ -27,6 +27,16 @@ struct HostRequest {
     flushed: bool,
     /// Only whole stripes are worked on.
     whole_only: bool,
+    /// Nothing is read along that it did not ask for.
+    wanted_only: bool,
+}
+
+/// A number that tells nothing of `count`, by the finalizer of SplitMix64.
+fn mixed(count: u64) -> u64 {
+    let mut z = count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// Stripes of a request that are worked on at once: a long one goes on when these are done.
@@ -59,6 +69,7 @@ impl Hosts {
             durable: false,
             flushed: false,
             whole_only: false,
+            wanted_only: false,
         });
         match self.free.pop() {
             Some(index) => {
@@ -232,7 +243,7 @@ impl Array {
             for piece in &found {
                 match self.choose_unit(stripe, piece) {
                     Some(unit) => {
-                        let place = self.geometry.layout().place(stripe, unit);
+                        let place = self.current_place(self.geometry.layout().place(stripe, unit));
                         let at = self.absolute(place.at + piece.columns.from);
                         reads.push((
                             place.member,
@@ -285,8 +296,11 @@ impl Array {
         self.hosts.get(host).jobs += 1;
         let id = self.jobs.start(Kind::Read { host }, Class::Foreground);
         self.note_read(host);
-        let longest = self.tuning.longest_access;
-        self.jobs.get_mut(id).plan.read_joined(reads, longest);
+        let mut joining = self.tuning.joining();
+        if self.hosts.get(host).wanted_only {
+            joining.gap = Sectors::ZERO;
+        }
+        self.jobs.get_mut(id).plan.read_joined(reads, joining);
         let buffer = self.host_buffer(host);
         self.start_plan(id, buffer, &[]);
     }
@@ -321,9 +335,10 @@ impl Array {
         };
         match self.geometry.organization().read {
             ReadChoice::Direct | ReadChoice::Primary => copies.next(),
-            ReadChoice::RoundRobin => {
+            choice @ (ReadChoice::RoundRobin | ReadChoice::Random) => {
                 let copies: Vec<Unit> = copies.collect();
-                let turn = self.turn.checked_rem(copies.len() as u64)?;
+                let number = if choice == ReadChoice::Random { mixed(self.turn) } else { self.turn };
+                let turn = number.checked_rem(copies.len() as u64)?;
                 self.turn += 1;
                 Some(copies[turn as usize])
             }
@@ -392,6 +407,9 @@ impl Array {
 
     /// Some of a read failed: what is unreadable is repaired, then all is read again as the array now is.
     pub(crate) fn read_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        if self.jobs.get(id).plan.reads_through() {
+            return self.read_wanted_only(id);
+        }
         if self.still_standing(troubles) {
             return self.read_failed(id);
         }
@@ -408,6 +426,13 @@ impl Array {
         if self.jobs.get(id).repairs == 0 {
             self.repairs_done(id);
         }
+    }
+
+    /// What failed is perhaps what nobody wants: all is read again without it.
+    fn read_wanted_only(&mut self, id: JobId) {
+        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        self.hosts.get(host).wanted_only = true;
+        self.read_again(id, host);
     }
 
     /// An array that may not be written answers from the rest of the stripe and repairs nothing.

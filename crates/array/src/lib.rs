@@ -15,8 +15,10 @@ mod dirty;
 mod draw;
 mod effect;
 mod explain;
+mod floating;
 mod front;
 mod geometry;
+mod hash;
 mod health;
 mod host;
 mod identity;
@@ -32,6 +34,7 @@ mod opening;
 pub mod organization;
 pub mod plan;
 mod planted;
+pub mod record;
 mod repair;
 mod request;
 mod slots;
@@ -46,13 +49,14 @@ pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
 pub use buffer::{BufferId, Slice};
 pub use dirty::MapContent;
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
-pub use effect::{Action, Class, Effect, EffectId, Fault, Outcome};
+pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
     ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation,
-    MappedPiece, exact, explain,
+    MappedPiece, accesses, exact, explain,
 };
 pub use geometry::{
-    ALIGNMENT, Creation, CreationError, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK, StoredGeometry,
+    ALIGNMENT, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK,
+    StoredGeometry,
 };
 pub use health::{MemberInfo, Traffic};
 pub use identity::{Identity, ParseIdentityError};
@@ -66,5 +70,5 @@ pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use slots::Slots;
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
 pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};
-pub use tuning::{LargeWrite, LogFlush, LogPool, Tuning};
+pub use tuning::{LargeWrite, LogFlush, LogPool, Simulated, Tuning};
 pub use unreadable::ListContent;

@@ -119,7 +119,7 @@ impl Array {
         if self.geometry.list_place(0).is_none() || !self.records.enabled {
             return Err(Full);
         }
-        let place = self.geometry.layout().place(window.stripe, unit);
+        let place = self.current_place(self.geometry.layout().place(window.stripe, unit));
         let at = self.absolute(place.at + window.columns.from);
         if self.listing.list.insert(place.member, at, window.columns.length())? {
             self.listing.wanted += 1;
@@ -133,7 +133,10 @@ impl Array {
 
     /// What stood at these places was written anew: it comes off the list. `id` is who did it.
     pub(crate) fn note_written(&mut self, id: JobId, action: Action) {
-        let (Action::Write { member, at, length, .. } | Action::Zero { member, at, length, .. }) = action
+        let (Action::Write { member, at, length, .. }
+        | Action::ReadModifyWrite { member, at, length, .. }
+        | Action::Float { member, at, length, .. }
+        | Action::Zero { member, at, length, .. }) = action
         else {
             return;
         };

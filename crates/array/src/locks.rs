@@ -2,10 +2,11 @@
 //!
 //! A job holds at most one lock and takes it after it has its memory and log space, so nothing waits in a circle.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use parlour_units::Stripe;
 
+use crate::hash::ByStripe;
 use crate::job::JobId;
 
 /// How a stripe is locked.
@@ -27,7 +28,7 @@ struct Lock {
 /// The locks that are held now.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
-    held: HashMap<Stripe, Lock>,
+    held: ByStripe<Stripe, Lock>,
     /// Queues of locks that are gone, kept for their memory.
     spare: Vec<VecDeque<(JobId, Mode)>>,
 }

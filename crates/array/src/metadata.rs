@@ -300,9 +300,9 @@ impl Array {
         self.expect_cleaning();
     }
 
-    /// Some dirty region may become clean.
+    /// Some dirty region may become clean. Where none is marked dirty none need be marked clean.
     pub(crate) fn expect_cleaning(&mut self) {
-        if self.records.clean_at.is_none() {
+        if self.tuning.dirty_map && self.records.clean_at.is_none() {
             self.records.clean_at = Some(self.now + self.tuning.clean_after);
         }
     }

@@ -14,11 +14,14 @@ use crate::identity::Identity;
 use crate::listing::Listing;
 use crate::log::{CommitLogs, Found, LoadState, Logs, read_log, remember};
 use crate::metadata::{Records, RecordsStart};
-use crate::organization::Code;
+use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
 use crate::slots::Slots;
 use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, SUPERBLOCK_BYTES, Superblock};
-use crate::tuning::Tuning;
+use crate::tuning::{Simulated, Tuning};
+
+/// The session in which an array is created.
+const FIRST_SESSION: u64 = 1;
 
 /// Identities and names for a new array. The driver chooses them.
 #[derive(Clone, Debug)]
@@ -58,7 +61,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             entry: entry as u16,
             member_length: *length,
             sequence: 1,
-            session_number: 1,
+            session_number: FIRST_SESSION,
             sessions: vec![new.session],
             clean: true,
             opening: false,
@@ -118,6 +121,21 @@ impl Array {
     /// # Errors
     /// Too much is missing, or something may be lost and [`Opening::force`] is not set.
     pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
+        match opening.assembly.geometry.organization().update {
+            Update::Floating => Err(AssemblyError::NobodyPlaces),
+            _ => Array::open_simulated(now, opening, Simulated::default()),
+        }
+    }
+
+    /// The same, on models of drives and without payload: never for data that anybody wants back.
+    ///
+    /// # Errors
+    /// As [`Array::open`].
+    pub fn open_simulated(
+        now: Instant,
+        opening: Opening,
+        simulated: Simulated,
+    ) -> Result<Array, AssemblyError> {
         let Opening { assembly, members, spares, tuning, read_only, force, session, .. } = &opening;
         let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
         if !assembly.survives() {
@@ -128,6 +146,10 @@ impl Array {
         }
         if !superblock.writable && !read_only {
             return Err(AssemblyError::WritingUnsafe);
+        }
+        let floats = geometry.organization().update == Update::Floating;
+        if floats && superblock.session_number != FIRST_SESSION {
+            return Err(AssemblyError::PlacesLost);
         }
         let mut map = assembly.newest_map(&opening.maps);
         let (table, table_sequence) = assembly.newest_table(&opening.tables);
@@ -190,6 +212,7 @@ impl Array {
         let parts = Parts {
             geometry: geometry.clone(),
             tuning: *tuning,
+            simulated,
             identity: superblock.array,
             mode,
             health,

@@ -21,11 +21,15 @@ pub enum LayoutChoice {
     Parity(Rotation),
     /// Regions, each with parity and a log.
     Regions,
+    /// Striped over all members; copies on the next member, in a later section of it.
+    Far,
+    /// One check unit a stripe; cylinders of data and cylinders of parity, each with a track's worth of free room.
+    Cylinders,
 }
 
 impl LayoutChoice {
     /// Each choice.
-    pub const ALL: [LayoutChoice; 10] = [
+    pub const ALL: [LayoutChoice; 12] = [
         LayoutChoice::Concatenated,
         LayoutChoice::Striped,
         LayoutChoice::Neighbours,
@@ -36,7 +40,14 @@ impl LayoutChoice {
         LayoutChoice::Parity(Rotation::RightAsymmetric),
         LayoutChoice::Parity(Rotation::RightSymmetric),
         LayoutChoice::Regions,
+        LayoutChoice::Far,
+        LayoutChoice::Cylinders,
     ];
+
+    /// Whether each stripe is one data unit and its copies.
+    pub fn is_copied(self) -> bool {
+        matches!(self, LayoutChoice::Neighbours | LayoutChoice::Shadows | LayoutChoice::Far)
+    }
 }
 
 /// How check units follow from data units.
@@ -64,11 +75,14 @@ pub enum Update {
     InPlace,
     /// Later, from a log of parity updates (Stodolsky §2).
     Logged,
+    /// With the write; data and parity go wherever in their cylinders the heads come first (Stodolsky §4). For drives that tell
+    /// where their heads are, which only simulated ones do.
+    Floating,
 }
 
 impl Update {
     /// Each choice.
-    pub const ALL: [Update; 2] = [Update::InPlace, Update::Logged];
+    pub const ALL: [Update; 3] = [Update::InPlace, Update::Logged, Update::Floating];
 }
 
 /// What a crash may cost where parity follows from a log.
@@ -111,16 +125,19 @@ pub enum ReadChoice {
     ShortestQueue,
     /// The copy whose member's head is nearest.
     NearestHead,
+    /// Any copy, as if drawn: the request's number, mixed, says which. The same requests read the same copies.
+    Random,
 }
 
 impl ReadChoice {
     /// Each choice.
-    pub const ALL: [ReadChoice; 5] = [
+    pub const ALL: [ReadChoice; 6] = [
         ReadChoice::Direct,
         ReadChoice::Primary,
         ReadChoice::RoundRobin,
         ReadChoice::ShortestQueue,
         ReadChoice::NearestHead,
+        ReadChoice::Random,
     ];
 }
 
@@ -158,6 +175,12 @@ pub enum RefusedCombination {
     /// Regions without logging waste the log's space.
     #[error("with parity updated in place the regions' logs would be wasted space; use a parity layout")]
     UnusedLog,
+    /// Only the layout in cylinders has free room.
+    #[error("this layout has no free room for units to float in; use layout = cylinders")]
+    NoRoom,
+    /// Free room without floating is wasted.
+    #[error("with units that stay in place the cylinders' free room would be wasted; use a parity layout")]
+    UnusedRoom,
     /// There is no choice of copies.
     #[error("there is one copy of each unit to read; use read = direct")]
     OneCopy,
@@ -177,14 +200,20 @@ impl Organization {
             (LayoutChoice::Concatenated | LayoutChoice::Striped, Code::None) => {}
             (LayoutChoice::Concatenated | LayoutChoice::Striped, _) => return Err(Refused::NoCheckUnits),
             (_, Code::None) => return Err(Refused::NoCode),
-            (LayoutChoice::Neighbours | LayoutChoice::Shadows, Code::Xor) => return Err(Refused::XorOfOne),
-            (LayoutChoice::Parity(_) | LayoutChoice::Regions, Code::Copy) => return Err(Refused::CopyOfMany),
+            (layout, Code::Xor) if layout.is_copied() => return Err(Refused::XorOfOne),
+            (LayoutChoice::Parity(_) | LayoutChoice::Regions | LayoutChoice::Cylinders, Code::Copy) => {
+                return Err(Refused::CopyOfMany);
+            }
             _ => {}
         }
         match (self.layout, self.update) {
             (LayoutChoice::Regions, Update::InPlace) => return Err(Refused::UnusedLog),
-            (LayoutChoice::Regions, Update::Logged) | (_, Update::InPlace) => {}
+            (LayoutChoice::Cylinders, Update::InPlace) => return Err(Refused::UnusedRoom),
+            (LayoutChoice::Regions, Update::Logged)
+            | (LayoutChoice::Cylinders, Update::Floating)
+            | (_, Update::InPlace) => {}
             (_, Update::Logged) => return Err(Refused::NoLog),
+            (_, Update::Floating) => return Err(Refused::NoRoom),
         }
         match (self.code, self.read) {
             (Code::Copy, ReadChoice::Direct) => Err(Refused::ManyCopies),
@@ -198,7 +227,7 @@ impl Organization {
     /// # Errors
     /// The name is not in the table; the error names the nearest that is.
     pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
-        NAMED.iter().find(|row| row.name == name).ok_or_else(|| UnknownOrganization {
+        NAMED.iter().chain(&SIMULATED).find(|row| row.name == name).ok_or_else(|| UnknownOrganization {
             // In a configuration file it may hold anything.
             name: name.escape_debug().to_string(),
             nearest: nearest(name, NAMED.iter().map(|row| row.name)).expect("the table has rows"),
@@ -209,7 +238,7 @@ impl Organization {
 /// A name that is not in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{name}' is no organization; did you mean '{nearest}'? (known: simple, raid0, raid1, raid01, raid10, raid4, raid5, parity-logging)"
+    "'{name}' is no organization; did you mean '{nearest}'? (known: simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5, parity-logging; in simulations, floating)"
 )]
 pub struct UnknownOrganization {
     name: String,
@@ -252,8 +281,8 @@ const fn row(
     NamedOrganization { name, about, organization: Organization { layout, code, update, read }, copies }
 }
 
-/// The table.
-pub const NAMED: [NamedOrganization; 8] = {
+/// The table. Rows that come later are put at its end.
+pub const NAMED: [NamedOrganization; 10] = {
     use {Code::*, LayoutChoice::*, ReadChoice::*, Update::*};
     [
         row(
@@ -296,8 +325,30 @@ pub const NAMED: [NamedOrganization; 8] = {
             Direct,
             Copies::One,
         ),
+        // The first copies are nearest to the members' beginnings, and only they lie behind one another.
+        row(
+            "raid1-far",
+            "every member a copy, of which each begins with another part",
+            Far,
+            Copy,
+            InPlace,
+            Primary,
+            Copies::Members,
+        ),
+        row("raid10-far", "striped, copies far behind", Far, Copy, InPlace, Primary, Copies::Two),
     ]
 };
+
+/// Rows that only simulated drives can carry out.
+pub const SIMULATED: [NamedOrganization; 1] = [row(
+    "floating",
+    "striped, parity rotated, data and parity written where the heads come first",
+    LayoutChoice::Cylinders,
+    Code::Xor,
+    Update::Floating,
+    ReadChoice::Direct,
+    Copies::One,
+)];
 
 /// The candidate that differs from `word` by the fewest edits.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
@@ -326,7 +377,7 @@ mod tests {
 
     #[test]
     fn every_named_row_makes_sense() {
-        for row in &NAMED {
+        for row in NAMED.iter().chain(&SIMULATED) {
             assert_eq!(row.organization.check(), Ok(()), "{}", row.name);
         }
     }

@@ -39,9 +39,13 @@ impl Array {
         let mut at = Sector::ZERO + (at - self.geometry.data_start());
         let end = at + length;
         while at < end {
-            let Occupant::Unit { stripe, unit, offset } =
-                self.geometry.layout().occupant(Place { member: place, at })
-            else {
+            let Some(home) = self.home_of(Place { member: place, at }) else {
+                // What was there has floated away.
+                let unit = self.geometry.layout().unit_length();
+                at = at + (unit - at.from_start() % unit);
+                continue;
+            };
+            let Occupant::Unit { stripe, unit, offset } = self.geometry.layout().occupant(home) else {
                 return list;
             };
             let left = self.geometry.layout().unit_length() - offset;

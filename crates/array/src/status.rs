@@ -316,8 +316,10 @@ impl Array {
         let stripe = |(member, at): (Member, Sector)| {
             let place =
                 Place { member, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-            match layout.occupant(place) {
-                Occupant::Unit { stripe, .. } => Some((layout.stripe_data() * stripe.get()).bytes().get()),
+            match self.home_of(place).map(|home| layout.occupant(home)) {
+                Some(Occupant::Unit { stripe, .. }) => {
+                    Some((layout.stripe_data() * stripe.get()).bytes().get())
+                }
                 _ => None,
             }
         };
@@ -392,7 +394,8 @@ impl Array {
         self.health.places.iter().enumerate().map(status).collect()
     }
 
-    fn log_status(&self) -> Option<LogStatus> {
+    /// How the parity log is, if there is one: part of [`Array::status`], and quick to be had.
+    pub fn log_status(&self) -> Option<LogStatus> {
         let logs = self.logs.as_ref()?;
         Some(LogStatus {
             live_records: logs.records,

@@ -189,7 +189,7 @@ impl Array {
             // What new parity is made of is not known if a crash comes between its units: only differences are told, and
             // whole stripes.
             true => self.builder.durable_method(view, &job.pieces, large == LargeWrite::Cancel),
-            false => self.builder.log_method(view, &job.pieces, cancels),
+            false => self.builder.log_method(view, &job.pieces, cancels, self.simulated.old_data_known),
         };
         job.method = Some(method);
         if durable && !self.pass_commit_space(id) {
@@ -480,7 +480,8 @@ impl Array {
         let behind = if self.mends(id) { self.behind(id) } else { Vec::new() };
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
-        let view = StripeView { cached: &cached, ..self.health.view(&self.geometry, stripe) };
+        let floats = self.floats.as_ref();
+        let view = StripeView { cached: &cached, floats, ..self.health.view(&self.geometry, stripe) };
         let plan = &mut job.plan;
         plan.clear();
         let builder = &mut self.builder;
@@ -550,7 +551,9 @@ impl Array {
         let mut cached = Vec::new();
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
-        if stripe_job.purpose == Purpose::Write && self.cache.is_on() {
+        if stripe_job.purpose == Purpose::Write && self.simulated.old_data_known {
+            cached.extend(stripe_job.pieces.iter().map(Cached::known));
+        } else if stripe_job.purpose == Purpose::Write && self.cache.is_on() {
             self.cache.look_up(stripe_job.window.stripe, &stripe_job.pieces, &mut cached);
             if !is_planted(Bug::CacheNotInvalidated) {
                 self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);

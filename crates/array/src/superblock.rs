@@ -6,7 +6,7 @@
 use parlour_units::Sectors;
 
 use crate::bytes::{Reader, Writer, seal_holds};
-use crate::geometry::StoredGeometry;
+use crate::geometry::{Cylinder, StoredGeometry};
 use crate::identity::Identity;
 use crate::layout::{LayoutRequest, RegionShape, Rotation};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
@@ -28,6 +28,7 @@ pub(crate) const MEMBER_ENTRIES: usize = 96;
 
 const CHECKSUM_AT: usize = 12;
 const GEOMETRY_AT: usize = 128;
+const CYLINDER_AT: usize = 208;
 const NAME_AT: usize = 256;
 const NAME_BYTES: usize = 64;
 const SESSIONS_AT: usize = 512;
@@ -35,8 +36,12 @@ const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
 /// A commit log that must be read before the array is believed.
 const COMMIT_LOG: u64 = 1;
+/// Copies that are far.
+const FAR_COPIES: u64 = 2;
+/// Units that float.
+const FLOATING: u64 = 4;
 /// Feature bits of this version that a reader must know.
-const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG;
+const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -141,8 +146,7 @@ impl Superblock {
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
         let mut out = Writer::new(SUPERBLOCK_BYTES);
-        let incompatible = if self.geometry.consistency == Consistency::Logged { COMMIT_LOG } else { 0 };
-        out.bytes(&MAGIC).u32(VERSION).u32(0).u64(0).u64(0).u64(incompatible);
+        out.bytes(&MAGIC).u32(VERSION).u32(0).u64(0).u64(0).u64(incompatible(&self.geometry));
         out.bytes(&self.array.0).bytes(&self.member.0);
         out.u16(self.entry).u16(self.table.len() as u16).u32(self.name.len() as u32);
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
@@ -283,6 +287,14 @@ impl EntryState {
     }
 }
 
+/// What a reader of an array of this geometry must know.
+fn incompatible(geometry: &StoredGeometry) -> u64 {
+    let bit = |used: bool, bit: u64| if used { bit } else { 0 };
+    bit(geometry.consistency == Consistency::Logged, COMMIT_LOG)
+        | bit(geometry.organization.layout == LayoutChoice::Far, FAR_COPIES)
+        | bit(geometry.organization.update == Update::Floating, FLOATING)
+}
+
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
     let entry = |index: usize| {
         let member = Identity(from.seek(TABLE_AT + index * ENTRY_BYTES).array());
@@ -317,6 +329,9 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
         out.u32(shape.regions).u32(shape.stripes).u16(shape.sublogs).u16(0).u32(shape.sublog_segments);
         out.u64(shape.segment).u64(shape.grain);
     }
+    if let Some(cylinder) = geometry.cylinder {
+        out.seek(CYLINDER_AT).u64(cylinder.track).u16(cylinder.tracks);
+    }
 }
 
 fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockError> {
@@ -331,6 +346,7 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
     let (block, unit, length, data_start) = (from.u64(), from.u64(), from.u64(), from.u64());
     let (regions, stripes, sublogs, _) = (from.u32(), from.u32(), from.u16(), from.u16());
     let (sublog_segments, segment, grain) = (from.u32(), from.u64(), from.u64());
+    let cylinder = Cylinder { track: from.seek(CYLINDER_AT).u64(), tracks: from.u16() };
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
@@ -341,6 +357,7 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
         regions: (*layout == LayoutChoice::Regions).then_some(shape),
         consistency: *consistency,
         commit_log: commit_log.into(),
+        cylinder: (*layout == LayoutChoice::Cylinders).then_some(cylinder),
     };
     if geometry.is_sound() { Ok(geometry) } else { Err(nonsense("geometry")) }
 }
@@ -348,6 +365,8 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
 // A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the format.
 const _: () = assert!(matches!(LayoutChoice::ALL[6], LayoutChoice::Parity(Rotation::LeftSymmetric)));
 const _: () = assert!(matches!(LayoutChoice::ALL[9], LayoutChoice::Regions));
+const _: () = assert!(matches!(LayoutChoice::ALL[10], LayoutChoice::Far));
+const _: () = assert!(matches!(LayoutChoice::ALL[11], LayoutChoice::Cylinders));
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,10 @@
 //! What may change from one opening of an array to the next: bounds on memory, thresholds, pace.
 
 use parlour_units::{Duration, Sectors};
+use serde::{Deserialize, Serialize};
 
 use crate::geometry::Geometry;
+use crate::plan::Joining;
 
 /// How log buffers are shared among regions (Stodolsky §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,19 @@ pub enum LargeWrite {
     Cancel,
 }
 
+/// What only the drives of a simulation can do, or only an array without payload may leave undone: the papers' machines need
+/// it ([`Array::open_simulated`](crate::Array::open_simulated)). What is off is done as everywhere else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Simulated {
+    /// Whether a small write reads what it overwrites, and what it makes of parity, in the same access
+    /// ([`Action::ReadModifyWrite`](crate::Action::ReadModifyWrite); Stodolsky §3, footnote 4), parity's after the data's if
+    /// it needs what that reads (footnote 9). Nowhere where records are durable before their data: they come between.
+    pub combined: bool,
+    /// Whether what is about to be overwritten is always known, so that it need not be read (Stodolsky §3: the data is
+    /// "cached"). Parity is read still. It is not known, but taken for zeroes: what is computed from it is wrong.
+    pub old_data_known: bool,
+}
+
 /// Bounds, thresholds and pace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
@@ -45,6 +60,11 @@ pub struct Tuning {
     pub slice: Sectors,
     /// Accesses to a member are joined up to this length.
     pub longest_access: Sectors,
+    /// Between what is read of a member, what is not wanted is read along if it is at most so long, as parity in large reads
+    /// (Chen §8.1.3: else it costs a drive without read-ahead a revolution). A read that does takes as much more memory.
+    pub read_through: Sectors,
+    /// Whether a copy is written only when the one before it is, and not all at the same time (Stodolsky §8.2, footnote 11).
+    pub copies_in_turn: bool,
     /// Memory for log buffers.
     pub log_memory: Sectors,
     /// How log buffers are shared.
@@ -79,6 +99,11 @@ pub struct Tuning {
 }
 
 impl Tuning {
+    /// How a host's reads of a member become fewer.
+    pub(crate) fn joining(&self) -> Joining {
+        Joining { longest: self.longest_access, gap: self.read_through }
+    }
+
     /// How full-stripe writes pass the logs of an array.
     ///
     /// # Panics
@@ -100,6 +125,8 @@ impl Default for Tuning {
             scratch_memory: mib(64),
             slice: Sectors::new(512),
             longest_access: mib(1),
+            read_through: Sectors::ZERO,
+            copies_in_turn: false,
             log_memory: mib(64),
             log_pool: LogPool::Global,
             log_flush: LogFlush::WhenFull,

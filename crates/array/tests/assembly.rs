@@ -217,7 +217,7 @@ fn a_full_disk_makes_the_array_read_only_and_fails_no_member() {
 
 #[test]
 fn an_array_on_members_that_hold_garbage_is_synchronized_in_the_background_and_goes_on_after_a_stop() {
-    for name in ["raid5", "raid1", "raid10", "parity-logging"] {
+    for name in ["raid5", "raid1", "raid10", "raid10-far", "parity-logging"] {
         let mut setup = Setup::named(name, 4);
         setup.zeroed = false;
         let mut world = World::new(&setup, SEED);

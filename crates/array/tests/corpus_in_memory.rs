@@ -4,7 +4,7 @@ mod common;
 mod corpus;
 
 use common::{SEED, Setup, World};
-use parlour_array::{Class, Operation, Repair, Tuning};
+use parlour_array::{Class, Operation, Repair, Simulated, Tuning};
 use parlour_units::Member;
 
 struct InMemory {
@@ -25,8 +25,10 @@ impl InMemory {
             member_length: corpus::MEMBER.get(),
             log: case.log(),
             tuning: Tuning::default(),
+            simulated: Simulated::default(),
             zeroed: true,
             consistency: case.consistency,
+            ..Setup::named("raid5", case.members)
         };
         InMemory { world: Some(World::new(&setup, SEED)), before: [0; 2] }
     }

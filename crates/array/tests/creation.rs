@@ -1,7 +1,7 @@
 //! What is asked of a new array and cannot be is refused before anything is computed from it; what can be is sound.
 
 use parlour_array::organization::{Consistency, Organization};
-use parlour_array::{Creation, CreationError, Geometry, LogCreation};
+use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
 use parlour_units::Sectors;
 
 fn creation(name: &str) -> Creation {
@@ -25,10 +25,42 @@ fn logged(log: LogCreation) -> Result<Geometry, CreationError> {
 /// `copies = 1` made a mirror of one copy, which its own superblocks then called impossible.
 #[test]
 fn a_single_copy_is_none() {
-    for (name, copies) in [("raid10", 1), ("raid10", 0), ("raid01", 1), ("raid1", 1)] {
+    for (name, copies) in [("raid10", 1), ("raid10", 0), ("raid10-far", 1), ("raid01", 1), ("raid1", 1)] {
         let refused = Geometry::create(&Creation { copies, ..creation(name) });
         assert_eq!(refused.expect_err(name), CreationError::TooFewCopies(copies));
     }
+}
+
+/// Members of files and devices do not tell where their heads are.
+#[test]
+fn floating_is_refused_where_cylinders_are_not_known_or_do_not_fit() {
+    let floating = creation("floating");
+    let error = Geometry::create(&floating).expect_err("nothing floats");
+    assert_eq!(error, CreationError::NoCylinders);
+    assert!(error.to_string().contains("simulated"), "{error}");
+    let on = |track, tracks| Geometry::create_on(&floating, Cylinder { track, tracks });
+    let unit = floating.unit.get();
+    for (track, tracks) in [(unit, 1), (unit + 1, 4), (0, 4), (unit * 4_096, 16), (u64::MAX, 2)] {
+        let refused = on(track, tracks).expect_err("no cylinder");
+        assert!(matches!(refused, CreationError::BadCylinder { .. }), "{refused}");
+    }
+    let far_too_large = on(unit * 1_000, 60).expect_err("it does not fit");
+    assert!(matches!(far_too_large, CreationError::MemberTooSmall(..)), "{far_too_large}");
+    assert!(on(unit * 3, 4).expect("a possible array").stored().is_sound());
+}
+
+#[test]
+fn each_far_copy_has_room_for_a_unit_at_least() {
+    let (name, unit) = ("raid10-far", Sectors::new(1 << 20));
+    let refused = Geometry::create(&Creation { copies: 2, unit, ..creation(name) });
+    assert!(matches!(refused.expect_err(name), CreationError::UnitTooLarge { .. }));
+    let unit = Sectors::new((1 << 20) - 4_096);
+    let geometry =
+        Geometry::create(&Creation { copies: 2, unit, ..creation(name) }).expect("a possible array");
+    assert!(geometry.stored().is_sound());
+    let mut unsound = *geometry.stored();
+    unsound.layout.length = unit.get() * 2 - 1;
+    assert!(!unsound.is_sound());
 }
 
 #[test]

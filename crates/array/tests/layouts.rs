@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_array::layout::{Layout, Occupant, Place, Unit};
 use parlour_array::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
-use parlour_array::{Creation, CreationError, Geometry, LogCreation};
+use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
 use parlour_units::{Member, Region, Sector, Sectors, Stripe};
 use proptest::prelude::*;
 
@@ -14,11 +14,10 @@ fn organization(layout: LayoutChoice) -> Organization {
         LayoutChoice::Concatenated | LayoutChoice::Striped => {
             (Code::None, Update::InPlace, ReadChoice::Direct)
         }
-        LayoutChoice::Neighbours | LayoutChoice::Shadows => {
-            (Code::Copy, Update::InPlace, ReadChoice::Primary)
-        }
+        copied if copied.is_copied() => (Code::Copy, Update::InPlace, ReadChoice::Primary),
         LayoutChoice::Parity(_) => (Code::Xor, Update::InPlace, ReadChoice::Direct),
-        LayoutChoice::Regions => (Code::Xor, Update::Logged, ReadChoice::Direct),
+        LayoutChoice::Cylinders => (Code::Xor, Update::Floating, ReadChoice::Direct),
+        _ => (Code::Xor, Update::Logged, ReadChoice::Direct),
     };
     Organization { layout, code, update, read }
 }
@@ -60,8 +59,13 @@ prop_compose! {
     }
 }
 
+/// On cylinders of five tracks of three units, where units float.
+fn on_cylinders(creation: &Creation) -> Result<Geometry, CreationError> {
+    Geometry::create_on(creation, Cylinder { track: creation.unit.get() * 3, tracks: 5 })
+}
+
 fn possible(creation: &Creation) -> Option<Geometry> {
-    match Geometry::create(creation) {
+    match on_cylinders(creation) {
         Ok(geometry) => Some(geometry),
         Err(
             CreationError::TooFewMembers { .. }
@@ -218,8 +222,10 @@ fn creation(layout: LayoutChoice, members: u16) -> Creation {
 fn data_and_check_units_are_dealt_out_evenly() {
     for layout in LayoutChoice::ALL {
         for members in [4, 6, 12] {
-            let geometry = Geometry::create(&creation(layout, members)).expect("a possible array");
-            let whole = geometry.layout().stripes() / u64::from(members) * u64::from(members);
+            let geometry = on_cylinders(&creation(layout, members)).expect("a possible array");
+            // Of a layout in cylinders, the units of one stand in each row of parity.
+            let period = u64::from(members) * if layout == LayoutChoice::Cylinders { 12 } else { 1 };
+            let whole = geometry.layout().stripes() / period * period;
             let (data, check) = loads(&geometry, whole);
             let spread = |loads: &[u64]| loads.iter().max().unwrap() - loads.iter().min().unwrap();
             match layout {
@@ -239,6 +245,57 @@ fn data_and_check_units_are_dealt_out_evenly() {
                     assert!(spread(&check) as f64 <= 0.02 * check[0] as f64, "{check:?}");
                 }
                 _ => assert_eq!((spread(&data), spread(&check)), (0, 0), "{layout:?}"),
+            }
+        }
+    }
+}
+
+/// Stodolsky §4, footnote 6: a track of each cylinder is free, and one member in N holds parity.
+#[test]
+fn floating_takes_a_track_of_each_cylinder_and_a_member_of_parity() {
+    // Figure 12: 22 IBM 0661 of 949 cylinders, 14 tracks of 48 sectors; a data unit is 2 KB.
+    let (n, t) = (22u16, 14u16);
+    let cylinder = Cylinder { track: 48, tracks: t };
+    let length = Sectors::new(949 * 14 * 48);
+    let floating =
+        Creation { unit: Sectors::new(4), member_length: length, ..creation(LayoutChoice::Cylinders, n) };
+    let geometry = Geometry::create_on(&floating, cylinder).expect("a possible array");
+    let start = geometry.data_start().from_start();
+    assert!(start.is_multiple_of(cylinder.length()), "cylinders begin where the members' do");
+    let cylinders = geometry.stored().layout.length / cylinder.length().get();
+    assert!((940..949).contains(&cylinders), "metadata takes a few of {cylinders} cylinders");
+    let room = (cylinders * cylinder.length().get() * u64::from(n)) as f64;
+    let (n, t) = (f64::from(n), f64::from(t));
+    let overhead = 1.0 - geometry.capacity().get() as f64 / room;
+    assert!((overhead - (t + n - 1.0) / (t * n)).abs() < 1e-9, "{overhead}");
+    // Each cylinder holds data or parity.
+    let layout = geometry.layout();
+    for stripe in some_stripes(layout) {
+        for unit in layout.units() {
+            let Place { member, at } = layout.place(stripe, unit);
+            let first = at.from_start().round_down(cylinder.length());
+            let begins = layout.occupant(Place { member, at: Sector::ZERO + first });
+            let Occupant::Unit { unit: other, .. } = begins else { panic!("a cylinder begins with a unit") };
+            assert_eq!(layout.is_data(unit), layout.is_data(other));
+        }
+    }
+}
+
+/// Molnar's bandwidth-oriented mirror: one stream is read at the rate of all members.
+#[test]
+fn a_stream_over_far_copies_takes_all_members_in_turn_and_passes_over_nothing() {
+    for (members, copies) in [(4, 2), (6, 3), (4, 4)] {
+        let far = Creation { copies, ..creation(LayoutChoice::Far, members) };
+        let geometry = Geometry::create(&far).expect("a possible array");
+        let layout = geometry.layout();
+        for stripe in some_stripes(layout) {
+            let place = layout.place(stripe, Unit::new(0));
+            let (row, member) = (stripe.get() / u64::from(members), stripe.get() % u64::from(members));
+            assert_eq!(place.member, Member::new(member as u16));
+            assert_eq!(place.at, Sector::ZERO + layout.unit_length() * row);
+            assert_eq!(geometry.peers(place.member).len(), usize::from(copies));
+            for unit in layout.units() {
+                assert!(geometry.peers(place.member).contains(&layout.place(stripe, unit).member.get()));
             }
         }
     }

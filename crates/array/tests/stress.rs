@@ -549,6 +549,7 @@ fn setups() -> Vec<(String, Setup)> {
         ("raid1", 2),
         ("raid01", 4),
         ("raid10", 4),
+        ("raid10-far", 4),
         ("raid4", 4),
         ("raid5", 5),
         ("parity-logging", 5),
@@ -602,7 +603,11 @@ fn setups() -> Vec<(String, Setup)> {
     c.member_length = 5 * 2048;
     c.tuning.preread_cache = Sectors::new(400);
     c.tuning.checkpoint = Sectors::new(300);
-    v.push(("raid5 cache".into(), c));
+    v.push(("raid5 cache".into(), c.clone()));
+    for mut s in [l(5), c] {
+        s.simulated.combined = true;
+        v.push((format!("{:?} in one access", s.organization.update), s));
+    }
     // The same again, with records that are durable before their data.
     let logging: Vec<(String, Setup)> =
         v.iter().filter(|(_, setup)| setup.organization.update == Update::Logged).cloned().collect();

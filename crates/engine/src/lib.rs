@@ -6,7 +6,7 @@
 //! - [`Access`] is one read, write, zeroing or flush of a member, and [`Io`] carries accesses out: through
 //!   io_uring, a pool of threads, or at once where that is cheapest;
 //! - [`compute`] is the arithmetic between buffers;
-//! - `machine.rs` holds the array and does what it asks, and [`record`] writes down what passes between them;
+//! - `machine.rs` holds the array and does what it asks, and [`recorder`] writes down what passes between them;
 //! - [`create`], [`open`] and [`examine`] are an array's beginning, its assembly, and a look at a member;
 //! - [`Server`] is the loop: hosts by way of a [`Frontend`], members, and commands through [`control`].
 //!
@@ -16,7 +16,7 @@
 
 pub mod compute;
 pub mod control;
-pub mod record;
+pub mod recorder;
 
 mod access;
 mod backlog;

@@ -6,6 +6,7 @@
 use std::io;
 use std::time::Instant as Clock;
 
+use parlour_array::record::Recorded;
 use parlour_array::{
     BufferId, Completion, Effect, EffectId, Fault, Operation as HostOperation, Outcome, Request,
 };
@@ -18,7 +19,6 @@ use crate::fault::Failure;
 use crate::io::{Io, IoBackend};
 use crate::memory::{Buffer, Memory, Part};
 use crate::meter::Meter;
-use crate::record::Recorded;
 use crate::requests::{Pending, Requests};
 use crate::roster::Roster;
 use crate::seam::{self, Task};

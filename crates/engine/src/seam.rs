@@ -29,6 +29,10 @@ impl From<Action> for Task {
                 Task::Access(member, Operation::Write { durable }, (at, length))
             }
             Action::Zero { member, at, length } => Task::Access(member, Operation::Zero, (at, length)),
+            // An array that was opened for real members asks for neither.
+            Action::ReadModifyWrite { member, .. } | Action::Float { member, .. } => {
+                unreachable!("{member} reads and writes in two accesses, and so it was opened")
+            }
             Action::Flush { member } => Task::Access(member, Operation::Flush, (Sector::ZERO, Sectors::ZERO)),
             Action::Xor => Task::Xor,
             Action::XorInto => Task::XorInto,

@@ -7,8 +7,9 @@ use std::sync::PoisonError;
 use common::rig::{LENGTH, MEMBERS, Reference, create, member_paths, open, serve_open};
 use common::{on_disk, on_memory};
 use parlour_array::organization::{Code, NAMED};
+use parlour_array::record::{Entry, FirstDifference, replay};
 use parlour_engine::control::Request;
-use parlour_engine::record::{Entry, FirstDifference, Recorder, Recording, replay};
+use parlour_engine::recorder::{Recorder, read_recording};
 
 #[test]
 fn recorded_inputs_give_identical_effects() {
@@ -56,7 +57,7 @@ fn a_recording_in_a_file_replays_and_a_changed_one_does_not() {
     let mut reference = Reference::new(&served, 41);
     reference.exercise(&served, 5);
     served.stop();
-    let mut recording = Recording::read(&path).expect("it can be read");
+    let mut recording = read_recording(&path).expect("it can be read");
     replay(&recording).expect("the answers are the same");
     let changed = recording
         .entries

@@ -34,6 +34,9 @@ pub(crate) struct Load {
     pub(crate) long: u64,
 }
 
+/// Rows that are drawn where none is given: the table's first. With later ones, seeds would tell other stories.
+const DRAWN: usize = 8;
+
 impl Options {
     /// Draws an array, of `row` if one is given.
     pub(crate) fn draw(
@@ -42,7 +45,7 @@ impl Options {
         consistency: Option<Consistency>,
     ) -> Options {
         loop {
-            let row = row.unwrap_or_else(|| random.pick(&NAMED));
+            let row = row.unwrap_or_else(|| random.pick(&NAMED[..DRAWN]));
             let mut creation = draw_creation(random, row);
             let mut tuning = draw_tuning(random, creation.block.get(), creation.log.segment);
             let fill = random.pick(&[0, 0, 0x5A]);

@@ -397,6 +397,11 @@ impl World {
             Action::Read { member, at, length }
             | Action::Write { member, at, length, .. }
             | Action::Zero { member, at, length } => (member, at, length),
+            Action::ReadModifyWrite { member, .. } | Action::Float { member, .. } => {
+                let what =
+                    format!("{member} is to read and write in one access, and the array was not opened so");
+                return Err(Violation::seam(what));
+            }
             Action::Flush { member } => (member, Sector::ZERO, Sectors::ZERO),
         };
         self.accesses += 1;

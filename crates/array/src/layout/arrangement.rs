@@ -25,8 +25,23 @@ pub enum Arrangement {
         /// Copies of each unit, the first included.
         copies: u16,
     },
+    /// Striped over all members; the whole is repeated in a later section of each member, moved by one member within sets
+    /// of as many as there are copies. So a stream reads the first section of all members at once and passes over nothing
+    /// (Molnar's bandwidth-oriented layout; md's far copies in far sets).
+    Far {
+        /// Copies of each unit, the first included.
+        copies: u16,
+    },
     /// One check unit a stripe, on the last member or rotated.
     Parity(Rotation),
+    /// Parity rotated, like left-symmetric, from cylinder to cylinder: each holds data or parity, and has room for more
+    /// (Stodolsky §4, figure 14).
+    Cylinders {
+        /// Room for units in a cylinder.
+        slots: u16,
+        /// Units in it.
+        units: u16,
+    },
 }
 
 /// Where the parity of each stripe lies, and where its data starts (Lee and Katz 1991).
@@ -57,6 +72,30 @@ impl Rotation {
         }
     }
 
+    /// The member of `unit` in this row.
+    fn place(self, members: u64, row: u64, unit: u64) -> u64 {
+        let parity = self.parity_member(members, row);
+        if unit == members - 1 {
+            parity
+        } else if self.starts_after_parity() {
+            (parity + 1 + unit) % members
+        } else {
+            unit + u64::from(unit >= parity)
+        }
+    }
+
+    /// The unit of `member` in this row: the inverse of [`Rotation::place`].
+    fn occupant(self, members: u64, row: u64, member: u64) -> u64 {
+        let parity = self.parity_member(members, row);
+        if member == parity {
+            members - 1
+        } else if self.starts_after_parity() {
+            (member + members - parity - 1) % members
+        } else {
+            member - u64::from(member > parity)
+        }
+    }
+
     fn starts_after_parity(self) -> bool {
         matches!(self, Rotation::LeftSymmetric | Rotation::RightSymmetric)
     }
@@ -68,8 +107,10 @@ impl Arrangement {
         match self {
             Arrangement::Concatenated => (1, 0),
             Arrangement::Striped => (members, 0),
-            Arrangement::Neighbours { copies } | Arrangement::Shadows { copies } => (1, copies - 1),
-            Arrangement::Parity(_) => (members - 1, 1),
+            Arrangement::Neighbours { copies }
+            | Arrangement::Shadows { copies }
+            | Arrangement::Far { copies } => (1, copies - 1),
+            Arrangement::Parity(_) | Arrangement::Cylinders { .. } => (members - 1, 1),
         }
     }
 
@@ -81,6 +122,8 @@ impl Arrangement {
             Arrangement::Neighbours { copies } | Arrangement::Shadows { copies } => {
                 rows * u64::from(members / copies)
             }
+            Arrangement::Far { copies } => rows / u64::from(copies) * u64::from(members),
+            Arrangement::Cylinders { slots, units } => rows / u64::from(slots) * u64::from(units),
         }
     }
 
@@ -102,16 +145,15 @@ impl Arrangement {
                 let sets = n / u64::from(copies);
                 (u * sets + stripe % sets, stripe / sets)
             }
-            Arrangement::Parity(rotation) => {
-                let parity = rotation.parity_member(n, stripe);
-                let member = if u == n - 1 {
-                    parity
-                } else if rotation.starts_after_parity() {
-                    (parity + 1 + u) % n
-                } else {
-                    u + u64::from(u >= parity)
-                };
-                (member, stripe)
+            Arrangement::Far { copies } => {
+                let (c, column) = (u64::from(copies), stripe % n);
+                let member = column / c * c + (column + u) % c;
+                (member, stripe / n + stripes / n * u)
+            }
+            Arrangement::Parity(rotation) => (rotation.place(n, stripe, u), stripe),
+            Arrangement::Cylinders { slots, units } => {
+                let (cylinder, index) = (stripe / u64::from(units), stripe % u64::from(units));
+                (Rotation::LeftSymmetric.place(n, cylinder, u), cylinder * u64::from(slots) + index)
             }
         };
         (member as u16, row)
@@ -138,16 +180,22 @@ impl Arrangement {
                 let sets = n / u64::from(copies);
                 (row * sets + m % sets, m / sets)
             }
-            Arrangement::Parity(rotation) => {
-                let parity = rotation.parity_member(n, row);
-                let unit = if m == parity {
-                    n - 1
-                } else if rotation.starts_after_parity() {
-                    (m + n - parity - 1) % n
-                } else {
-                    m - u64::from(m > parity)
-                };
-                (row, unit)
+            Arrangement::Far { copies } => {
+                let (c, section) = (u64::from(copies), stripes / n);
+                let copy = row / section;
+                if copy >= c {
+                    return None;
+                }
+                let column = m / c * c + (m + c - copy) % c;
+                (row % section * n + column, copy)
+            }
+            Arrangement::Parity(rotation) => (row, rotation.occupant(n, row, m)),
+            Arrangement::Cylinders { slots, units } => {
+                let (cylinder, index) = (row / u64::from(slots), row % u64::from(slots));
+                if index >= u64::from(units) {
+                    return None;
+                }
+                (cylinder * u64::from(units) + index, Rotation::LeftSymmetric.occupant(n, cylinder, m))
             }
         };
         (stripe < stripes).then_some((stripe, Unit::new(unit as u16)))

@@ -184,6 +184,25 @@ impl Layout {
         self.group_members * self.groups
     }
 
+    /// The rows in which a member holds the first of its units; the same number follow for each further copy where copies
+    /// are far, and none elsewhere.
+    pub(crate) fn section(&self) -> Option<Sectors> {
+        match self.kind {
+            Kind::Arranged(Arrangement::Far { .. }) => {
+                Some(self.unit * (self.group_stripes / u64::from(self.group_members)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where units lie in cylinders with free room: room for units in each, and units in it.
+    pub(crate) fn slots(&self) -> Option<(u64, u64)> {
+        match self.kind {
+            Kind::Arranged(Arrangement::Cylinders { slots, units }) => Some((slots.into(), units.into())),
+            _ => None,
+        }
+    }
+
     /// The parity groups.
     pub fn groups(&self) -> u16 {
         self.groups

@@ -19,12 +19,13 @@ mod recover;
 mod reintegrate;
 mod segment;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use parlour_units::{Region, Sectors};
 
 use crate::buffer::BufferId;
 use crate::geometry::Geometry;
+use crate::hash::ByStripe;
 use crate::job::JobId;
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -110,7 +111,7 @@ pub(crate) struct RegionLog {
     pub(crate) slots: Vec<bool>,
     pub(crate) next_slot: u32,
     /// Committed records that are not in the parity, by stripe.
-    pub(crate) live: HashMap<u32, u32>,
+    pub(crate) live: ByStripe<u32, u32>,
     /// Jobs that use the parity in place now.
     pub(crate) holders: u32,
     /// Somebody needs the parity to be up to date.
@@ -527,7 +528,7 @@ impl RegionLog {
             segments: Vec::new(),
             slots: vec![false; slots],
             next_slot: 0,
-            live: HashMap::new(),
+            live: ByStripe::default(),
             holders: 0,
             wanted: false,
             queued: false,

@@ -2,7 +2,7 @@
 //! people ask, because a comparison alone does not say which side is right.
 
 use parlour_units::{Instant, Member, Sector, Stripe};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{AdminError, Task};
 use crate::array::{Array, Mode};
@@ -20,7 +20,8 @@ use crate::status::Event;
 const LISTED: usize = 1_000;
 
 /// What to do with a mismatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Repair {
     /// Count and list it.
     Nothing,

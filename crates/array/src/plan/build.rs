@@ -4,12 +4,14 @@ use parlour_units::{Sectors, Stripe};
 
 use crate::cache::Cached;
 use crate::effect::Action;
+use crate::floating::Floats;
 use crate::geometry::Geometry;
 use crate::layout::{Place, Unit};
 use crate::map::{Columns, Piece};
 use crate::planted::{Bug, is_planted};
+use crate::tuning::Tuning;
 
-use super::{Band, Behind, Held, Plan, Source, Span, Strategy, bands};
+use super::{Band, Plan, Source, Span, Strategy, bands, combined};
 
 /// A set of a stripe's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,11 +63,13 @@ pub(crate) struct StripeView<'a> {
     pub(crate) missing: UnitSet,
     /// Old data that need not be read.
     pub(crate) cached: &'a [Cached],
+    /// Where units are, where they float.
+    pub(crate) floats: Option<&'a Floats>,
 }
 
 /// Where old content stands: from `column` of `unit` on, at `start` of the source.
 #[derive(Clone, Copy, Debug)]
-struct Old {
+pub(super) struct Old {
     unit: Unit,
     source: Source,
     column: Sectors,
@@ -73,7 +77,12 @@ struct Old {
 }
 
 impl Old {
-    fn span(&self, columns: Columns) -> Span {
+    /// What `piece` overwrites, at the start of `source`.
+    pub(super) fn of(piece: &Piece, source: Source) -> Old {
+        Old { unit: piece.unit, source, column: piece.columns.from, start: Sectors::ZERO }
+    }
+
+    pub(super) fn span(&self, columns: Columns) -> Span {
         Span::new(self.source, self.start + (columns.from - self.column), columns.length())
     }
 }
@@ -89,7 +98,7 @@ impl StripeView<'_> {
         layout.units().any(|unit| layout.is_data(unit) && units.has(unit))
     }
 
-    fn cached(&self, unit: Unit, columns: Columns) -> Option<Old> {
+    pub(super) fn cached(&self, unit: Unit, columns: Columns) -> Option<Old> {
         let known = self.cached.iter().find(|entry| entry.unit == unit && entry.columns.contain(columns))?;
         let Cached { columns, buffer, start, .. } = *known;
         Some(Old { unit, source: Source::Buffer(buffer), column: columns.from, start })
@@ -100,22 +109,23 @@ impl StripeView<'_> {
         StripeView { missing: UnitSet(self.missing.0 | units.0), ..self }
     }
 
-    fn place(&self, unit: Unit, column: Sectors) -> Place {
-        let place = self.geometry.layout().place(self.stripe, unit);
+    pub(super) fn place(&self, unit: Unit, column: Sectors) -> Place {
+        let home = self.geometry.layout().place(self.stripe, unit);
+        let place = self.floats.map_or(home, |floats| floats.place(home));
         let at = self.geometry.data_start() + (place.at + column).from_start();
         Place { member: place.member, at }
     }
 
-    fn data(&self) -> impl Iterator<Item = Unit> + use<> {
+    pub(super) fn data(&self) -> impl Iterator<Item = Unit> + use<> {
         (0..self.geometry.layout().data_units()).map(Unit::new)
     }
 
-    fn checks(&self) -> impl Iterator<Item = Unit> + use<> {
+    pub(super) fn checks(&self) -> impl Iterator<Item = Unit> + use<> {
         let data = self.geometry.layout().data_units();
         (data..data + self.geometry.layout().check_units()).map(Unit::new)
     }
 
-    fn present_checks(self) -> impl Iterator<Item = Unit> {
+    pub(super) fn present_checks(self) -> impl Iterator<Item = Unit> {
         self.checks().filter(move |unit| !self.missing.has(*unit))
     }
 
@@ -134,7 +144,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    fn span(self, piece: &Piece, columns: Columns) -> Span {
+    pub(super) fn span(self, piece: &Piece, columns: Columns) -> Span {
         let start = piece.host + (columns.from - piece.columns.from);
         match self {
             Content::Host => Span::new(Source::Host, start, columns.length()),
@@ -185,12 +195,20 @@ enum Method {
 /// Builds plans, keeping the memory of its tables from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
+    /// See [`Tuning::copies_in_turn`](crate::Tuning::copies_in_turn).
+    copies_in_turn: bool,
+    /// Whether small writes read what they overwrite in the same access ([`Simulated::combined`](crate::Simulated)).
+    combined: bool,
     bands: Vec<(Band, Method)>,
     plain: Vec<Band>,
     reads: Vec<(Unit, Columns)>,
 }
 
 impl Builder {
+    pub(crate) fn new(tuning: &Tuning, combined: bool) -> Builder {
+        Builder { copies_in_turn: tuning.copies_in_turn, combined, ..Builder::default() }
+    }
+
     /// A write whose check units are updated at once.
     pub(crate) fn write_in_place(
         &mut self,
@@ -203,9 +221,18 @@ impl Builder {
             unmap(plan, view, pieces);
             return Ok(());
         }
+        if combined::floats(view, pieces) {
+            plan.strategy = Strategy::Floating;
+            combined::write_in_place(plan, view, write);
+            return Ok(());
+        }
         bands(pieces, &mut self.plain);
         self.choose(view)?;
         plan.strategy = self.strategy(view);
+        if plan.strategy == Strategy::ReadModifyWrite && self.combines(view, pieces) {
+            combined::write_in_place(plan, view, write);
+            return Ok(());
+        }
         let hull = self.hull();
         let old = self.read_phase(plan, view, hull);
         plan.next_phase();
@@ -221,6 +248,12 @@ impl Builder {
         Ok(())
     }
 
+    /// Whether what a write overwrites is read in the same access. Several pieces are not: one might be written and
+    /// another fail, and then the difference is not known.
+    fn combines(&self, view: StripeView<'_>, pieces: &[Piece]) -> bool {
+        self.combined && pieces.len() == 1 && view.geometry.layout().check_units() == 1
+    }
+
     /// A write to a stripe without missing units whose parity goes to the log.
     pub(crate) fn write_logged(
         &mut self,
@@ -230,6 +263,12 @@ impl Builder {
         method: LogMethod,
         fragments: &[Fragment],
     ) {
+        let piece = write.pieces[0];
+        let rereads = method == LogMethod::Update && view.cached(piece.unit, piece.columns).is_none();
+        if rereads && self.combines(view, write.pieces) {
+            combined::write_logged(plan, view, write, fragments);
+            return;
+        }
         match method {
             LogMethod::Update => logged_update(plan, view, write, fragments),
             LogMethod::Overwrite => self.logged_overwrite(plan, view, write, fragments),
@@ -240,8 +279,15 @@ impl Builder {
         write_pieces(plan, view, write);
     }
 
-    /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log.
-    pub(crate) fn log_method(&mut self, view: StripeView<'_>, pieces: &[Piece], cancels: bool) -> LogMethod {
+    /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log. `known`: nothing needs to be
+    /// read for the difference.
+    pub(crate) fn log_method(
+        &mut self,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        cancels: bool,
+        known: bool,
+    ) -> LogMethod {
         bands(pieces, &mut self.plain);
         let data = u32::from(view.geometry.layout().data_units());
         if self.plain.iter().all(|band| band.written.count() == data) {
@@ -253,7 +299,8 @@ impl Builder {
             self.reads.extend(rest.map(|unit| (unit, band.columns)));
         }
         merge(&mut self.reads);
-        if self.reads.len() < pieces.len() { LogMethod::Overwrite } else { LogMethod::Update }
+        let prereads = if known { 0 } else { pieces.len() };
+        if self.reads.len() < prereads { LogMethod::Overwrite } else { LogMethod::Update }
     }
 
     /// How a write goes to a log whose records are durable before their data: whole stripes in place, else differences.
@@ -341,7 +388,7 @@ impl Builder {
                 let sources = self.read_others(plan, view, piece.unit, piece.columns)?;
                 let source = plan.scratch(piece.columns.length());
                 computed.push((Span::new(source, Sectors::ZERO, piece.columns.length()), sources));
-                old.push(Old { unit: piece.unit, source, column: piece.columns.from, start: Sectors::ZERO });
+                old.push(Old::of(piece, source));
             } else {
                 let known = view.cached(piece.unit, piece.columns);
                 old.push(known.unwrap_or_else(|| preread(plan, view, piece)));
@@ -533,6 +580,9 @@ impl Builder {
             self.reads.clear();
             self.reads.extend(self.bands.iter().map(|(band, _)| (check, band.columns)));
             merge(&mut self.reads);
+            if self.copies_in_turn && parity.is_none() {
+                plan.next_phase();
+            }
             for (_, columns) in &self.reads {
                 let span = match parity {
                     Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
@@ -595,145 +645,6 @@ impl Builder {
         write_pieces(plan, view, write);
         Ok(())
     }
-
-    /// A read of pieces some of whose units are missing.
-    pub(crate) fn read_degraded(
-        &mut self,
-        plan: &mut Plan,
-        view: StripeView<'_>,
-        pieces: &[Piece],
-    ) -> Result<(), Lost> {
-        plan.strategy = Strategy::DegradedRead;
-        let mut computed: Vec<(Span, Vec<Span>)> = Vec::new();
-        for piece in pieces {
-            let host = Content::Host.span(piece, piece.columns);
-            if !view.missing.has(piece.unit) {
-                let place = view.place(piece.unit, piece.columns.from);
-                plan.read(place.member, place.at, host);
-                continue;
-            }
-            let sources = self.read_others(plan, view, piece.unit, piece.columns)?;
-            computed.push((host, sources));
-        }
-        plan.next_phase();
-        for (host, sources) in computed {
-            plan.xor(host, sources);
-        }
-        Ok(())
-    }
-
-    /// Reads what `unit` can be computed from: its copy, or all others. Returns where it was read to.
-    fn read_others(
-        &mut self,
-        plan: &mut Plan,
-        view: StripeView<'_>,
-        unit: Unit,
-        columns: Columns,
-    ) -> Result<Vec<Span>, Lost> {
-        let layout = view.geometry.layout();
-        let others = || view.data().chain(view.checks()).filter(|other| *other != unit);
-        let needed: Vec<Unit> = if layout.check_units() == 0 {
-            return Err(Lost);
-        } else if layout.data_units() == 1 {
-            others().find(|other| !view.missing.has(*other)).into_iter().collect()
-        } else {
-            others().collect()
-        };
-        if needed.is_empty() || needed.iter().any(|other| view.missing.has(*other)) {
-            return Err(Lost);
-        }
-        let read = |other: Unit| {
-            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let place = view.place(other, columns.from);
-            plan.read(place.member, place.at, span);
-            span
-        };
-        Ok(needed.into_iter().map(read).collect())
-    }
-
-    /// Reads `targets` themselves, to see whether they can be read.
-    pub(crate) fn probe(
-        &mut self,
-        plan: &mut Plan,
-        view: StripeView<'_>,
-        targets: UnitSet,
-        columns: Columns,
-    ) {
-        plan.strategy = Strategy::Reconstruct;
-        for unit in view.data().chain(view.checks()).filter(|unit| targets.has(*unit)) {
-            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let place = view.place(unit, columns.from);
-            plan.read(place.member, place.at, span);
-        }
-    }
-
-    /// Computes `targets` from the rest of the stripe and writes them, `behind` what they should be by that; with `verify`,
-    /// reads them back.
-    pub(crate) fn reconstruct(
-        &mut self,
-        plan: &mut Plan,
-        view: StripeView<'_>,
-        targets: UnitSet,
-        columns: Columns,
-        behind: &[Behind],
-        verify: bool,
-    ) -> Result<(), Lost> {
-        plan.strategy = Strategy::Reconstruct;
-        let view = view.without(targets);
-        let target = view.data().chain(view.checks()).find(|unit| targets.has(*unit)).ok_or(Lost)?;
-        let sources = self.read_others(plan, view, target, columns)?;
-        let records: Vec<Span> = behind.iter().map(|behind| read_behind(plan, behind)).collect();
-        plan.next_phase();
-        let result = match sources[..] {
-            [only] => only,
-            _ => {
-                let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-                plan.xor(result, sources);
-                result
-            }
-        };
-        plan.next_phase();
-        for (Behind { columns: part, .. }, record) in behind.iter().zip(records) {
-            plan.xor_into(Span::new(result.source, part.from - columns.from, part.length()), [record]);
-            plan.next_phase();
-        }
-        let units = || view.data().chain(view.checks()).filter(|unit| targets.has(*unit));
-        for unit in units() {
-            let place = view.place(unit, columns.from);
-            plan.write(place.member, place.at, result, verify);
-        }
-        if verify {
-            read_back(plan, view, units().collect(), columns, result);
-        }
-        Ok(())
-    }
-
-    /// Reads all units of a stripe and compares what should fit: the check with the xor of the data, or each pair
-    /// of copies in the order (0,1), (0,2), …, (1,2), …
-    pub(crate) fn verify(&mut self, plan: &mut Plan, view: StripeView<'_>, columns: Columns) {
-        plan.strategy = Strategy::Verify;
-        let layout = view.geometry.layout();
-        let units: Vec<Unit> = layout.units().collect();
-        let read = |unit: &Unit| {
-            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let place = view.place(*unit, columns.from);
-            plan.read(place.member, place.at, span);
-            span
-        };
-        let mut spans: Vec<Span> = units.iter().map(read).collect();
-        plan.next_phase();
-        if layout.data_units() > 1 {
-            let check = spans.pop().expect("a stripe with a code has a check unit");
-            let computed = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            plan.xor(computed, spans);
-            plan.next_phase();
-            plan.compare(computed, check);
-        } else {
-            for (index, a) in spans.iter().enumerate() {
-                spans[index + 1..].iter().for_each(|b| plan.compare(*a, *b));
-            }
-        }
-    }
 }
 
 /// The method that a band can have, `preferred` if possible.
@@ -772,7 +683,7 @@ fn merge(reads: &mut Vec<(Unit, Columns)>) {
     reads.truncate(kept + 1);
 }
 
-fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
+pub(super) fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let StripeWrite { pieces, content, durable } = write;
     for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
         let place = view.place(piece.unit, piece.columns.from);
@@ -803,7 +714,7 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
 }
 
 /// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if they are told.
-fn plan_differences(
+pub(super) fn plan_differences(
     plan: &mut Plan,
     pieces: &[Piece],
     content: Content,
@@ -829,36 +740,8 @@ fn plan_differences(
 
 /// Reads what a piece is about to overwrite.
 fn preread(plan: &mut Plan, view: StripeView<'_>, piece: &Piece) -> Old {
-    let source = plan.scratch(piece.columns.length());
-    let old = Old { unit: piece.unit, source, column: piece.columns.from, start: Sectors::ZERO };
+    let old = Old::of(piece, plan.scratch(piece.columns.length()));
     let place = view.place(piece.unit, piece.columns.from);
     plan.read(place.member, place.at, old.span(piece.columns));
     old
-}
-
-/// Reads what parity is behind by, unless it is in memory.
-fn read_behind(plan: &mut Plan, behind: &Behind) -> Span {
-    match behind.held {
-        Held::Memory(span) => span,
-        Held::Member(member, at) => {
-            let length = behind.columns.length();
-            let span = Span::new(plan.scratch(length), Sectors::ZERO, length);
-            plan.read(member, at, span);
-            span
-        }
-    }
-}
-
-/// Reads what was written and compares it with what should stand there.
-fn read_back(plan: &mut Plan, view: StripeView<'_>, units: Vec<Unit>, columns: Columns, expected: Span) {
-    plan.next_phase();
-    let read = |unit: &Unit| {
-        let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-        let place = view.place(*unit, columns.from);
-        plan.read(place.member, place.at, span);
-        span
-    };
-    let spans: Vec<Span> = units.iter().map(read).collect();
-    plan.next_phase();
-    spans.into_iter().for_each(|span| plan.compare(expected, span));
 }

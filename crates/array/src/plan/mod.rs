@@ -2,13 +2,16 @@
 //!
 //! All steps of a phase may run at the same time; a phase starts when the one before is done. Plans follow
 //! one rule: no write is in a phase before a read. So a plan that fails while it reads has changed nothing, and
-//! one that fails while it writes has read all that it needed.
+//! one that fails while it writes has read all that it needed. An access that reads and writes at once is no exception, since
+//! a plan has none but of one data unit and its check unit, in this order: see `combined`.
 //!
 //! A plan names no real buffers: it says "the host's payload", "scratch 2", "log record 0". So the same builder serves
 //! the array and `parlour explain`.
 
 mod bands;
 mod build;
+mod combined;
+mod recompute;
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +19,8 @@ use std::ops::Range;
 use parlour_units::{Member, Sector, Sectors};
 
 use crate::buffer::BufferId;
-use crate::effect::Action;
+use crate::effect::{Action, Modify};
+use crate::layout::Place;
 use crate::map::Columns;
 
 pub(crate) use bands::{Band, bands};
@@ -34,6 +38,8 @@ pub enum Strategy {
     FullStripe,
     /// Old data and old check are read, and the difference put in (Chen §3, method 1).
     ReadModifyWrite,
+    /// The same in two accesses: each unit is read, and written where the heads come first (Stodolsky §4).
+    Floating,
     /// The rest of the stripe is read, and check computed anew (Chen §3, method 2).
     ReconstructWrite,
     /// Some columns are modified, others reconstructed, because members are missing.
@@ -67,6 +73,7 @@ impl fmt::Display for Strategy {
             Strategy::DegradedRead => "degraded read",
             Strategy::FullStripe => "full-stripe write",
             Strategy::ReadModifyWrite => "read-modify-write",
+            Strategy::Floating => "floating write",
             Strategy::ReconstructWrite => "reconstruct-write",
             Strategy::DegradedWrite => "degraded write",
             Strategy::Copies => "write to every copy",
@@ -159,6 +166,15 @@ pub struct Plan {
     phase: u16,
 }
 
+/// How reads of a member become fewer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joining {
+    /// An access is not joined to one longer than this.
+    pub(crate) longest: Sectors,
+    /// What lies between and is not wanted is read along up to this length.
+    pub(crate) gap: Sectors,
+}
+
 impl Plan {
     /// An empty plan that is to be done so.
     pub(crate) fn of(strategy: Strategy) -> Plan {
@@ -213,22 +229,63 @@ impl Plan {
         self.push(Action::Write { member, at, length: span.length, durable }, &[span]);
     }
 
-    /// Reads places that follow one another on a member in one access, of at most `longest`. Empties `reads`.
-    pub(crate) fn read_joined(&mut self, reads: &mut Vec<(Member, Sector, Span)>, longest: Sectors) {
+    /// Reads `span.length` at `at` into the first span, and writes there what `modify` makes of it and of the second.
+    pub(crate) fn read_modify_write(
+        &mut self,
+        (member, at): (Member, Sector),
+        modify: Modify,
+        spans: [Span; 2],
+        durable: bool,
+    ) {
+        let length = spans[0].length;
+        self.push(Action::ReadModifyWrite { member, at, length, modify, durable }, &spans);
+    }
+
+    /// The same, but writes elsewhere in the cylinder; without `modify` the only span, and reads nothing.
+    pub(crate) fn float(&mut self, place: Place, modify: Option<Modify>, spans: &[Span], durable: bool) {
+        let (Place { member, at }, length) = (place, spans[0].length);
+        self.push(Action::Float { member, at, length, modify, durable }, spans);
+    }
+
+    /// Reads places that follow one another on a member in one access, of at most `joining.longest`. Empties `reads`.
+    pub(crate) fn read_joined(&mut self, reads: &mut Vec<(Member, Sector, Span)>, joining: Joining) {
         reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
         let mut rest = reads.drain(..).peekable();
         while let Some((member, at, span)) = rest.next() {
             let from = self.spans.len() as u32;
             let mut length = span.length;
             self.spans.push(span);
-            while let Some((_, _, next)) = rest.next_if(|(other, place, next)| {
-                *other == member && *place == at + length && length + next.length <= longest
+            while let Some((_, place, next)) = rest.next_if(|(other, place, next)| {
+                let end = at + length;
+                *other == member
+                    && *place >= end
+                    && *place - end <= joining.gap
+                    && *place - at + next.length <= joining.longest
             }) {
-                length += next.length;
+                let gap = place - (at + length);
+                if !gap.is_zero() {
+                    let span = self.discard(gap);
+                    self.spans.push(span);
+                }
+                length += gap + next.length;
                 self.spans.push(next);
             }
             self.close(Action::Read { member, at, length }, from);
         }
+    }
+
+    /// Where what nobody wants is read to: all of it to the same place, the plan's only scratch buffer.
+    fn discard(&mut self, length: Sectors) -> Span {
+        match self.scratch.first_mut() {
+            Some(longest) => *longest = length.max(*longest),
+            None => self.scratch.push(length),
+        }
+        Span::new(Source::Scratch(0), Sectors::ZERO, length)
+    }
+
+    /// Whether a plan of reads that were joined reads what nobody wants.
+    pub(crate) fn reads_through(&self) -> bool {
+        !self.scratch.is_empty()
     }
 
     /// `destination` = xor of the spans that were put behind `from`.

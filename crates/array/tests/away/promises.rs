@@ -1,7 +1,7 @@
 //! What is promised of members that come back.
 
 use parlour_array::organization::{Code, Consistency};
-use parlour_array::{Fault, Operation, Outcome};
+use parlour_array::{Fault, Mode, Operation, Outcome};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 use crate::scene::{PLACE, check, come_back, fail, fill, resync_meanwhile, settle_whole, setups, superblock};
@@ -44,6 +44,24 @@ fn what_a_member_had_not_flushed_when_it_went_away_is_rebuilt() {
         come_back(&mut world);
         settle_whole(&mut world);
         check(&mut world, &content);
+    }
+}
+
+/// That it had come so far was not yet on the member, and it was taken for another array's.
+#[test]
+fn a_member_that_is_failed_as_soon_as_the_array_serves_comes_back() {
+    for setup in setups() {
+        for steps in 0..8 {
+            let mut world = World::new(&setup, SEED);
+            world.settle_until(|world| world.array.mode() == Mode::Serving);
+            for _ in 0..steps {
+                world.step();
+            }
+            fail(&mut world);
+            world.settle();
+            come_back(&mut world);
+            settle_whole(&mut world);
+        }
     }
 }
 

@@ -9,8 +9,15 @@ use crate::common::{Random, SEED, Setup, World, candidate, payload};
 pub(crate) const PLACE: u16 = 1;
 
 pub(crate) fn setups() -> Vec<Setup> {
-    let named =
-        [("raid1", 2), ("raid1", 3), ("raid10", 4), ("raid4", 4), ("raid5", 4), ("parity-logging", 5)];
+    let named = [
+        ("raid1", 2),
+        ("raid1", 3),
+        ("raid10", 4),
+        ("raid10-far", 4),
+        ("raid4", 4),
+        ("raid5", 4),
+        ("parity-logging", 5),
+    ];
     let named = named.map(|(name, members)| Setup::named(name, members));
     named.into_iter().chain([Setup::logged(5)]).collect()
 }

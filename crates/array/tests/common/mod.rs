@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Effect, Event, Fault,
-    Geometry, Identity, Image, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
-    RequestError, SUPERBLOCK_BYTES, Slice, Slots, Superblock, Tag, Tuning, create,
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Cylinder, Effect,
+    Event, Fault, Geometry, Identity, Image, LogCreation, MemberInfo, Mode, Modify, NewArray, Opening,
+    Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice, Slots, Superblock, Tag,
+    Tuning, create,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
@@ -55,6 +56,10 @@ pub struct Disk {
 }
 
 impl Disk {
+    fn can_read(&self, at: Sector, length: Sectors) -> bool {
+        !(at.get()..(at + length).get()).any(|sector| self.unreadable.contains(&sector))
+    }
+
     pub fn volatile(&mut self) {
         self.stable = Some(self.bytes.clone());
     }
@@ -105,7 +110,11 @@ pub struct Setup {
     pub block: u64,
     pub member_length: u64,
     pub log: LogCreation,
+    pub cylinder: Cylinder,
     pub tuning: Tuning,
+    pub simulated: Simulated,
+    /// Opened as members are that are no simulation's.
+    pub real: bool,
     pub zeroed: bool,
     pub consistency: Consistency,
 }
@@ -133,7 +142,10 @@ impl Setup {
                 regions: Some(u32::from(members)),
                 track: None,
             },
+            cylinder: Cylinder { track: 48, tracks: 4 },
             tuning: Tuning { slice: Sectors::new(16), ..Tuning::default() },
+            simulated: Simulated::default(),
+            real: false,
             zeroed: true,
             consistency: Consistency::Resync,
         }
@@ -145,7 +157,7 @@ impl Setup {
     }
 
     pub fn geometry(&self) -> Geometry {
-        Geometry::create(&Creation {
+        let creation = Creation {
             organization: self.organization,
             copies: self.copies,
             members: self.members,
@@ -155,8 +167,8 @@ impl Setup {
             member_length: Sectors::new(self.member_length),
             log: self.log,
             consistency: self.consistency,
-        })
-        .expect("a possible array")
+        };
+        Geometry::create_on(&creation, self.cylinder).expect("a possible array")
     }
 }
 
@@ -296,7 +308,11 @@ impl World {
             force,
             tuning: setup.tuning,
         };
-        match Array::open(Instant::ZERO, opening) {
+        let opened = match setup.real {
+            true => Array::open(Instant::ZERO, opening),
+            false => Array::open_simulated(Instant::ZERO, opening, setup.simulated),
+        };
+        match opened {
             Ok(array) => {
                 let mut world = World {
                     array,
@@ -492,6 +508,8 @@ impl World {
         let (member, number) = match effect.action {
             Action::Read { member, .. }
             | Action::Write { member, .. }
+            | Action::ReadModifyWrite { member, .. }
+            | Action::Float { member, .. }
             | Action::Zero { member, .. }
             | Action::Flush { member } => (member, self.numbers[member.as_usize()]),
             _ => unreachable!("computations are not pending"),
@@ -502,10 +520,7 @@ impl World {
         }
         match effect.action {
             Action::Read { at, length, .. } => {
-                let first = at.get();
-                let bad = (first..first + length.get())
-                    .any(|sector| self.disks[number].unreadable.contains(&sector));
-                if bad {
+                if !self.disks[number].can_read(at, length) {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Unreadable));
                 }
                 let at = at.bytes() as usize;
@@ -525,6 +540,39 @@ impl World {
                 self.put(number, at, &bytes, durable);
                 self.array.complete(self.now, effect.id, Outcome::Done);
             }
+            Action::ReadModifyWrite { at, length, modify, durable, .. } => {
+                if !self.disks[number].can_read(at, length) {
+                    return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Unreadable));
+                }
+                let from = at.bytes() as usize;
+                let read = self.disks[number].bytes[from..from + length.bytes().as_usize()].to_vec();
+                let written = self.modified(effect, modify, &read);
+                self.put(number, at, &written, durable);
+                assert_eq!(self.fill(&slices[..1], &read), None, "what is read is payload");
+                self.array.complete(self.now, effect.id, Outcome::Done);
+            }
+            Action::Float { at, length, modify, durable, .. } => {
+                if self.disks[number].full {
+                    return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
+                }
+                if modify.is_some() && !self.disks[number].can_read(at, length) {
+                    return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Unreadable));
+                }
+                let from = at.bytes() as usize;
+                let read = self.disks[number].bytes[from..from + length.bytes().as_usize()].to_vec();
+                let written = match modify {
+                    Some(modify) => {
+                        let written = self.modified(effect, modify, &read);
+                        assert_eq!(self.fill(&slices[..1], &read), None, "what is read is payload");
+                        written
+                    }
+                    None => self.bytes_of(effect, slices[0]),
+                };
+                let free: Vec<Sector> = self.array.free_slots(effect.id).collect();
+                let slot = free[self.random.below(free.len() as u64) as usize];
+                self.put(number, slot, &written, durable);
+                self.array.complete(self.now, effect.id, Outcome::Placed(slot));
+            }
             Action::Zero { at, length, .. } => {
                 self.put(number, at, &vec![0; length.bytes().as_usize()], false);
                 self.array.complete(self.now, effect.id, Outcome::Done);
@@ -538,6 +586,17 @@ impl World {
                 self.array.complete(self.now, effect.id, Outcome::Done)
             }
         }
+    }
+
+    /// What a read-modify-write writes where it has read `read`.
+    fn modified(&mut self, effect: Effect, modify: Modify, read: &[u8]) -> Vec<u8> {
+        let slices = self.array.slices(effect.id).to_vec();
+        assert_eq!(slices.len(), 2, "one for what is read, one for what is to be written");
+        let mut written = self.bytes_of(effect, slices[1]);
+        if modify == Modify::Xor {
+            written.iter_mut().zip(read).for_each(|(new, old)| *new ^= old);
+        }
+        written
     }
 
     fn put(&mut self, number: usize, at: Sector, bytes: &[u8], durable: bool) {
@@ -625,13 +684,26 @@ impl World {
     pub fn crash(mut self, force: bool) -> Result<World, AssemblyError> {
         // What was in flight may be there in part.
         for effect in std::mem::take(&mut self.pending) {
-            if let Action::Write { member, at, .. } = effect.action {
+            if let Action::Write { member, at, .. } | Action::ReadModifyWrite { member, at, .. } =
+                effect.action
+            {
                 let number = self.numbers[member.as_usize()];
                 if number == usize::MAX || self.disks[number].dead || self.random.chance(2) {
                     continue;
                 }
                 let slices = self.array.slices(effect.id).to_vec();
-                let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
+                let bytes: Vec<u8> = match effect.action {
+                    Action::ReadModifyWrite { length, modify, .. } => {
+                        if !self.disks[number].can_read(at, length) {
+                            continue;
+                        }
+                        let from = at.bytes() as usize;
+                        let read = &self.disks[number].bytes[from..from + length.bytes().as_usize()];
+                        let read = read.to_vec();
+                        self.modified(effect, modify, &read)
+                    }
+                    _ => slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect(),
+                };
                 for (i, sector) in bytes.chunks(512).enumerate() {
                     if self.random.chance(2) {
                         let d = &mut self.disks[number];

@@ -1,12 +1,12 @@
 //! What is read from a member before the array is put together.
 
+use parlour_array::record::{CandidateInput, OpeningInputs};
 use parlour_array::{Assembly, Geometry, SUPERBLOCK_BYTES, is_long_enough};
 use parlour_units::{Sector, Sectors};
 
 use super::Note;
 use crate::fault::Failure;
 use crate::member::Member;
-use crate::record::{CandidateInput, OpeningInputs};
 
 /// An open member and both copies of its superblock.
 #[derive(Debug)]

@@ -6,13 +6,13 @@ mod note;
 use std::path::{Path, PathBuf};
 use std::time::Instant as Clock;
 
-use parlour_array::{Array, Assembly, AssemblyError, Geometry, Identity, Superblock, Tuning};
+use parlour_array::record::OpeningInputs;
+use parlour_array::{Array, Assembly, AssemblyError, Geometry, Identity, Simulated, Superblock, Tuning};
 use parlour_units::Bytes;
 
 use crate::identity::{self, RandomError};
 use crate::io::Choice;
 use crate::member::{Member, MemberError, Mode};
-use crate::record::OpeningInputs;
 use crate::roster::Roster;
 use found::Found;
 pub use note::Note;
@@ -113,6 +113,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         read_only: request.read_only,
         force: request.force,
         tuning: request.tuning,
+        simulated: Simulated::default(),
     };
     let assembly = match inputs.assemble() {
         Ok(assembly) => assembly,

@@ -12,6 +12,7 @@ mod vigil;
 use std::io;
 use std::path::PathBuf;
 
+use parlour_array::record::Recorded;
 use parlour_array::{Event, Geometry, Mode, Tuning};
 use parlour_units::{Bytes, Duration, Instant};
 
@@ -24,7 +25,6 @@ use crate::meter::Rates;
 use crate::newcomer::{self, Reception};
 use crate::opening::OpenArray;
 use crate::pulse::{self, Pulse, ServerStatus};
-use crate::record::Recorded;
 use crate::stopper::{StopRequest, Stopper};
 use admin::Waiting;
 use eager::Eagerness;
@@ -82,7 +82,7 @@ impl<F: Frontend> Server<F> {
             roster.be_witnessed(witness);
         }
         let retain = retained(&inputs.tuning, array.geometry());
-        let recorded = Recorded::new(array, &inputs, options.recorder);
+        let recorded = Recorded::new(array, &inputs, options.recorder.map(|recorder| recorder.0));
         let machine = Machine::new(recorded, roster, io, began, retain);
         let stop = StopRequest::new().map_err(ServeError::System)?;
         let reception = Reception::new().map_err(ServeError::System)?;

@@ -8,7 +8,7 @@ use parlour_units::Duration;
 
 use crate::control::ControlError;
 use crate::io::StartError;
-use crate::record::Recorder;
+use crate::recorder::Recorder;
 use crate::witness::Witness;
 
 /// How an array is served.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parlour_array::organization::{Consistency, Copies, NamedOrganization};
 use parlour_array::{LogCreation, Operation, Tuning};
 use parlour_engine::control::{self, Request};
-use parlour_engine::record::Recorder;
+use parlour_engine::recorder::Recorder;
 use parlour_engine::{
     Choice, CreateReport, CreateRequest, OpenArray, OpenError, OpenRequest, ServeError, ServeOptions, Server,
     Stopper,

@@ -88,8 +88,8 @@ impl<'a> Run<'a> {
         shuffle(&shelf, &mut order);
         let assembly = shelf.assemble(&order).map_err(|error| refused(&error))?;
         check_verdicts(&shelf, &assembly, &order)?;
-        let world =
-            open_array(script, &mut oracle, shelf, &assembly, &order).map_err(|error| refused(&error))?;
+        let world = open_array(script, &mut oracle, shelf, (&assembly, &order), false)
+            .map_err(|error| refused(&error))?;
         Ok(Run::around(script, limits, world, oracle, trace))
     }
 

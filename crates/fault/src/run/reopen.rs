@@ -19,7 +19,8 @@ const SHORTER: Sectors = Sectors::new(2_048);
 impl Run<'_> {
     /// Power or process are gone; the array is opened again.
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
-        self.oracle.crash(power, self.is_not_copied() || self.may_be_uncopied());
+        let uncopied = self.is_not_copied() || self.may_be_uncopied();
+        self.oracle.crash(power, uncopied);
         let standing = self.standing();
         let shelf = self.world.crash(power);
         self.keep_images(&shelf);
@@ -29,7 +30,7 @@ impl Run<'_> {
         self.away = None;
         // Who was excluded and is left alone cannot know it.
         self.lost |= self.limits.beyond && standing.iter().all(|disk| shelf.disks[*disk].dead);
-        self.reopen(shelf, Return::All)
+        self.reopen(shelf, Return::All, uncopied)
     }
 
     /// The array is stopped; it is opened again.
@@ -53,6 +54,7 @@ impl Run<'_> {
         for (index, disk) in self.world.shelf.disks.iter_mut().enumerate() {
             disk.stale |= !standing.contains(&index);
         }
+        let uncopied = self.is_not_copied();
         let shelf = self.world.crash(power);
         self.keep_images(&shelf);
         if power {
@@ -60,7 +62,7 @@ impl Run<'_> {
         }
         self.forget_hosts();
         self.away = away;
-        self.reopen(shelf, back)
+        self.reopen(shelf, back, uncopied)
     }
 
     fn dares_absence(&mut self, fault: Fault, place: u16) -> bool {
@@ -85,8 +87,8 @@ impl Run<'_> {
         self.stopping = None;
     }
 
-    /// Opens the array from all members that are there, in any order.
-    fn reopen(&mut self, mut shelf: Shelf, back: Return) -> Result<(), Violation> {
+    /// Opens the array from all members that are there, in any order; perhaps while other copies are `uncopied` from the first.
+    fn reopen(&mut self, mut shelf: Shelf, back: Return, uncopied: bool) -> Result<(), Violation> {
         let away = self.away;
         let mut order = alive(&shelf.disks);
         if let (Return::But(fault, place), Some(disk)) = (back, away) {
@@ -102,7 +104,7 @@ impl Run<'_> {
             restore(&mut shelf, fault, away);
             self.away = self.away.filter(|disk| !shelf.disks[*disk].dead);
         }
-        self.open_by(shelf, &assembly, &order)
+        self.open_by(shelf, (&assembly, &order), uncopied)
     }
 
     /// Makes of `disk` what `fault` says.
@@ -124,8 +126,13 @@ impl Run<'_> {
         }
     }
 
-    fn open_by(&mut self, shelf: Shelf, assembly: &Assembly, order: &[usize]) -> Result<(), Violation> {
-        match open_array(self.script, &mut self.oracle, shelf, assembly, order) {
+    fn open_by(
+        &mut self,
+        shelf: Shelf,
+        found: (&Assembly, &[usize]),
+        uncopied: bool,
+    ) -> Result<(), Violation> {
+        match open_array(self.script, &mut self.oracle, shelf, found, uncopied) {
             Ok(world) => self.world = world,
             Err(error) => return self.refused(&error),
         }
@@ -163,13 +170,14 @@ pub(super) fn shuffle(shelf: &Shelf, order: &mut [usize]) {
     order.sort_by_key(|disk| shelf.keyed.of(&[10, shelf.sessions, *disk as u64]));
 }
 
-/// Opens what was put together; by force, where the array may refuse without it, and may lose what it then says.
+/// Opens what was put together; by force, where the array may refuse without it, and may lose what it then says. Whoever is not
+/// there any more may be the copy that others were to follow.
 pub(super) fn open_array(
     script: &Script,
     oracle: &mut Oracle,
     shelf: Shelf,
-    assembly: &Assembly,
-    order: &[usize],
+    (assembly, order): (&Assembly, &[usize]),
+    uncopied: bool,
 ) -> Result<World, AssemblyError> {
     let tuning = script.options.tuning;
     let gone = gone(assembly);
@@ -184,7 +192,7 @@ pub(super) fn open_array(
         opened => opened,
     };
     if opened.is_ok() && !gone.is_empty() {
-        oracle.member_excluded(false);
+        oracle.member_excluded(uncopied);
     }
     opened.map_err(|refusal| refusal.error)
 }

@@ -1,8 +1,9 @@
 //! The array's bounds, thresholds and pace in a recording.
 
-use parlour_array::{LargeWrite, LogFlush, LogPool, Tuning};
 use parlour_units::{Duration, Sectors};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{LargeWrite, LogFlush, LogPool, Tuning};
 
 /// [`Tuning`] in plain numbers: sectors, nanoseconds, counts.
 #[derive(Serialize, Deserialize)]
@@ -12,6 +13,10 @@ struct Plain {
     scratch_memory: u64,
     slice: u64,
     longest_access: u64,
+    #[serde(default)]
+    read_through: u64,
+    #[serde(default)]
+    copies_in_turn: bool,
     log_memory: u64,
     static_pool: bool,
     flush_watermark: Option<u32>,
@@ -35,6 +40,8 @@ pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result
         scratch_memory: tuning.scratch_memory.get(),
         slice: tuning.slice.get(),
         longest_access: tuning.longest_access.get(),
+        read_through: tuning.read_through.get(),
+        copies_in_turn: tuning.copies_in_turn,
         log_memory: tuning.log_memory.get(),
         static_pool: tuning.log_pool == LogPool::Static,
         flush_watermark: match tuning.log_flush {
@@ -65,6 +72,8 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         scratch_memory: Sectors::new(plain.scratch_memory),
         slice: Sectors::new(plain.slice),
         longest_access: Sectors::new(plain.longest_access),
+        read_through: Sectors::new(plain.read_through),
+        copies_in_turn: plain.copies_in_turn,
         log_memory: Sectors::new(plain.log_memory),
         log_pool: if plain.static_pool { LogPool::Static } else { LogPool::Global },
         log_flush: plain.flush_watermark.map_or(LogFlush::WhenFull, LogFlush::Watermark),

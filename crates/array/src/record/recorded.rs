@@ -1,33 +1,38 @@
 //! The array behind its seam, with somebody writing down what passes, if anybody does.
 
-use parlour_array::{
-    AdminError, Array, BufferId, Completion, Effect, EffectId, Event, MemberInfo, Outcome, Repair, Request,
-    Slice,
-};
 use parlour_units::{Instant, Member, Sectors};
 
 use super::entry::{Entry, Input};
-use super::{OpeningInputs, Recorder};
+use super::{OpeningInputs, Recording, Sink};
+use crate::{
+    AdminError, Array, BufferId, Completion, Effect, EffectId, Event, MemberInfo, Outcome, Repair, Request,
+    Slice,
+};
 
 /// An array whose inputs and answers are recorded. Without a recorder it costs a test of a pointer.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub struct Recorded {
     array: Array,
-    recorder: Option<Box<Recorder>>,
+    recorder: Option<Box<dyn Sink>>,
 }
 
 impl Recorded {
-    pub(crate) fn new(array: Array, opening: &OpeningInputs, recorder: Option<Recorder>) -> Recorded {
-        let recorder = recorder.map(|mut recorder| {
+    /// An array that was just opened, and has not been asked anything.
+    pub fn new(array: Array, opening: &OpeningInputs, mut recorder: Option<Box<dyn Sink>>) -> Recorded {
+        if let Some(recorder) = &mut recorder {
             recorder.begin(opening);
-            Box::new(recorder)
-        });
+        }
         Recorded { array, recorder }
     }
 
     /// The array, to be asked what changes nothing.
-    pub(crate) fn get(&self) -> &Array {
+    pub fn get(&self) -> &Array {
         &self.array
+    }
+
+    /// What was recorded so far, if it is kept in memory.
+    pub fn recording(&self) -> Option<&Recording> {
+        self.recorder.as_ref()?.recording()
     }
 
     fn told(&mut self, input: impl FnOnce() -> Input) {
@@ -42,19 +47,22 @@ impl Recorded {
         }
     }
 
-    pub(crate) fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
+    /// [`Array::reserve`].
+    pub fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
         self.told(|| Input::Reserve { length: length.get() });
         let buffer = self.array.reserve(length);
         self.answered(&buffer);
         buffer
     }
 
-    pub(crate) fn release(&mut self, buffer: BufferId) {
+    /// [`Array::release`].
+    pub fn release(&mut self, buffer: BufferId) {
         self.told(|| Input::Release { buffer: buffer.as_usize() as u64 });
         self.array.release(buffer);
     }
 
-    pub(crate) fn submit(&mut self, now: Instant, request: Request) {
+    /// [`Array::submit`].
+    pub fn submit(&mut self, now: Instant, request: Request) {
         self.told(|| Input::Submit {
             now: now.nanoseconds(),
             tag: request.tag.0,
@@ -66,7 +74,8 @@ impl Recorded {
         self.array.submit(now, request);
     }
 
-    pub(crate) fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
+    /// [`Array::complete`].
+    pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.told(|| Input::Complete {
             now: now.nanoseconds(),
             effect: effect.get(),
@@ -75,64 +84,86 @@ impl Recorded {
         self.array.complete(now, effect, outcome);
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+    /// [`Array::handle_timeout`].
+    pub fn handle_timeout(&mut self, now: Instant) {
         self.told(|| Input::Timeout { now: now.nanoseconds() });
         self.array.handle_timeout(now);
     }
 
-    pub(crate) fn stop(&mut self, now: Instant) {
+    /// [`Array::stop`].
+    pub fn stop(&mut self, now: Instant) {
         self.told(|| Input::Stop { now: now.nanoseconds() });
         self.array.stop(now);
     }
 
-    pub(crate) fn fail(&mut self, now: Instant, place: Member) -> Result<(), AdminError> {
+    /// [`Array::fail`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fail(&mut self, now: Instant, place: Member) -> Result<(), AdminError> {
         self.told(|| Input::Fail { now: now.nanoseconds(), place: place.get() });
         let result = self.array.fail(now, place);
         self.answered(&result);
         result
     }
 
-    pub(crate) fn remove(&mut self, now: Instant, place: Member) -> Result<Option<Member>, AdminError> {
+    /// [`Array::remove`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove(&mut self, now: Instant, place: Member) -> Result<Option<Member>, AdminError> {
         self.told(|| Input::Remove { now: now.nanoseconds(), place: place.get() });
         let result = self.array.remove(now, place);
         self.answered(&result);
         result
     }
 
-    pub(crate) fn add_spare(&mut self, now: Instant, info: MemberInfo) -> Result<Member, AdminError> {
+    /// [`Array::add_spare`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_spare(&mut self, now: Instant, info: MemberInfo) -> Result<Member, AdminError> {
         self.told(|| Input::AddSpare { now: now.nanoseconds(), info: (&info).into() });
         let result = self.array.add_spare(now, info);
         self.answered(&result);
         result
     }
 
-    pub(crate) fn replace(
-        &mut self,
-        now: Instant,
-        place: Member,
-        info: MemberInfo,
-    ) -> Result<Member, AdminError> {
+    /// [`Array::replace`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn replace(&mut self, now: Instant, place: Member, info: MemberInfo) -> Result<Member, AdminError> {
         self.told(|| Input::Replace { now: now.nanoseconds(), place: place.get(), info: (&info).into() });
         let result = self.array.replace(now, place, info);
         self.answered(&result);
         result
     }
 
-    pub(crate) fn rebuild(&mut self, now: Instant) -> Result<Member, AdminError> {
+    /// [`Array::rebuild`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn rebuild(&mut self, now: Instant) -> Result<Member, AdminError> {
         self.told(|| Input::Rebuild { now: now.nanoseconds() });
         let result = self.array.rebuild(now);
         self.answered(&result);
         result
     }
 
-    pub(crate) fn scrub(&mut self, now: Instant, repair: Repair) -> Result<(), AdminError> {
-        self.told(|| Input::Scrub { now: now.nanoseconds(), repair: repair.into() });
+    /// [`Array::scrub`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn scrub(&mut self, now: Instant, repair: Repair) -> Result<(), AdminError> {
+        self.told(|| Input::Scrub { now: now.nanoseconds(), repair });
         let result = self.array.scrub(now, repair);
         self.answered(&result);
         result
     }
 
-    pub(crate) fn poll_effect(&mut self) -> Option<Effect> {
+    /// [`Array::poll_effect`].
+    pub fn poll_effect(&mut self) -> Option<Effect> {
         let effect = self.array.poll_effect()?;
         if let Some(recorder) = &mut self.recorder {
             let (slices, metadata) = (self.array.slices(effect.id), self.array.metadata(effect.id));
@@ -141,33 +172,39 @@ impl Recorded {
         Some(effect)
     }
 
-    pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
+    /// [`Array::poll_completion`].
+    pub fn poll_completion(&mut self) -> Option<Completion> {
         let completion = self.array.poll_completion()?;
         self.answered(&completion);
         Some(completion)
     }
 
-    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+    /// [`Array::poll_event`].
+    pub fn poll_event(&mut self) -> Option<Event> {
         let event = self.array.poll_event()?;
         self.answered(&event);
         Some(event)
     }
 
-    pub(crate) fn poll_release(&mut self) -> Option<BufferId> {
+    /// [`Array::poll_release`].
+    pub fn poll_release(&mut self) -> Option<BufferId> {
         let buffer = self.array.poll_release()?;
         self.answered(&buffer);
         Some(buffer)
     }
 
-    pub(crate) fn slices(&self, effect: EffectId) -> &[Slice] {
+    /// [`Array::slices`].
+    pub fn slices(&self, effect: EffectId) -> &[Slice] {
         self.array.slices(effect)
     }
 
-    pub(crate) fn metadata(&self, effect: EffectId) -> &[u8] {
+    /// [`Array::metadata`].
+    pub fn metadata(&self, effect: EffectId) -> &[u8] {
         self.array.metadata(effect)
     }
 
-    pub(crate) fn buffer_length(&self, buffer: BufferId) -> Sectors {
+    /// [`Array::buffer_length`].
+    pub fn buffer_length(&self, buffer: BufferId) -> Sectors {
         self.array.buffer_length(buffer)
     }
 }

@@ -1,11 +1,12 @@
 //! What an array is opened from, as read from its members.
 
-use parlour_array::{
-    Array, Assembly, AssemblyError, Candidate, Identity, MemberInfo, Opening, Slots, Superblock, Tuning,
-    Verdict,
-};
 use parlour_units::{Instant, Sectors};
 use serde::{Deserialize, Serialize};
+
+use crate::{
+    Array, Assembly, AssemblyError, Candidate, Identity, MemberInfo, Opening, Simulated, Slots, Superblock,
+    Tuning, Verdict,
+};
 
 /// All that opening an array depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct OpeningInputs {
     /// Bounds, thresholds and pace.
     #[serde(with = "super::tuning")]
     pub tuning: Tuning,
+    /// What only simulated arrays do.
+    #[serde(default)]
+    pub simulated: Simulated,
 }
 
 /// Something that may be a member.
@@ -74,11 +78,11 @@ impl OpeningInputs {
             force: self.force,
             tuning: self.tuning,
         };
-        Array::open(Instant::ZERO, opening)
+        Array::open_simulated(Instant::ZERO, opening, self.simulated)
     }
 
     /// The candidates that are spares, in their order.
-    pub(crate) fn usable_spares(&self, assembly: &Assembly) -> Vec<usize> {
+    pub fn usable_spares(&self, assembly: &Assembly) -> Vec<usize> {
         let spare = |index: &usize| assembly.verdicts[*index] == Verdict::Spare;
         (0..self.candidates.len()).filter(spare).collect()
     }
@@ -96,7 +100,7 @@ impl CandidateInput {
     }
 
     /// The better of the two superblocks.
-    pub(crate) fn superblock(&self) -> Result<Superblock, parlour_array::SuperblockError> {
+    pub fn superblock(&self) -> Result<Superblock, crate::SuperblockError> {
         let [first, second] = &self.superblocks;
         Superblock::decode_copies(first, second)
     }

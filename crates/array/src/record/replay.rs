@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use parlour_array::{Array, AssemblyError, BufferId, EffectId, Request, Tag};
 use parlour_units::{Member, Sector, Sectors};
 
 use super::Recording;
 use super::entry::{Entry, Input, instant};
+use crate::{Array, AssemblyError, BufferId, EffectId, Request, Tag};
 
 /// Where a fresh array first differed from the recorded one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +101,7 @@ impl Player {
             }
             Input::Rebuild { now } => format!("{:?}", array.rebuild(instant(*now))),
             Input::Scrub { now, repair } => {
-                format!("{:?}", array.scrub(instant(*now), (*repair).into()))
+                format!("{:?}", array.scrub(instant(*now), *repair))
             }
         };
         self.results.push_back(result);

@@ -1,10 +1,9 @@
 //! The lines of a recording.
 
-use parlour_array::{Effect, Fault, Identity, MemberInfo, Operation, Outcome, Slice};
-use parlour_units::{Instant, Sectors};
+use parlour_units::{Instant, Sector, Sectors};
 use serde::{Deserialize, Serialize};
 
-use crate::control::Repairing;
+use crate::{Effect, Fault, Identity, MemberInfo, Operation, Outcome, Repair, Slice};
 
 /// One thing that happened at the array's seam.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,7 +43,7 @@ pub enum Input {
     /// A rebuild is to go on.
     Rebuild { now: u64 },
     /// A scrub is to begin.
-    Scrub { now: u64, repair: Repairing },
+    Scrub { now: u64, repair: Repair },
 }
 
 /// What a host asks.
@@ -68,6 +67,7 @@ pub enum Became {
     Metadata(Vec<u8>),
     Differs,
     Checksums(Vec<u64>),
+    Placed(u64),
     Unreadable,
     Gone,
     Truncated,
@@ -85,7 +85,7 @@ pub struct Newcomer {
 
 impl Entry {
     pub(crate) fn of_effect(effect: &Effect, slices: &[Slice], metadata: &[u8]) -> Entry {
-        let written = slices.iter().any(|slice| slice.buffer == parlour_array::BufferId::METADATA);
+        let written = slices.iter().any(|slice| slice.buffer == crate::BufferId::METADATA);
         let sum = if written { parlour_codec::checksum::crc32c(metadata) } else { 0 };
         Entry::Answered(format!("{effect:?} {slices:?} {sum:08x}"))
     }
@@ -126,6 +126,7 @@ impl From<Outcome<'_>> for Became {
             Outcome::Metadata(bytes) => Became::Metadata(bytes.to_vec()),
             Outcome::Differs => Became::Differs,
             Outcome::Checksums(sums) => Became::Checksums(sums.to_vec()),
+            Outcome::Placed(at) => Became::Placed(at.get()),
             Outcome::Failed(Fault::Unreadable) => Became::Unreadable,
             Outcome::Failed(Fault::Gone) => Became::Gone,
             Outcome::Failed(Fault::Truncated) => Became::Truncated,
@@ -141,6 +142,7 @@ impl Became {
             Became::Metadata(bytes) => Outcome::Metadata(bytes),
             Became::Differs => Outcome::Differs,
             Became::Checksums(sums) => Outcome::Checksums(sums),
+            Became::Placed(at) => Outcome::Placed(Sector::new(*at)),
             Became::Unreadable => Outcome::Failed(Fault::Unreadable),
             Became::Gone => Outcome::Failed(Fault::Gone),
             Became::Truncated => Outcome::Failed(Fault::Truncated),

@@ -1,0 +1,208 @@
+//! Floating data and parity (Menon and Kasson 1992; Stodolsky §4, figure 14): where in its cylinder each unit is now.
+//!
+//! The layout gives each unit a *home*, and leaves a track's worth of slots of each cylinder free. A small write puts a unit
+//! into whatever free slot the heads reach first, and the slot that it leaves is free from then on. So a unit never leaves its
+//! cylinder, and the array needs to know nothing of rotation: the driver, which does, chooses among
+//! [`Array::free_slots`] when it begins an access, and says which it took ([`Outcome::Placed`](crate::Outcome::Placed)).
+//!
+//! - A unit is moved only under the exclusive lock of its stripe, and from its slot to one that is free when the driver answers.
+//! - Reads take no lock: what they read is not written to before they are answered, though the unit be elsewhere by then.
+//!
+//! The map is kept in memory alone (the paper asks for fault-tolerant memory in the controller): an array that floats is lost when
+//! it is stopped, and only simulations have one.
+
+use std::collections::BTreeMap;
+
+use parlour_units::{Member, Sector, Sectors};
+
+use crate::array::Array;
+use crate::effect::{Action, EffectId};
+use crate::geometry::Geometry;
+use crate::layout::Place;
+use crate::organization::Update;
+
+/// Of a slot: nothing is in it.
+const NOTHING: u16 = u16::MAX;
+
+/// Where units are. See the module.
+#[derive(Debug)]
+pub(crate) struct Floats {
+    unit: Sectors,
+    /// Slots of a cylinder, and the units that have their homes in the first of them.
+    slots: u64,
+    units: u64,
+    cylinders: usize,
+    data_start: Sector,
+    /// By place, then cylinder; none where all units are at home.
+    maps: Vec<Option<Cylinder>>,
+    /// Slots that are being read, by member and where they begin.
+    reading: BTreeMap<(Member, Sector), u32>,
+}
+
+/// Where the units of a cylinder are.
+#[derive(Debug)]
+struct Cylinder {
+    /// By unit.
+    slot_of: Box<[u16]>,
+    /// By slot.
+    unit_in: Box<[u16]>,
+}
+
+impl Cylinder {
+    fn new(slots: u64, units: u64) -> Cylinder {
+        let unit = |slot: u64| if slot < units { slot as u16 } else { NOTHING };
+        Cylinder { slot_of: (0..units as u16).collect(), unit_in: (0..slots).map(unit).collect() }
+    }
+}
+
+impl Floats {
+    /// The map of a new array, if units float in it.
+    pub(crate) fn new(geometry: &Geometry) -> Option<Floats> {
+        let (slots, units) = geometry.layout().slots()?;
+        let unit = geometry.layout().unit_length();
+        let cylinders = Sectors::new(geometry.stored().layout.length) / (unit * slots);
+        let count = cylinders as usize * usize::from(geometry.members());
+        (geometry.organization().update == Update::Floating).then(|| Floats {
+            unit,
+            slots,
+            units,
+            cylinders: cylinders as usize,
+            data_start: geometry.data_start(),
+            maps: std::iter::repeat_with(|| None).take(count).collect(),
+            reading: BTreeMap::new(),
+        })
+    }
+
+    /// Which map, which slot, and how far into it.
+    fn find(&self, place: Place) -> (usize, u64, Sectors) {
+        let (slot, offset) = (place.at.from_start() / self.unit, place.at.from_start() % self.unit);
+        let map = place.member.as_usize() * self.cylinders + (slot / self.slots) as usize;
+        (map, slot % self.slots, offset)
+    }
+
+    /// `place`, but in another slot of its cylinder.
+    fn in_slot(&self, place: Place, from: u64, to: u64) -> Place {
+        let first = place.at.from_start() - self.unit * from;
+        Place { at: Sector::ZERO + first + self.unit * to, ..place }
+    }
+
+    /// Where what has its home at `home` is now.
+    pub(crate) fn place(&self, home: Place) -> Place {
+        let (map, unit, _) = self.find(home);
+        match &self.maps[map] {
+            Some(cylinder) => self.in_slot(home, unit, cylinder.slot_of[unit as usize].into()),
+            None => home,
+        }
+    }
+
+    /// The home of what is at `place`; none where nothing is. The inverse of [`Floats::place`].
+    pub(crate) fn home(&self, place: Place) -> Option<Place> {
+        let (map, slot, _) = self.find(place);
+        let unit = match &self.maps[map] {
+            Some(cylinder) => u64::from(cylinder.unit_in[slot as usize]),
+            None if slot < self.units => slot,
+            None => NOTHING.into(),
+        };
+        (unit != u64::from(NOTHING)).then(|| self.in_slot(place, slot, unit))
+    }
+
+    /// The slots of the cylinder of `place` into which the unit there may be moved, in their order: its own, where it has to
+    /// stay.
+    fn free(&self, place: Place, member: Member) -> impl Iterator<Item = Place> + '_ {
+        let (map, from, _) = self.find(place);
+        let is_free = move |slot: u64| match &self.maps[map] {
+            Some(cylinder) => cylinder.unit_in[slot as usize] == NOTHING,
+            None => slot >= self.units,
+        };
+        let slots = (0..self.slots).filter(move |slot| is_free(*slot));
+        let places = slots.map(move |slot| self.in_slot(place, from, slot));
+        let mut free = places.filter(move |place| !self.reading.contains_key(&(member, place.at))).peekable();
+        let stays = free.peek().is_none().then_some(place);
+        free.chain(stays)
+    }
+
+    /// The unit at `from` is at `to` now.
+    fn moved(&mut self, from: Place, to: Place) {
+        if from == to {
+            return;
+        }
+        let ((map, old, _), (other, new, offset)) = (self.find(from), self.find(to));
+        let cylinder = self.maps[map].get_or_insert_with(|| Cylinder::new(self.slots, self.units));
+        let unit = std::mem::replace(&mut cylinder.unit_in[old as usize], NOTHING);
+        let target = &mut cylinder.unit_in[new as usize];
+        let possible = map == other && offset.is_zero() && unit != NOTHING && *target == NOTHING;
+        assert!(possible, "a unit goes from its slot to a free one of the same cylinder");
+        *target = unit;
+        cylinder.slot_of[usize::from(unit)] = new as u16;
+    }
+
+    /// The slots that an access of a member touches.
+    fn touched(&self, at: Sector, length: Sectors) -> impl Iterator<Item = Sector> + use<> {
+        let (start, unit) = (self.data_start, self.unit);
+        let first = at.max(start) - start;
+        let end = (at + length).max(start) - start;
+        let slots = first / unit..end.get().div_ceil(unit.get());
+        slots.map(move |slot| Sector::ZERO + unit * slot)
+    }
+
+    /// A read begins: what it reads stays as it is.
+    pub(crate) fn hold(&mut self, member: Member, at: Sector, length: Sectors) {
+        for slot in self.touched(at, length) {
+            *self.reading.entry((member, slot)).or_default() += 1;
+        }
+    }
+
+    /// It is answered.
+    pub(crate) fn let_go(&mut self, member: Member, at: Sector, length: Sectors) {
+        for slot in self.touched(at, length) {
+            let count = self.reading.get_mut(&(member, slot)).expect("what is let go was held");
+            *count -= 1;
+            if *count == 0 {
+                self.reading.remove(&(member, slot));
+            }
+        }
+    }
+}
+
+impl Array {
+    /// Where what the layout places at `home` is now: elsewhere only where units float.
+    pub fn current_place(&self, home: Place) -> Place {
+        self.floats.as_ref().map_or(home, |floats| floats.place(home))
+    }
+
+    /// The home of what is at `place` now; none where nothing is, because units float.
+    pub(crate) fn home_of(&self, place: Place) -> Option<Place> {
+        self.floats.as_ref().map_or(Some(place), |floats| floats.home(place))
+    }
+
+    /// Where on its member the unit of an [`Action::Float`] may be written, in the order of sectors: each is the first of as
+    /// many as the unit has. It is to be asked when the access begins, and answered before another of the member does.
+    pub fn free_slots(&self, effect: EffectId) -> impl Iterator<Item = Sector> + '_ {
+        let job = self.jobs.of_effect(effect).expect("slots are asked for before the answer");
+        let found = match self.jobs.get(job).plan.steps[effect.step() as usize].action {
+            Action::Float { member, at, .. } => Some((member, at)),
+            _ => None,
+        };
+        let free = found.and_then(|(member, at)| {
+            let place = Place { member: self.health.place_of(member)?, at: self.in_data(at) };
+            Some(self.floats.as_ref()?.free(place, member))
+        });
+        // Of a member that was failed meanwhile nothing counts any more.
+        let own = found.filter(|_| free.is_none()).map(|(_, at)| at);
+        free.into_iter().flatten().map(|place| self.absolute(place.at)).chain(own)
+    }
+
+    /// A unit that was at `at` of `member` was written to `to`.
+    pub(crate) fn note_placed(&mut self, member: Member, at: Sector, to: Sector) {
+        let (from, to) = (self.in_data(at), self.in_data(to));
+        let place = self.health.place_of(member);
+        if let (Some(place), Some(floats)) = (place, &mut self.floats) {
+            floats.moved(Place { member: place, at: from }, Place { member: place, at: to });
+        }
+    }
+
+    /// Where in the data area a place on a member is: the inverse of [`Array::absolute`].
+    pub(crate) fn in_data(&self, at: Sector) -> Sector {
+        Sector::ZERO + (at - self.geometry.data_start())
+    }
+}

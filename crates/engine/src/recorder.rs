@@ -1,0 +1,113 @@
+//! Recordings of what passes the array's seam ([`parlour_array::record`]): in memory, and in files.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use parlour_array::record::{Entry, OpeningInputs, Recording, Sink};
+
+/// Why a recording cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file cannot be made, written or read.
+    #[error("{path}: {source}", path = .path.display())]
+    File {
+        /// The recording.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A line is not one of a recording.
+    #[error("{path}, line {line}: not a line of a recording ({source}); record again", path = .path.display())]
+    Line {
+        /// The recording.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// Where a server's recording goes.
+#[derive(Debug)]
+pub struct Recorder(pub(crate) Box<dyn Sink>);
+
+impl Recorder {
+    /// Records into memory; the recording is complete when the server has ended.
+    pub fn memory() -> (Recorder, Arc<Mutex<Recording>>) {
+        let recording: Arc<Mutex<Recording>> = Arc::default();
+        (Recorder(Box::new(Shared(Arc::clone(&recording)))), recording)
+    }
+
+    /// Records into a new file at `path`: one JSON value a line, the opening first.
+    ///
+    /// # Errors
+    /// If there is a file already, or none can be made.
+    pub fn file(path: &Path) -> Result<Recorder, RecordingError> {
+        let file = File::create_new(path).map_err(failed(path))?;
+        Ok(Recorder(Box::new(Lines(BufWriter::new(file)))))
+    }
+}
+
+/// Memory that the giver shares.
+#[derive(Debug)]
+struct Shared(Arc<Mutex<Recording>>);
+
+impl Sink for Shared {
+    fn begin(&mut self, opening: &OpeningInputs) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).begin(opening);
+    }
+
+    fn note(&mut self, entry: Entry) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).note(entry);
+    }
+}
+
+/// A file of lines.
+#[derive(Debug)]
+struct Lines(BufWriter<File>);
+
+impl Lines {
+    /// What cannot be written is missing from the file, and replaying it will say so: serving goes on.
+    fn write(&mut self, value: &impl serde::Serialize) {
+        let _ = serde_json::to_writer(&mut self.0, value)
+            .map_err(io::Error::from)
+            .and_then(|()| self.0.write_all(b"\n"));
+    }
+}
+
+impl Sink for Lines {
+    fn begin(&mut self, opening: &OpeningInputs) {
+        self.write(opening);
+    }
+
+    fn note(&mut self, entry: Entry) {
+        self.write(&entry);
+    }
+}
+
+/// Reads what [`Recorder::file`] wrote.
+///
+/// # Errors
+/// If the file cannot be read or is no recording.
+pub fn read_recording(path: &Path) -> Result<Recording, RecordingError> {
+    let file = BufReader::new(File::open(path).map_err(failed(path))?);
+    let mut recording = Recording::default();
+    for (number, line) in file.lines().enumerate() {
+        let line = line.map_err(failed(path))?;
+        let wrong = |source| RecordingError::Line { path: path.into(), line: number + 1, source };
+        if number == 0 {
+            recording.opening = Some(serde_json::from_str(&line).map_err(wrong)?);
+        } else {
+            recording.entries.push(serde_json::from_str(&line).map_err(wrong)?);
+        }
+    }
+    Ok(recording)
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> RecordingError + use<> {
+    let path = path.to_owned();
+    move |source| RecordingError::File { path, source }
+}

@@ -81,7 +81,7 @@ impl Cut {
         let reads_last = setup.is_logged() || gone.is_none() && returning.is_none();
         let expected = before.after(session, cut, reads_last);
         let excluded = session.excluded(cut);
-        let forced = excluded.map(|since| before.after_force(session, cut, since, setup.stripe()));
+        let forced = excluded.map(|since| before.after_force(setup, session, cut, since));
         let back = if returning.is_some() { ", with a member that was lost" } else { "" };
         let about = format!("cut at {cut} of {}, left {kept:?}, without {gone:?}{back}", session.length());
         let place = present.iter().position(|file| Some(*file) == gone);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::content::{ANY, Value, ZEROES};
 use crate::journal::{Kind, NEVER, Request};
 use crate::session::Session;
+use crate::story::Setup;
 
 /// What each sector may hold.
 #[derive(Clone, Debug)]
@@ -58,18 +59,22 @@ impl Expected {
         after
     }
 
-    /// The same for an array that is forced to trust its parity, a member being missing since `excluded`: where after the
-    /// last write to a stripe, of so many sectors, something was made durable, its parity fits. Elsewhere anything may be.
+    /// The same for an array that is forced to trust its parity, a member being missing since `excluded`: where all
+    /// members were flushed after the last write to a stripe, its parity fits. Elsewhere anything may be.
     pub(crate) fn after_force(
         &self,
+        setup: Setup,
         session: &Session,
         cut: usize,
         excluded: usize,
-        stripe: usize,
     ) -> Expected {
         let mut after = self.after(session, cut, false);
+        let stripe = setup.stripe();
+        // A durable write flushes all members where its stripe is short of one, and not every stripe needs to have a unit
+        // on the missing member.
+        let durable_writes_flush = setup.stripes_span_all_members();
         let lasting = session.requests.iter().filter(|request| match request.kind {
-            Kind::Write { durable, .. } => durable,
+            Kind::Write { durable, .. } => durable && durable_writes_flush,
             Kind::Flush => true,
             Kind::Read => false,
         });

@@ -59,6 +59,11 @@ impl Setup {
         self.consistency == Consistency::Logged
     }
 
+    /// Whether each member has a unit of each stripe: where logs are, some members hold no unit but a log.
+    pub(crate) fn stripes_span_all_members(self) -> bool {
+        self.row != "parity-logging"
+    }
+
     /// Sectors of data in a stripe.
     pub(crate) fn stripe(self) -> usize {
         let check_units = if self.row == "raid5" { 1 } else { 1 + usize::from(self.sublogs) };

@@ -7,7 +7,7 @@ macro_rules! catalogue {
 }
 
 /// Each drive's file, by its name without `.toml`.
-pub const DRIVES: [(&str, &str); 16] = catalogue![
+pub const DRIVES: [(&str, &str); 20] = catalogue![
     "amdahl-6380",
     "dec-rz26",
     "hp-c2247a",
@@ -16,12 +16,16 @@ pub const DRIVES: [(&str, &str); 16] = catalogue![
     "hp-c3323a",
     "ibm-0661",
     "ibm-dnes-309170w",
+    "intel-dc-s3700",
+    "molnar-uw-scsi",
     "quantum-atlas-10k",
     "quantum-atlas-iii",
     "seagate-barracuda",
     "seagate-cheetah-15k5",
     "seagate-cheetah-4lp",
     "seagate-cheetah-9lp",
+    "seagate-exos-x20",
+    "seagate-st31200w",
     "seagate-st41601n",
     "wd-4tb",
 ];

@@ -9,6 +9,7 @@ use crate::angle::{Angle, Spindle};
 use crate::electronics::{After, Buffer, Electronics, Overheads, ReadAhead, SecondWrite, WriteBuffered};
 use crate::mechanics::{Mechanics, Settle, ZeroLatency};
 use crate::seek::{SeekCurve, SeekError};
+use crate::solid::{Solid, SolidTable};
 use crate::sparing::{Shape, Sharing, Sparing, SparingError};
 use crate::surface::{Arrangement, HeadOrder, Strip, Surface, Zone};
 
@@ -27,7 +28,11 @@ pub struct Description {
     #[serde(default)]
     pub disksim_rms_ms: Option<f64>,
     /// What moves.
-    pub mechanics: MechanicsTable,
+    #[serde(default)]
+    pub mechanics: Option<MechanicsTable>,
+    /// What it is where nothing moves.
+    #[serde(default)]
+    pub solid: Option<SolidTable>,
     /// What it keeps.
     #[serde(default)]
     pub buffer: BufferTable,
@@ -38,7 +43,7 @@ pub struct Description {
     #[serde(default)]
     pub bus: BusTable,
     /// Its zones, from the outermost on.
-    #[serde(rename = "zone")]
+    #[serde(rename = "zone", default)]
     pub zones: Vec<ZoneTable>,
 }
 
@@ -341,6 +346,14 @@ pub enum DescriptionError {
     /// There is nothing.
     #[error("there must be a [[zone]], and mechanics.heads and mechanics.cylinders must be positive")]
     Empty,
+    /// Nothing that moves, and nothing else; or both.
+    #[error(
+        "a drive has either [mechanics] with its [[zone]]s, or [solid] and nothing else of a drive that moves"
+    )]
+    Kind,
+    /// It holds nothing, or does nothing.
+    #[error("solid: blocks and units must be positive")]
+    EmptySolid,
     /// A range of cylinders has no size.
     #[error("mechanics.spare_range: spares_per = \"cylinders\" needs it, and it must be positive")]
     NoRange,
@@ -382,9 +395,42 @@ impl Description {
         })
     }
 
+    /// What it is, if nothing moves. None: it has [mechanics](Description::mechanics) and [electronics](Description::electronics).
+    ///
+    /// # Errors
+    /// It cannot be such a drive, or is not told to be either kind.
+    pub fn solid(&self) -> Result<Option<Solid>, DescriptionError> {
+        let moves = self.mechanics.is_some()
+            || !self.zones.is_empty()
+            || self.buffer != BufferTable::default()
+            || self.overheads != OverheadsTable::default()
+            || self.bus != BusTable::default();
+        match &self.solid {
+            None if self.mechanics.is_some() => Ok(None),
+            Some(table) if !moves => table.solid().map(Some),
+            _ => Err(DescriptionError::Kind),
+        }
+    }
+
+    /// Its blocks of 512 bytes, whichever kind it is.
+    ///
+    /// # Errors
+    /// It describes no drive.
+    pub fn blocks(&self) -> Result<u64, DescriptionError> {
+        match self.solid()? {
+            Some(solid) => Ok(solid.blocks),
+            None => Ok(self.mechanics(Angle::default())?.surface.blocks()),
+        }
+    }
+
     /// The parts that move, with the platters at `phase` in the beginning.
+    ///
+    /// # Errors
+    /// They cannot be, or there are none.
     pub fn mechanics(&self, phase: Angle) -> Result<Mechanics, DescriptionError> {
-        let table = &self.mechanics;
+        let (None, Some(table)) = (self.solid()?, &self.mechanics) else {
+            return Err(DescriptionError::Kind);
+        };
         if self.zones.is_empty() || table.heads == 0 || table.cylinders == 0 {
             return Err(DescriptionError::Empty);
         }
@@ -395,7 +441,7 @@ impl Description {
             }
         };
         Ok(Mechanics {
-            surface: self.surface()?,
+            surface: self.surface(table)?,
             seek,
             head_switch: optional("mechanics.head_switch", table.head_switch.as_deref())?,
             write_settle: settle(table.write_settle.as_deref())?,
@@ -472,12 +518,12 @@ impl Description {
         })
     }
 
-    fn surface(&self) -> Result<Surface, DescriptionError> {
-        let sharing = self.mechanics.sharing()?;
+    fn surface(&self, mechanics: &MechanicsTable) -> Result<Surface, DescriptionError> {
+        let sharing = mechanics.sharing()?;
         let mut zones: Vec<Zone> = Vec::with_capacity(self.zones.len());
         let (mut first, mut free) = (0, 0);
         for (index, table) in self.zones.iter().enumerate() {
-            let zone = table.zone(&self.mechanics, sharing, (first, free));
+            let zone = table.zone(mechanics, sharing, (first, free));
             let zone = zone.map_err(|problem| DescriptionError::Zone { zone: index + 1, problem })?;
             (first, free) = (zone.first + zone.blocks, table.cylinders.1 + 1);
             zones.push(zone);
@@ -592,11 +638,11 @@ fn room(sharing: Sharing, shape: Shape, spares: u64, slips: u64) -> u64 {
     })
 }
 
-fn time(key: &'static str, text: &str) -> Result<Duration, DescriptionError> {
+pub(crate) fn time(key: &'static str, text: &str) -> Result<Duration, DescriptionError> {
     text.parse().map_err(|source| DescriptionError::Time { key, source })
 }
 
-fn optional(key: &'static str, text: Option<&str>) -> Result<Duration, DescriptionError> {
+pub(crate) fn optional(key: &'static str, text: Option<&str>) -> Result<Duration, DescriptionError> {
     text.map_or(Ok(Duration::ZERO), |text| time(key, text))
 }
 
@@ -667,5 +713,40 @@ sectors_per_track = 100
         assert!(told("_track = 100", "_track = 100\nspares = 2000").starts_with("zone 1: 2000 spares"));
         assert!(told("_track = 100", "_track = 100\nblocks = 2001").starts_with("zone 1: 2001 blocks"));
         assert!(told("rpm = 6000", "rpm = 6000\nspares_per = \"cylinders\"").contains("spare_range"));
+        assert!(refused("name = \"a\"\nsource = \"b\"").starts_with("a drive has either [mechanics]"));
+    }
+
+    const SOLID: &str = r#"
+name = "plain"
+source = "nowhere"
+
+[solid]
+blocks = 1000
+units = 4
+read = "0.1ms"
+write = "0.2ms"
+read_block = "1us"
+"#;
+
+    #[test]
+    fn a_drive_in_which_nothing_moves_is_one() {
+        let description = Description::parse(SOLID).expect("it is one");
+        let solid = description.solid().expect("it is one").expect("nothing moves");
+        assert_eq!(description.blocks(), Ok(1_000));
+        assert_eq!(solid.access(true, 8), Duration::from_micros(108));
+        assert_eq!(solid.access(false, 8), Duration::from_micros(200));
+        assert!((solid.rate(false, 8) - 20_000.0).abs() < 1e-6);
+        assert_eq!(description.mechanics(Angle::default()).map(drop), Err(DescriptionError::Kind));
+    }
+
+    #[test]
+    fn a_drive_is_of_one_kind() {
+        let told = |from: &str, to: &str| {
+            let description = Description::parse(&SOLID.replace(from, to)).expect("it can be read");
+            description.solid().expect_err("it is no drive").to_string()
+        };
+        assert!(told("\"1us\"", "\"1us\"\n[bus]\nread_block = \"1us\"").starts_with("a drive has either"));
+        assert!(told("units = 4", "units = 0").starts_with("solid: blocks and units"));
+        assert!(told("0.2ms", "0.2").starts_with("solid.write: '0.2' is not a duration"));
     }
 }

@@ -8,6 +8,7 @@ use parlour_units::{Duration, Instant};
 use crate::electronics::{Electronics, ReadAhead};
 use crate::mechanics::{Arm, Mechanics, Parts, Way};
 use crate::stream::Stream;
+use crate::surface::Place;
 
 /// A drive.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Drive {
     segments: Vec<Segment>,
     /// The blocks that were written last.
     last_write: (u64, u64),
+    /// The first of the blocks that go onto the platters without a pause, up to the last, and when it began to.
+    run: (u64, Instant),
     last: Way,
     served: u64,
 }
@@ -69,6 +72,7 @@ impl Drive {
             reading: None,
             segments,
             last_write: (0, 0),
+            run: (0, Instant::ZERO),
             last: Way::Read,
             served: 0,
         }
@@ -110,9 +114,57 @@ impl Drive {
         served
     }
 
+    /// Serves an access that comes at `now` and reads blocks, to write them anew as they come round again: the arm is moved
+    /// once (Stodolsky et al., section 3).
+    pub fn modify(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
+        self.served += 1;
+        let (mut arm, free) = self.stop(now);
+        let overheads = self.electronics.overheads.clone();
+        let begin = free.max(now + overheads.read_miss.after(self.last));
+        let mut parts = self.mechanics.access(&mut arm, begin, Way::Read, (block, blocks));
+        let read = begin + parts.total();
+        let (to_host, to_drive) = self.electronics.bus;
+        // The old content goes to the host, the new comes back.
+        let data = read + overheads.reselect + overheads.data_preparation * 2 + to_host * blocks;
+        let end = block + blocks;
+        let (rest, written) = self.onto_platters((arm, read), block, end, data);
+        parts += rest;
+        self.note_written(block, end, written);
+        self.last = Way::Write;
+        let done = match self.electronics.buffer.caches_writes {
+            true => data + to_drive * blocks,
+            false => written + overheads.reselect,
+        };
+        Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
+    }
+
+    /// Reads some blocks, if that is wanted, and then writes as many, to the one of `places` that comes by first. Says which.
+    ///
+    /// # Panics
+    /// Where there is no place.
+    pub fn float(
+        &mut self,
+        now: Instant,
+        read: Option<u64>,
+        blocks: u64,
+        places: impl Iterator<Item = u64>,
+    ) -> (Served, u64) {
+        let read = read.map(|block| self.serve(now, Way::Read, block, blocks));
+        let (then, parts) = read.map_or((now, Parts::default()), |read| (read.done, read.parts));
+        let nearest = places.min_by_key(|place| self.positioning(then, Way::Write, *place));
+        let place = nearest.expect("there is a place to write to");
+        let written = self.serve(then, Way::Write, place, blocks);
+        (Served { parts: parts + written.parts, ..written }, place)
+    }
+
     fn read(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
         let end = block + blocks;
-        let known = self.segments.iter().position(|segment| segment.first <= block && block < segment.end);
+        let holds = |segment: &Segment| segment.first <= block && block < segment.end;
+        // What comes off the platters next is as good as there: a fast bus has the blocks before it as soon as they have passed.
+        let comes = |(stream, segment): &(Stream, usize)| {
+            (self.segments[*segment].end == block && stream.goes_on(block)).then_some(*segment)
+        };
+        let known = self.segments.iter().position(holds).or(self.reading.as_ref().and_then(comes));
         match known {
             Some(segment) if self.written <= now => self.read_hit(now, block, end, segment),
             _ => self.read_miss(now, block, end),
@@ -215,8 +267,8 @@ impl Drive {
                 at.min(end + most)
             }
             ReadAhead::TrackAndNext if end < last => {
-                let of_track = track_end(end);
-                let track = surface.place(end).track;
+                let (Place { track, .. }, blocks, _) = surface.run(end, u64::MAX);
+                let of_track = end + blocks;
                 let before = self.segments[segment].first + u64::from(track) < of_track;
                 if before && of_track < last { track_end(of_track) } else { of_track }
             }
@@ -264,18 +316,31 @@ impl Drive {
             None => (now + command, now + command + overheads.data_preparation),
         };
         let per_block = self.electronics.bus.1;
-        let sent = data + per_block * blocks;
+        let goes_on = appends && self.written > now;
         let (parts, written) = self.onto_platters((arm, free.max(mechanics_begin)), block, end, data);
-        self.written = written;
-        self.last_write = (block, end);
-        self.keep_written(block, end);
+        if !goes_on {
+            self.run = (block, mechanics_begin + written.since(mechanics_begin + parts.transfer));
+        }
+        let sent = data + per_block * blocks;
+        self.note_written(block, end, written);
         let left = sent + second.map_or(overheads.write_disconnect, |second| second.second_disconnect);
         let reselect = second.map_or(overheads.reselect, |second| second.reselect);
         let done = match cached {
-            true => sent,
+            true => sent.max(self.has_room(end, written)),
             false => written.max(left) + reselect,
         };
         Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
+    }
+
+    /// When the buffer has room for all up to `end`, which is on the platters at `written`: when what lies a segment before is.
+    fn has_room(&self, end: u64, written: Instant) -> Instant {
+        let (first, begun) = self.run;
+        let leaves = end.saturating_sub(self.electronics.buffer.segment_blocks);
+        if leaves <= first {
+            return Instant::ZERO;
+        }
+        let part = (leaves - first) as f64 / (end - first) as f64;
+        begun + Duration::from_nanoseconds((written.since(begun).nanoseconds() as f64 * part) as u64)
     }
 
     /// Writes blocks whose data comes from `data` on, one after the other: what has not come when its sector passes waits for
@@ -326,7 +391,9 @@ impl Drive {
     }
 
     /// What was written is no longer as the buffer has it; it may be kept in its stead.
-    fn keep_written(&mut self, block: u64, end: u64) {
+    fn note_written(&mut self, block: u64, end: u64, written: Instant) {
+        self.written = written;
+        self.last_write = (block, end);
         let keeps = self.electronics.buffer.keeps_writes;
         for segment in self.segments.iter_mut().filter(|segment| segment.first < end && block < segment.end) {
             segment.end = segment.end.min(block.max(segment.first));

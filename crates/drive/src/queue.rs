@@ -57,6 +57,11 @@ impl<T: Copy> Queue<T> {
         Queue { discipline, cylinders, waiting: VecDeque::new(), inwards: true }
     }
 
+    /// Whether it matters on which cylinder something waits.
+    pub fn looks_at_cylinders(&self) -> bool {
+        self.discipline != Discipline::Fcfs
+    }
+
     /// How many wait.
     pub fn len(&self) -> usize {
         self.waiting.len()

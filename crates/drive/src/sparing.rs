@@ -54,8 +54,8 @@ pub struct Sparing {
     /// Items that share spares, and those of them that hold blocks.
     group: u64,
     usable: u64,
-    /// Slips, sorted: the group, and the first item in it that is moved on.
-    slips: Vec<(u64, u64)>,
+    /// Slips, sorted: the [key](Sparing::key) of the first item that is moved on.
+    slips: Vec<u64>,
     /// Items that stand elsewhere, sorted.
     defects: Vec<(u64, u64)>,
     /// Whether what was slipped in a group turns the tracks of those that follow.
@@ -100,23 +100,44 @@ impl Sparing {
         let turns = matches!(sharing, Sharing::Track | Sharing::Cylinders(1));
         let mut defects = defects.to_vec();
         defects.sort_unstable();
-        Ok(Sparing { grain, group, usable, slips: first_moved(slips, group, usable), defects, turns })
+        let mut sparing = Sparing { grain, group, usable, slips: Vec::new(), defects, turns };
+        sparing.slips = first_moved(slips, group, usable)
+            .iter()
+            .map(|(group, first)| sparing.key(*group, *first))
+            .collect();
+        Ok(sparing)
     }
 
-    /// Where block `block` of the zone is.
-    pub(crate) fn spot(&self, block: u64) -> Spot {
+    /// Groups and items in them as one number, in order. What moves on no item of a group is behind all of these.
+    fn key(&self, group: u64, item: u64) -> u64 {
+        group * (self.usable + 1) + item
+    }
+
+    /// How many slips there are before `group`.
+    fn slips_before(&self, group: u64) -> usize {
+        if group == 0 { 0 } else { self.slips.partition_point(|slip| *slip < self.key(group, 0)) }
+    }
+
+    /// The item of block `block` as if nothing were bad: its group, its number in it; and the block's sector in the item.
+    fn item(&self, block: u64) -> ((u64, u64), u64) {
         let (item, within) = match self.grain {
             1 => (block, 0),
             grain => (block / grain, block % grain),
         };
-        let (group, rest) = match item < self.usable {
-            true => (0, item),
-            false => (item / self.usable, item % self.usable),
-        };
+        match item < self.usable {
+            true => ((0, item), within),
+            false => ((item / self.usable, item % self.usable), within),
+        }
+    }
+
+    /// Where block `block` of the zone is.
+    pub(crate) fn spot(&self, block: u64) -> Spot {
+        let ((group, rest), within) = self.item(block);
         let (mut moved, mut before) = (0, 0);
         if !self.slips.is_empty() {
-            before = self.slips.partition_point(|slip| *slip < (group, 0));
-            moved = self.slips[before..].partition_point(|slip| *slip <= (group, rest));
+            before = self.slips_before(group);
+            let key = self.key(group, rest);
+            moved = self.slips[before..].partition_point(|slip| *slip <= key);
         }
         let mut item = group * self.group + rest + moved as u64;
         if let Ok(index) = self.defects.binary_search_by_key(&item, |(bad, _)| *bad) {
@@ -124,6 +145,24 @@ impl Sparing {
         }
         let turned = if self.turns { before as u64 } else { 0 };
         Spot { sector: item * self.grain + within, turned }
+    }
+
+    /// How many blocks, from `block` of the zone on, are in sectors that follow one another: until a group ends, or a sector comes
+    /// that was slipped or stands elsewhere.
+    pub(crate) fn straight(&self, block: u64) -> u64 {
+        let ((group, rest), within) = self.item(block);
+        let key = self.key(group, rest);
+        let next = self.slips.partition_point(|slip| *slip <= key);
+        let mut items = self.usable - rest;
+        if let Some(slip) = self.slips.get(next) {
+            items = items.min(slip - key);
+        }
+        if !self.defects.is_empty() {
+            let stands = group * self.group + rest + (next - self.slips_before(group)) as u64;
+            let bad = self.defects.partition_point(|(bad, _)| *bad < stands);
+            items = self.defects.get(bad).map_or(items, |(bad, _)| items.min((bad - stands).max(1)));
+        }
+        items * self.grain - within
     }
 }
 
@@ -194,6 +233,23 @@ mod tests {
         let sparing = Sparing::new(Sharing::ZoneOfTracks, SHAPE, 2, &[1], &[(3, 11)]).unwrap();
         assert_eq!(spots(&sparing, 8..12), [8, 9, 20, 21]);
         assert_eq!(spots(&sparing, 20..22), [110, 111], "the fourth track is bad");
+    }
+
+    #[test]
+    fn straight_runs_end_at_spares_slips_and_defects() {
+        for sharing in [Sharing::Track, Sharing::Cylinders(2), Sharing::Zone, Sharing::ZoneOfTracks] {
+            let sectors = sharing != Sharing::ZoneOfTracks;
+            let (slips, defects) =
+                if sectors { (vec![4, 5, 33], vec![(41, 119)]) } else { (vec![1], vec![(3, 11)]) };
+            let sparing = Sparing::new(sharing, SHAPE, 3 - u64::from(!sectors), &slips, &defects).unwrap();
+            let all = spots(&sparing, 0..80);
+            for (block, pair) in all.windows(2).enumerate() {
+                let goes_on = sparing.straight(block as u64) > 1;
+                assert!(!goes_on || pair[1] == pair[0] + 1, "{sharing:?}, block {block}");
+                let ends = (block as u64 + 1).is_multiple_of(sparing.usable * sparing.grain);
+                assert!(goes_on || ends || pair[1] != pair[0] + 1, "{sharing:?}, block {block} goes on");
+            }
+        }
     }
 
     #[test]

@@ -119,6 +119,11 @@ impl Stream {
         (flow.arm, free)
     }
 
+    /// Whether it reads on beyond what ends before `block`.
+    pub(crate) fn goes_on(&self, block: u64) -> bool {
+        block < self.limit
+    }
+
     /// The stretches that bring blocks of `from..to`: for each the first and the last of these, and when they are there.
     pub(crate) fn stretches(&self, from: u64, to: u64) -> impl Iterator<Item = [(u64, Instant); 2]> + '_ {
         self.flows.iter().filter_map(move |flow| {

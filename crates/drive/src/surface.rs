@@ -171,6 +171,16 @@ impl Surface {
         self.blocks
     }
 
+    /// Where all cylinders are alike, one after the other, and hold blocks and nothing else: blocks of a track, and tracks of a
+    /// cylinder.
+    pub fn cylinder(&self) -> Option<(u64, u64)> {
+        let [zone] = &self.zones[..] else { return None };
+        let Shape { cylinders, heads, sectors } = zone.shape;
+        let full = zone.front == 0 && zone.blocks == cylinders * heads * sectors;
+        let in_cylinders = matches!(zone.arrangement, Arrangement::Cylinders { .. });
+        (full && in_cylinders).then_some((sectors, heads))
+    }
+
     /// The zones, from the outermost on.
     pub fn zones(&self) -> &[Zone] {
         &self.zones
@@ -187,18 +197,24 @@ impl Surface {
     /// these take up.
     pub fn run(&self, block: u64, most: u64) -> (Place, u64, u64) {
         let place = self.place(block);
+        let room = u64::from(place.track) - place.sector;
+        let longest = most.min(room).min(self.blocks - block);
+        let zone = &self.zones[place.number.1 as usize];
+        let (number, after) = (block - zone.first, zone.first + zone.blocks - block);
+        let straight = zone.sparing.straight(number + zone.front).min(after);
+        if straight >= longest {
+            return (place, longest, longest);
+        }
         let same = |count: u64| {
             let other = self.place(block + count - 1);
             (other.number == place.number && other.sector >= place.sector)
                 .then(|| other.sector - place.sector + 1)
         };
-        let room = u64::from(place.track) - place.sector;
-        let longest = most.min(room).min(self.blocks - block);
-        if let Some(sectors) = same(longest) {
-            return (place, longest, sectors);
+        if same(straight + 1).is_none() {
+            return (place, straight, straight);
         }
-        // Slips and spares leave fewer.
-        let (mut fits, mut too_many) = (1, longest);
+        // What was slipped is passed over, on the same track.
+        let (mut fits, mut too_many) = (straight + 1, longest + 1);
         while fits + 1 < too_many {
             let middle = fits + (too_many - fits) / 2;
             if same(middle).is_some() { fits = middle } else { too_many = middle }

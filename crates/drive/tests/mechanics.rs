@@ -4,6 +4,8 @@
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue::find;
 use parlour_drive::description::Description;
+use parlour_drive::drive::Drive;
+use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::{Arm, Mechanics, Parts, Way, ZeroLatency};
 use parlour_units::{Duration, Instant};
 
@@ -54,6 +56,41 @@ fn a_write_after_a_read_of_the_same_block_waits_for_it_to_come_round() {
     assert_eq!(write.seek, Duration::ZERO);
     let revolution = write.total().nanoseconds().abs_diff(drive.spindle.revolution.nanoseconds());
     assert!(revolution < 10, "{}", write.total());
+}
+
+/// Stodolsky et al., section 3: S + (3 + 2/D) R.
+#[test]
+fn a_read_modify_write_costs_a_seek_and_three_halves_of_a_revolution_and_its_transfer() {
+    let mut drive = Drive::new(ibm_0661(), Electronics::default());
+    let (mut numbers, mut now, mut busy) = (Numbers(2), Instant::ZERO, Parts::default());
+    let count = 200_000;
+    for _ in 0..count {
+        let block = numbers.below(drive.mechanics().surface.blocks() / 4) * 4;
+        let served = drive.modify(now, block, 4);
+        assert_eq!(served.done.since(now), served.parts.total());
+        now = served.done + Duration::from_nanoseconds(numbers.below(50_000_000));
+        busy += served.parts;
+    }
+    let mean = |time: Duration| milliseconds(time) / f64::from(count);
+    let (units, half) = (48.0 / 4.0, 13.9 / 2.0);
+    assert!((mean(busy.seek) - 12.69).abs() < 0.05, "{}", mean(busy.seek));
+    // In the revolution between, the unit passes once more, and is written.
+    assert!((mean(busy.rotation) - half * (3.0 - 2.0 / units)).abs() < 0.03, "{}", mean(busy.rotation));
+    assert!((mean(busy.transfer) - half * 4.0 / units).abs() < 1e-3, "{}", mean(busy.transfer));
+    let expected = 12.69 + (3.0 + 2.0 / units) * half;
+    assert!((mean(busy.total()) / expected - 1.0).abs() < 0.003, "{} of {expected}", mean(busy.total()));
+}
+
+/// What is cached is durable later.
+#[test]
+fn a_read_modify_write_is_in_the_buffer_before_it_is_on_the_platters() {
+    let description = Description::parse(find("seagate-cheetah-9lp").unwrap()).unwrap();
+    let mechanics = description.mechanics(Angle::default()).unwrap();
+    let revolution = mechanics.spindle.revolution;
+    let mut drive = Drive::new(mechanics, description.electronics().unwrap());
+    let served = drive.modify(Instant::ZERO, 600_000, 8);
+    let late = drive.flush(served.done).since(served.done);
+    assert!(late > Duration::ZERO && late < revolution, "{late}");
 }
 
 /// The skews hide head switches and seeks to the next cylinder: no revolution is lost.

@@ -18,7 +18,8 @@ pub enum Delay {
         /// The standard deviation.
         deviation: Duration,
     },
-    /// So many at once, exponentially far apart.
+    /// Bursts of a Poisson process: so many at once, and bursts exponentially far apart. As gaps between arrivals most are
+    /// nothing, and with a probability of 1/size one is exponential.
     Bursts {
         /// How many, in the mean (geometrically distributed).
         size: f64,
@@ -27,7 +28,34 @@ pub enum Delay {
     },
 }
 
+/// Why there is no such delay.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum DelayError {
+    /// A burst of less than a request.
+    #[error("bursts of {0} requests: a burst has at least one, and finitely many")]
+    NoBurst(f64),
+    /// Requests without end at the same time.
+    #[error("the gap between arrivals is nothing: infinitely many would come at once; make it longer")]
+    NoGap,
+}
+
 impl Delay {
+    /// Whether it can be had.
+    pub fn check(&self) -> Result<(), DelayError> {
+        match *self {
+            Delay::Bursts { size, .. } if !(size >= 1.0 && size.is_finite()) => {
+                Err(DelayError::NoBurst(size))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it can be had, and as a gap between arrivals.
+    pub fn check_gap(&self) -> Result<(), DelayError> {
+        self.check()?;
+        if self.mean() == Duration::ZERO { Err(DelayError::NoGap) } else { Ok(()) }
+    }
+
     /// The next one.
     pub fn draw(&self, random: &mut Random) -> Duration {
         let exponential = |random: &mut Random, mean: Duration| {
@@ -62,6 +90,36 @@ impl Delay {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of a geometric number of arrivals at once: the variance of a count over its mean is twice the mean burst, less one.
+    #[test]
+    fn bursts_scatter_as_they_should() {
+        let delay = Delay::Bursts { size: 8.0, gap: Duration::from_millis(40) };
+        let (mut random, mut counts) = (Random::new(9), vec![0.0_f64; 20_000]);
+        let mut now = 0;
+        loop {
+            now += delay.draw(&mut random).nanoseconds();
+            match counts.get_mut((now / 4_000_000_000) as usize) {
+                Some(count) => *count += 1.0,
+                None => break,
+            }
+        }
+        let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+        let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64;
+        assert!(
+            (mean / 800.0 - 1.0).abs() < 0.02 && (variance / mean / 15.0 - 1.0).abs() < 0.05,
+            "{mean} {variance}"
+        );
+    }
+
+    #[test]
+    fn impossible_delays_are_refused() {
+        let bursts = |size| Delay::Bursts { size, gap: Duration::from_millis(1) };
+        assert_eq!(bursts(0.5).check(), Err(DelayError::NoBurst(0.5)));
+        assert_eq!(bursts(2.0).check_gap(), Ok(()));
+        assert_eq!(Delay::Fixed(Duration::ZERO).check(), Ok(()));
+        assert_eq!(Delay::Fixed(Duration::ZERO).check_gap(), Err(DelayError::NoGap));
+    }
 
     #[test]
     fn delays_have_their_means() {

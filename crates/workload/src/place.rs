@@ -3,16 +3,38 @@
 use parlour_units::{Sector, Sectors};
 
 use crate::random::Random;
+use crate::space::Space;
 
 /// A distribution of places.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     /// Anywhere, aligned to the block.
     Uniform,
-    /// Anywhere, aligned to the request's own size, or to a stripe where it is larger (Chen et al., section 6).
-    Aligned {
+    /// Anywhere, on the request's natural boundary: aligned to its own size, or to a stripe where it is larger.
+    Natural {
         /// What large requests are aligned to.
         stripe: Sectors,
+    },
+    /// As few parts of stripes as can be: what is at least a stripe begins or ends with one, as often the one as the other,
+    /// and what is smaller begins with a unit, each as likely (the aligned distribution of Chen et al., sections 6 and 8.1.4).
+    Striped {
+        /// A stripe unit.
+        unit: Sectors,
+        /// A stripe: so many units.
+        units: u64,
+    },
+    /// Some of each so many units are hot: a part of all requests begins in these, the rest in the others. With as many units
+    /// as a stripe has, these are hot disks (the unaligned distribution of Chen et al., section 6). Within its unit a request
+    /// is anywhere where it fits; what is longer begins with the unit.
+    HotUnits {
+        /// A stripe unit.
+        unit: Sectors,
+        /// Of so many units
+        period: u64,
+        /// so many, the first, are hot.
+        hot: u64,
+        /// Of requests.
+        requests: f64,
     },
     /// A part of all requests goes to a part of all places, the first.
     Hot {
@@ -36,8 +58,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Places {
     place: Place,
-    space: Sectors,
-    block: Sectors,
+    space: Space,
     /// Of runs: where the next one goes, and how many are left.
     run: (Sector, u64),
 }
@@ -54,22 +75,48 @@ pub enum PlaceError {
     /// Nothing comes in a row.
     #[error("a run has at least one request")]
     NoRun,
-    /// There is no room.
-    #[error("{space} sectors have no room for a block of {block}")]
-    NoRoom {
+    /// Units that are none.
+    #[error("a stripe unit of {unit} sectors is no whole number of blocks of {block}")]
+    NoUnit {
+        /// The unit.
+        unit: u64,
+        /// A block.
+        block: u64,
+    },
+    /// No unit is hot, or all are.
+    #[error("{hot} hot units of {period}: at least one is hot, and at least one is not")]
+    NoHotUnits {
+        /// Hot ones.
+        hot: u64,
+        /// Of so many.
+        period: u64,
+    },
+    /// Less than a stripe, or a period.
+    #[error("{space} sectors are less than one stripe of {stripe}")]
+    NoStripe {
         /// Sectors that there are.
         space: u64,
-        /// What is to fit.
-        block: u64,
+        /// Of a stripe.
+        stripe: u64,
     },
 }
 
 impl Places {
-    /// Places in `space`, each aligned to `block`.
-    pub fn new(place: Place, space: Sectors, block: Sectors) -> Result<Places, PlaceError> {
+    /// Places in a space, each aligned to its block.
+    pub fn new(place: Place, space: &Space) -> Result<Places, PlaceError> {
         let part = |part: f64| (part > 0.0 && part <= 1.0).then_some(()).ok_or(PlaceError::NoPart(part));
+        let stripe = |unit, units| stripe(space, unit, units);
         match &place {
-            Place::Uniform | Place::Aligned { .. } => {}
+            Place::Uniform => {}
+            Place::Natural { stripe } => unit(space, *stripe)?,
+            Place::Striped { unit, units } => stripe(*unit, *units)?,
+            Place::HotUnits { unit, period, hot, requests } => {
+                stripe(*unit, *period)?;
+                if *hot == 0 || hot >= period {
+                    return Err(PlaceError::NoHotUnits { hot: *hot, period: *period });
+                }
+                part(*requests)?;
+            }
             Place::Hot { requests, places } => part(*requests).and(part(*places))?,
             Place::Within(from, _) if !(0.0..1.0).contains(from) => return Err(PlaceError::NoPart(*from)),
             Place::Within(from, to) => part(*to).and(part(to - from))?,
@@ -78,22 +125,31 @@ impl Places {
             Place::Runs { length: 0 } => return Err(PlaceError::NoRun),
             Place::Runs { .. } => {}
         }
-        if block.is_zero() || space < block {
-            return Err(PlaceError::NoRoom { space: space.get(), block: block.get() });
-        }
-        Ok(Places { place, space, block, run: (Sector::ZERO, 0) })
+        Ok(Places { place, space: space.clone(), run: (Sector::ZERO, 0) })
     }
 
-    /// Where a request of this size goes. It ends within the space if there is room for it at all.
+    /// The longest request that fits any volume.
+    pub fn longest(&self) -> Sectors {
+        self.space.longest()
+    }
+
+    /// Where a request of this size goes. It ends within its volume if there is room for it at all.
     pub fn draw(&mut self, random: &mut Random, size: Sectors) -> Sector {
-        let block = self.block.get();
-        let blocks = self.space.get() / block;
+        let block = self.space.block().get();
+        let blocks = self.space.length().get() / block;
         let last = blocks.saturating_sub(size.get().div_ceil(block));
         let number = match self.place {
             Place::Uniform => random.below(last + 1),
-            Place::Aligned { stripe } => {
-                let to = size.min(stripe).max(self.block).round_up(self.block).get() / block;
+            Place::Natural { stripe } => {
+                let to = size.min(stripe).max(self.space.block()).round_up(self.space.block()).get() / block;
                 random.below(last / to + 1) * to
+            }
+            Place::Striped { unit, units } => {
+                striped(random, size.get().div_ceil(block), unit.get() / block, units, blocks)
+            }
+            Place::HotUnits { unit, period, hot, requests } => {
+                let hot = (period, hot, requests);
+                hot_unit(random, size.get().div_ceil(block), unit.get() / block, hot, blocks)
             }
             Place::Hot { requests, places } => {
                 let hot = ((blocks as f64 * places) as u64).clamp(1, last + 1);
@@ -110,17 +166,63 @@ impl Places {
             Place::Zipf(exponent) => scattered(zipf(random, exponent, last + 1), last + 1),
             Place::Runs { length } => return self.next_of_run(random, size, length, last),
         };
-        Sector::new(number * block)
+        self.space.fit(Sector::new(number * block), size)
     }
 
     fn next_of_run(&mut self, random: &mut Random, size: Sectors, length: u64, last: u64) -> Sector {
-        let (next, left) = self.run;
-        let fits = next.get() <= last * self.block.get();
-        let at = if left > 0 && fits { next } else { Sector::new(random.below(last + 1) * self.block.get()) };
-        let left = if left > 0 && fits { left - 1 } else { length - 1 };
+        let ((next, left), block) = (self.run, self.space.block().get());
+        let goes_on = left > 0 && next.get() <= last * block && self.space.fit(next, size) == next;
+        let (at, left) = match goes_on {
+            true => (next, left - 1),
+            false => (self.space.fit(Sector::new(random.below(last + 1) * block), size), length - 1),
+        };
         self.run = (at + size, left);
         at
     }
+}
+
+fn unit(space: &Space, unit: Sectors) -> Result<(), PlaceError> {
+    let block = space.block();
+    let whole = !unit.is_zero() && unit.is_multiple_of(block);
+    whole.then_some(()).ok_or(PlaceError::NoUnit { unit: unit.get(), block: block.get() })
+}
+
+fn stripe(space: &Space, length: Sectors, units: u64) -> Result<(), PlaceError> {
+    unit(space, length)?;
+    let stripe = length.get().saturating_mul(units);
+    let fits = units > 0 && stripe <= space.length().get();
+    fits.then_some(()).ok_or(PlaceError::NoStripe { space: space.length().get(), stripe })
+}
+
+/// All in blocks: what is at least a stripe begins or ends with one, what is smaller begins with a unit.
+fn striped(random: &mut Random, size: u64, unit: u64, units: u64, blocks: u64) -> u64 {
+    let (stripe, last) = (unit * units, blocks.saturating_sub(size));
+    if size < stripe {
+        return random.below(last / unit + 1) * unit;
+    }
+    if random.happens(0.5) {
+        return random.below(last / stripe + 1) * stripe;
+    }
+    // It ends with a stripe that is not before its own length.
+    let (first, end) = (size.div_ceil(stripe), blocks / stripe);
+    if first > end { 0 } else { (first + random.below(end - first + 1)) * stripe - size }
+}
+
+/// All in blocks: within a hot unit, or another.
+fn hot_unit(
+    random: &mut Random,
+    size: u64,
+    unit: u64,
+    (period, hot, requests): (u64, u64, f64),
+    blocks: u64,
+) -> u64 {
+    let round = random.below(blocks / (unit * period));
+    let number = match random.happens(requests) {
+        true => random.below(hot),
+        false => hot + random.below(period - hot),
+    };
+    let within = if size < unit { random.below(unit - size + 1) } else { 0 };
+    (round * period + number) * unit + within
 }
 
 /// A rank from 0 on, below `count`, by inversion of the continuous distribution.
@@ -156,13 +258,18 @@ mod tests {
     use super::*;
 
     fn places(place: Place) -> Places {
-        Places::new(place, Sectors::new(8_000), Sectors::new(8)).unwrap()
+        Places::new(place, &Space::new(Sectors::new(8_000), Sectors::new(8)).unwrap()).unwrap()
     }
 
     fn any_place() -> impl Strategy<Value = Place> {
         prop_oneof![
             Just(Place::Uniform),
-            (1_u64..40).prop_map(|blocks| Place::Aligned { stripe: Sectors::new(blocks * 8) }),
+            (1_u64..40).prop_map(|blocks| Place::Natural { stripe: Sectors::new(blocks * 8) }),
+            (1_u64..20, 1_u64..20)
+                .prop_map(|(blocks, units)| Place::Striped { unit: Sectors::new(blocks * 8), units }),
+            (1_u64..20, 1_u64..10, 1_u64..10, 0.01..1.0).prop_map(|(blocks, hot, cold, requests)| {
+                Place::HotUnits { unit: Sectors::new(blocks * 8), period: hot + cold, hot, requests }
+            }),
             (0.01..1.0, 0.01..1.0).prop_map(|(requests, places)| Place::Hot { requests, places }),
             (0.0..0.5, 0.6..1.0).prop_map(|(from, to)| Place::Within(from, to)),
             (0.1..3.0).prop_map(Place::Zipf),
@@ -181,6 +288,18 @@ mod tests {
         }
 
         #[test]
+        fn requests_do_not_cross_from_one_volume_to_the_next(place in any_place(), blocks in 1_u64..60, seed in any::<u64>()) {
+            let lengths = [Sectors::new(4_000), Sectors::new(480), Sectors::new(3_520)];
+            let space = Space::volumes(&lengths, Sectors::new(8)).unwrap();
+            let (mut places, mut random) = (Places::new(place, &space).unwrap(), Random::new(seed));
+            for _ in 0..50 {
+                let at = places.draw(&mut random, Sectors::new(blocks * 8)).get();
+                let end = at + blocks * 8;
+                prop_assert!(end <= 4_000 || (at >= 4_000 && end <= 4_480) || (at >= 4_480 && end <= 8_000), "{at}");
+            }
+        }
+
+        #[test]
         fn scattering_is_a_permutation(count in 1_u64..500) {
             let mut all: Vec<u64> = (0..count).map(|rank| scattered(rank, count)).collect();
             all.sort_unstable();
@@ -193,6 +312,53 @@ mod tests {
         let (mut places, mut random) = (places(Place::Hot { requests: 0.8, places: 0.2 }), Random::new(1));
         let hot = (0..10_000).filter(|_| places.draw(&mut random, Sectors::new(8)).get() < 1_600).count();
         assert!((7_800..8_200).contains(&hot), "{hot}");
+    }
+
+    #[test]
+    fn hot_units_get_their_part_each_as_much() {
+        let unit = Sectors::new(40);
+        let (mut places, mut random) =
+            (places(Place::HotUnits { unit, period: 10, hot: 2, requests: 0.6 }), Random::new(1));
+        let mut counts = [0; 10];
+        for _ in 0..100_000 {
+            let at = places.draw(&mut random, Sectors::new(16)).get();
+            assert!(at % 40 + 16 <= 40, "{at} crosses a unit");
+            counts[(at / 40 % 10) as usize] += 1;
+        }
+        assert!(counts[..2].iter().all(|count| (29_000..31_000).contains(count)), "{counts:?}");
+        assert!(counts[2..].iter().all(|count| (4_700..5_300).contains(count)), "{counts:?}");
+    }
+
+    /// Chen et al., section 8.1.4: requests larger than a stripe begin or end with one.
+    #[test]
+    fn large_requests_begin_or_end_with_a_stripe_and_small_ones_begin_with_a_unit() {
+        let (unit, units) = (Sectors::new(40), 5);
+        let (mut places, mut random) = (places(Place::Striped { unit, units }), Random::new(1));
+        let mut begin = 0;
+        for _ in 0..10_000 {
+            let at = places.draw(&mut random, Sectors::new(248)).get();
+            begin += u32::from(at % 200 == 0);
+            assert!(at % 200 == 0 || (at + 248) % 200 == 0, "{at}");
+            assert_eq!(places.draw(&mut random, Sectors::new(16)).get() % 40, 0);
+        }
+        assert!((4_800..5_200).contains(&begin), "{begin}");
+    }
+
+    #[test]
+    fn impossible_places_are_refused() {
+        let space = Space::new(Sectors::new(8_000), Sectors::new(8)).unwrap();
+        let error = |place| Places::new(place, &space).unwrap_err();
+        assert_eq!(error(Place::Hot { requests: 0.5, places: 0.0 }), PlaceError::NoPart(0.0));
+        let unit = Sectors::new(12);
+        assert_eq!(error(Place::Striped { unit, units: 5 }), PlaceError::NoUnit { unit: 12, block: 8 });
+        let unit = Sectors::new(2_000);
+        assert_eq!(
+            error(Place::Striped { unit, units: 5 }),
+            PlaceError::NoStripe { space: 8_000, stripe: 10_000 }
+        );
+        let hot = Place::HotUnits { unit, period: 4, hot: 4, requests: 0.5 };
+        assert_eq!(error(hot), PlaceError::NoHotUnits { hot: 4, period: 4 });
+        assert_eq!(error(Place::Runs { length: 0 }), PlaceError::NoRun);
     }
 
     #[test]

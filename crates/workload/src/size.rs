@@ -107,7 +107,7 @@ impl Sizes {
             }
         };
         // A negative one becomes nothing, and that the least.
-        Sectors::new(drawn.ceil() as u64).round_up(self.block).max(self.least).min(self.most)
+        Sectors::new(drawn.ceil() as u64).min(self.most).round_up(self.block).max(self.least)
     }
 
     /// The largest that can come.
@@ -154,6 +154,10 @@ mod tests {
     fn what_is_no_size_is_refused() {
         let new =
             |size, least, most| Sizes::new(size, Sectors::new(8), Sectors::new(least), Sectors::new(most));
+        assert!(
+            new(Size::Exponential(1e300), 8, 16)
+                .is_ok_and(|sizes| sizes.draw(&mut Random::new(1)).get() == 16)
+        );
         assert_eq!(new(Size::Fixed(-1.0), 8, 16), Err(SizeError::NoSize(-1.0)));
         assert_eq!(new(Size::Mix(vec![]), 8, 16), Err(SizeError::Empty));
         assert_eq!(new(Size::Mix(vec![(8.0, 0.0)]), 8, 16), Err(SizeError::NoWeight(0.0)));

@@ -2,39 +2,38 @@
 
 use parlour_units::{Sector, Sectors};
 
-use super::{Line, Recorded, What, number, time};
+use super::{Line, Recorded, What, fields, number, time};
 
 pub(super) fn line(text: &str) -> Result<Line, String> {
-    let fields: Vec<&str> = text.split_whitespace().collect();
     // After the requests come sums.
     if text.starts_with("CPU") || text.starts_with("Total") {
         return Ok(Line::End);
     }
-    let [device, _cpu, _sequence, at, _process, action, kind, rest @ ..] = &fields[..] else {
-        return Err(format!("{} fields instead of 7 at least", fields.len()));
-    };
+    let mut words = text.split_whitespace();
+    let [device, _cpu, _sequence, at, _process, action, kind] = fields(words.by_ref())?;
     let device = device_number(device)?;
-    if *action != "Q" {
+    if action != "Q" {
         return Ok(Line::Nothing);
     }
     let at = Some(time(at, 1e9)?);
-    let area = || match rest {
-        [sector, "+", count, ..] => {
-            Ok((Sector::new(number(sector, "sector")?), Sectors::new(number(count, "count")?)))
+    let what = match (words.next(), words.next(), words.next()) {
+        (Some(sector), Some("+"), Some(count)) => {
+            let (first, length) =
+                (Sector::new(number(sector, "sector")?), Sectors::new(number(count, "count")?));
+            match kind {
+                // Flushes come before what is written (kind `FW`), or alone.
+                kind if kind.starts_with('F') && length.is_zero() => What::Flush,
+                kind if kind.contains('D') => What::Trim(first, length),
+                kind if kind.contains('W') => What::Write(first, length),
+                kind if kind.contains('R') => What::Read(first, length),
+                _ => return Ok(Line::Nothing),
+            }
         }
-        _ => Err("a queued request says `SECTOR + COUNT`".to_owned()),
-    };
-    let what = match kind {
-        kind if kind.starts_with('F') && area().is_ok_and(|(_, length)| !length.is_zero()) => {
-            let (sector, length) = area()?;
-            What::Write(sector, length)
-        }
-        kind if kind.starts_with('F') => What::Flush,
-        kind if kind.contains('D') => area().map(|(sector, length)| What::Trim(sector, length))?,
-        kind if kind.contains('R') => area().map(|(sector, length)| What::Read(sector, length))?,
-        kind if kind.contains('W') => area().map(|(sector, length)| What::Write(sector, length))?,
-        // Notes of programs.
-        _ => return Ok(Line::Nothing),
+        _ if kind.starts_with('F') => What::Flush,
+        // A command passed through to the device, with its bytes; or something without data.
+        (Some(_), Some(bytes), _) if bytes.starts_with(['(', '[']) => return Ok(Line::Nothing),
+        _ if kind.starts_with('N') => return Ok(Line::Nothing),
+        _ => return Err("a queued request says `SECTOR + COUNT`".to_owned()),
     };
     Ok(Line::Request(Recorded { at, device, what }))
 }

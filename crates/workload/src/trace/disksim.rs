@@ -2,13 +2,10 @@
 
 use parlour_units::{Sector, Sectors};
 
-use super::{Recorded, What, number, time};
+use super::{Recorded, What, fields, number, time};
 
 pub(super) fn line(text: &str) -> Result<Recorded, String> {
-    let fields: Vec<&str> = text.split_whitespace().collect();
-    let [at, device, block, blocks, flags] = fields[..] else {
-        return Err(format!("{} fields instead of 5", fields.len()));
-    };
+    let [at, device, block, blocks, flags] = fields(text.split_whitespace())?;
     let (block, blocks) = (Sector::new(number(block, "block")?), Sectors::new(number(blocks, "count")?));
     let flags = u64::from_str_radix(flags.trim_start_matches("0x"), 16);
     let reads = flags.map_err(|_| "the flags are no hexadecimal number".to_owned())? & 1 == 1;

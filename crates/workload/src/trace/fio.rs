@@ -1,4 +1,7 @@
-//! fio's iolog: version 2 (`FILE ACTION OFFSET LENGTH`), and version 3, which has milliseconds before that.
+//! fio's iolog: version 2 (`FILE ACTION OFFSET LENGTH`), and version 3, which has microseconds before that.
+//!
+//! In version 2 the action `wait` gives a time. fio takes it for milliseconds since the log began, whatever its documentation
+//! says, and so does this.
 
 use parlour_units::Duration;
 
@@ -9,6 +12,8 @@ use super::{Line, Recorded, What, number, sectors, time};
 pub(super) struct Head {
     version: Option<u32>,
     files: Vec<String>,
+    /// Of version 2: what was last waited for.
+    waited: Option<Duration>,
 }
 
 impl Head {
@@ -17,19 +22,25 @@ impl Head {
             self.version = Some(version(text)?);
             return Ok(Line::Nothing);
         };
-        let fields: Vec<&str> = text.split_whitespace().collect();
-        let (at, fields) = match (version, &fields[..]) {
-            (2, fields) => (None, fields),
-            (_, [at, fields @ ..]) => (Some(time(at, 1e6)?), fields),
-            (_, []) => return Ok(Line::Nothing),
+        let mut words = text.split_whitespace();
+        let at = match version {
+            2 => self.waited,
+            _ => Some(time(words.next().unwrap_or_default(), 1e3)?),
         };
-        match fields {
-            [_, "open" | "close"] => Ok(Line::Nothing),
-            [file, "add"] => {
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some(_), Some("open" | "close"), None, None) => Ok(Line::Nothing),
+            (Some(file), Some("add"), None, None) => {
                 self.file(file);
                 Ok(Line::Nothing)
             }
-            [file, action, offset, length] => self.request(at, file, action, (offset, length)),
+            (Some(_), Some("wait"), Some(until), Some(_)) if version == 2 => {
+                // What is past already is not waited for.
+                self.waited = self.waited.max(Some(time(until, 1e6)?));
+                Ok(Line::Nothing)
+            }
+            (Some(file), Some(action), Some(offset), Some(length)) => {
+                self.request(at, file, action, (offset, length))
+            }
             _ => Err("a line is `FILE ACTION`, or `FILE ACTION OFFSET LENGTH`".to_owned()),
         }
     }
@@ -48,7 +59,9 @@ impl Head {
             "write" => area().map(|(first, length)| What::Write(first, length))?,
             "trim" => area().map(|(first, length)| What::Trim(first, length))?,
             "sync" | "datasync" => What::Flush,
-            "wait" => return Ok(Line::Nothing),
+            // It starts writing, and makes nothing durable.
+            "sync_file_range" => return Ok(Line::Nothing),
+            "wait" => return Err("only an iolog of version 2 waits".to_owned()),
             other => return Err(format!("'{other}' is no action of an iolog")),
         };
         Ok(Line::Request(Recorded { at, device, what }))

@@ -9,7 +9,7 @@ mod fio;
 mod msr;
 mod spc;
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 use parlour_units::{Duration, Sector, Sectors};
 
@@ -79,6 +79,12 @@ pub enum TraceError {
         /// What is wrong.
         wrong: String,
     },
+    /// A line without end.
+    #[error("line {line} is longer than {} KiB: this is no text of requests", LONGEST >> 10)]
+    TooLong {
+        /// Counted from 1.
+        line: u64,
+    },
     /// The file cannot be read.
     #[error("line {line}: {source}")]
     Unreadable {
@@ -89,10 +95,15 @@ pub enum TraceError {
     },
 }
 
+/// No line is longer.
+const LONGEST: u64 = 64 << 10;
+
 /// A trace being read.
 #[derive(Debug)]
 pub struct Trace<R> {
-    lines: io::Lines<R>,
+    reader: R,
+    /// The line that was read last, and its number.
+    text: Vec<u8>,
     line: u64,
     format: Format,
     fio: fio::Head,
@@ -111,10 +122,30 @@ enum Line {
 impl<R: BufRead> Trace<R> {
     /// Reads requests of this format.
     pub fn new(reader: R, format: Format) -> Trace<R> {
-        Trace { lines: reader.lines(), line: 0, format, fio: fio::Head::default(), over: false }
+        Trace { reader, text: Vec::new(), line: 0, format, fio: fio::Head::default(), over: false }
     }
 
-    fn parse(&mut self, text: &str) -> Result<Line, String> {
+    /// The number of the line that was read last, counted from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Reads a line. Says whether there was one.
+    fn advance(&mut self) -> Result<bool, TraceError> {
+        self.text.clear();
+        self.line += 1;
+        let line = self.line;
+        let read = self.reader.by_ref().take(LONGEST).read_until(b'\n', &mut self.text);
+        let length = read.map_err(|source| TraceError::Unreadable { line, source })?;
+        if length as u64 == LONGEST && !self.text.ends_with(b"\n") {
+            return Err(TraceError::TooLong { line });
+        }
+        Ok(length > 0)
+    }
+
+    fn parse(&mut self) -> Result<Line, String> {
+        // Names of processes and files may be anything.
+        let text = &*String::from_utf8_lossy(&self.text);
         match self.format {
             _ if text.trim().is_empty() => Ok(Line::Nothing),
             Format::Disksim => disksim::line(text).map(Line::Request),
@@ -131,23 +162,31 @@ impl<R: BufRead> Iterator for Trace<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.over {
-            let text = match self.lines.next()? {
-                Ok(text) => text,
-                Err(source) => return Some(Err(TraceError::Unreadable { line: self.line + 1, source })),
-            };
-            self.line += 1;
-            match self.parse(&text) {
+            let line = self.advance().and_then(|any| match any {
+                true => self.parse().map_err(|wrong| TraceError::Line { line: self.line, wrong }),
+                false => Ok(Line::End),
+            });
+            match line {
                 Ok(Line::Request(recorded)) => return Some(Ok(recorded)),
                 Ok(Line::Nothing) => {}
                 Ok(Line::End) => self.over = true,
-                Err(wrong) => {
+                Err(error) => {
                     self.over = true;
-                    return Some(Err(TraceError::Line { line: self.line, wrong }));
+                    return Some(Err(error));
                 }
             }
         }
         None
     }
+}
+
+/// As many fields as there are to be, and the rest.
+fn fields<'a, const N: usize>(mut all: impl Iterator<Item = &'a str>) -> Result<[&'a str; N], String> {
+    let mut fields = [""; N];
+    for (count, field) in fields.iter_mut().enumerate() {
+        *field = all.next().map(str::trim).ok_or_else(|| format!("{count} fields instead of {N}"))?;
+    }
+    Ok(fields)
 }
 
 /// A whole number.
@@ -207,6 +246,15 @@ mod tests {
     }
 
     #[test]
+    fn lines_without_end_and_names_that_are_no_text_do_no_harm() {
+        let long = "1 ".repeat(40_000);
+        assert!(read("disksim", &long).unwrap_err().starts_with("line 1 is longer than 64 KiB"));
+        let bytes = b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [k\xff]\n";
+        let read: Result<Vec<_>, _> = Trace::new(&bytes[..], Format::Blkparse).collect();
+        assert_eq!(read.map(|read| read.len()).map_err(|error| error.to_string()), Ok(1));
+    }
+
+    #[test]
     fn spc_is_read() {
         let trace = "0,20941264,8192,W,0.551706\n1,3072,512,r,1.25\n";
         let expected = vec![
@@ -221,8 +269,9 @@ mod tests {
     fn msr_is_read() {
         let trace = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
                      128166372003061629,hm,1,Read,383496192,32768,1331\n";
-        let since_2006 = (128_166_372_003_061_629 - 127_805_472_000_000_000) * 100;
-        assert_eq!(read("msr", trace), Ok(vec![at(since_2006, 1, reads(area(749_016, 64)))]));
+        let since_1601 = 128_166_372_003_061_629 * 100;
+        assert_eq!(read("msr", trace), Ok(vec![at(since_1601, 1, reads(area(749_016, 64)))]));
+        assert!(read("msr", "128166372003061629,hm,1,Read,0,512\n").unwrap_err().contains("6 fields"));
         assert!(read("msr", "1,hm,1,Erase,0,512,3\n").unwrap_err().contains("'Erase'"));
     }
 
@@ -232,13 +281,25 @@ mod tests {
                      \x20 8,0    3        2     0.000001829   697  G   W 223490 + 8 [kjournald]\n\
                      \x20 8,16   0        3     0.500000000   697  Q FWS 0 + 0 [sync]\n\
                      \x20 8,0    1        4     1.000000000   700  Q  RA 100 + 32 [cat]\n\
+                     \x20 8,0    1        5     1.100000000   700  Q  FN [jbd2/sda1-8]\n\
+                     \x20 8,0    1        6     1.200000000   700  Q   R 36 (12 00 00 00 24 00 ..) [hald]\n\
+                     \x20 8,0    1        7     1.300000000   700  U   N [cat] 1\n\
+                     \x20 8,0    1        0     1.400000000     0  m   N cfq700 put_queue\n\
+                     \x20 8,0    1        8     1.500000000   700  Q  DS 64 + 8 [fstrim]\n\
+                     \x20 8,0    1        9     1.600000000   700  Q FWFS 72 + 8 [jbd2/sda1-8]\n\
                      CPU0 (8,0):\n Reads Queued: 1\n";
+        let (sector, length) = area(64, 8);
         let expected = vec![
             at(0, 8 << 20, writes(area(223_490, 8))),
             at(500_000_000, 8 << 20 | 16, What::Flush),
             at(1_000_000_000, 8 << 20, reads(area(100, 32))),
+            at(1_100_000_000, 8 << 20, What::Flush),
+            at(1_500_000_000, 8 << 20, What::Trim(sector, length)),
+            at(1_600_000_000, 8 << 20, writes(area(72, 8))),
         ];
         assert_eq!(read("blkparse", trace), Ok(expected));
+        let cut = "8,0 1 8 1.5 700 Q R 64 + \n";
+        assert!(read("blkparse", cut).unwrap_err().contains("SECTOR + COUNT"));
         assert!(read("blkparse", "nonsense\n").unwrap_err().starts_with("line 1: "));
     }
 
@@ -256,7 +317,17 @@ mod tests {
         ];
         assert_eq!(read("fio", second), Ok(expected));
         let third = "fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n5 /dev/a read 512 1024\n";
-        assert_eq!(read("fio", third), Ok(vec![at(5_000_000, 0, reads(area(1, 2)))]));
+        assert_eq!(read("fio", third), Ok(vec![at(5_000, 0, reads(area(1, 2)))]));
+        let waits = "fio version 2 iolog\n/dev/a wait 0 0\n/dev/a read 0 512\n/dev/a wait 20 0\n\
+                     /dev/a read 512 512\n/dev/a wait 10 0\n/dev/a read 0 512\n";
+        let expected = vec![
+            at(0, 0, reads(area(0, 1))),
+            at(20_000_000, 0, reads(area(1, 1))),
+            at(20_000_000, 0, reads(area(0, 1))),
+        ];
+        assert_eq!(read("fio", waits), Ok(expected));
+        let mixed = "fio version 3 iolog\n5 /dev/a wait 512 1024\n";
+        assert!(read("fio", mixed).unwrap_err().contains("version 2"));
         assert!(read("fio", "/dev/a add\n").unwrap_err().contains("fio version"));
         assert!(read("fio", "fio version 2 iolog\n/dev/a eat 0 1\n").unwrap_err().contains("line 2: 'eat'"));
     }

@@ -1,13 +1,10 @@
 //! The Storage Performance Council's format, as UMass publishes it: unit, block, bytes, operation, seconds.
 
-use super::{Recorded, What, number, sectors, time};
+use super::{Recorded, What, fields, number, sectors, time};
 
 pub(super) fn line(text: &str) -> Result<Recorded, String> {
-    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
     // What follows the fifth is optional.
-    let [unit, block, bytes, operation, at, ..] = fields[..] else {
-        return Err(format!("{} fields instead of 5", fields.len()));
-    };
+    let [unit, block, bytes, operation, at] = fields(text.split(','))?;
     let block: u64 = number(block, "block")?;
     let offset = block.checked_mul(512).ok_or_else(|| format!("block {block} is too far away"))?;
     let (first, length) = sectors(offset, number(bytes, "size")?)?;

@@ -11,21 +11,22 @@ use std::time::Instant;
 use clap::Parser;
 use comfy_table::{CellAlignment, Table, presets};
 use parlour_array::organization::{Consistency, Organization};
-use parlour_array::{Creation, Geometry, LogCreation, Tuning};
+use parlour_array::{Creation, Geometry, LogCreation, Simulated, Tuning};
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue;
 use parlour_drive::description::Description;
-use parlour_drive::drive::Drive;
 use parlour_drive::queue::Discipline;
 use parlour_sim::member::Member;
-use parlour_sim::opening;
-use parlour_sim::run::{Load, Measure, run};
+use parlour_sim::opening::{self, New};
+use parlour_sim::run::{Measure, run};
 use parlour_sim::world::World;
 use parlour_units::{Duration, Sectors};
 use parlour_workload::delay::Delay;
 use parlour_workload::place::{Place, Places};
 use parlour_workload::random::Random;
 use parlour_workload::size::{Size, Sizes};
+use parlour_workload::source::{Load, Pattern, Source};
+use parlour_workload::space::Space;
 use parlour_workload::stream::Stream;
 
 /// Measure how fast arrays are simulated
@@ -37,6 +38,9 @@ struct Arguments {
     /// Runs of each case
     #[arg(long, default_value_t = 5)]
     runs: u64,
+    /// Only the cases whose names contain this, and no sweep
+    #[arg(long)]
+    only: Option<String>,
 }
 
 /// What is simulated.
@@ -74,9 +78,11 @@ const BLOCK: Sectors = Sectors::new(8);
 
 fn main() {
     let arguments = Arguments::parse();
-    let mut rates = CASES.map(|_| Vec::new());
+    let wanted = |case: &&Case| arguments.only.as_ref().is_none_or(|only| case.name.contains(only));
+    let cases: Vec<&Case> = CASES.iter().filter(wanted).collect();
+    let mut rates = vec![Vec::new(); cases.len()];
     for number in 0..arguments.runs {
-        for (case, rates) in CASES.iter().zip(&mut rates) {
+        for (case, rates) in cases.iter().zip(&mut rates) {
             eprintln!("run {} of {}: {}", number + 1, arguments.runs, case.name);
             rates.push(rate(case, arguments.requests, number));
         }
@@ -84,30 +90,37 @@ fn main() {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN).set_header(["simulated", "requests a second", "range"]);
     table.column_mut(1).expect("there are three").set_cell_alignment(CellAlignment::Right);
-    for (case, mut rates) in CASES.iter().zip(rates) {
+    for (case, mut rates) in cases.iter().zip(rates) {
         rates.sort_unstable_by(f64::total_cmp);
         let range = format!("{:.0} to {:.0}", rates[0], rates[rates.len() - 1]);
         table.add_row([case.name.to_owned(), format!("{:.0}", rates[rates.len() / 2]), range]);
     }
-    println!("{table}\n");
+    println!("{table}");
+    if arguments.only.is_none() {
+        show_sweep(&arguments);
+    }
+    if let Some(peak) = peak_memory() {
+        println!("\nThe most memory at any time: {:.1} MiB.", peak as f64 / 1_024.0);
+    }
+}
+
+fn show_sweep(arguments: &Arguments) {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let (one, all) = (sweep(1, &arguments), sweep(cores, &arguments));
+    let (one, all) = (sweep(1, arguments), sweep(cores, arguments));
     println!(
-        "A sweep of 64 runs: {one:.2} s on one thread, {all:.2} s on {cores}: {:.2} times as fast.",
+        "\nA sweep of 64 runs: {one:.2} s on one thread, {all:.2} s on {cores}: {:.2} times as fast.",
         one / all
     );
-    if let Some(peak) = peak_memory() {
-        println!("The most memory at any time: {:.1} MiB.", peak as f64 / 1_024.0);
-    }
 }
 
 /// Simulated requests a second of this thread.
 fn rate(case: &Case, requests: u64, seed: u64) -> f64 {
-    let (mut world, mut stream) = array(case);
+    let (mut world, stream) = array(case);
     let load = Load::Closed { processes: 8, think: Delay::Fixed(Duration::ZERO) };
-    let measure = Measure { warm_up: 0, least: requests, most: requests, precision: 0.0, backlog: 1_000 };
+    let mut sources = [Source::new("hosts", load, Pattern::Stream(stream)).expect("it is a load")];
+    let measure = Measure { least: requests, most: requests, precision: 0.0, ..Measure::default() };
     let start = Instant::now();
-    run(&mut world, &mut stream, load, &measure, Random::new(seed)).expect("it goes well");
+    run(&mut world, &mut sources, &measure, &Random::new(seed)).expect("it goes well");
     requests as f64 / start.elapsed().as_secs_f64()
 }
 
@@ -130,16 +143,14 @@ fn array(case: &Case) -> (World, Stream) {
     };
     let geometry = Geometry::create(&creation).expect("it is a possible array");
     let tuning = Tuning { dirty_map: false, ..Tuning::default() };
-    let array = opening::open(&geometry, length, tuning).expect("it is new");
-    let electronics = description.electronics().expect("it is a drive");
-    let drive = || Drive::new(mechanics.clone(), electronics.clone());
-    let members = (0..MEMBERS).map(|_| Member::new(drive(), Discipline::Fcfs)).collect();
-    let stream = Stream {
-        reads: case.reads,
-        sizes: Sizes::new(Size::Fixed(BLOCK.get() as f64), BLOCK, BLOCK, BLOCK).expect("a size"),
-        places: Places::new(Place::Uniform, geometry.capacity(), BLOCK).expect("places"),
-    };
-    (World::new(array, members), stream)
+    let drive =
+        |_| Member::described(&description, Angle::default(), Discipline::Fcfs).expect("it is a drive");
+    let new = New { name: case.name, geometry: &geometry, length, tuning, simulated: Simulated::default() };
+    let volume = opening::open(&new, (0..MEMBERS).map(drive).collect()).expect("it is new");
+    let sizes = Sizes::new(Size::Fixed(BLOCK.get() as f64), BLOCK, BLOCK, BLOCK).expect("a size");
+    let space = Space::new(geometry.capacity(), BLOCK).expect("there is room");
+    let places = Places::new(Place::Uniform, &space).expect("places");
+    (World::new(vec![volume]), Stream::new(case.reads, sizes, places).expect("a stream"))
 }
 
 /// Seconds of 64 runs on so many threads.

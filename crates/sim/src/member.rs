@@ -1,21 +1,33 @@
-//! A member: a drive, and what waits for it.
+//! A member: a drive, what waits for it, and what it keeps of the array's metadata.
 
-use parlour_array::{Action, Class, Effect};
+use parlour_array::{Action, Class, Effect, EffectId, MemberInfo};
+use parlour_drive::angle::Angle;
+use parlour_drive::description::{Description, DescriptionError};
 use parlour_drive::drive::{Drive, Served};
 use parlour_drive::mechanics::{Arm, Parts, Way};
 use parlour_drive::queue::{Discipline, Queue, Waiting};
 use parlour_units::{Duration, Instant, Sector, Sectors};
+use parlour_workload::delay::Delay;
+use parlour_workload::random::Random;
 
-use crate::flat::Flat;
+use crate::flat::{Flat, FlatModel};
+use crate::metadata::Metadata;
+use crate::opening::{Kind, TooShort, identity};
+use crate::paths::Line;
 
 /// A drive in an array.
 #[derive(Clone, Debug)]
 pub struct Member {
+    name: String,
     server: Server,
     queue: Queue<Effect>,
-    /// What is being served: since when, and what.
-    serving: Vec<Option<(Instant, Effect)>>,
+    /// What is being served.
+    serving: Vec<Option<Serving>>,
     people_first: bool,
+    string: Option<u16>,
+    dead: bool,
+    info: MemberInfo,
+    pub(crate) metadata: Metadata,
     tally: Tally,
 }
 
@@ -25,49 +37,100 @@ enum Server {
     Flat(Flat),
 }
 
+/// An access that is being served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Serving {
+    since: Instant,
+    /// When the drive itself is done with it.
+    done: Instant,
+    pub(crate) effect: Effect,
+    /// Where what floats is written.
+    pub(crate) placed: Option<Sector>,
+}
+
 /// What a member has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Accesses that are done.
     pub accesses: u64,
-    /// Time in which it served, of all its units.
+    /// Time in which it served, of all its units; waiting for its bus is part of that.
     pub busy: Duration,
     /// Time that accesses have waited for it.
     pub queued: Duration,
+    /// Time that accesses which were done have waited for others of their jobs.
+    pub synchronized: Duration,
     /// Where the time of its moving parts went.
     pub parts: Parts,
 }
 
-/// An access that has begun: in which unit, and when it is done.
+/// An access that has begun: in which unit, and what comes next of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub(crate) unit: u16,
-    pub(crate) done: Instant,
+    pub(crate) at: Instant,
+    /// It wants its bus then; otherwise it is done.
+    pub(crate) crosses: bool,
+}
+
+impl Default for Member {
+    /// None at all: it answers nothing.
+    fn default() -> Member {
+        let none = FlatModel::station(Delay::Fixed(Duration::ZERO));
+        Member { dead: true, ..Member::flat(Flat::new(none, Random::new(0))) }
+    }
 }
 
 impl Member {
     /// A drive at rest, whose queue has this discipline.
     pub fn new(drive: Drive, discipline: Discipline) -> Member {
         let cylinders = drive.mechanics().seek.longest() + 1;
-        Member {
-            server: Server::Mechanical(Box::new(drive)),
-            queue: Queue::new(discipline, cylinders),
-            serving: vec![None],
-            people_first: false,
-            tally: Tally::default(),
-        }
+        Member::of(Server::Mechanical(Box::new(drive)), 1, Queue::new(discipline, cylinders))
     }
 
     /// A drive without mechanics: what waits is served in the order in which it came.
     pub fn flat(flat: Flat) -> Member {
         let units = usize::from(flat.units());
+        Member::of(Server::Flat(flat), units, Queue::new(Discipline::Fcfs, 1))
+    }
+
+    /// A drive as its file tells, with its platters at `phase`. (One without mechanics serves in the order of coming.)
+    ///
+    /// # Errors
+    /// The file describes no drive.
+    pub fn described(
+        description: &Description,
+        phase: Angle,
+        discipline: Discipline,
+    ) -> Result<Member, DescriptionError> {
+        let member = match description.solid()? {
+            Some(solid) => Member::flat(Flat::new(FlatModel::from(&solid), Random::new(0))),
+            None => {
+                let drive = Drive::new(description.mechanics(phase)?, description.electronics()?);
+                Member::new(drive, discipline)
+            }
+        };
+        Ok(member.named(&description.name))
+    }
+
+    fn of(server: Server, units: usize, queue: Queue<Effect>) -> Member {
         Member {
-            server: Server::Flat(flat),
-            queue: Queue::new(Discipline::Fcfs, 1),
+            name: String::new(),
+            server,
+            queue,
             serving: vec![None; units],
             people_first: false,
+            string: None,
+            dead: false,
+            info: MemberInfo { identity: identity(Kind::Member, 0), length: Sectors::ZERO, unmaps: false },
+            metadata: Metadata::default(),
             tally: Tally::default(),
         }
+    }
+
+    /// The same, with a name for people.
+    #[must_use]
+    pub fn named(self, name: &str) -> Member {
+        Member { name: format!("'{name}'"), ..self }
     }
 
     /// The same, serving what no host waits for, as log accesses, only while nothing waits that one does (Stodolsky et al.,
@@ -77,19 +140,76 @@ impl Member {
         Member { people_first: true, ..self }
     }
 
+    /// The same, on a bus of the [paths](crate::paths::Paths): the one of this number, counted from 0.
+    #[must_use]
+    pub fn on_string(self, string: u16) -> Member {
+        Member { string: Some(string), ..self }
+    }
+
+    /// Its blocks of 512 bytes; none if it has any number.
+    pub fn blocks(&self) -> Option<u64> {
+        match &self.server {
+            Server::Mechanical(drive) => Some(drive.mechanics().surface.blocks()),
+            Server::Flat(flat) => flat.blocks(),
+        }
+    }
+
     /// What it has done.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// An effect for this member comes. Says when it is done, if it is served at once.
-    pub(crate) fn take(&mut self, now: Instant, effect: Effect) -> Option<Begun> {
+    /// How many accesses wait for it.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// On which bus it hangs.
+    pub fn string(&self) -> Option<u16> {
+        self.string
+    }
+
+    /// What the array is told of it.
+    pub(crate) fn info(&self) -> MemberInfo {
+        self.info.clone()
+    }
+
+    /// It is to be a member of an array, of this length.
+    pub(crate) fn join(&mut self, array: &str, number: usize, length: Sectors) -> Result<(), TooShort> {
+        if let Some(blocks) = self.blocks().filter(|blocks| *blocks < length.get()) {
+            let (array, drive) = (array.to_owned(), self.name.clone());
+            return Err(TooShort { array, member: number, drive, blocks, wanted: length.get() });
+        }
+        self.info = MemberInfo { identity: identity(Kind::Member, number as u64), length, unmaps: false };
+        Ok(())
+    }
+
+    /// From here on it answers nothing but that it is gone.
+    pub(crate) fn die(&mut self) {
+        self.dead = true;
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead
+    }
+
+    /// An effect for this member comes. Says what comes next of it, if it is served at once. `slots` are those into which an
+    /// effect may float.
+    pub(crate) fn take<S: Iterator<Item = Sector>>(
+        &mut self,
+        now: Instant,
+        effect: Effect,
+        bus: Option<&mut Line>,
+        slots: impl FnOnce(EffectId) -> S,
+    ) -> Option<Begun> {
         if let Some(unit) = self.serving.iter().position(Option::is_none) {
-            return Some(self.serve(now, unit, effect));
+            return Some(self.serve(now, unit, effect, bus, slots));
         }
         let cylinder = match &self.server {
-            Server::Mechanical(drive) => drive.mechanics().surface.place(access(effect).1.get()).cylinder,
-            Server::Flat(_) => 0,
+            Server::Mechanical(drive) if self.queue.looks_at_cylinders() => {
+                drive.mechanics().surface.place(place(effect).get()).cylinder
+            }
+            Server::Mechanical(_) | Server::Flat(_) => 0,
         };
         let waited_for = matches!(effect.class, Class::Foreground | Class::Metadata);
         let class = u8::from(self.people_first && !waited_for);
@@ -97,17 +217,40 @@ impl Member {
         None
     }
 
-    /// What a unit served is done. Says what it was, and when the next is.
-    pub(crate) fn done(&mut self, now: Instant, unit: u16) -> (Effect, Option<Begun>) {
-        let slot = usize::from(unit);
-        let (since, done) = self.serving[slot].take().expect("a unit that is done has served something");
+    /// What a unit served is done. Says what it was.
+    pub(crate) fn done(&mut self, now: Instant, unit: u16) -> Serving {
+        let done = self.serving[usize::from(unit)].take().expect("a unit that is done has served something");
         self.tally.accesses += 1;
-        self.tally.busy = self.tally.busy + now.since(since);
-        let next = self.next(now).map(|waiting| {
-            self.tally.queued = self.tally.queued + now.since(waiting.since);
-            self.serve(now, slot, waiting.access)
-        });
-        (done, next)
+        self.tally.busy = self.tally.busy + now.since(done.since);
+        done
+    }
+
+    /// An access that was done has waited for others of its job.
+    pub(crate) fn has_waited(&mut self, time: Duration) {
+        self.tally.synchronized = self.tally.synchronized + time;
+    }
+
+    /// A unit that is free serves what waits, if anything does. Says what comes next of it.
+    pub(crate) fn go_on<S: Iterator<Item = Sector>>(
+        &mut self,
+        now: Instant,
+        unit: u16,
+        bus: Option<&mut Line>,
+        slots: impl FnOnce(EffectId) -> S,
+    ) -> Option<Begun> {
+        let waiting = self.next(now)?;
+        self.tally.queued = self.tally.queued + now.since(waiting.since);
+        Some(self.serve(now, unit.into(), waiting.access, bus, slots))
+    }
+
+    /// What a unit has read may cross its bus from now on. Says when it has.
+    pub(crate) fn cross(&mut self, now: Instant, unit: u16, bus: &mut Line) -> Begun {
+        let serving = self.serving[usize::from(unit)].as_ref().expect("a unit that crosses serves something");
+        let Action::Read { length, .. } = serving.effect.action else {
+            unreachable!("only what is read crosses after the drive has begun");
+        };
+        let (_, crossed) = bus.carry(now, length);
+        Begun { unit, at: crossed.max(serving.done), crosses: false }
     }
 
     fn next(&mut self, now: Instant) -> Option<Waiting<Effect>> {
@@ -117,58 +260,144 @@ impl Member {
         match &self.server {
             Server::Flat(_) => self.queue.pop(Arm::default(), now, |_| Duration::ZERO),
             Server::Mechanical(drive) => self.queue.pop(drive.arm(), now, |effect| {
-                let (way, at, _) = access(*effect);
-                drive.positioning(now, way.unwrap_or(Way::Read), at.get())
+                let way = match effect.action {
+                    Action::Write { .. } | Action::Zero { .. } => Way::Write,
+                    _ => Way::Read,
+                };
+                drive.positioning(now, way, place(*effect).get())
             }),
         }
     }
 
-    fn serve(&mut self, now: Instant, unit: usize, effect: Effect) -> Begun {
-        self.serving[unit] = Some((now, effect));
-        let (way, at, length) = access(effect);
-        let done = match (&mut self.server, way) {
-            (Server::Mechanical(drive), Some(way)) => {
-                let Served { done, parts, .. } = drive.serve(now, way, at.get(), length.get());
-                self.tally.parts += parts;
-                // What is only in the drive's buffer is not durable.
-                if matches!(effect.action, Action::Write { durable: true, .. }) {
-                    drive.flush(done)
-                } else {
-                    done
-                }
+    fn serve<S: Iterator<Item = Sector>>(
+        &mut self,
+        now: Instant,
+        unit: usize,
+        effect: Effect,
+        bus: Option<&mut Line>,
+        slots: impl FnOnce(EffectId) -> S,
+    ) -> Begun {
+        let slots = || slots(effect.id).map(Sector::get);
+        let (mut at, mut crosses) = (None, false);
+        let (done, placed) = match (bus, effect.action) {
+            _ if self.dead => (now, None),
+            (Some(bus), Action::Read { length, .. }) => {
+                let (done, _) = self.work(now, effect, slots);
+                // As late as lets it end with the drive.
+                let early = done.since(now).nanoseconds().saturating_sub(bus.bus.time(length).nanoseconds());
+                (at, crosses) = (Some(now + Duration::from_nanoseconds(early)), true);
+                (done, None)
             }
-            (Server::Mechanical(drive), None) => drive.flush(now),
-            (Server::Flat(flat), Some(way)) => flat.serve(now, way, length.get()),
-            (Server::Flat(flat), None) => flat.flush(now),
+            (Some(bus), action) if !crossing(action).is_zero() => {
+                // What is written is in the drive's buffer before it turns to it; what it replaces goes the other way.
+                let (from, crossed) = bus.carry(now, crossing(action));
+                let (done, placed) = self.work(from, effect, slots);
+                (done.max(crossed), placed)
+            }
+            _ => self.work(now, effect, slots),
         };
-        Begun { unit: unit as u16, done }
+        self.serving[unit] = Some(Serving { since: now, done, effect, placed });
+        Begun { unit: unit as u16, at: at.unwrap_or(done), crosses }
+    }
+
+    /// When the drive is done with something that it begins now, and where it puts what floats.
+    fn work<S: Iterator<Item = u64>>(
+        &mut self,
+        now: Instant,
+        effect: Effect,
+        slots: impl FnOnce() -> S,
+    ) -> (Instant, Option<Sector>) {
+        match &mut self.server {
+            Server::Mechanical(drive) => {
+                serve_mechanically(drive, now, effect.action, &mut self.tally.parts, slots)
+            }
+            Server::Flat(flat) => (serve_flatly(flat, now, effect.action), None),
+        }
     }
 }
 
-/// What an effect asks of a drive: none of the ways is a flush.
-fn access(effect: Effect) -> (Option<Way>, Sector, Sectors) {
+/// What of an access crosses a bus before the drive turns to it.
+fn crossing(action: Action) -> Sectors {
+    match action {
+        Action::Write { length, .. } | Action::Float { length, modify: None, .. } => length,
+        Action::ReadModifyWrite { length, .. } | Action::Float { length, .. } => length * 2,
+        _ => Sectors::ZERO,
+    }
+}
+
+/// Where an access begins; a flush anywhere.
+fn place(effect: Effect) -> Sector {
     match effect.action {
-        Action::Read { at, length, .. } => (Some(Way::Read), at, length),
-        Action::Write { at, length, .. } | Action::Zero { at, length, .. } => (Some(Way::Write), at, length),
-        _ => (None, Sector::ZERO, Sectors::ZERO),
+        Action::Read { at, .. }
+        | Action::Write { at, .. }
+        | Action::ReadModifyWrite { at, .. }
+        | Action::Float { at, .. }
+        | Action::Zero { at, .. } => at,
+        _ => Sector::ZERO,
+    }
+}
+
+/// When an access is done, and where what floats is written.
+fn serve_mechanically<S: Iterator<Item = u64>>(
+    drive: &mut Drive,
+    now: Instant,
+    action: Action,
+    spent: &mut Parts,
+    slots: impl FnOnce() -> S,
+) -> (Instant, Option<Sector>) {
+    let mut placed = None;
+    let (served, durable) = match action {
+        Action::Read { at, length, .. } => (drive.serve(now, Way::Read, at.get(), length.get()), false),
+        Action::Write { at, length, durable, .. } => {
+            (drive.serve(now, Way::Write, at.get(), length.get()), durable)
+        }
+        Action::Zero { at, length, .. } => (drive.serve(now, Way::Write, at.get(), length.get()), false),
+        Action::ReadModifyWrite { at, length, durable, .. } => {
+            (drive.modify(now, at.get(), length.get()), durable)
+        }
+        Action::Float { at, length, modify, durable, .. } => {
+            let (served, place) = drive.float(now, modify.map(|_| at.get()), length.get(), slots());
+            placed = Some(Sector::new(place));
+            (served, durable)
+        }
+        _ => return (drive.flush(now), None),
+    };
+    let Served { done, parts, .. } = served;
+    *spent += parts;
+    // What is only in the drive's buffer is not durable.
+    (if durable { drive.flush(done) } else { done }, placed)
+}
+
+fn serve_flatly(flat: &mut Flat, now: Instant, action: Action) -> Instant {
+    match action {
+        Action::Read { length, .. } => flat.serve(now, Way::Read, length.get()),
+        Action::Write { length, .. }
+        | Action::Float { modify: None, length, .. }
+        | Action::Zero { length, .. } => flat.serve(now, Way::Write, length.get()),
+        // It has no angle: what would float stays where it is.
+        Action::ReadModifyWrite { length, .. } | Action::Float { length, .. } => {
+            let read = flat.serve(now, Way::Read, length.get());
+            flat.serve(read, Way::Write, length.get())
+        }
+        _ => flat.flush(now),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use parlour_array::EffectId;
-    use parlour_drive::angle::Angle;
     use parlour_drive::catalogue;
-    use parlour_drive::description::Description;
 
     use super::*;
+
+    fn no_slots(_: EffectId) -> std::iter::Empty<Sector> {
+        std::iter::empty()
+    }
 
     fn member(name: &str) -> Member {
         let text = catalogue::find(name).expect("it is in the catalogue");
         let description = Description::parse(text).expect("it is a drive");
-        let mechanics = description.mechanics(Angle::default()).expect("it is a drive");
-        let electronics = description.electronics().expect("it is a drive");
-        Member::new(Drive::new(mechanics, electronics), Discipline::Fcfs)
+        Member::described(&description, Angle::default(), Discipline::Fcfs).expect("it is a drive")
     }
 
     fn write(number: u64, class: Class, durable: bool) -> Effect {
@@ -184,9 +413,13 @@ mod tests {
     #[test]
     fn a_durable_write_waits_for_the_platters_and_others_for_the_buffer() {
         let took = |durable| {
-            let begun =
-                member("seagate-cheetah-9lp").take(Instant::ZERO, write(1, Class::Foreground, durable));
-            begun.expect("it is idle").done.since(Instant::ZERO)
+            let begun = member("seagate-cheetah-9lp").take(
+                Instant::ZERO,
+                write(1, Class::Foreground, durable),
+                None,
+                no_slots,
+            );
+            begun.expect("it is idle").at.since(Instant::ZERO)
         };
         assert!(took(false) < Duration::from_millis(2), "{}", took(false));
         assert!(took(true) > Duration::from_millis(4), "{}", took(true));
@@ -195,12 +428,13 @@ mod tests {
     #[test]
     fn people_come_first_where_that_is_wanted() {
         let next = |mut member: Member| {
-            let begun = member.take(Instant::ZERO, write(1, Class::Log, false)).expect("it is idle");
-            assert!(member.take(Instant::ZERO, write(2, Class::Log, false)).is_none());
-            assert!(member.take(Instant::ZERO, write(3, Class::Foreground, false)).is_none());
-            let (_, then) = member.done(begun.done, begun.unit);
-            let then = then.expect("others wait");
-            member.done(then.done, then.unit).0.id.get()
+            let begun =
+                member.take(Instant::ZERO, write(1, Class::Log, false), None, no_slots).expect("it is idle");
+            assert!(member.take(Instant::ZERO, write(2, Class::Log, false), None, no_slots).is_none());
+            assert!(member.take(Instant::ZERO, write(3, Class::Foreground, false), None, no_slots).is_none());
+            member.done(begun.at, begun.unit);
+            let then = member.go_on(begun.at, begun.unit, None, no_slots).expect("others wait");
+            member.done(then.at, then.unit).effect.id.get()
         };
         assert_eq!(next(member("ibm-0661")), 2);
         assert_eq!(next(member("ibm-0661").people_first()), 3);

@@ -1,65 +1,235 @@
-//! A new array on drives, opened.
+//! A new array on drives, opened; and one that was stopped, opened again from what its members hold.
 
+use parlour_array::record::{CandidateInput, OpeningInputs, Recorded, Recording, Sink};
 use parlour_array::{
-    Array, Assembly, AssemblyError, Candidate, Geometry, Identity, Image, MemberInfo, NewArray, Opening,
-    Slots, Superblock, Tuning, create,
+    Assembly, AssemblyError, Cylinder, Geometry, Identity, NewArray, SUPERBLOCK, Simulated, Slots, Tuning,
+    create,
 };
-use parlour_units::{Instant, Sector, Sectors};
+use parlour_drive::mechanics::Mechanics;
+use parlour_units::{Sector, Sectors};
 
-/// A name for something: the number tells it from others of its kind.
-fn identity(kind: u8, number: u64) -> Identity {
-    let mut bytes = [kind; 16];
+use crate::member::Member;
+use crate::volume::Volume;
+
+/// Why an array cannot be simulated.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OpeningError {
+    /// More or fewer drives than places.
+    #[error("array '{array}' has {places} members, and {drives} drives were given; give one for each member")]
+    Drives {
+        /// Which array.
+        array: String,
+        /// How many it has.
+        places: u16,
+        /// How many there are.
+        drives: usize,
+    },
+    /// A drive ends before its member does.
+    #[error(transparent)]
+    TooShort(#[from] TooShort),
+    /// Members end before the array does.
+    #[error(
+        "array '{array}': its geometry needs members of {needs} and they are to have {length}; make them longer"
+    )]
+    ShortMembers {
+        /// Which array.
+        array: String,
+        /// What its geometry needs.
+        needs: Sectors,
+        /// What its members are to have.
+        length: Sectors,
+    },
+    /// It cannot be put together.
+    #[error("array '{array}': {source}")]
+    Assembly {
+        /// Which array.
+        array: String,
+        /// Why.
+        source: AssemblyError,
+    },
+    /// It has to be stopped first, and does not stop.
+    #[error("array '{0}' does not stop: what it began is not done, and nothing happens any more")]
+    Stuck(String),
+}
+
+/// A drive ends before its member does.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "array '{array}', member {member}: the drive {drive} has {blocks} blocks of 512 bytes, and the member is to have {wanted}; \
+     make members at most that long, or take a larger drive"
+)]
+pub struct TooShort {
+    /// Which array.
+    pub array: String,
+    /// Which of its members.
+    pub member: usize,
+    /// The drive's name.
+    pub drive: String,
+    /// What it has.
+    pub blocks: u64,
+    /// What the member is to have.
+    pub wanted: u64,
+}
+
+/// What names are for: the number tells one from others of its kind.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Member = 1,
+    Array = 2,
+    Session = 3,
+}
+
+pub(crate) fn identity(kind: Kind, number: u64) -> Identity {
+    let mut bytes = [kind as u8; 16];
     bytes[..8].copy_from_slice(&number.to_le_bytes());
     Identity(bytes)
 }
 
-/// Creates an array of this geometry on members of this length, and opens it.
-pub fn open(geometry: &Geometry, length: Sectors, tuning: Tuning) -> Result<Array, AssemblyError> {
-    let members: Vec<(Identity, Sectors)> =
-        (0..u64::from(geometry.members())).map(|place| (identity(1, place), length)).collect();
-    let new = NewArray {
-        array: identity(2, 0),
-        session: identity(3, 0),
-        members: members.clone(),
+/// Data cannot float on a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "data and parity cannot float on this drive: it has several zones, or spare sectors between its blocks, and floating takes \
+     cylinders that are all alike; use a drive with one zone, as ibm-0661"
+)]
+pub struct UnlikeCylinders;
+
+/// A cylinder of a drive, for an array whose data and parity float.
+///
+/// # Errors
+/// The drive's cylinders are not alike.
+pub fn cylinder(mechanics: &Mechanics) -> Result<Cylinder, UnlikeCylinders> {
+    let (track, tracks) = mechanics.surface.cylinder().ok_or(UnlikeCylinders)?;
+    Ok(Cylinder { track, tracks: u16::try_from(tracks).map_err(|_| UnlikeCylinders)? })
+}
+
+/// An array that is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// Its name, for people.
+    pub name: &'a str,
+    /// Its shape.
+    pub geometry: &'a Geometry,
+    /// The length of each member.
+    pub length: Sectors,
+    /// Bounds, thresholds and pace.
+    pub tuning: Tuning,
+    /// What only simulated arrays do.
+    pub simulated: Simulated,
+}
+
+/// Creates an array on these drives, in the order of places, and opens it.
+///
+/// # Errors
+/// Drives are missing or too short, or the array cannot be opened.
+pub fn open(new: &New<'_>, drives: Vec<Member>) -> Result<Volume, OpeningError> {
+    with(new, drives, None)
+}
+
+/// The same, recording in memory what passes between the array and its driver, until it is opened again.
+///
+/// # Errors
+/// As [`open`].
+pub fn record(new: &New<'_>, drives: Vec<Member>) -> Result<Volume, OpeningError> {
+    with(new, drives, Some(Box::new(Recording::default())))
+}
+
+fn with(new: &New<'_>, mut drives: Vec<Member>, sink: Option<Box<dyn Sink>>) -> Result<Volume, OpeningError> {
+    let New { name, geometry, length, tuning, simulated } = *new;
+    let array = name.to_owned();
+    if drives.len() != usize::from(geometry.members()) {
+        return Err(OpeningError::Drives { array, places: geometry.members(), drives: drives.len() });
+    }
+    let needs = geometry.least_member_length();
+    if length < needs {
+        return Err(OpeningError::ShortMembers { array, needs, length });
+    }
+    for (number, drive) in drives.iter_mut().enumerate() {
+        drive.join(name, number, length)?;
+    }
+    let created = NewArray {
+        array: identity(Kind::Array, 0),
+        session: identity(Kind::Session, 0),
+        members: drives.iter().map(|drive| (drive.info().identity, length)).collect(),
         name: "simulated".to_owned(),
         created: 0,
         zeroed: true,
     };
-    let images = create(geometry, &new);
-    let candidate = |(place, image): (usize, &Image)| {
-        let block = |at: Sector| read(image, at).unwrap_or_default();
-        let [first, second] = Geometry::superblock_places(length).map(block);
-        let superblock = Superblock::decode_copies(&first, &second);
-        Candidate { name: format!("drive {place}"), length, superblock }
+    for (image, drive) in create(geometry, &created).into_iter().zip(&mut drives) {
+        // Of what is written twice the last counts.
+        image.iter().for_each(|(at, bytes)| drive.metadata.write(*at, bytes));
+    }
+    let (array, members) = assemble(name, drives, 1, (tuning, simulated), sink)?;
+    Ok(Volume::new(name.to_owned(), (tuning, simulated), array, members))
+}
+
+/// Opens what these drives hold. Says the array, and the drives by its numbers.
+pub(crate) fn assemble(
+    name: &str,
+    drives: Vec<Member>,
+    session: u64,
+    settings: (Tuning, Simulated),
+    sink: Option<Box<dyn Sink>>,
+) -> Result<(Recorded, Vec<Member>), OpeningError> {
+    let wrong = |source| OpeningError::Assembly { array: name.to_owned(), source };
+    let mut inputs = inputs(&drives, session, settings);
+    let assembly = inputs.assemble().map_err(wrong)?;
+    read_metadata(&mut inputs, &assembly, &drives);
+    let spares = assembly.spares.iter().map(|spare| Some(*spare));
+    let order: Vec<Option<usize>> = assembly.places.iter().copied().chain(spares).collect();
+    let array = inputs.open(assembly).map_err(wrong)?;
+    let mut drives: Vec<Option<Member>> = drives.into_iter().map(Some).collect();
+    let members = order.iter().map(|index| index.and_then(|index| drives[index].take()).unwrap_or_default());
+    Ok((Recorded::new(array, &inputs, sink), members.collect()))
+}
+
+/// What drives say of themselves.
+fn inputs(drives: &[Member], session: u64, (tuning, simulated): (Tuning, Simulated)) -> OpeningInputs {
+    let candidate = |(number, drive): (usize, &Member)| {
+        let length = drive.info().length;
+        let block = |at: Sector| drive.metadata.read_out(at, SUPERBLOCK);
+        CandidateInput {
+            name: format!("drive {number}"),
+            length: length.get(),
+            unmaps: drive.info().unmaps,
+            superblocks: Geometry::superblock_places(length).map(block),
+        }
     };
-    let assembly = Assembly::new(&images.iter().enumerate().map(candidate).collect::<Vec<_>>())?;
-    let slots = |place: &dyn Fn(usize) -> Sector| -> Vec<Slots> {
-        images.iter().map(|image| [0, 1].map(|slot| read(image, place(slot)))).collect()
-    };
-    let has_logs = geometry.layout().logs().is_some();
-    let opening = Opening {
-        assembly,
-        members: members
-            .iter()
-            .map(|(identity, length)| {
-                Some(MemberInfo { identity: *identity, length: *length, unmaps: false })
-            })
-            .collect(),
-        spares: Vec::new(),
-        maps: slots(&|slot| geometry.map_place(slot)),
-        tables: if has_logs { slots(&|slot| geometry.table_place(slot)) } else { Vec::new() },
+    OpeningInputs {
+        candidates: drives.iter().enumerate().map(candidate).collect(),
+        maps: Vec::new(),
+        tables: Vec::new(),
         lists: Vec::new(),
-        commits: vec![Vec::new(); usize::from(geometry.members())],
-        session: identity(3, 1),
+        commits: Vec::new(),
+        session: identity(Kind::Session, session),
         read_only: false,
         force: false,
         tuning,
-    };
-    Array::open(Instant::ZERO, opening)
+        simulated,
+    }
 }
 
-/// What an image has at this place.
-fn read(image: &Image, at: Sector) -> Option<Vec<u8>> {
-    // Of what is written twice the last counts.
-    image.iter().rev().find(|(place, _)| *place == at).map(|(_, bytes)| bytes.clone())
+/// Takes in what else the members of an array hold.
+fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Member]) {
+    let geometry = &assembly.geometry;
+    let standing: Vec<Option<&Member>> =
+        assembly.places.iter().map(|place| place.map(|index| &drives[index])).collect();
+    type Place = (Sector, Sectors);
+    let slots = |read: &dyn Fn(&Member, Place) -> Option<Vec<u8>>, place: &dyn Fn(usize) -> Place| {
+        let own = |member: &Option<&Member>| [0, 1].map(|slot| read((*member)?, place(slot)));
+        standing.iter().map(own).collect::<Vec<Slots>>()
+    };
+    let read = |member: &Member, (at, length): Place| Some(member.metadata.read_out(at, length));
+    // Lists and commit logs are long, and most hold nothing.
+    let written = |member: &Member, place: Place| {
+        member.metadata.holds_any(place.0, place.1).then(|| read(member, place)).flatten()
+    };
+    inputs.maps = slots(&read, &|slot| (geometry.map_place(slot), geometry.map_length()));
+    if geometry.layout().logs().is_some() {
+        inputs.tables = slots(&read, &|slot| (geometry.table_place(slot), geometry.table_length()));
+    }
+    if let Some((first, length)) = geometry.list_place(0) {
+        inputs.lists = slots(&written, &|slot| (first + length * slot as u64, length));
+    }
+    let commits = standing.iter().map(|member| written((*member)?, geometry.commit_log()));
+    inputs.commits = commits.map(Option::unwrap_or_default).collect();
 }

@@ -1,58 +1,108 @@
-//! Hosts, in a closed or an open loop, and what becomes of their requests.
+//! Hosts, in closed and open loops, and what becomes of their requests.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use parlour_array::{Completion, Operation, RequestError, Tag};
 use parlour_units::{Duration, Instant};
-use parlour_workload::delay::Delay;
 use parlour_workload::random::Random;
-use parlour_workload::stream::{Ask, Stream};
+use parlour_workload::replay::ReplayError;
+use parlour_workload::source::{Load, Source};
+use parlour_workload::task::{Ask, Kind, Task};
 
-use crate::statistics::{BatchMeans, Estimate, Times};
+use crate::history::History;
+use crate::member::{Member, Tally};
+use crate::paths::{Station, StationTally};
+use crate::report::{
+    Ended, Learned, LearnedTasks, MemberReport, Passed, Report, SourceReport, StationReport,
+};
 use crate::world::World;
-
-/// When hosts ask.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Load {
-    /// So many processes: each asks, waits for the answer, thinks, and asks again.
-    Closed {
-        /// How many.
-        processes: u32,
-        /// How long each thinks.
-        think: Delay,
-    },
-    /// Requests come whether or not others are answered.
-    Open {
-        /// From one to the next.
-        gap: Delay,
-    },
-}
 
 /// How long to look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
-    /// Requests that are answered before anything is counted.
-    pub warm_up: u64,
+    /// What goes by before anything is counted.
+    pub warm_up: WarmUp,
     /// Requests that are counted, at least.
     pub least: u64,
     /// And at most.
     pub most: u64,
-    /// It is enough when the interval of the mean response time is this part of it, to either side.
+    /// Simulated time that is counted, at most.
+    pub longest: Option<Duration>,
+    /// It is enough when the interval of the mean response time is this part of it, to either side; and that of the time of each
+    /// source's tasks, where these are what is waited for.
     pub precision: f64,
-    /// Of an open load: so many requests at once, and it is called unstable.
+    /// Of an open load: so many of its requests at once, and it is called unstable.
     pub backlog: usize,
 }
 
+/// What goes by before anything is counted: all of this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarmUp {
+    /// Requests that are answered.
+    pub requests: u64,
+    /// Simulated time.
+    pub time: Duration,
+    /// Reintegrations of each region that is written to.
+    pub reintegrations: u64,
+    /// After so many requests it is given up.
+    pub most: u64,
+}
+
+impl Default for Measure {
+    /// Up to a million requests, until the mean is sure to 1%.
+    fn default() -> Measure {
+        Measure {
+            warm_up: WarmUp::default(),
+            least: 10_000,
+            most: 1_000_000,
+            longest: None,
+            precision: 0.01,
+            backlog: 10_000,
+        }
+    }
+}
+
+impl Default for WarmUp {
+    /// Nothing goes by.
+    fn default() -> WarmUp {
+        WarmUp { requests: 0, time: Duration::ZERO, reintegrations: 0, most: u64::MAX }
+    }
+}
+
+/// Somebody who watches a run, and is asked now and then: after each 64th answer.
+pub trait Watch {
+    /// Whether the array is warm, once what [`WarmUp`] says has gone by.
+    fn is_ready(&mut self, _world: &mut World) -> bool {
+        true
+    }
+
+    /// The measurement begins.
+    fn begins(&mut self, _world: &mut World) {}
+
+    /// Whether the measurement is over, however sure it is.
+    fn is_over(&mut self, _world: &mut World) -> bool {
+        false
+    }
+}
+
+/// Nobody.
+impl Watch for () {}
+
+/// Answers from one look to the next.
+const LOOK: u64 = 64;
+
 /// Why a run gave no figures.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// More comes than can be served.
     #[error(
-        "the load is unstable: {backlog} requests are under way after {seconds:.1} s, and more come than are answered; make the gap \
-         between arrivals longer"
+        "the load '{source_name}' is unstable: {backlog} of its requests are under way after {seconds:.1} s, and more come than are \
+         answered; let them come further apart"
     )]
     Unstable {
+        /// Whose they are.
+        source_name: String,
         /// Requests under way.
         backlog: usize,
         /// Simulated seconds.
@@ -61,140 +111,626 @@ pub enum RunError {
     /// Nothing happens any more.
     #[error("nothing happens any more, and {0} requests are not answered")]
     Stuck(usize),
+    /// Nobody asks.
+    #[error("there is nobody who asks: a run has at least one source of requests")]
+    NoSource,
+    /// All was asked before anything was counted.
+    #[error(
+        "all sources ended after {0} requests, before the warm-up did; make it shorter, or the sources longer"
+    )]
+    TooShort(u64),
+    /// It did not get warm.
+    #[error("the array is not warm after {0} requests; wait for less, or longer")]
+    NotWarm(u64),
+    /// There is nothing to reintegrate.
+    #[error("the warm-up waits for reintegrations, and this array has no parity log; leave that out")]
+    NoLog,
     /// The array refused.
-    #[error("a request was refused: {0}")]
-    Refused(RequestError),
-}
-
-/// What a run has shown.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// Simulated time that counts.
-    pub span: Duration,
-    /// Response times.
-    pub response: Times,
-    /// Requests a second.
-    pub throughput: Estimate,
-    /// Requests under way, in the mean over time.
-    pub under_way: f64,
-    /// By member: the part of the time in which it was busy.
-    pub utilization: Vec<f64>,
+    #[error("'{source_name}': {length} sectors at {at}: {error}")]
+    Refused {
+        /// Who asked.
+        source_name: String,
+        /// From there.
+        at: u64,
+        /// As far as that.
+        length: u64,
+        /// Why.
+        error: RequestError,
+    },
+    /// A source cannot go on.
+    #[error("'{source_name}': {error}")]
+    Source {
+        /// Which one.
+        source_name: String,
+        /// Why.
+        error: ReplayError,
+    },
 }
 
 /// A run under way.
 struct Run<'a> {
     world: &'a mut World,
-    stream: &'a mut Stream,
-    load: Load,
-    random: Random,
-    /// When which process asks next; in an open loop, process 0.
-    timers: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    flows: Vec<Flow<'a>>,
+    slots: Vec<Slot>,
+    free_slots: Vec<u32>,
+    /// What happens when; of equal times what was expected first comes first.
+    timers: BinaryHeap<Reverse<(u64, u64, Wake)>>,
     order: u64,
-    /// By tag: since when a request is under way, and whose it is.
-    under_way: Vec<Option<(Instant, u32)>>,
-    free: Vec<u64>,
+    /// What follows an answer after a while, until then.
+    later: Vec<(u32, Ask)>,
+    free_later: Vec<u32>,
+    /// By tag.
+    under_way: Vec<Option<UnderWay>>,
+    free_tags: Vec<u64>,
     /// What the array had no memory for when it was asked, in order.
-    waiting: VecDeque<(u64, Ask)>,
+    waiting: VecDeque<u64>,
     busy: usize,
     /// Sum over time of requests under way, in nanoseconds, until `looked`.
     area: u128,
     looked: Instant,
+    measured: Option<Measured>,
 }
 
-/// Runs a stream of requests under a load, and measures.
+/// What is being counted.
+struct Measured {
+    /// Of all sources, if there are several.
+    all: Option<Learned>,
+    history: History,
+    /// Sum of response times, in nanoseconds.
+    inside: u128,
+    /// Requests that were answered with lost data.
+    lost: u64,
+}
+
+/// Counts what is lost; anything else is an error.
+fn lost(error: RequestError, measured: &mut Option<Measured>) -> Result<(), RequestError> {
+    if error != RequestError::Lost {
+        return Err(error);
+    }
+    if let Some(measured) = measured {
+        measured.lost += 1;
+    }
+    Ok(())
+}
+
+/// A source in a run.
+struct Flow<'a> {
+    source: &'a mut Source,
+    random: Random,
+    began: Instant,
+    /// What comes next as recorded.
+    upcoming: Option<Task>,
+    busy: usize,
+    learned: Learned,
+    tasks: Option<LearnedTasks>,
+}
+
+/// Who does a task: a process of a closed load, or one arrival of an open one.
+#[derive(Clone, Copy)]
+struct Slot {
+    flow: u16,
+    process: u32,
+    task: Option<Task>,
+    began: Instant,
+    bytes: u64,
+}
+
+/// A request under way.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    since: Instant,
+    flow: u16,
+    /// Whose it is; none for what nobody waits for.
+    slot: Option<u32>,
+    ask: Ask,
+}
+
+/// What happens when its time comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wake {
+    /// A process has thought, and begins a task.
+    Begin(u32),
+    /// A task has thought, and asks.
+    Go(u32),
+    /// What followed an answer after a while.
+    Later(u32),
+    /// Something comes of an open load.
+    Arrive(u16),
+}
+
+/// What became of a step.
+enum Stepped {
+    Went,
+    Exhausted,
+    TimeIsUp,
+}
+
+/// Runs sources of requests, all at once, and measures.
 ///
 /// # Errors
 /// There are no figures.
 pub fn run(
     world: &mut World,
-    stream: &mut Stream,
-    load: Load,
+    sources: &mut [Source],
     measure: &Measure,
-    random: Random,
+    random: &Random,
 ) -> Result<Report, RunError> {
+    watched(world, sources, measure, random, &mut ())
+}
+
+/// The same, and somebody watches.
+///
+/// # Errors
+/// There are no figures.
+pub fn watched(
+    world: &mut World,
+    sources: &mut [Source],
+    measure: &Measure,
+    random: &Random,
+    watch: &mut dyn Watch,
+) -> Result<Report, RunError> {
+    if sources.is_empty() {
+        return Err(RunError::NoSource);
+    }
+    if measure.warm_up.reintegrations > 0 && least_reintegrations(world).is_none() {
+        return Err(RunError::NoLog);
+    }
+    let now = world.now();
+    let flow = |(number, source)| Flow {
+        source,
+        // A source's draws are its own: what others do changes none of them.
+        random: random.part(number),
+        began: now,
+        upcoming: None,
+        busy: 0,
+        learned: Learned::new(now),
+        tasks: None,
+    };
     let mut run = Run {
-        looked: world.now(),
         world,
-        stream,
-        load,
-        random,
+        flows: (0..).zip(sources).map(flow).collect(),
+        slots: Vec::new(),
+        free_slots: Vec::new(),
         timers: BinaryHeap::new(),
         order: 0,
+        later: Vec::new(),
+        free_later: Vec::new(),
         under_way: Vec::new(),
-        free: Vec::new(),
+        free_tags: Vec::new(),
         waiting: VecDeque::new(),
         busy: 0,
         area: 0,
+        looked: now,
+        measured: None,
     };
-    run.start();
-    run.until_answered(measure.warm_up, measure, |_, _| false)?;
-    run.measured(measure)
+    run.start()?;
+    let warm_up = run.warm_up(measure, watch)?;
+    watch.begins(run.world);
+    run.measure(measure, warm_up, watch)
+}
+
+fn least_reintegrations(world: &World) -> Option<u64> {
+    world.logs().map(|log| log.least_reintegrations).min()
 }
 
 impl Run<'_> {
-    fn start(&mut self) {
-        let count = match self.load {
-            Load::Closed { processes, .. } => processes,
-            Load::Open { .. } => 1,
-        };
-        (0..count).for_each(|process| self.wait(process));
+    fn start(&mut self) -> Result<(), RunError> {
+        for flow in 0..self.flows.len() as u16 {
+            match self.flows[usize::from(flow)].source.load() {
+                Load::Closed { processes, .. } => (0..processes).for_each(|process| {
+                    let slot = self.slot(flow, process);
+                    self.think(slot);
+                }),
+                Load::Open { .. } | Load::Recorded { .. } => self.expect_arrival(flow)?,
+            }
+        }
+        Ok(())
     }
 
-    /// A process asks after its delay.
-    fn wait(&mut self, process: u32) {
-        let delay = match self.load {
-            Load::Closed { think, .. } => think,
-            Load::Open { gap } => gap,
-        };
-        let at = self.world.now() + delay.draw(&mut self.random);
+    fn slot(&mut self, flow: u16, process: u32) -> u32 {
+        let slot = Slot { flow, process, task: None, began: self.world.now(), bytes: 0 };
+        if let Some(free) = self.free_slots.pop() {
+            self.slots[free as usize] = slot;
+            return free;
+        }
+        self.slots.push(slot);
+        self.slots.len() as u32 - 1
+    }
+
+    fn wake(&mut self, at: Instant, wake: Wake) {
         self.order += 1;
-        self.timers.push(Reverse((at.nanoseconds(), self.order, process)));
+        self.timers.push(Reverse((at.nanoseconds(), self.order, wake)));
     }
 
-    fn measured(&mut self, measure: &Measure) -> Result<Report, RunError> {
+    /// A process of a closed load thinks before its next task.
+    fn think(&mut self, slot: u32) {
+        let flow = &mut self.flows[usize::from(self.slots[slot as usize].flow)];
+        if let Load::Closed { think, .. } = flow.source.load() {
+            let at = self.world.now() + think.draw(&mut flow.random);
+            self.wake(at, Wake::Begin(slot));
+        }
+    }
+
+    /// When something comes next of an open load.
+    fn expect_arrival(&mut self, number: u16) -> Result<(), RunError> {
+        let flow = &mut self.flows[usize::from(number)];
+        let at = match flow.source.load() {
+            Load::Open { gap } => self.world.now() + gap.draw(&mut flow.random),
+            _ => match flow.source.next_recorded().map_err(|error| flow.failed(error))? {
+                Some((at, task)) => {
+                    flow.upcoming = Some(task);
+                    (flow.began + at).max(self.world.now())
+                }
+                None => return Ok(()),
+            },
+        };
+        self.wake(at, Wake::Arrive(number));
+        Ok(())
+    }
+
+    /// A task begins, if there is one. Says whether there is.
+    fn begin(&mut self, slot: u32) -> Result<bool, RunError> {
+        let now = self.world.now();
+        let Slot { flow, process, .. } = self.slots[slot as usize];
+        let flow = &mut self.flows[usize::from(flow)];
+        let task = match flow.upcoming.take() {
+            Some(task) => Some(task),
+            None => flow.source.begin(process, &mut flow.random).map_err(|error| flow.failed(error))?,
+        };
+        let Some(task) = task else {
+            // This process has nothing more to do.
+            self.free_slots.push(slot);
+            return Ok(false);
+        };
+        let thinks = task.thinks();
+        let place = &mut self.slots[slot as usize];
+        (place.task, place.began, place.bytes) = (Some(task), now, 0);
+        match thinks {
+            Duration::ZERO => self.go(slot),
+            thinks => self.wake(now + thinks, Wake::Go(slot)),
+        }
+        Ok(true)
+    }
+
+    /// A task asks for the first time.
+    fn go(&mut self, slot: u32) {
+        let Slot { flow, task, .. } = &mut self.slots[slot as usize];
+        let (flow, beside) = (*flow, task.as_mut().and_then(Task::take_beside));
+        if let Some(ask) = beside {
+            self.ask(flow, None, ask);
+        }
+        self.go_on(slot);
+    }
+
+    /// A task asks for all that waits for no answer.
+    fn go_on(&mut self, slot: u32) {
+        loop {
+            let Slot { flow, task, .. } = &mut self.slots[slot as usize];
+            let flow = *flow;
+            let Some(ask) = task.as_mut().and_then(Task::next_ask) else { return };
+            self.ask(flow, Some(slot), ask);
+        }
+    }
+
+    fn ask(&mut self, flow: u16, slot: Option<u32>, ask: Ask) {
+        self.look();
+        let tag = self.free_tags.pop().unwrap_or_else(|| {
+            self.under_way.push(None);
+            self.under_way.len() as u64 - 1
+        });
+        self.under_way[tag as usize] = Some(UnderWay { since: self.world.now(), flow, slot, ask });
+        self.busy += 1;
+        self.flows[usize::from(flow)].busy += 1;
+        if !self.waiting.is_empty() || !self.submit(tag, flow, ask) {
+            self.waiting.push_back(tag);
+        }
+    }
+
+    /// Says whether there was room for it.
+    fn submit(&mut self, tag: u64, flow: u16, Ask { kind, at, length }: Ask) -> bool {
+        let operation = match kind {
+            Kind::Read => Operation::Read,
+            Kind::Write => Operation::Write { durable: self.flows[usize::from(flow)].source.durable },
+            Kind::Trim => Operation::Trim,
+            Kind::Flush => Operation::Flush,
+        };
+        self.world.submit(Tag(tag), operation, at, length)
+    }
+
+    /// What had to wait for memory goes on.
+    fn retry(&mut self) {
+        while let Some(tag) = self.waiting.front().copied() {
+            let UnderWay { flow, ask, .. } =
+                self.under_way[tag as usize].expect("what waits for memory is under way");
+            if !self.submit(tag, flow, ask) {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// A request is answered.
+    fn answered(&mut self, Completion { tag, result }: Completion) -> Result<(), RunError> {
+        self.look();
+        let now = self.world.now();
+        let UnderWay { since, flow: number, slot, ask } =
+            self.under_way[tag.0 as usize].take().expect("what is answered was asked");
+        self.free_tags.push(tag.0);
+        self.busy -= 1;
+        let time = now.since(since);
+        let flow = &mut self.flows[usize::from(number)];
+        flow.busy -= 1;
+        // An array that has lost data says so, and goes on.
+        if let Err(error) = result.or_else(|error| lost(error, &mut self.measured)) {
+            let (at, length) = (ask.at.get(), ask.length.get());
+            return Err(RunError::Refused { source_name: flow.source.name.clone(), at, length, error });
+        }
+        if let Some(measured) = &mut self.measured {
+            measured.inside += u128::from(time.nanoseconds());
+            flow.learned.add(now, ask.kind, ask.length, time);
+            if let Some(all) = &mut measured.all {
+                all.add(now, ask.kind, ask.length, time);
+            }
+        }
+        if let Some(slot) = slot {
+            self.follow(slot, &ask);
+        }
+        Ok(())
+    }
+
+    /// What follows in a task when one of its requests is answered.
+    fn follow(&mut self, number: u32, ask: &Ask) {
+        let now = self.world.now();
+        let slot = &mut self.slots[number as usize];
+        slot.bytes += ask.length.bytes().get();
+        let flow = &mut self.flows[usize::from(slot.flow)];
+        let task = slot.task.as_mut().expect("a task waits for its requests");
+        if let Some((after, next)) = task.answered(ask, &mut flow.random) {
+            let flow = slot.flow;
+            match after {
+                Duration::ZERO => self.ask(flow, Some(number), next),
+                after => self.ask_later(number, now + after, next),
+            }
+            return self.go_on(number);
+        }
+        if !task.is_over() {
+            return self.go_on(number);
+        }
+        if let Some(tasks) = flow.tasks.as_mut() {
+            tasks.add(now, now.since(slot.began), slot.bytes);
+        }
+        slot.task = None;
+        match flow.source.is_open() {
+            true => self.free_slots.push(number),
+            false => self.think(number),
+        }
+    }
+
+    fn ask_later(&mut self, slot: u32, at: Instant, ask: Ask) {
+        let index = match self.free_later.pop() {
+            Some(free) => {
+                self.later[free as usize] = (slot, ask);
+                free
+            }
+            None => {
+                self.later.push((slot, ask));
+                self.later.len() as u32 - 1
+            }
+        };
+        self.wake(at, Wake::Later(index));
+    }
+
+    fn woken(&mut self, wake: Wake) -> Result<(), RunError> {
+        match wake {
+            Wake::Begin(slot) => {
+                self.begin(slot)?;
+            }
+            Wake::Go(slot) => self.go(slot),
+            Wake::Later(index) => {
+                let (slot, ask) = self.later[index as usize];
+                self.free_later.push(index);
+                self.ask(self.slots[slot as usize].flow, Some(slot), ask);
+            }
+            Wake::Arrive(flow) => {
+                let slot = self.slot(flow, 0);
+                if self.begin(slot)? {
+                    self.expect_arrival(flow)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the next thing happen before `end`: somebody asks, or the world moves.
+    fn step(&mut self, end: Instant) -> Result<Stepped, RunError> {
+        let wakes = self.timers.peek().map(|Reverse((at, ..))| Instant::from_nanoseconds(*at));
+        if wakes.is_none() && self.busy == 0 {
+            return Ok(Stepped::Exhausted);
+        }
+        let moves = self.world.next_time();
+        let next = match (wakes, moves) {
+            (Some(wakes), Some(moves)) => wakes.min(moves),
+            (one, other) => one.or(other).ok_or(RunError::Stuck(self.busy))?,
+        };
+        let until = next.min(end);
+        if let Some(measured) = &mut self.measured
+            && measured.history.is_due(until)
+        {
+            measured.history.record(until, self.world, self.busy);
+        }
+        if next > end {
+            self.world.advance(end);
+            return Ok(Stepped::TimeIsUp);
+        }
+        match wakes {
+            Some(wakes) if wakes == next => {
+                self.world.advance(wakes);
+                if let Some(Reverse((_, _, wake))) = self.timers.pop() {
+                    self.woken(wake)?;
+                }
+            }
+            _ => self.world.step_to(next),
+        }
+        Ok(Stepped::Went)
+    }
+
+    /// Goes on until `enough` says that it is, which is asked after each answer with how many there were. Says whether it did, or
+    /// why it could not.
+    fn go_until(
+        &mut self,
+        measure: &Measure,
+        end: Instant,
+        mut enough: impl FnMut(&mut Run<'_>, u64) -> Option<Ended>,
+    ) -> Result<(Ended, u64), RunError> {
+        let (mut answered, mut answers) = (0, Vec::new());
+        loop {
+            match self.step(end)? {
+                Stepped::Went => {}
+                Stepped::Exhausted => return Ok((Ended::Exhausted, answered)),
+                Stepped::TimeIsUp => return Ok((Ended::Time, answered)),
+            }
+            answers.extend(self.world.answers());
+            let mut ended = None;
+            for completion in answers.drain(..) {
+                self.answered(completion)?;
+                answered += 1;
+                ended = ended.or_else(|| enough(self, answered));
+            }
+            self.retry();
+            self.check_backlog(measure.backlog)?;
+            if let Some(ended) = ended {
+                return Ok((ended, answered));
+            }
+        }
+    }
+
+    fn check_backlog(&self, most: usize) -> Result<(), RunError> {
+        if self.busy <= most {
+            return Ok(());
+        }
+        match self.flows.iter().find(|flow| flow.busy > most && flow.source.is_open()) {
+            Some(flow) => Err(RunError::Unstable {
+                source_name: flow.source.name.clone(),
+                backlog: flow.busy,
+                seconds: self.world.now().nanoseconds() as f64 / 1e9,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn warm_up(&mut self, measure: &Measure, watch: &mut dyn Watch) -> Result<Passed, RunError> {
         let began = self.world.now();
-        let tallies = |world: &World| world.members().iter().map(|member| member.tally().busy).collect();
-        let before: Vec<Duration> = tallies(self.world);
+        let WarmUp { requests, time, reintegrations, most } = measure.warm_up;
+        let warm = |world: &mut World, answered, watch: &mut dyn Watch| {
+            answered >= requests
+                && (reintegrations == 0 || least_reintegrations(world) >= Some(reintegrations))
+                && watch.is_ready(world)
+        };
+        let mut answered = 0;
+        // Until the time is up, and then until all else is so, too.
+        if time > Duration::ZERO {
+            answered = self.pass(measure, began + time, 0, |_, answered| answered >= most)?;
+        }
+        if answered < most && !warm(self.world, answered, watch) {
+            answered = self.pass(measure, FAR, answered, |run, answered| {
+                let look = answered == requests || answered.is_multiple_of(LOOK);
+                answered >= most || look && warm(run.world, answered, watch)
+            })?;
+        }
+        if answered >= most && !warm(self.world, answered, watch) {
+            return Err(RunError::NotWarm(answered));
+        }
+        Ok(Passed { requests: answered, time: self.world.now().since(began) })
+    }
+
+    /// Lets requests go by, after some that have.
+    fn pass(
+        &mut self,
+        measure: &Measure,
+        end: Instant,
+        before: u64,
+        mut enough: impl FnMut(&mut Run<'_>, u64) -> bool,
+    ) -> Result<u64, RunError> {
+        let enough = |run: &mut Run<'_>, answered| enough(run, before + answered).then_some(Ended::Watched);
+        match self.go_until(measure, end, enough)? {
+            (Ended::Exhausted, answered) => Err(RunError::TooShort(before + answered)),
+            (_, answered) => Ok(before + answered),
+        }
+    }
+
+    fn measure(
+        &mut self,
+        measure: &Measure,
+        warm_up: Passed,
+        watch: &mut dyn Watch,
+    ) -> Result<Report, RunError> {
+        let began = self.world.now();
+        let before: Vec<Tally> = self.world.members().map(Member::tally).collect();
+        let stations: Vec<StationTally> = self.world.stations().map(Station::tally).collect();
+        for flow in &mut self.flows {
+            flow.learned = Learned::new(began);
+            flow.tasks = flow.source.pattern().is_of_tasks().then(|| LearnedTasks::new(began));
+        }
         // What is under way already counts from here on.
         self.look();
-        let area_before = self.area;
-        let pending_before = self.pending(began);
-        let (mut response, mut gaps, mut last) = (Times::default(), BatchMeans::default(), began);
-        let mut inside: u128 = 0;
-        self.until_answered(measure.most, measure, |time, now| {
-            response.add(time);
-            gaps.add(now.since(last).as_secs_f64());
-            last = now;
-            inside += u128::from(time.nanoseconds());
-            let enough = response.count() >= measure.least && response.count().is_multiple_of(1_000);
-            enough && response.mean().relative() <= measure.precision
-        })?;
+        let (area_before, pending_before) = (self.area, self.pending(began));
+        let all = (self.flows.len() > 1).then(|| Learned::new(began));
+        self.measured = Some(Measured { all, history: History::new(began), inside: 0, lost: 0 });
+        let end = measure.longest.map_or(FAR, |longest| began + longest);
+        let (ended, _) =
+            self.go_until(measure, end, |run, answered| run.is_enough(measure, answered, watch))?;
         self.look();
-        let area = self.area - area_before;
-        let ended = self.world.now();
+        let Measured { all, history, inside, lost } = self.measured.take().expect("it was put there");
+        let (now, area) = (self.world.now(), self.area - area_before);
         // Little's law, to the nanosecond: what all requests were under way is what was under way at all times.
-        let little = inside + self.pending(ended) - pending_before;
+        let little = inside + self.pending(now) - pending_before;
         assert_eq!(area, little, "requests are counted as long as they are under way");
-        let span = ended.since(began);
-        let after: Vec<Duration> = tallies(self.world);
-        let gap = gaps.estimate();
-        let throughput = 1.0 / gap.mean;
+        let span = now.since(began);
+        let sources: Vec<SourceReport> = self.flows.drain(..).map(|flow| flow.report(now)).collect();
+        let members = before.iter().zip(self.world.members());
         Ok(Report {
             span,
-            throughput: Estimate { mean: throughput, half_width: throughput * gap.relative() },
-            response,
+            ended,
+            warm_up,
+            together: all.map(|all| all.finish(now)),
+            sources,
             under_way: area as f64 / span.nanoseconds().max(1) as f64,
-            utilization: before
-                .iter()
-                .zip(&after)
-                .map(|(before, after)| (*after - *before).as_secs_f64() / span.as_secs_f64())
+            members: members
+                .map(|(before, member)| MemberReport::new(*before, member.tally(), span))
                 .collect(),
+            stations: stations
+                .iter()
+                .zip(self.world.stations())
+                .map(|(before, station)| StationReport::new(*before, station, span))
+                .collect(),
+            lost,
+            history,
         })
+    }
+
+    fn is_enough(&mut self, measure: &Measure, answered: u64, watch: &mut dyn Watch) -> Option<Ended> {
+        if answered >= measure.most {
+            return Some(Ended::Most);
+        }
+        if answered.is_multiple_of(LOOK) && watch.is_over(self.world) {
+            return Some(Ended::Watched);
+        }
+        if answered < measure.least || !answered.is_multiple_of(1_000) {
+            return None;
+        }
+        let all = self.measured.as_ref().and_then(|measured| measured.all.as_ref());
+        let response = all.unwrap_or(&self.flows[0].learned).mean();
+        let tasks = self.flows.iter().filter_map(|flow| flow.tasks.as_ref());
+        let sure = std::iter::once(response)
+            .chain(tasks.map(LearnedTasks::mean))
+            .all(|mean| mean.relative() <= measure.precision);
+        sure.then_some(Ended::Precise)
     }
 
     /// How long all that is under way has been so, in nanoseconds.
     fn pending(&self, now: Instant) -> u128 {
-        self.under_way.iter().flatten().map(|(since, _)| u128::from(now.since(*since).nanoseconds())).sum()
+        let time = |request: &UnderWay| u128::from(now.since(request.since).nanoseconds());
+        self.under_way.iter().flatten().map(time).sum()
     }
 
     /// Counts what was under way since this was last called.
@@ -203,96 +739,21 @@ impl Run<'_> {
         self.area += u128::from(now.since(self.looked).nanoseconds()) * self.busy as u128;
         self.looked = now;
     }
+}
 
-    /// Goes on until so many requests are answered, or `enough` says that it is.
-    fn until_answered(
-        &mut self,
-        count: u64,
-        measure: &Measure,
-        mut enough: impl FnMut(Duration, Instant) -> bool,
-    ) -> Result<(), RunError> {
-        let (mut answered, mut answers) = (0, Vec::new());
-        while answered < count {
-            self.next()?;
-            if matches!(self.load, Load::Open { .. }) && self.busy > measure.backlog {
-                let seconds = self.world.now().nanoseconds() as f64 / 1e9;
-                return Err(RunError::Unstable { backlog: self.busy, seconds });
-            }
-            answers.extend(self.world.answers());
-            let mut last = false;
-            for Completion { tag, result } in answers.drain(..) {
-                result.map_err(RunError::Refused)?;
-                let time = self.answered(tag);
-                answered += 1;
-                last |= enough(time, self.world.now());
-            }
-            self.retry();
-            if last {
-                return Ok(());
-            }
-        }
-        Ok(())
+/// Later than anything.
+const FAR: Instant = Instant::from_nanoseconds(u64::MAX);
+
+impl Flow<'_> {
+    fn failed(&self, error: ReplayError) -> RunError {
+        RunError::Source { source_name: self.source.name.clone(), error }
     }
 
-    /// Lets the next thing happen: a host asks, or the world moves.
-    fn next(&mut self) -> Result<(), RunError> {
-        let asks = self.timers.peek().map(|Reverse((at, ..))| Instant::from_nanoseconds(*at));
-        match (asks, self.world.next_time()) {
-            (Some(asks), world) if world.is_none_or(|world| asks <= world) => {
-                self.world.advance(asks);
-                if let Some(Reverse((_, _, process))) = self.timers.pop() {
-                    self.ask(process);
-                    if let Load::Open { .. } = self.load {
-                        self.wait(process);
-                    }
-                }
-            }
-            (_, Some(at)) => {
-                self.world.step(at);
-            }
-            (_, None) => return Err(RunError::Stuck(self.busy)),
+    fn report(self, now: Instant) -> SourceReport {
+        SourceReport {
+            name: self.source.name.clone(),
+            answers: self.learned.finish(now),
+            tasks: self.tasks.map(|tasks| tasks.finish(now)),
         }
-        Ok(())
-    }
-
-    fn ask(&mut self, process: u32) {
-        self.look();
-        let tag = self.free.pop().unwrap_or_else(|| {
-            self.under_way.push(None);
-            self.under_way.len() as u64 - 1
-        });
-        self.under_way[tag as usize] = Some((self.world.now(), process));
-        self.busy += 1;
-        let ask = self.stream.next(&mut self.random);
-        if !self.waiting.is_empty() || !self.submit(tag, ask) {
-            self.waiting.push_back((tag, ask));
-        }
-    }
-
-    /// Says whether there was room for it.
-    fn submit(&mut self, tag: u64, Ask { reads, at, length }: Ask) -> bool {
-        let operation = if reads { Operation::Read } else { Operation::Write { durable: false } };
-        self.world.submit(Tag(tag), operation, at, length)
-    }
-
-    /// What had to wait for memory goes on.
-    fn retry(&mut self) {
-        while let Some((tag, ask)) = self.waiting.front().copied()
-            && self.submit(tag, ask)
-        {
-            self.waiting.pop_front();
-        }
-    }
-
-    /// How long a request took.
-    fn answered(&mut self, tag: Tag) -> Duration {
-        self.look();
-        let (since, process) = self.under_way[tag.0 as usize].take().expect("what is answered was asked");
-        self.free.push(tag.0);
-        self.busy -= 1;
-        if let Load::Closed { .. } = self.load {
-            self.wait(process);
-        }
-        self.world.now().since(since)
     }
 }

@@ -1,7 +1,7 @@
 //! Means, how sure they are, and how what they are means of is distributed; in memory that does not grow.
 
 use hdrhistogram::Histogram;
-use parlour_units::Duration;
+use parlour_units::{Duration, Instant};
 
 /// A mean with its 95% confidence interval, by the method of batch means.
 ///
@@ -71,11 +71,7 @@ impl BatchMeans {
         if self.full.len() < Self::FEWEST {
             return Estimate { mean, half_width: f64::INFINITY };
         }
-        let batches = self.full.len() as f64;
-        let center = self.full.iter().sum::<f64>() / batches / size;
-        let square: f64 = self.full.iter().map(|sum| (sum / size - center).powi(2)).sum();
-        let deviation = (square / (batches - 1.0)).sqrt();
-        Estimate { mean, half_width: student(batches - 1.0) * deviation / batches.sqrt() }
+        Estimate { mean, half_width: half_width(self.full.iter().map(|sum| sum / size)) }
     }
 }
 
@@ -89,55 +85,162 @@ fn student(freedom: f64) -> f64 {
 }
 
 /// Times: mean and interval, deviation, quantiles to three digits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Times {
-    means: BatchMeans,
-    squares: f64,
-    histogram: Histogram<u64>,
+    moments: Moments,
+    /// None, as long as there are no times: it takes some room.
+    histogram: Option<Histogram<u32>>,
 }
 
-impl Default for Times {
-    fn default() -> Times {
-        // An hour, by three digits.
-        let histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("these bounds can be had");
-        Times { means: BatchMeans::default(), squares: 0.0, histogram }
+/// Of times: mean and interval, deviation, and both ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Moments {
+    means: BatchMeans,
+    squares: f64,
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl Default for Moments {
+    fn default() -> Moments {
+        let shortest = Duration::from_nanoseconds(u64::MAX);
+        Moments { means: BatchMeans::default(), squares: 0.0, shortest, longest: Duration::ZERO }
+    }
+}
+
+impl Moments {
+    /// One more.
+    pub(crate) fn add(&mut self, time: Duration) {
+        let seconds = time.as_secs_f64();
+        self.means.add(seconds);
+        self.squares += seconds * seconds;
+        self.shortest = self.shortest.min(time);
+        self.longest = self.longest.max(time);
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.means.count()
+    }
+
+    pub(crate) fn mean(&self) -> Estimate {
+        self.means.estimate()
+    }
+
+    /// Times with these moments, and as distributed as all of these together.
+    pub(crate) fn distributed<'a>(self, parts: impl IntoIterator<Item = &'a Times>) -> Times {
+        let mut histogram: Option<Histogram<u32>> = None;
+        for part in parts.into_iter().filter_map(|part| part.histogram.as_ref()) {
+            match &mut histogram {
+                Some(sum) => sum.add(part).expect("all histograms have the same bounds"),
+                None => histogram = Some(part.clone()),
+            }
+        }
+        Times { moments: self, histogram }
     }
 }
 
 impl Times {
     /// One more.
     pub fn add(&mut self, time: Duration) {
-        let seconds = time.as_secs_f64();
-        self.means.add(seconds);
-        self.squares += seconds * seconds;
-        self.histogram.saturating_record(time.nanoseconds());
+        self.moments.add(time);
+        // An hour, by three digits.
+        let new = || Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("these bounds can be had");
+        self.histogram.get_or_insert_with(new).saturating_record(time.nanoseconds());
     }
 
     /// How many.
     pub fn count(&self) -> u64 {
-        self.means.count()
+        self.moments.count()
     }
 
     /// The mean in seconds.
     pub fn mean(&self) -> Estimate {
-        self.means.estimate()
+        self.moments.mean()
     }
 
     /// The standard deviation in seconds.
     pub fn deviation(&self) -> f64 {
         let count = self.count().max(1) as f64;
-        (self.squares / count - self.mean().mean.powi(2)).max(0.0).sqrt()
+        (self.moments.squares / count - self.mean().mean.powi(2)).max(0.0).sqrt()
     }
 
     /// The time within which this part of all stays.
     pub fn quantile(&self, part: f64) -> Duration {
-        Duration::from_nanoseconds(self.histogram.value_at_quantile(part))
+        let value = self.histogram.as_ref().map_or(0, |histogram| histogram.value_at_quantile(part));
+        Duration::from_nanoseconds(value)
+    }
+
+    /// The shortest; nothing where there is none.
+    pub fn shortest(&self) -> Duration {
+        self.moments.shortest.min(self.moments.longest)
     }
 
     /// The longest.
     pub fn longest(&self) -> Duration {
-        Duration::from_nanoseconds(self.histogram.max())
+        self.moments.longest
     }
+}
+
+/// What comes a second, with its 95% confidence interval: the span is cut into windows that are nearly independent of one
+/// another. Windows are doubled as time goes on, so that there are always between 20 and 40.
+#[derive(Clone, Debug)]
+pub(crate) struct Rates<const N: usize> {
+    began: Instant,
+    width: Duration,
+    /// When the last window ends.
+    ends: Instant,
+    windows: Vec<[u64; N]>,
+}
+
+impl<const N: usize> Rates<N> {
+    const MOST: usize = 40;
+
+    /// Nothing has come yet.
+    pub(crate) fn new(began: Instant) -> Rates<N> {
+        let width = Duration::from_nanoseconds(1_024);
+        Rates { began, width, ends: began + width, windows: vec![[0; N]] }
+    }
+
+    /// So much of each more.
+    pub(crate) fn add(&mut self, now: Instant, amounts: [u64; N]) {
+        self.advance(now);
+        let last = self.windows.len() - 1;
+        self.windows[last].iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount);
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while now >= self.ends {
+            if self.windows.len() == Self::MOST {
+                let pair = |pair: &[[u64; N]]| std::array::from_fn(|index| pair[0][index] + pair[1][index]);
+                self.windows = self.windows.chunks(2).map(pair).collect();
+                self.width = self.width * 2;
+            }
+            self.windows.push([0; N]);
+            self.ends = self.ends + self.width;
+        }
+    }
+
+    /// What came a second until now, of what `amount` makes of the amounts.
+    pub(crate) fn estimate(&mut self, now: Instant, amount: impl Fn(&[u64; N]) -> u64) -> Estimate {
+        self.advance(now);
+        let span = now.since(self.began).as_secs_f64();
+        let sum: u64 = self.windows.iter().map(&amount).sum();
+        let mean = if span > 0.0 { sum as f64 / span } else { 0.0 };
+        let full = self.windows.len() - 1;
+        if full < Self::MOST / 2 {
+            return Estimate { mean, half_width: f64::INFINITY };
+        }
+        let each = self.windows[..full].iter().map(|window| amount(window) as f64 / self.width.as_secs_f64());
+        Estimate { mean, half_width: half_width(each) }
+    }
+}
+
+/// Of the mean of independent values.
+fn half_width(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = values.clone().count() as f64;
+    let center = values.clone().sum::<f64>() / count;
+    let square: f64 = values.map(|value| (value - center).powi(2)).sum();
+    student(count - 1.0) * (square / (count - 1.0) / count).sqrt()
 }
 
 #[cfg(test)]
@@ -172,6 +275,33 @@ mod tests {
         assert!(means.estimate().half_width.is_infinite());
     }
 
+    /// Of a Poisson process.
+    #[test]
+    fn intervals_of_rates_hold_them_as_often_as_they_say() {
+        let holds = (0..1_000).filter(|seed| {
+            let (mut now, mut random) = (Instant::ZERO, Random::new(*seed));
+            let mut rates = Rates::new(now);
+            for _ in 0..2_000 {
+                now = now + Duration::from_nanoseconds(random.exponential(1e6) as u64);
+                rates.add(now, [1, 512]);
+            }
+            let [requests, bytes] = [0, 1].map(|index| rates.estimate(now, |amounts| amounts[index]));
+            assert!((bytes.mean / requests.mean - 512.0).abs() < 1e-6);
+            requests.contains(1e3)
+        });
+        let holds = holds.count();
+        assert!((925..=975).contains(&holds), "{holds} of 1000");
+    }
+
+    #[test]
+    fn rates_are_over_all_time_and_idle_times_count() {
+        let second = |seconds| Instant::ZERO + Duration::from_secs(seconds);
+        let mut rates = Rates::new(Instant::ZERO);
+        rates.add(second(1), [3]);
+        rates.add(second(1_000), [1]);
+        assert_eq!(rates.estimate(second(2_000), |amounts| amounts[0]).mean, 0.002);
+    }
+
     #[test]
     fn times_have_moments_and_quantiles() {
         let mut times = Times::default();
@@ -179,6 +309,8 @@ mod tests {
         assert!((times.mean().mean - 0.5005).abs() < 1e-9);
         assert!((times.deviation() - 0.288_675).abs() < 1e-4);
         assert!((times.quantile(0.9).as_secs_f64() - 0.9).abs() < 1e-3);
-        assert!((times.longest().as_secs_f64() - 1.0).abs() < 1e-3);
+        assert_eq!(times.longest(), Duration::from_secs(1));
+        assert_eq!(times.shortest(), Duration::from_millis(1));
+        assert_eq!(Times::default().shortest(), Duration::ZERO);
     }
 }

@@ -1,60 +1,22 @@
 //! Where theory is exact, simulations agree with it.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-use parlour_array::organization::{Consistency, Organization};
-use parlour_array::{Creation, Geometry, LogCreation, Tuning};
-use parlour_sim::flat::{Flat, FlatModel};
-use parlour_sim::member::Member;
-use parlour_sim::opening;
-use parlour_sim::run::{Load, Measure, Report, RunError, run};
-use parlour_sim::world::World;
-use parlour_units::{Duration, Sectors};
+mod station;
+
+use parlour_sim::report::Report;
+use parlour_sim::run::{Measure, RunError, WarmUp, run};
 use parlour_workload::delay::Delay;
-use parlour_workload::place::{Place, Places};
 use parlour_workload::random::Random;
-use parlour_workload::size::{Size, Sizes};
-use parlour_workload::stream::Stream;
+use parlour_workload::source::Load;
+use station::{MS, near, reads, station};
 
-const BLOCK: Sectors = Sectors::new(8);
-const MS: fn(u64) -> Duration = Duration::from_millis;
-
-/// One drive that takes such a time for each access.
-fn station(service: Delay, units: u16, seed: u64) -> World {
-    let length = Sectors::new(1 << 20);
-    let row = Organization::named("simple").unwrap();
-    let creation = Creation {
-        organization: row.organization,
-        copies: 1,
-        members: 1,
-        groups: 1,
-        unit: Sectors::new(128),
-        block: BLOCK,
-        member_length: length,
-        log: LogCreation::default(),
-        consistency: Consistency::Resync,
-    };
-    let geometry = Geometry::create(&creation).unwrap();
-    let array = opening::open(&geometry, length, Tuning { dirty_map: false, ..Tuning::default() }).unwrap();
-    let model =
-        FlatModel { read: service, write: service, block: Duration::ZERO, flush: Duration::ZERO, units };
-    World::new(array, vec![Member::flat(Flat::new(model, Random::new(seed).part(1)))])
-}
-
-/// What such a load on it shows.
+/// What such a load on a drive that takes such a time for each access shows.
 fn measured(service: Delay, units: u16, load: Load, count: u64, seed: u64) -> Result<Report, RunError> {
     let mut world = station(service, units, seed);
-    let space = world.array().geometry().capacity();
-    let mut stream = Stream {
-        reads: 1.0,
-        sizes: Sizes::new(Size::Fixed(8.0), BLOCK, BLOCK, BLOCK).unwrap(),
-        places: Places::new(Place::Uniform, space, BLOCK).unwrap(),
-    };
-    let measure = Measure { warm_up: 1_000, least: count, most: count, precision: 0.0, backlog: 10_000 };
-    run(&mut world, &mut stream, load, &measure, Random::new(seed))
-}
-
-fn near(found: f64, exact: f64, tolerance: f64) {
-    assert!((found / exact - 1.0).abs() < tolerance, "{found}, {exact} expected");
+    let mut sources = [reads(&world, "reads", load)];
+    let warm_up = WarmUp { requests: 1_000, ..WarmUp::default() };
+    let measure = Measure { warm_up, least: count, most: count, precision: 0.0, ..Measure::default() };
+    run(&mut world, &mut sources, &measure, &Random::new(seed))
 }
 
 #[test]
@@ -62,11 +24,11 @@ fn a_queue_of_exponential_times_has_its_mean_and_its_deviation() {
     let load = Load::Open { gap: Delay::Exponential(MS(20)) };
     let report = measured(Delay::Exponential(MS(10)), 1, load, 400_000, 1).unwrap();
     // M/M/1: response times are exponential, with mean 1/(mu - lambda).
-    near(report.response.mean().mean, 0.020, 0.02);
-    near(report.response.deviation(), 0.020, 0.03);
-    near(report.response.quantile(0.9).as_secs_f64(), 0.020 * 10_f64.ln(), 0.03);
-    near(report.utilization[0], 0.5, 0.01);
-    near(report.throughput.mean, 50.0, 0.01);
+    near(report.all().all.response.mean().mean, 0.020, 0.02);
+    near(report.all().all.response.deviation(), 0.020, 0.03);
+    near(report.all().all.response.quantile(0.9).as_secs_f64(), 0.020 * 10_f64.ln(), 0.03);
+    near(report.members[0].utilization, 0.5, 0.01);
+    near(report.all().all.requests.mean, 50.0, 0.01);
     near(report.under_way, 1.0, 0.02);
 }
 
@@ -75,10 +37,10 @@ fn a_queue_of_exponential_times_has_its_mean_and_its_deviation() {
 fn queues_of_other_times_have_their_means() {
     let load = Load::Open { gap: Delay::Exponential(MS(20)) };
     let fixed = measured(Delay::Fixed(MS(10)), 1, load, 400_000, 1).unwrap();
-    near(fixed.response.mean().mean, 0.015, 0.01);
+    near(fixed.all().all.response.mean().mean, 0.015, 0.01);
     let normal = Delay::Normal { mean: MS(10), deviation: MS(2) };
     let normal = measured(normal, 1, load, 400_000, 1).unwrap();
-    near(normal.response.mean().mean, 0.010 + 50.0 * (1e-4 + 4e-6) / (2.0 * 0.5), 0.01);
+    near(normal.all().all.response.mean().mean, 0.010 + 50.0 * (1e-4 + 4e-6) / (2.0 * 0.5), 0.01);
 }
 
 #[test]
@@ -86,7 +48,7 @@ fn several_units_are_a_queue_with_several_servers() {
     let load = Load::Open { gap: Delay::Exponential(MS(10)) };
     let report = measured(Delay::Exponential(MS(15)), 2, load, 400_000, 1).unwrap();
     // M/M/2 at 75%: s / (1 - rho^2).
-    near(report.response.mean().mean, 0.015 / (1.0 - 0.75 * 0.75), 0.02);
+    near(report.all().all.response.mean().mean, 0.015 / (1.0 - 0.75 * 0.75), 0.02);
 }
 
 /// The machine repairman's model: throughput of N processes with think time Z by exact mean value analysis.
@@ -102,7 +64,7 @@ fn a_closed_loop_has_the_throughput_of_mean_value_analysis() {
         rate = f64::from(processes) / (think + response);
         queue = rate * response;
     }
-    near(report.throughput.mean, rate, 0.01);
+    near(report.all().all.requests.mean, rate, 0.01);
     near(report.under_way, queue, 0.02);
 }
 
@@ -111,7 +73,7 @@ fn intervals_hold_the_exact_mean_as_often_as_they_say() {
     let load = Load::Open { gap: Delay::Exponential(MS(20)) };
     let holds = (0..200).filter(|seed| {
         let report = measured(Delay::Exponential(MS(10)), 1, load, 20_000, *seed).unwrap();
-        report.response.mean().contains(0.020)
+        report.all().all.response.mean().contains(0.020)
     });
     let holds = holds.count();
     assert!((180..=198).contains(&holds), "{holds} of 200");
@@ -122,7 +84,7 @@ fn a_seed_says_all() {
     let load = Load::Closed { processes: 3, think: Delay::Fixed(MS(1)) };
     let run = |seed| {
         let report = measured(Delay::Exponential(MS(10)), 1, load, 5_000, seed).unwrap();
-        (report.span, report.response.mean(), report.response.quantile(0.99))
+        (report.span, report.all().all.response.mean(), report.all().all.response.quantile(0.99))
     };
     assert_eq!(run(4), run(4));
     assert_ne!(run(4), run(5));

@@ -1,0 +1,128 @@
+//! A volume: an array with its members, as a stretch of what hosts see.
+
+use parlour_array::record::{Recorded, Recording};
+use parlour_array::{Array, BufferId, Completion, Event, RequestError, Simulated, Tuning};
+use parlour_units::{Sector, Sectors};
+
+use crate::member::Member;
+use crate::together::Together;
+
+/// An array and its members.
+#[derive(Debug)]
+pub struct Volume {
+    pub(crate) name: String,
+    pub(crate) array: Recorded,
+    /// By the array's numbers.
+    pub(crate) members: Vec<Member>,
+    pub(crate) together: Together,
+    /// Where it begins among those that hosts see.
+    pub(crate) first: Sector,
+    capacity: Sectors,
+    /// By tag: the buffer of a request under way.
+    buffers: Vec<Option<BufferId>>,
+    pub(crate) settings: (Tuning, Simulated),
+    /// Sessions, and drives that were ever its members: both have names.
+    pub(crate) sessions: u64,
+    pub(crate) joined: usize,
+    lost: u64,
+    listed: Sectors,
+}
+
+impl Volume {
+    pub(crate) fn new(
+        name: String,
+        settings: (Tuning, Simulated),
+        array: Recorded,
+        members: Vec<Member>,
+    ) -> Volume {
+        Volume {
+            capacity: array.get().geometry().capacity(),
+            settings,
+            joined: members.len(),
+            name,
+            array,
+            members,
+            together: Together::default(),
+            first: Sector::ZERO,
+            buffers: Vec::new(),
+            sessions: 1,
+            lost: 0,
+            listed: Sectors::ZERO,
+        }
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The array.
+    pub fn array(&self) -> &Array {
+        self.array.get()
+    }
+
+    /// What passed between the array and its driver since it was opened, if that is [recorded](crate::opening::record).
+    pub fn recording(&self) -> Option<&Recording> {
+        self.array.recording()
+    }
+
+    /// The drives, in the order of places; spares and replacements behind them in the order in which they came.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// What it holds for hosts.
+    pub fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    /// Requests, or parts of them, that were answered with lost data.
+    pub fn lost_requests(&self) -> u64 {
+        self.lost
+    }
+
+    /// What it has put on its list of blocks that can be neither read nor computed.
+    pub fn listed(&self) -> Sectors {
+        self.listed
+    }
+
+    /// The sector behind its last one.
+    pub(crate) fn end(&self) -> Sector {
+        self.first + self.capacity
+    }
+
+    /// Takes a buffer for a part of a request. False: there is no memory.
+    pub(crate) fn reserve(&mut self, tag: u64, length: Sectors) -> bool {
+        let index = tag as usize;
+        if index >= self.buffers.len() {
+            self.buffers.resize(index + 1, None);
+        }
+        self.buffers[index] = self.array.reserve(length);
+        self.buffers[index].is_some()
+    }
+
+    /// The buffer of a part.
+    pub(crate) fn buffer(&self, tag: u64) -> Option<BufferId> {
+        self.buffers.get(tag as usize).copied().flatten()
+    }
+
+    /// Gives back the buffer of a part, if it has one.
+    pub(crate) fn release(&mut self, tag: u64) {
+        if let Some(buffer) = self.buffers.get_mut(tag as usize).and_then(Option::take) {
+            self.array.release(buffer);
+        }
+    }
+
+    /// A part is answered.
+    pub(crate) fn answered(&mut self, Completion { tag, result }: &Completion) {
+        self.release(tag.0);
+        self.lost += u64::from(*result == Err(RequestError::Lost));
+    }
+
+    /// Counts what comes often; the rest is for people to read.
+    pub(crate) fn notable(&mut self, event: Event) -> Option<Event> {
+        let Event::BlocksListed { length, .. } = event else { return Some(event) };
+        self.listed += length;
+        None
+    }
+}

@@ -1,0 +1,59 @@
+//! One array, not one a world: what the simulator told it, replayed into a fresh one as the engine's recordings are, is answered as
+//! it was.
+#![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+mod common;
+
+use common::{LENGTH, MS, closed, drive, geometry, new, settle};
+use parlour_array::Repair;
+use parlour_array::organization::{Code, NAMED};
+use parlour_array::record::{Entry, FirstDifference, Recording, replay};
+use parlour_sim::health::Deed;
+use parlour_sim::opening;
+use parlour_sim::world::World;
+use parlour_units::Member;
+
+/// Reads and writes, a member that is replaced meanwhile, a scrub.
+fn recorded(organization: &str, redundant: bool) -> Recording {
+    let drives = (0..6).map(|_| drive("hp-c2247a")).collect();
+    let geometry = geometry(organization, 6, LENGTH);
+    let volume = opening::record(&new("recorded", &geometry), drives).unwrap();
+    let mut world = World::new(vec![volume]);
+    if redundant {
+        let place = Member::new(3);
+        let at = |world: &World, milliseconds| world.now() + MS(milliseconds);
+        world.plan(at(&world, 50), 0, Deed::Die(place));
+        world.plan(at(&world, 200), 0, Deed::Replace(place, Box::new(drive("hp-c2247a"))));
+        closed(&mut world, 0.3, 4, 300).unwrap();
+        settle(&mut world);
+        world.carry_out(0, Deed::Scrub(Repair::Nothing)).unwrap();
+    }
+    closed(&mut world, 0.3, 4, 300).unwrap();
+    settle(&mut world);
+    world.volumes()[0].recording().unwrap().clone()
+}
+
+#[test]
+fn what_the_simulator_recorded_gives_identical_effects() {
+    for named in &NAMED {
+        let recording = recorded(named.name, named.organization.code != Code::None);
+        let effects = recording
+            .entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Answered(words) if words.starts_with("Effect")));
+        assert!(effects.count() > 300, "{}", named.name);
+        replay(&recording).unwrap_or_else(|difference| panic!("{}: {difference}", named.name));
+    }
+}
+
+#[test]
+fn a_recording_that_was_changed_does_not_replay() {
+    let mut recording = recorded("raid5", false);
+    let changed = recording.entries.iter().position(|entry| match entry {
+        Entry::Answered(words) => words.contains("Write"),
+        Entry::Told(_) => false,
+    });
+    recording.entries[changed.unwrap()] = Entry::Answered("Effect something else".into());
+    let difference = replay(&recording).unwrap_err();
+    assert!(matches!(difference, FirstDifference::Answer { entry, .. } if Some(entry) == changed));
+}

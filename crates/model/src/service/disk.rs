@@ -1,0 +1,200 @@
+//! Accesses that have nothing to do with one another: what each is made of, zone by zone.
+
+use parlour_drive::electronics::{Electronics, ReadAhead};
+use parlour_drive::mechanics::{Mechanics, Way};
+
+use super::positioning::{Latency, Positioning};
+use super::seek::Span;
+use super::tracks::Tracks;
+use super::{Moments, Service, ServiceError, TARGETS, Target, Work, milliseconds};
+
+/// A disk with the cylinders that requests go to.
+pub(super) struct Disk<'a> {
+    pub(super) mechanics: &'a Mechanics,
+    pub(super) electronics: &'a Electronics,
+    pub(super) span: Span,
+}
+
+/// What an access costs in one zone, after the arm is there.
+struct InZone {
+    weight: f64,
+    /// As likely each.
+    latencies: Vec<Latency>,
+    /// What the sectors take to pass, in the mean.
+    passing: f64,
+    /// With its weight: what it takes from the first sector on.
+    transfers: [(f64, f64); 2],
+}
+
+impl InZone {
+    /// Latencies with transfers, and with what commands cost: each with its weight.
+    fn cases(&self, overhead: f64) -> impl Iterator<Item = (f64, Latency, f64)> + '_ {
+        let weight = self.weight / self.latencies.len() as f64;
+        let transfers = self.transfers.iter().filter(|(part, _)| *part > 0.0);
+        transfers.flat_map(move |(part, time)| {
+            self.latencies.iter().map(move |latency| (weight * part, *latency, time + overhead))
+        })
+    }
+}
+
+impl Disk<'_> {
+    pub(super) fn revolution(&self) -> f64 {
+        milliseconds(self.mechanics.spindle.revolution)
+    }
+
+    /// An access that has nothing to do with the one before.
+    pub(super) fn random(&self, work: Work, blocks: u64) -> Result<Service, ServiceError> {
+        let way = if work == Work::Write { Way::Write } else { Way::Read };
+        let positioning = Positioning::new(self.mechanics, &self.span, way, self.least_seek(way));
+        let zones = self.zones(work, way, blocks);
+        let rotations = zones.iter().map(|zone| (zone.weight, Latency::moments(&zone.latencies)));
+        let rotation = Moments::mixed(rotations);
+        let transfers = zones.iter().flat_map(|zone| {
+            zone.transfers.iter().map(|(weight, time)| (zone.weight * weight, Moments::fixed(*time)))
+        });
+        let transfer = Moments::mixed(transfers);
+        let overhead = self.overhead(work);
+        let positioned = positioning.seek().mean + rotation.mean;
+        let spread = (positioning.seek().variance + rotation.variance).sqrt();
+        let passing = zones.iter().map(|zone| zone.weight * zone.passing).sum();
+        self.check_bus(work, blocks, (positioned - 2.0 * spread).max(0.0) + passing)?;
+        let cases: Vec<_> = zones.iter().flat_map(|zone| zone.cases(overhead)).collect();
+        let distribution = positioning.distribution(&cases)?;
+        let targets = self.targets(way, &zones)?;
+        Ok(Service {
+            seek: positioning.seek(),
+            rotation,
+            transfer,
+            overhead,
+            lead: self.lead(work),
+            passing,
+            revolution: self.revolution(),
+            distribution,
+            way,
+            drawn: (1.0, positioning.seek().mean),
+            targets,
+        })
+    }
+
+    fn targets(&self, way: Way, zones: &[InZone]) -> Result<Vec<Target>, ServiceError> {
+        let target = |number: usize| {
+            let at = (number as f64 + 0.5) / TARGETS as f64;
+            let (zone, distances) = self.span.distances_to(at);
+            let latencies = &zones[zone].latencies;
+            let positioning = Positioning::over(self.mechanics, &distances, way, self.least_seek(way));
+            let cases: Vec<_> = latencies.iter().map(|latency| (1.0, *latency, 0.0)).collect();
+            let positioning = positioning.distribution(&cases)?;
+            Ok(Target { positioning, latency: Positioning::at_once().distribution(&cases)? })
+        };
+        (0..TARGETS).map(target).collect()
+    }
+
+    fn zones(&self, work: Work, way: Way, blocks: u64) -> Vec<InZone> {
+        let zones = self.span.parts.iter();
+        zones
+            .map(|part| {
+                let tracks = Tracks::of(self.mechanics, part.zone, way);
+                let transfers = tracks
+                    .crossings(blocks)
+                    .map(|(weight, crossed)| (weight, self.transfer(work, &tracks, blocks, crossed)));
+                InZone {
+                    weight: part.weight,
+                    latencies: tracks.latencies(self.wanted(way, blocks)),
+                    passing: tracks.mean_passing(blocks),
+                    transfers,
+                }
+            })
+            .collect()
+    }
+
+    /// What a drive that takes sectors in any order takes of the first track: what it reads ahead, too.
+    fn wanted(&self, way: Way, blocks: u64) -> u64 {
+        let buffer = &self.electronics.buffer;
+        match buffer.read_ahead {
+            _ if way == Way::Write || buffer.read_segments == 0 => blocks,
+            ReadAhead::Nothing => blocks,
+            ReadAhead::Track(ahead) | ReadAhead::Cylinder(ahead) | ReadAhead::Blocks(ahead) => blocks + ahead,
+            ReadAhead::TrackAndNext => u64::MAX,
+        }
+    }
+
+    /// From the first sector on, if so many tracks' ends are crossed.
+    fn transfer(&self, work: Work, tracks: &Tracks, blocks: u64, crossed: f64) -> f64 {
+        let passes = tracks.passing(blocks, crossed);
+        match work {
+            Work::Read => self.handed_on(tracks, blocks, passes),
+            Work::Write => passes,
+            Work::Modify => {
+                let awaited = self.electronics.buffer.write_buffered.blocks.min(blocks);
+                let handed = self.handed_back(blocks, awaited);
+                let back = if crossed > 0.0 { milliseconds(self.mechanics.head_switch) } else { 0.0 };
+                let turns = ((passes + back.max(handed)) / self.revolution()).ceil();
+                turns * self.revolution() + passes
+            }
+        }
+    }
+
+    /// From when old contents are read until so many blocks of the new ones are in the drive.
+    fn handed_back(&self, blocks: u64, awaited: u64) -> f64 {
+        let Electronics { overheads, bus: (to_host, to_drive), .. } = self.electronics;
+        milliseconds(
+            overheads.reselect + overheads.data_preparation * 2 + *to_host * blocks + *to_drive * awaited,
+        )
+    }
+
+    /// What a read takes until the host has it: the bus begins when so much is there as the drive waits for.
+    pub(super) fn handed_on(&self, tracks: &Tracks, blocks: u64, passes: f64) -> f64 {
+        let Electronics { buffer, overheads, bus: (block, _) } = self.electronics;
+        let block = milliseconds(*block);
+        let room = buffer.segment_blocks.max(1).min(blocks);
+        let awaited = ((room as f64 * buffer.read_watermark) as u64).max(1);
+        let preparation = milliseconds(overheads.reselect + overheads.data_preparation);
+        let bus = tracks.mean_passing(awaited) + preparation + blocks as f64 * block;
+        bus.max(passes + block)
+    }
+
+    /// What commands cost before the arm moves.
+    fn lead(&self, work: Work) -> f64 {
+        let overheads = &self.electronics.overheads;
+        milliseconds(match (work, overheads.second_write) {
+            (Work::Read, _) => overheads.read_miss.read,
+            (Work::Modify, _) => overheads.read_miss.write,
+            (Work::Write, Some(second)) => second.command + second.seek_delay,
+            (Work::Write, None) => overheads.write.write,
+        })
+    }
+
+    /// All that commands cost.
+    pub(super) fn overhead(&self, work: Work) -> f64 {
+        let overheads = &self.electronics.overheads;
+        let after = match (work, overheads.second_write) {
+            (Work::Read, _) => overheads.read_completion,
+            (Work::Write, Some(second)) => second.reselect + overheads.write_completion,
+            (Work::Write | Work::Modify, _) => overheads.reselect + overheads.write_completion,
+        };
+        self.lead(work) + milliseconds(after)
+    }
+
+    fn least_seek(&self, way: Way) -> f64 {
+        match way {
+            Way::Read => 0.0,
+            Way::Write => milliseconds(self.electronics.overheads.least_write_seek),
+        }
+    }
+
+    /// Whether the data of nearly every write is there in time, if a quick one is on the platters after `quick` ms; and of what is read
+    /// and written in one access, before it comes round again for the last time.
+    fn check_bus(&self, work: Work, blocks: u64, quick: f64) -> Result<(), ServiceError> {
+        let (to_host, to_drive) = self.electronics.bus;
+        let late = match work {
+            Work::Read => false,
+            Work::Write => milliseconds(to_drive * blocks) > quick,
+            Work::Modify => {
+                let awaited = self.electronics.buffer.write_buffered.blocks.min(blocks);
+                let begins = self.handed_back(blocks, awaited) / self.revolution();
+                milliseconds(to_host * blocks + to_drive * blocks) > begins.ceil() * self.revolution()
+            }
+        };
+        if late { Err(ServiceError::SlowBus { blocks }) } else { Ok(()) }
+    }
+}

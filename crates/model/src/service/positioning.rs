@@ -1,0 +1,138 @@
+//! Seek and rotation together, as a distribution.
+
+use parlour_drive::mechanics::{Mechanics, Way};
+use parlour_units::Duration;
+
+use super::seek::Span;
+use super::{Moments, milliseconds};
+use crate::order::{Distribution, DistributionError};
+
+/// How long it takes until something passes that is wanted; in ms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// Of one revolution.
+    pub revolution: f64,
+    /// The part of a revolution that is wanted, where the drive begins with whatever of it comes first; 0 where it waits for the first
+    /// sector.
+    pub wanted: f64,
+}
+
+impl Latency {
+    /// The longest.
+    fn longest(&self) -> f64 {
+        (1.0 - self.wanted) * self.revolution
+    }
+
+    /// Where the arm arrives outside of what is wanted (as often as that is part of a revolution), evenly distributed up to the longest;
+    /// where it arrives inside, the longest: then the rest comes after a revolution.
+    fn both(&self) -> [(f64, Moments); 2] {
+        let (longest, wanted) = (self.longest(), self.wanted);
+        let outside = Moments { mean: longest / 2.0, variance: longest * longest / 12.0 };
+        [(1.0 - wanted, outside), (wanted, Moments::fixed(longest))]
+    }
+
+    /// Of some that are as likely each.
+    pub(super) fn moments(latencies: &[Latency]) -> Moments {
+        let each = 1.0 / latencies.len() as f64;
+        let parts = latencies.iter().flat_map(|latency| latency.both());
+        Moments::mixed(parts.map(|(weight, moments)| (each * weight, moments)))
+    }
+}
+
+/// How long the arm takes between two places that are drawn, as a distribution: times that rise, and how likely they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Positioning {
+    /// Times in ms; the probability of all up to it; the sum of all times up to it, each by its probability.
+    times: Vec<(f64, f64, f64)>,
+    seek: Moments,
+}
+
+/// Bins of a distribution: each is a thousandth of the longest time.
+const BINS: usize = 1_000;
+/// Distances that are told apart; of more, neighbours are taken together.
+const MOST_DISTANCES: usize = 4_096;
+
+impl Positioning {
+    /// Over the cylinders of a span; no movement is shorter than `least` ms.
+    pub(super) fn new(mechanics: &Mechanics, span: &Span, way: Way, least: f64) -> Positioning {
+        Positioning::over(mechanics, &span.distances(), way, least)
+    }
+
+    /// Over distances with these probabilities.
+    pub(super) fn over(mechanics: &Mechanics, distances: &[f64], way: Way, least: f64) -> Positioning {
+        let stride = distances.len().div_ceil(MOST_DISTANCES);
+        let heads = mechanics.surface.zones().first().map_or(1.0, |zone| zone.shape.heads as f64);
+        let settle = match way {
+            Way::Read => 0.0,
+            Way::Write => mechanics.write_settle.nanoseconds as f64 / 1e6,
+        };
+        let time = |moving: Duration| match moving > Duration::ZERO {
+            true => (milliseconds(moving) + settle).max(least),
+            false => least,
+        };
+        let mut likely = Vec::with_capacity(2 * distances.len().min(MOST_DISTANCES) + 2);
+        // No distance, which takes no time, stands for itself.
+        likely.push((time(Duration::ZERO), distances[0] / heads));
+        likely.push((time(mechanics.head_switch), distances[0] * (1.0 - 1.0 / heads)));
+        for (number, parts) in distances[1..].chunks(stride).enumerate() {
+            let (middle, part) = (1 + number * stride + parts.len() / 2, parts.iter().sum::<f64>());
+            let seek = mechanics.seek.time(middle as u32);
+            likely.push((time(seek), part / heads));
+            likely.push((time(seek.max(mechanics.head_switch)), part * (1.0 - 1.0 / heads)));
+        }
+        let seek = Moments::mixed(likely.iter().map(|(time, part)| (*part, Moments::fixed(*time))));
+        likely.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let sum = |(parts, sum): &mut (f64, f64), (time, part): (f64, f64)| {
+            (*parts, *sum) = (*parts + part, *sum + part * time);
+            Some((time, *parts, *sum))
+        };
+        Positioning { times: likely.into_iter().scan((0.0, 0.0), sum).collect(), seek }
+    }
+
+    /// Where the arm need not move.
+    pub(super) fn at_once() -> Positioning {
+        Positioning { times: vec![(0.0, 1.0, 0.0)], seek: Moments::default() }
+    }
+
+    /// The arm's time alone.
+    pub(super) fn seek(&self) -> Moments {
+        self.seek
+    }
+
+    /// The probability of at most `time`, and the integral of that up to there.
+    fn seeks_within(&self, time: f64) -> (f64, f64) {
+        match self.times.partition_point(|(seek, ..)| *seek <= time) {
+            0 => (0.0, 0.0),
+            count => {
+                let (_, part, sum) = self.times[count - 1];
+                (part, part * time - sum)
+            }
+        }
+    }
+
+    /// The probability that the first sector passes within `time`.
+    fn within(&self, time: f64, latency: Latency) -> f64 {
+        let ((_, now), (part, before)) =
+            (self.seeks_within(time), self.seeks_within(time - latency.longest()));
+        (now - before) / latency.revolution + latency.wanted * part
+    }
+
+    /// Of the whole: latencies with what comes after them, in ms, each with its weight.
+    pub(super) fn distribution(
+        &self,
+        cases: &[(f64, Latency, f64)],
+    ) -> Result<Distribution, DistributionError> {
+        let seeks = |index: usize| self.times[index].0;
+        let least = cases.iter().fold(f64::INFINITY, |least, (.., rest)| least.min(*rest)) + seeks(0);
+        let latest = |most: f64, (_, latency, rest): &(f64, Latency, f64)| most.max(latency.longest() + rest);
+        let most = cases.iter().fold(0.0, latest) + seeks(self.times.len() - 1);
+        let edges: Vec<f64> =
+            (0..=BINS).map(|bin| least + (most - least) * bin as f64 / BINS as f64).collect();
+        let below = |edge: &f64| -> f64 {
+            cases.iter().map(|(weight, latency, rest)| weight * self.within(edge - rest, *latency)).sum()
+        };
+        let below: Vec<f64> = edges.iter().map(below).collect();
+        let counts: Vec<f64> = below.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)).collect();
+        Distribution::histogram(&edges, &counts)
+    }
+}

@@ -1,0 +1,243 @@
+//! From what a file says to all that a run needs; what is impossible is named by its key.
+
+use std::path::Path;
+
+use parlour_array::organization::Update;
+use parlour_array::{Creation, CreationError, Geometry};
+use parlour_drive::angle::Angle;
+use parlour_drive::description::{Description, DescriptionError};
+use parlour_sim::opening::{self, UnlikeCylinders};
+use parlour_sim::run::{Measure, WarmUp};
+use parlour_units::{Bytes, Duration, Sectors};
+use parlour_workload::random::Random;
+
+use super::control::{Control, SettingsError};
+use super::drive::DriveError;
+use super::health::HealthSettingsError;
+use super::path::PathSettingsError;
+use super::prepared::Prepared;
+use super::setup::{MeasureSettings, Setup};
+use super::workload::WorkloadError;
+use crate::settings::{SettingError, Size, TuningError};
+
+/// Why an array cannot be simulated so.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// Nobody said how many members.
+    #[error("members: say how many drives the array has")]
+    NoMembers,
+    /// Settings do not go together.
+    #[error("array: {0}")]
+    Setting(#[from] SettingError),
+    /// No array can be so.
+    #[error("array: {0}")]
+    Creation(#[from] CreationError),
+    /// Too little memory.
+    #[error("tuning: {0}")]
+    Tuning(#[from] TuningError),
+    /// There is no such drive.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// The drive cannot be made.
+    #[error("drive.model: {0}")]
+    Description(#[from] DescriptionError),
+    /// Data cannot float on the drive.
+    #[error("drive.model: {0}")]
+    Floating(#[from] UnlikeCylinders),
+    /// The array wants more of a drive than it has.
+    #[error("member-size: {wanted} are more than the drive has ({has}); leave the key away to use all of it")]
+    TooLarge {
+        /// What the array wants.
+        wanted: Bytes,
+        /// What the drive has.
+        has: Bytes,
+    },
+    /// No workload.
+    #[error("workload: say what hosts ask for")]
+    NoWorkload,
+    /// No such workload.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// There is no array.
+    #[error("arrays: there must be one at least, and at most {MOST_ARRAYS}")]
+    Arrays,
+    /// There is no such path.
+    #[error(transparent)]
+    Path(#[from] PathSettingsError),
+    /// Nothing can happen so.
+    #[error(transparent)]
+    Health(#[from] HealthSettingsError),
+    /// Nothing can be found so.
+    #[error(transparent)]
+    Control(#[from] SettingsError),
+    /// A number is none.
+    #[error("measure.{key}: {value} is not possible; use {possible}")]
+    Measure {
+        /// Which key.
+        key: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is.
+        possible: &'static str,
+    },
+}
+
+/// What members are made of: whole pieces of this.
+const PIECE: Sectors = Sectors::new(2_048);
+/// The block of drives of 512-byte sectors.
+const BLOCK: Sectors = Sectors::new(1);
+/// Arrays side by side.
+const MOST_ARRAYS: u16 = 1_024;
+/// Seed of all that is drawn, unless told otherwise.
+const SEED: u64 = 1;
+/// Requests that are not counted, that are at least and at the most, unless told otherwise.
+const WARM_UP: u64 = 2_000;
+const LEAST: u64 = 20_000;
+const MOST: u64 = 1_000_000;
+/// The interval of the mean, unless told otherwise.
+const PRECISION: f64 = 0.02;
+/// Requests of an open load at once that are too many, unless told otherwise.
+const BACKLOG: usize = 10_000;
+
+impl MeasureSettings {
+    /// The same, with so many times fewer requests before and while it counts.
+    pub fn shortened(&self, times: u64) -> MeasureSettings {
+        let fewer = |requests: u64| Some((requests / times).max(1));
+        MeasureSettings {
+            warm_up: fewer(self.warm_up.unwrap_or(WARM_UP)),
+            warm_up_reintegrations: self.warm_up_reintegrations.map(|passes| passes.min(1)),
+            warm_up_at_most: self.warm_up_at_most.and_then(fewer),
+            requests: fewer(self.requests.unwrap_or(LEAST)),
+            // A rebuild takes as long as it takes.
+            at_most: match self.until_rebuilt {
+                Some(true) => self.at_most,
+                _ => fewer(self.at_most.unwrap_or(MOST)),
+            },
+            ..self.clone()
+        }
+    }
+}
+
+impl Setup {
+    /// Settles all that the file leaves open.
+    ///
+    /// # Errors
+    /// What it says is impossible, by the key that is wrong.
+    pub fn prepare(&self, path: &Path) -> Result<Prepared, BuildError> {
+        let members = self.members.ok_or(BuildError::NoMembers)?;
+        let description = self.drive.description(path)?;
+        let length = self.length(&description)?;
+        let organization = self.array.organization()?;
+        let block = self.array.block.map_or(BLOCK, Size::sectors);
+        let creation = Creation {
+            organization,
+            copies: self.array.copies(members)?,
+            members,
+            groups: self.array.groups(),
+            unit: self.array.unit().sectors(),
+            block,
+            member_length: length,
+            log: self.log.creation(organization.update == Update::Logged)?,
+            consistency: self.array.consistency()?,
+        };
+        let geometry = match organization.update {
+            Update::Floating => {
+                let cylinder = opening::cylinder(&description.mechanics(Angle::default())?)?;
+                Geometry::create_on(&creation, cylinder)?
+            }
+            Update::InPlace | Update::Logged => Geometry::create(&creation)?,
+        };
+        if self.workload.is_empty() {
+            return Err(BuildError::NoWorkload);
+        }
+        let arrays = self.arrays.unwrap_or(1);
+        if !(1..=MOST_ARRAYS).contains(&arrays) {
+            return Err(BuildError::Arrays);
+        }
+        for (index, health) in self.health.iter().enumerate() {
+            health.check(index + 1, arrays, members)?;
+        }
+        let control = self.control.control(&self.workload)?;
+        if control != Control::Once && !self.health.is_empty() {
+            return Err(SettingsError::Health.into());
+        }
+        let drives = arrays.saturating_mul(members);
+        let prepared = Prepared {
+            length,
+            tuning: self.semantics.tuning(self.tuning.tuning()?),
+            simulated: self.semantics.simulated(),
+            description,
+            discipline: self.drive.discipline()?,
+            synchronized: self.drive.synchronized.unwrap_or(false),
+            people_first: self.drive.people_first.unwrap_or(false),
+            workloads: self.workload.clone(),
+            file: path.to_owned(),
+            measure: self.measure()?,
+            control,
+            arrays,
+            paths: self.path.paths(drives)?,
+            path_settings: self.path.clone(),
+            health: self.health.clone(),
+            until_rebuilt: self.measure.until_rebuilt.unwrap_or(false),
+            seed: self.seed.unwrap_or(SEED),
+            history: self.measure.history.unwrap_or(false),
+            geometry,
+        };
+        // What is wrong with a workload is said before anything is run.
+        prepared.sources(None, &mut Random::new(prepared.seed))?;
+        Ok(prepared)
+    }
+
+    fn length(&self, description: &Description) -> Result<Sectors, BuildError> {
+        let has = Sectors::new(description.blocks()?);
+        let wanted = self.member_size.map_or(has, Size::sectors);
+        match wanted <= has {
+            true => Ok(wanted.round_down(PIECE)),
+            false => Err(BuildError::TooLarge { wanted: wanted.bytes(), has: has.bytes() }),
+        }
+    }
+
+    fn measure(&self) -> Result<Measure, BuildError> {
+        let measure = &self.measure;
+        let precision = measure.precision.unwrap_or(PRECISION);
+        if !(0.0..1.0).contains(&precision) {
+            return Err(BuildError::Measure { key: "precision", value: precision, possible: "0 to 1" });
+        }
+        let least = measure.requests.unwrap_or(LEAST);
+        // Until a rebuild is done, however long that takes and however sure the figures are.
+        let endless = measure.until_rebuilt == Some(true);
+        let most = measure.at_most.unwrap_or(if endless { u64::MAX } else { MOST });
+        Ok(Measure {
+            warm_up: WarmUp {
+                requests: measure.warm_up.unwrap_or(WARM_UP),
+                time: measure.warm_up_time.map_or(Duration::ZERO, |time| time.0),
+                reintegrations: measure.warm_up_reintegrations.unwrap_or(0),
+                most: measure.warm_up_at_most.unwrap_or(u64::MAX),
+            },
+            least,
+            most: most.max(least),
+            precision: if endless { 0.0 } else { precision },
+            backlog: measure.backlog.unwrap_or(BACKLOG),
+            longest: measure.time.map(|time| time.0),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortened_measures_look_at_fewer_requests_but_see_rebuilds_to_their_end() {
+        let short = MeasureSettings::default().shortened(20);
+        assert_eq!((short.warm_up, short.requests, short.at_most), (Some(100), Some(1_000), Some(50_000)));
+        let said = MeasureSettings {
+            requests: Some(10),
+            warm_up_reintegrations: Some(3),
+            until_rebuilt: Some(true),
+            ..MeasureSettings::default()
+        };
+        let short = said.shortened(20);
+        assert_eq!((short.requests, short.warm_up_reintegrations, short.at_most), (Some(1), Some(1), None));
+    }
+}

@@ -1,0 +1,143 @@
+//! `[[health]]`: members that die and come, scrubs, each at its time.
+
+use parlour_array::{Event, FailureCause, Repair};
+use parlour_sim::health::{Deed, Incident, What};
+use parlour_sim::member::Member;
+use parlour_sim::run::Watch;
+use parlour_sim::world::World;
+use parlour_units::{Duration, Instant, Member as Place};
+use serde::{Deserialize, Serialize};
+
+use crate::settings::Time;
+
+/// A `[[health]]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct HealthSettings {
+    /// When, in simulated time; at once, unless told otherwise.
+    pub at: Option<Time>,
+    /// Of which array, counted from 0; the first, unless told otherwise.
+    pub array: Option<u16>,
+    /// The drive in this place dies.
+    pub die: Option<u16>,
+    /// Another drive comes into this place, and is rebuilt.
+    pub replace: Option<u16>,
+    /// A spare comes.
+    pub spare: Option<bool>,
+    /// All redundancy is compared.
+    pub scrub: Option<bool>,
+}
+
+/// Why nothing can be done so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HealthSettingsError {
+    /// Nothing, or several things.
+    #[error("health {0}: say one thing that happens: die, replace (each with a place), spare or scrub")]
+    NotOne(usize),
+    /// Nobody is there.
+    #[error("health {number}: there is no {what} {given}; there are {count}, counted from 0")]
+    Nobody {
+        /// Counted from 1.
+        number: usize,
+        /// What there is not.
+        what: &'static str,
+        /// Which one.
+        given: u16,
+        /// How many there are.
+        count: u16,
+    },
+}
+
+impl HealthSettings {
+    /// Whether that can be done to so many arrays of so many members.
+    pub(super) fn check(&self, number: usize, arrays: u16, members: u16) -> Result<(), HealthSettingsError> {
+        let set =
+            [self.die.is_some(), self.replace.is_some(), self.spare == Some(true), self.scrub == Some(true)];
+        if set.iter().filter(|is_set| **is_set).count() != 1 {
+            return Err(HealthSettingsError::NotOne(number));
+        }
+        let within = |what, given: Option<u16>, count| match given {
+            Some(given) if given >= count => Err(HealthSettingsError::Nobody { number, what, given, count }),
+            _ => Ok(()),
+        };
+        within("array", self.array, arrays)?;
+        within("place", self.die.or(self.replace), members)
+    }
+
+    /// Plans it.
+    pub(super) fn plan(&self, world: &mut World, drive: impl FnOnce() -> Member) {
+        let at = Instant::ZERO + self.at.map_or(Duration::ZERO, |time| time.0);
+        let deed = match (self.die, self.replace, self.spare) {
+            (Some(place), ..) => Deed::Die(Place::new(place)),
+            (_, Some(place), _) => Deed::Replace(Place::new(place), Box::new(drive())),
+            (.., Some(true)) => Deed::Spare(Box::new(drive())),
+            _ => Deed::Scrub(Repair::Nothing),
+        };
+        world.plan(at, usize::from(self.array.unwrap_or(0)), deed);
+    }
+}
+
+/// What has happened to arrays.
+#[derive(Clone, Debug, Default)]
+pub struct Happened {
+    /// Seconds, array, what.
+    pub incidents: Vec<(f64, usize, String)>,
+    /// Array, place, and how many seconds it took, if it was done.
+    pub rebuilds: Vec<(usize, u16, Option<f64>)>,
+}
+
+impl Happened {
+    pub(super) fn of(world: &World) -> Happened {
+        let incident = |Incident { at, volume, what }: &Incident| {
+            (at.since(Instant::ZERO).as_secs_f64(), *volume, text(what))
+        };
+        let rebuild = |rebuild: &parlour_sim::health::Rebuild| {
+            (rebuild.volume, rebuild.place.get(), rebuild.took.map(|took| took.as_secs_f64()))
+        };
+        Happened {
+            incidents: world.incidents().iter().map(incident).collect(),
+            rebuilds: world.rebuilds().iter().map(rebuild).collect(),
+        }
+    }
+}
+
+fn text(what: &What) -> String {
+    match what {
+        What::NotDone(error) => format!("not done: {error}"),
+        What::Told(event) => match event {
+            Event::MemberFailed { place, cause } => format!("{place} failed: {}", why(*cause)),
+            Event::MemberKept { place } => format!("{place} answers with errors and has to be kept"),
+            Event::PlaceTaken { place, .. } => format!("a drive takes the place of {place}"),
+            Event::RebuildDone { place } => format!("{place} is rebuilt"),
+            Event::RebuildStopped { place, .. } => {
+                format!("the rebuild of {place} stopped: something cannot be read")
+            }
+            Event::BlocksListed { place, .. } => format!("blocks of {place} are lost"),
+            Event::ResyncDone => "all regions are in sync".to_owned(),
+            Event::ResyncIncomplete => "some redundancy could not be recomputed".to_owned(),
+            Event::ScrubDone(report) => format!("scrubbed: {} mismatches", report.mismatches),
+            Event::OutOfSpace { place } => format!("{place} is out of space"),
+            Event::SpareDropped { .. } => "a spare cannot be used".to_owned(),
+        },
+    }
+}
+
+fn why(cause: FailureCause) -> &'static str {
+    match cause {
+        FailureCause::Gone => "it does not answer",
+        FailureCause::Errors => "too many read errors",
+        FailureCause::Unfaithful => "what was written does not read back",
+        FailureCause::Truncated => "it is shorter than it was",
+        FailureCause::Asked => "as was asked",
+    }
+}
+
+/// Looks until all rebuilds are done.
+pub(super) struct UntilRebuilt;
+
+impl Watch for UntilRebuilt {
+    fn is_over(&mut self, world: &mut World) -> bool {
+        let rebuilds = world.rebuilds();
+        !rebuilds.is_empty() && rebuilds.iter().all(|rebuild| rebuild.took.is_some())
+    }
+}

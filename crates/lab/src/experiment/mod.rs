@@ -1,0 +1,161 @@
+//! An experiment: a file that says what is simulated, and which of its keys take several values.
+//!
+//! Read [`setup`] (what a file may say), [`sweep`] (its axes), [`build`] (what is settled of it), [`prepared`] (a run).
+
+pub mod build;
+pub mod control;
+pub mod drive;
+pub mod health;
+pub mod path;
+pub mod predict;
+pub mod prepared;
+pub mod setup;
+pub mod sweep;
+pub mod workload;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::file::{self, FileError};
+use setup::Setup;
+use sweep::{Axis, SweepError};
+
+/// A file.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// What people call it.
+    pub title: String,
+    /// What it shows, in a few sentences.
+    pub about: Option<String>,
+    /// What is swept.
+    pub axes: Vec<Axis>,
+    table: toml::Table,
+}
+
+/// One run of an experiment: a value of each axis, and what is then said.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// By axis: its value.
+    pub labels: Vec<String>,
+    /// What is simulated.
+    pub setup: Setup,
+}
+
+/// Why a file is no experiment.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// It is no file of settings.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Its axes are none.
+    #[error("{path}: {source}", path = .path.display())]
+    Sweep {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: SweepError,
+    },
+    /// A value of an axis is none of its key.
+    #[error("{path}, with {labels}: {message}", path = .path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// Which values.
+        labels: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// The keys that a setup does not have.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Head {
+    title: Option<String>,
+    about: Option<String>,
+    sweep: Option<toml::Table>,
+}
+
+impl Experiment {
+    /// Reads the file at `path`, in which some keys are set otherwise: `key=value` each, the value as in the file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no experiment.
+    pub fn load(path: &Path, set: &[String]) -> Result<Experiment, ExperimentError> {
+        Experiment::parse(path, &file::read(path)?, set)
+    }
+
+    /// Takes `text` as what stands in the file at `path`.
+    ///
+    /// # Errors
+    /// It is no experiment.
+    pub fn parse(path: &Path, text: &str, set: &[String]) -> Result<Experiment, ExperimentError> {
+        let wrong = |source| ExperimentError::Sweep { path: path.to_owned(), source };
+        let mut table: toml::Table =
+            toml::from_str(text).map_err(|error| file::syntax(path, text, &error))?;
+        // All at once first: then what is wrong has a line.
+        let mut body = table.clone();
+        ["title", "about", "sweep"].iter().for_each(|key| {
+            body.remove(*key);
+        });
+        file::check_keys::<Setup>(path, &body)?;
+        toml::from_str::<Setup>(text).map_err(|error| file::syntax(path, text, &error))?;
+        let head: Head = toml::from_str(text).map_err(|error| file::syntax(path, text, &error))?;
+        ["title", "about", "sweep"].iter().for_each(|key| {
+            table.remove(*key);
+        });
+        set.iter().try_for_each(|setting| sweep::set_text(&mut table, setting)).map_err(wrong)?;
+        let mut axes = sweep::axes(&head.sweep.unwrap_or_default()).map_err(wrong)?;
+        // What is set for once is not swept.
+        axes.retain(|axis| {
+            !set.iter().any(|setting| setting.split('=').next().map(str::trim) == Some(&axis.title))
+        });
+        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let experiment = Experiment {
+            path: path.to_owned(),
+            title: head.title.unwrap_or(name),
+            about: head.about,
+            axes,
+            table,
+        };
+        Ok(experiment)
+    }
+
+    /// All runs, the last axis going round first.
+    ///
+    /// # Errors
+    /// A value of an axis is none of its key.
+    pub fn points(&self) -> Result<Vec<Point>, ExperimentError> {
+        let count = self.axes.iter().map(|axis| axis.values.len()).product();
+        (0..count).map(|number| self.point(number)).collect()
+    }
+
+    fn point(&self, number: usize) -> Result<Point, ExperimentError> {
+        let (mut table, mut labels, mut left) = (self.table.clone(), Vec::new(), number);
+        for axis in self.axes.iter().rev() {
+            let value = &axis.values[left % axis.values.len()];
+            left /= axis.values.len();
+            labels.insert(0, value.label.clone());
+            for (key, value) in &value.set {
+                sweep::set(&mut table, key, value.clone())
+                    .map_err(|source| ExperimentError::Sweep { path: self.path.clone(), source })?;
+            }
+        }
+        file::check_keys::<Setup>(&self.path, &table)?;
+        let setup = table.try_into().map_err(|error: toml::de::Error| ExperimentError::Value {
+            path: self.path.clone(),
+            labels: self.named(&labels),
+            message: error.message().lines().collect::<Vec<_>>().join(", "),
+        })?;
+        Ok(Point { labels, setup })
+    }
+
+    /// Values with the names of their axes, for people.
+    pub fn named(&self, labels: &[String]) -> String {
+        let pairs = self.axes.iter().zip(labels).map(|(axis, label)| format!("{} = {label}", axis.title));
+        pairs.collect::<Vec<_>>().join(", ")
+    }
+}

@@ -1,0 +1,235 @@
+//! Which accesses requests make, phase by phase, in the mean over a sample of them.
+
+use std::collections::BTreeMap;
+
+use parlour_array::{Action, ExplainedOperation, accesses};
+use parlour_model::fork_join::Phase;
+use parlour_units::{Member, Sector, Sectors};
+use parlour_workload::random::Random;
+use parlour_workload::source::{Pattern as Asked, Source};
+use parlour_workload::task::{Ask, Kind};
+
+use super::clock::Clock;
+use super::{AccessTime, Unmodelled};
+use crate::experiment::prepared::Prepared;
+
+/// Requests that are looked at.
+const SAMPLE: u32 = 1_000;
+
+/// What a phase of a request does on each of its disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Doing {
+    Read,
+    Write,
+    /// Writes where the phase before has read.
+    Rewrite,
+    Modify,
+    /// Some disks write, and this one part of them, in hundredths, reads before it does in the same access.
+    Mixed(u32),
+}
+
+/// A phase of some requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Stage {
+    pub(super) doing: Doing,
+    pub(super) siblings: u32,
+    pub(super) blocks: u64,
+}
+
+/// What requests do.
+pub(super) struct Stages {
+    /// How often a request goes through each, in the mean.
+    visits: BTreeMap<Stage, f64>,
+    /// Of a request.
+    pub(super) bytes: f64,
+    /// The part of requests that write, and how long these are in the mean, in blocks.
+    pub(super) written: (f64, f64),
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// Whether any request had several accesses to a disk in one phase.
+    pub(super) joined: bool,
+    /// By member: in which of all phases it took part, as a number.
+    taken_part: Vec<u64>,
+    /// Phases that were looked at.
+    looked_at: u64,
+}
+
+impl Stages {
+    /// A sample of a source's requests.
+    pub(super) fn sample(
+        prepared: &Prepared,
+        source: &mut Source,
+        random: &mut Random,
+    ) -> Result<Stages, Unmodelled> {
+        if !matches!(source.pattern(), Asked::Stream(_)) {
+            let what = "only requests that are drawn one by one are modelled";
+            return Err(Unmodelled::Key { key: "workload", what });
+        }
+        let mut stages = Stages {
+            visits: BTreeMap::new(),
+            bytes: 0.0,
+            written: (0.0, 0.0),
+            reads: false,
+            writes: false,
+            joined: false,
+            taken_part: vec![0; usize::from(prepared.geometry.members())],
+            looked_at: 0,
+        };
+        for _ in 0..SAMPLE {
+            let task = source.begin(0, random).expect("nothing is replayed");
+            if let Some(ask) = task.and_then(|mut task| task.next_ask()) {
+                stages.add(prepared, ask)?;
+            }
+        }
+        let (part, blocks) = stages.written;
+        stages.written.1 = if part > 0.0 { blocks / part } else { 0.0 };
+        Ok(stages)
+    }
+
+    /// Of the phases, the most accesses at once.
+    pub(super) fn most_siblings(&self) -> u32 {
+        self.visits.keys().map(|stage| stage.siblings).max().unwrap_or(0)
+    }
+
+    /// Disks that always have the same to do are one queue, as copies that are only written: so many each. 1: none does.
+    ///
+    /// Members that took part in just the same phases are taken for such disks.
+    pub(super) fn in_step(&self) -> u32 {
+        let mut groups: BTreeMap<u64, u32> = BTreeMap::new();
+        for number in &self.taken_part {
+            *groups.entry(*number).or_default() += 1;
+        }
+        let mut sizes = groups.values();
+        let first = sizes.next().copied().unwrap_or(1);
+        if sizes.all(|size| *size == first) { first } else { 1 }
+    }
+
+    fn add(&mut self, prepared: &Prepared, Ask { kind, at, length }: Ask) -> Result<(), Unmodelled> {
+        let part = 1.0 / f64::from(SAMPLE);
+        let operation = match kind {
+            Kind::Write => ExplainedOperation::Write,
+            Kind::Read | Kind::Trim | Kind::Flush => ExplainedOperation::Read,
+        };
+        self.bytes += part * length.bytes().get() as f64;
+        match operation {
+            ExplainedOperation::Read => self.reads = true,
+            ExplainedOperation::Write => {
+                self.writes = true;
+                self.written = (self.written.0 + part, self.written.1 + part * length.get() as f64);
+            }
+        }
+        let how = (&prepared.tuning, prepared.simulated);
+        let plans = accesses(&prepared.geometry, how, operation, at, length)?;
+        let phases = plans.iter().map(Vec::len).max().unwrap_or(0);
+        let mut before: Vec<(Member, Sector)> = Vec::new();
+        for phase in 0..phases {
+            let actions: Vec<Action> =
+                plans.iter().filter_map(|plan| plan.get(phase)).flatten().copied().collect();
+            let Some(stage) = self.stage(&actions, &before) else { continue };
+            *self.visits.entry(stage).or_default() += part;
+            before = actions.iter().filter_map(place).collect();
+        }
+        Ok(())
+    }
+
+    /// What the accesses of a phase come to. None: nothing.
+    fn stage(&mut self, actions: &[Action], before: &[(Member, Sector)]) -> Option<Stage> {
+        let mut blocks: BTreeMap<Member, u64> = BTreeMap::new();
+        let (mut count, mut read, mut modified, mut again) = (0_u64, 0, 0, 0);
+        for action in actions {
+            let (Some((member, at)), Some(length)) = (place(action), length(action)) else { continue };
+            *blocks.entry(member).or_default() += length.get();
+            count += 1;
+            read += u64::from(matches!(action, Action::Read { .. }));
+            modified += u64::from(matches!(action, Action::ReadModifyWrite { .. }));
+            again += u64::from(before.contains(&(member, at)));
+        }
+        if count == 0 {
+            return None;
+        }
+        self.joined |= count > blocks.len() as u64;
+        self.looked_at += 1;
+        for member in blocks.keys() {
+            // Numbers of phases, so mixed that other phases give another sum.
+            let mixed = Random::new(self.looked_at).below(u64::MAX);
+            let sum = &mut self.taken_part[member.as_usize()];
+            *sum = sum.wrapping_add(mixed);
+        }
+        let doing = match () {
+            () if read == count => Doing::Read,
+            () if modified == count => Doing::Modify,
+            () if modified > 0 => Doing::Mixed((modified * 100 / count) as u32),
+            () if again == count => Doing::Rewrite,
+            () => Doing::Write,
+        };
+        let mean = blocks.values().sum::<u64>().div_ceil(blocks.len() as u64);
+        Some(Stage { doing, siblings: blocks.len() as u32, blocks: rounded(mean) })
+    }
+
+    /// How long all that takes.
+    pub(super) fn timed(&self, mut clock: Clock<'_>) -> Result<Timed, Unmodelled> {
+        let in_step = self.in_step();
+        let mut timed = Timed { phases: Vec::new(), parts: Vec::new() };
+        for (stage, visits) in &self.visits {
+            let (phase, part) = clock.phase(*stage, in_step)?;
+            timed.phases.push(phase.visited(*visits));
+            timed.parts.push((visits * f64::from(stage.siblings), part));
+        }
+        Ok(timed)
+    }
+}
+
+/// Phases with their times.
+pub(super) struct Timed {
+    pub(super) phases: Vec<Phase>,
+    /// By phase: accesses of a request, and where the time of each goes.
+    parts: Vec<(f64, AccessTime)>,
+}
+
+impl Timed {
+    /// Milliseconds for which a request keeps disks busy, of all of them.
+    pub(super) fn disk_time(&self) -> f64 {
+        self.phases.iter().map(|phase| phase.visits * f64::from(phase.siblings) * phase.service).sum()
+    }
+
+    /// Where the time of an access goes, in the mean.
+    pub(super) fn access_time(&self) -> AccessTime {
+        let all: f64 = self.parts.iter().map(|(weight, _)| weight).sum();
+        let mean = |part: fn(&AccessTime) -> f64| {
+            self.parts.iter().map(|(weight, time)| weight * part(time)).sum::<f64>()
+                / all.max(f64::MIN_POSITIVE)
+        };
+        AccessTime {
+            seek: mean(|time| time.seek),
+            rotation: mean(|time| time.rotation),
+            transfer: mean(|time| time.transfer),
+            overhead: mean(|time| time.overhead),
+        }
+    }
+}
+
+fn place(action: &Action) -> Option<(Member, Sector)> {
+    match action {
+        Action::Read { member, at, .. }
+        | Action::Write { member, at, .. }
+        | Action::ReadModifyWrite { member, at, .. }
+        | Action::Zero { member, at, .. } => Some((*member, *at)),
+        _ => None,
+    }
+}
+
+fn length(action: &Action) -> Option<Sectors> {
+    match action {
+        Action::Read { length, .. }
+        | Action::Write { length, .. }
+        | Action::ReadModifyWrite { length, .. }
+        | Action::Zero { length, .. } => Some(*length),
+        _ => None,
+    }
+}
+
+/// With four binary digits: sizes that are drawn are of any length, and each would have a time of its own.
+fn rounded(blocks: u64) -> u64 {
+    let grain = 1 << (64 - blocks.leading_zeros()).saturating_sub(4);
+    blocks.div_ceil(grain) * grain
+}

@@ -1,0 +1,161 @@
+//! A run: arrays on drives, paths to them, hosts before them.
+
+use std::path::PathBuf;
+
+use parlour_array::{Geometry, Simulated, Tuning};
+use parlour_drive::angle::Angle;
+use parlour_drive::description::Description;
+use parlour_drive::queue::Discipline;
+use parlour_sim::control::ControlError;
+use parlour_sim::member::Member;
+use parlour_sim::opening::{self, New, OpeningError};
+use parlour_sim::paths::{PathError, Paths};
+use parlour_sim::report::Report;
+use parlour_sim::run::{Measure, RunError, run, watched};
+use parlour_sim::world::World;
+use parlour_units::Sectors;
+use parlour_workload::random::Random;
+use parlour_workload::source::Source;
+use parlour_workload::space::Space;
+
+use super::control::{Control, Found, Setting};
+use super::health::{Happened, HealthSettings, UntilRebuilt};
+use super::path::PathSettings;
+use super::workload::{WorkloadError, WorkloadSettings};
+
+/// All that a run needs.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// Each of the arrays.
+    pub geometry: Geometry,
+    /// How many there are, one behind the other before hosts.
+    pub arrays: u16,
+    pub(super) length: Sectors,
+    pub(super) tuning: Tuning,
+    pub(super) simulated: Simulated,
+    pub(super) description: Description,
+    pub(super) discipline: Discipline,
+    pub(super) synchronized: bool,
+    pub(super) people_first: bool,
+    pub(super) paths: Option<Paths>,
+    pub(super) path_settings: PathSettings,
+    pub(super) health: Vec<HealthSettings>,
+    pub(super) workloads: Vec<WorkloadSettings>,
+    /// Where the experiment stands, and what it names may stand beside it.
+    pub(super) file: PathBuf,
+    pub(super) measure: Measure,
+    pub(super) until_rebuilt: bool,
+    pub(super) control: Control,
+    pub(super) seed: u64,
+    /// Whether histories are to be told.
+    pub history: bool,
+}
+
+/// Why a run gave no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum PointError {
+    /// An array could not be opened.
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
+    /// A drive hangs on nothing.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// Nobody can ask so.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The run broke off.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// What a run, or several on the way to it, have shown.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the run that counts has shown.
+    pub report: Report,
+    /// What was to be found, where something was.
+    pub found: Option<Found>,
+    /// What has happened to members.
+    pub happened: Happened,
+}
+
+impl Prepared {
+    /// Simulates it. The same setup gives the same report, to the bit.
+    ///
+    /// # Errors
+    /// There are no figures.
+    pub fn run(&self) -> Result<Outcome, ControlError<PointError>> {
+        let mut happened = Happened::default();
+        let (report, found) = self.control.find(|setting| self.run_once(setting, &mut happened))?;
+        Ok(Outcome { report, found, happened })
+    }
+
+    fn run_once(&self, setting: Option<Setting>, happened: &mut Happened) -> Result<Report, PointError> {
+        let mut random = Random::new(self.seed);
+        let mut world = self.world(&mut random)?;
+        let mut sources = self.sources(setting, &mut random)?;
+        let report = match self.until_rebuilt {
+            true => watched(&mut world, &mut sources, &self.measure, &random, &mut UntilRebuilt),
+            false => run(&mut world, &mut sources, &self.measure, &random),
+        };
+        *happened = Happened::of(&world);
+        Ok(report?)
+    }
+
+    fn world(&self, random: &mut Random) -> Result<World, PointError> {
+        let Prepared { geometry, length, tuning, simulated, .. } = self;
+        let mut volumes = Vec::new();
+        for number in 0..self.arrays {
+            let name = if self.arrays == 1 { "array".to_owned() } else { format!("array {number}") };
+            let first = number * geometry.members();
+            let drives = (first..first + geometry.members()).map(|drive| self.drive(Some(drive), random));
+            let new = New { name: &name, geometry, length: *length, tuning: *tuning, simulated: *simulated };
+            volumes.push(opening::open(&new, drives.collect())?);
+        }
+        let world = World::new(volumes);
+        let mut world = match &self.paths {
+            Some(paths) => world.on_paths(paths)?,
+            None => world,
+        };
+        self.health.iter().for_each(|health| health.plan(&mut world, || self.drive(None, random)));
+        Ok(world)
+    }
+
+    /// Who asks; the first of them set so, if it is to be.
+    pub(super) fn sources(
+        &self,
+        setting: Option<Setting>,
+        random: &mut Random,
+    ) -> Result<Vec<Source>, WorkloadError> {
+        let space = self.space()?;
+        let workloads = self.workloads.iter().enumerate();
+        workloads
+            .map(|(number, workload)| match setting.filter(|_| number == 0) {
+                Some(setting) => workload.set(setting).source(number, &space, &self.file, random),
+                None => workload.source(number, &space, &self.file, random),
+            })
+            .collect()
+    }
+
+    /// What hosts see: all arrays, one behind the other.
+    fn space(&self) -> Result<Space, WorkloadError> {
+        let (capacity, block) = (self.geometry.capacity(), self.geometry.block());
+        Ok(match self.arrays {
+            1 => Space::new(capacity, block)?,
+            arrays => Space::volumes(&vec![capacity; usize::from(arrays)], block)?,
+        })
+    }
+
+    /// A drive, on its bus if it has a number and there are buses.
+    fn drive(&self, number: Option<u16>, random: &mut Random) -> Member {
+        let phase =
+            if self.synchronized { Angle::default() } else { Angle::from_revolutions(random.part_of_one()) };
+        let member = Member::described(&self.description, phase, self.discipline);
+        let member = member.expect("it was looked at when it was found");
+        let member = if self.people_first { member.people_first() } else { member };
+        match number.and_then(|number| self.path_settings.string_of(number)) {
+            Some(string) => member.on_string(string),
+            None => member,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Files of settings: TOML in which a key that is not known is refused.
+
+use std::path::{Path, PathBuf};
+
+use parlour_array::organization::nearest;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Why a file of settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It is not there, or may not be read.
+    #[error("{path}: cannot be read: {source}", path = .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is no TOML, or a value is none of its key.
+    #[error("{path}:{line}: {message}", path = .path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// There is no such key.
+    #[error("{path}: unknown key '{key}'; did you mean '{nearest}'?", path = .path.display())]
+    UnknownKey {
+        /// The file.
+        path: PathBuf,
+        /// The key, with its table.
+        key: String,
+        /// The one that is most like it.
+        nearest: String,
+    },
+    /// A table of settings is something else.
+    #[error("{path}: '{key}' is a table of settings: write [{key}] above them", path = .path.display())]
+    NotATable {
+        /// The file.
+        path: PathBuf,
+        /// The table.
+        key: String,
+    },
+}
+
+/// What stands in a file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read(path: &Path) -> Result<String, FileError> {
+    std::fs::read_to_string(path).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })
+}
+
+/// Takes `text` as what stands in the file at `path`. Which keys there are, the default says.
+///
+/// # Errors
+/// It says what is not known.
+pub fn parse<T: Default + Serialize + DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
+    let table: toml::Table = toml::from_str(text).map_err(|error| syntax(path, text, &error))?;
+    check_keys::<T>(path, &table)?;
+    toml::from_str(text).map_err(|error| syntax(path, text, &error))
+}
+
+/// Holds every key of a table against those that the settings have.
+pub(crate) fn check_keys<T: Default + Serialize>(path: &Path, table: &toml::Table) -> Result<(), FileError> {
+    let known = serde_json::to_value(T::default()).expect("settings are plain data");
+    check_table(path, "", table, &known)
+}
+
+fn check_table(path: &Path, prefix: &str, table: &toml::Table, known: &Value) -> Result<(), FileError> {
+    let Some(known) = known.as_object() else { return Ok(()) };
+    table.iter().try_for_each(|(key, value)| match known.get(key) {
+        Some(known) => check_value(path, &format!("{prefix}{key}"), value, known),
+        None => {
+            let nearest = nearest(key, known.keys().map(String::as_str)).expect("every table has keys");
+            // A quoted key may hold anything.
+            let key = format!("{prefix}{}", key.escape_debug());
+            Err(FileError::UnknownKey { path: path.to_owned(), key, nearest: format!("{prefix}{nearest}") })
+        }
+    })
+}
+
+/// Tables have the keys of their settings, and so has each of several tables. What else there is, is a value.
+fn check_value(path: &Path, key: &str, value: &toml::Value, known: &Value) -> Result<(), FileError> {
+    let settings = match known {
+        Value::Array(several) => several.first().filter(|one| one.is_object()),
+        one => Some(one).filter(|one| one.is_object()),
+    };
+    let Some(settings) = settings else { return Ok(()) };
+    let prefix = format!("{key}.");
+    match value {
+        toml::Value::Table(table) => check_table(path, &prefix, table, settings),
+        toml::Value::Array(several) if known.is_array() && several.iter().all(toml::Value::is_table) => {
+            several
+                .iter()
+                .filter_map(toml::Value::as_table)
+                .try_for_each(|table| check_table(path, &prefix, table, settings))
+        }
+        _ => Err(FileError::NotATable { path: path.to_owned(), key: key.to_owned() }),
+    }
+}
+
+pub(crate) fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> FileError {
+    let at = error.span().map_or(0, |span| span.start);
+    let line = 1 + text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+    let message = error.message().lines().collect::<Vec<_>>().join(", ");
+    FileError::Syntax { path: path.to_owned(), line, message }
+}

@@ -1,0 +1,222 @@
+//! Verdicts: what is printed against what we find, by the rule of its kind.
+
+use serde::Serialize;
+
+use super::kind::{IN_ORDER, Kind};
+use super::library::{Library, Published};
+use super::study::Finding;
+use super::value::Value;
+
+/// Whether ours is the paper's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// By the rule of its kind.
+    Agrees,
+    /// It does not.
+    Differs,
+    /// It does not, and the paper disagrees with itself there.
+    Misprint,
+    /// The text does not say enough.
+    NotDerivable,
+    /// Nothing was found.
+    NotComputed,
+}
+
+impl Verdict {
+    /// All of them.
+    pub const ALL: [Verdict; 5] =
+        [Verdict::Agrees, Verdict::Misprint, Verdict::Differs, Verdict::NotDerivable, Verdict::NotComputed];
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "agrees",
+            Verdict::Differs => "differs",
+            Verdict::Misprint => "misprint",
+            Verdict::NotDerivable => "not derivable",
+            Verdict::NotComputed => "not computed",
+        }
+    }
+}
+
+/// A verdict, and what is to be said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judgement {
+    pub(super) verdict: Verdict,
+    pub(super) why: Option<String>,
+    pub(super) erratum: Option<String>,
+}
+
+/// What was found, or why nothing was.
+pub(super) type Found = Result<Finding, Missing>;
+
+/// Why there is nothing to judge.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Missing {
+    NotDerivable(&'static str),
+    NotComputed(String),
+}
+
+/// What is said where nobody has said how a number is got.
+pub(super) const NOT_YET: &str = "not computed yet";
+/// What is said of a difference of which nobody knows why.
+const NOT_EXPLAINED: &str = "not explained";
+
+/// What of a finding is compared.
+pub(super) fn compared(kind: Kind, finding: &Finding) -> Option<Value> {
+    match kind.prefers_simulation() {
+        true => finding.simulated.or(finding.model),
+        false => finding.model.or(finding.simulated),
+    }
+}
+
+/// Judges a number; `all` has what was found for each number that is printed, for its order among those that were measured alike.
+pub(super) fn judge(library: &Library, published: &Published, all: &[(&Published, &Found)]) -> Judgement {
+    let said = |verdict, why: &str| Judgement { verdict, why: Some(why.to_owned()), erratum: None };
+    let found = all.iter().find(|(other, _)| other.id == published.id).map(|(_, found)| *found);
+    let finding = match found {
+        Some(Ok(finding)) => finding,
+        Some(Err(Missing::NotDerivable(why))) => return said(Verdict::NotDerivable, why),
+        Some(Err(Missing::NotComputed(why))) => return said(Verdict::NotComputed, why),
+        None => return said(Verdict::NotComputed, NOT_YET),
+    };
+    let Some(ours) = compared(published.kind, finding) else { return said(Verdict::NotComputed, NOT_YET) };
+    let near = match published.value.agrees(ours, published.kind.tolerance()) {
+        Err(unlike) => return said(Verdict::NotComputed, &unlike.to_string()),
+        Ok(near) => near,
+    };
+    let disorder = disorder(published, ours, all);
+    if near && disorder.is_none() {
+        return Judgement { verdict: Verdict::Agrees, why: finding.note.clone(), erratum: None };
+    }
+    if let Some(erratum) = library.excuse(&published.id) {
+        let why = Some(erratum.reading.clone());
+        return Judgement { verdict: Verdict::Misprint, why, erratum: Some(erratum.id.clone()) };
+    }
+    let why = finding.because.clone().or(disorder).unwrap_or_else(|| NOT_EXPLAINED.to_owned());
+    said(Verdict::Differs, &why)
+}
+
+/// Which of those that were measured alike stands on the other side of it with us.
+fn disorder(published: &Published, ours: Value, all: &[(&Published, &Found)]) -> Option<String> {
+    let group = published.group.as_ref()?;
+    let (Some(theirs), Value::Number(ours)) = (published.value.number(), ours) else { return None };
+    let others = all.iter().filter(|(other, _)| other.group.as_ref() == Some(group));
+    let out_of_order = others.filter_map(|(other, found)| {
+        let their_other = other.value.number()?;
+        let Some(Value::Number(our_other)) = compared(other.kind, found.as_ref().ok()?) else { return None };
+        let apart = (theirs - their_other).abs() > IN_ORDER * theirs.abs().max(their_other.abs());
+        let turned = (theirs > their_other) != (ours > our_other);
+        (apart && turned).then_some(other.id.as_str())
+    });
+    let out_of_order: Vec<&str> = out_of_order.collect();
+    (!out_of_order.is_empty()).then(|| format!("not in the paper's order with {}", out_of_order.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three measured alike, 10, 10.5 and 20, and a formula's 30 that an erratum excuses.
+    fn library() -> Library {
+        let line = |id: &str, value: &str, rest: &str| {
+            format!(
+                r#"{{"id":"{id}","paper":"chen","where":"here","quantity":"it","value":"{value}","unit":"ms",{rest}}}"#
+            )
+        };
+        let measured = r#""kind":"measured","group":"alike""#;
+        let numbers = [
+            line("ch.a", "10", measured),
+            line("ch.b", "10.5", measured),
+            line("ch.c", "20", measured),
+            line("ch.d", "30", r#""kind":"formula""#),
+            line("ch.e", "40", r#""kind":"formula""#),
+        ];
+        let erratum =
+            r#"[{"id":"ch.x","paper":"chen","where":"","printed":"30","reading":"31","numbers":["ch.d"]}]"#;
+        Library::parse(&format!("[{}]", numbers.join(",")), erratum, "[]").expect("it is sound")
+    }
+
+    fn judged(found: &[(&str, Found)]) -> Vec<Judgement> {
+        let library = library();
+        let all: Vec<(&Published, &Found)> =
+            found.iter().map(|(id, found)| (library.number(id).expect("it is there"), found)).collect();
+        all.iter().map(|(published, _)| judge(&library, published, &all)).collect()
+    }
+
+    fn verdicts(found: &[(&str, Found)]) -> Vec<(Verdict, Option<String>)> {
+        judged(found).into_iter().map(|judgement| (judgement.verdict, judgement.why)).collect()
+    }
+
+    fn simulated(value: f64) -> Found {
+        Ok(Finding::simulated(value))
+    }
+
+    #[test]
+    fn what_was_measured_agrees_in_ratio_and_order() {
+        let near = [("ch.a", simulated(11.0)), ("ch.b", simulated(10.0)), ("ch.c", simulated(22.0))];
+        assert!(
+            verdicts(&near).iter().all(|(verdict, _)| *verdict == Verdict::Agrees),
+            "a and b are not apart"
+        );
+        let turned = [("ch.a", simulated(16.1)), ("ch.c", simulated(16.0))];
+        let order = |other: &str| Some(format!("not in the paper's order with {other}"));
+        assert_eq!(verdicts(&turned), [(Verdict::Differs, order("ch.c")), (Verdict::Differs, order("ch.a"))]);
+    }
+
+    #[test]
+    fn a_difference_has_a_reason_or_is_not_explained() {
+        let far = [("ch.e", Ok(Finding::model(50.0)))];
+        assert_eq!(verdicts(&far), [(Verdict::Differs, Some("not explained".to_owned()))]);
+        let far = [("ch.e", Ok(Finding::model(50.0).because("it is large")))];
+        assert_eq!(verdicts(&far), [(Verdict::Differs, Some("it is large".to_owned()))]);
+        let near = [("ch.e", Ok(Finding::model(40.2).because("it is large")))];
+        assert_eq!(verdicts(&near), [(Verdict::Agrees, None)]);
+    }
+
+    #[test]
+    fn a_note_is_for_what_agrees() {
+        let noted = |value: f64| [("ch.e", Ok(Finding::model(value).noted("a mean of two")))];
+        assert_eq!(verdicts(&noted(40.2)), [(Verdict::Agrees, Some("a mean of two".to_owned()))]);
+        assert_eq!(verdicts(&noted(50.0)), [(Verdict::Differs, Some("not explained".to_owned()))]);
+    }
+
+    #[test]
+    fn an_erratum_excuses_only_what_differs() {
+        let misprint = judged(&[("ch.d", Ok(Finding::model(31.0).printed_reading(30.0)))]);
+        assert_eq!(
+            misprint,
+            [Judgement {
+                verdict: Verdict::Misprint,
+                why: Some("31".to_owned()),
+                erratum: Some("ch.x".to_owned())
+            }]
+        );
+        assert_eq!(verdicts(&[("ch.d", Ok(Finding::model(30.0)))]), [(Verdict::Agrees, None)]);
+    }
+
+    #[test]
+    fn formulas_are_judged_by_the_model_and_the_rest_by_the_simulation() {
+        let both = Finding::simulated(38.0).with_model(40.0);
+        assert_eq!(compared(Kind::Formula, &both), Some(Value::Number(40.0)));
+        assert_eq!(compared(Kind::Measured, &both), Some(Value::Number(38.0)));
+        assert_eq!(compared(Kind::Simulated, &Finding::model(1.0)), Some(Value::Number(1.0)));
+        assert_eq!(compared(Kind::Stated, &Finding::simulated(1.0)), Some(Value::Number(1.0)));
+    }
+
+    #[test]
+    fn nothing_found_is_said_to_be_nothing() {
+        let missing = [
+            ("ch.a", Err(Missing::NotDerivable("the disk is not named"))),
+            ("ch.d", Err(Missing::NotComputed("no such run".to_owned()))),
+            ("ch.e", Ok(Finding::default())),
+            ("ch.c", Ok(Finding::model(Value::Holds(true)))),
+        ];
+        let found = verdicts(&missing);
+        assert_eq!(found[0], (Verdict::NotDerivable, Some("the disk is not named".to_owned())));
+        assert_eq!(found[1], (Verdict::NotComputed, Some("no such run".to_owned())));
+        assert_eq!(found[2], (Verdict::NotComputed, Some("not computed yet".to_owned())));
+        assert_eq!(found[3].0, Verdict::NotComputed);
+    }
+}

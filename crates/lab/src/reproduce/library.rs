@@ -1,0 +1,300 @@
+//! What the papers print: numbers, errata, figures. They are data, in `papers/`.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::kind::Kind;
+use super::paper::Paper;
+use super::value::{Printed, PrintedError};
+
+/// What the papers print.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// Numbers, in the order of the papers.
+    pub numbers: Vec<Published>,
+    /// Where papers disagree with themselves.
+    pub errata: Vec<Erratum>,
+    /// Figures.
+    pub figures: Vec<PublishedFigure>,
+}
+
+/// A number that a paper prints.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// What it is called here.
+    pub id: String,
+    /// Whose it is.
+    pub paper: Paper,
+    /// Where it stands.
+    pub place: String,
+    /// What it is.
+    pub quantity: String,
+    /// How much.
+    pub value: Printed,
+    /// Of what.
+    pub unit: String,
+    /// Where it comes from.
+    pub kind: Kind,
+    /// Numbers that were measured alike have the same.
+    pub group: Option<String>,
+}
+
+/// A place where a paper disagrees with itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Erratum {
+    /// What it is called here.
+    pub id: String,
+    /// Whose it is.
+    pub paper: Paper,
+    /// Where it stands.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What is printed.
+    pub printed: String,
+    /// What the paper's other numbers bear out.
+    pub reading: String,
+    /// The numbers that it excuses.
+    pub numbers: Vec<String>,
+}
+
+/// A figure of a paper.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedFigure {
+    /// What it is called here.
+    pub id: String,
+    /// Whose it is.
+    pub paper: Paper,
+    /// Its number and title.
+    pub title: String,
+    /// What it shows.
+    pub caption: String,
+}
+
+/// Why the papers' data cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// A file is not what it should be.
+    #[error("papers/{file}: {source}")]
+    File {
+        /// Which.
+        file: &'static str,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// A number's value is none.
+    #[error("papers/published.json: {id}: {source}")]
+    Value {
+        /// Whose.
+        id: String,
+        /// What is wrong.
+        source: PrintedError,
+    },
+    /// Two are called the same.
+    #[error("papers/{file}: {id} stands there twice: give one of them another id")]
+    Twice {
+        /// Where.
+        file: &'static str,
+        /// What they are called.
+        id: String,
+    },
+    /// It says another paper than its name.
+    #[error("papers/{file}: {id} is said to be of {paper}, whose ids begin with '{}'", .paper.prefix())]
+    Stranger {
+        /// Where.
+        file: &'static str,
+        /// What it is called.
+        id: String,
+        /// The paper that it says.
+        paper: Paper,
+    },
+    /// An erratum excuses what is not printed.
+    #[error("papers/errata.json: {erratum} excuses {number}, which is no number of papers/published.json")]
+    Excuse {
+        /// Which.
+        erratum: String,
+        /// What it excuses.
+        number: String,
+    },
+}
+
+const NUMBERS: &str = "published.json";
+const ERRATA: &str = "errata.json";
+const FIGURES: &str = "figures.json";
+
+impl Library {
+    /// What comes with the program.
+    pub fn carried() -> Library {
+        let library = Library::parse(
+            include_str!("../../../../papers/published.json"),
+            include_str!("../../../../papers/errata.json"),
+            include_str!("../../../../papers/figures.json"),
+        );
+        library.expect("it was built in, and a test has read it")
+    }
+
+    /// Reads the three files' texts.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn parse(numbers: &str, errata: &str, figures: &str) -> Result<Library, LibraryError> {
+        let numbers: Vec<Line> = list(NUMBERS, numbers)?;
+        let numbers = numbers.into_iter().map(Line::published).collect::<Result<Vec<_>, _>>()?;
+        let library = Library { numbers, errata: list(ERRATA, errata)?, figures: list(FIGURES, figures)? };
+        library.check()?;
+        Ok(library)
+    }
+
+    /// The number of this name.
+    pub fn number(&self, id: &str) -> Option<&Published> {
+        self.numbers.iter().find(|number| number.id == id)
+    }
+
+    /// The erratum that excuses the number of this name.
+    pub fn excuse(&self, number: &str) -> Option<&Erratum> {
+        self.errata.iter().find(|erratum| erratum.numbers.iter().any(|id| id == number))
+    }
+
+    /// The numbers of a paper.
+    pub fn numbers_of(&self, paper: Paper) -> impl Iterator<Item = &Published> {
+        self.numbers.iter().filter(move |number| number.paper == paper)
+    }
+
+    /// The figures of a paper.
+    pub fn figures_of(&self, paper: Paper) -> impl Iterator<Item = &PublishedFigure> {
+        self.figures.iter().filter(move |figure| figure.paper == paper)
+    }
+
+    fn check(&self) -> Result<(), LibraryError> {
+        names(NUMBERS, self.numbers.iter().map(|number| (number.id.as_str(), number.paper)))?;
+        names(ERRATA, self.errata.iter().map(|erratum| (erratum.id.as_str(), erratum.paper)))?;
+        names(FIGURES, self.figures.iter().map(|figure| (figure.id.as_str(), figure.paper)))?;
+        let excuses = self
+            .errata
+            .iter()
+            .flat_map(|erratum| erratum.numbers.iter().map(move |number| (erratum, number)));
+        for (erratum, number) in excuses {
+            if self.number(number).is_none() {
+                return Err(LibraryError::Excuse { erratum: erratum.id.clone(), number: number.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A number as it stands in its file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    id: String,
+    paper: Paper,
+    #[serde(rename = "where")]
+    place: String,
+    quantity: String,
+    value: String,
+    unit: String,
+    kind: Kind,
+    group: Option<String>,
+}
+
+impl Line {
+    fn published(self) -> Result<Published, LibraryError> {
+        let Line { id, paper, place, quantity, value, unit, kind, group } = self;
+        match Printed::parse(&value) {
+            Ok(value) => Ok(Published { id, paper, place, quantity, value, unit, kind, group }),
+            Err(source) => Err(LibraryError::Value { id, source }),
+        }
+    }
+}
+
+fn list<T: DeserializeOwned>(file: &'static str, text: &str) -> Result<Vec<T>, LibraryError> {
+    serde_json::from_str(text).map_err(|source| LibraryError::File { file, source })
+}
+
+/// Each name occurs once, and tells its paper.
+fn names<'a>(file: &'static str, named: impl Iterator<Item = (&'a str, Paper)>) -> Result<(), LibraryError> {
+    let mut seen = Vec::new();
+    for (id, paper) in named {
+        if !id.starts_with(paper.prefix()) {
+            return Err(LibraryError::Stranger { file, id: id.to_owned(), paper });
+        }
+        if seen.contains(&id) {
+            return Err(LibraryError::Twice { file, id: id.to_owned() });
+        }
+        seen.push(id);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::value::Says;
+
+    #[test]
+    fn every_number_is_read_and_of_a_kind() {
+        let library = Library::carried();
+        let of = |paper| library.numbers_of(paper).count();
+        assert_eq!(Paper::ALL.map(of), [40, 66, 35, 83, 5]);
+        let of = |kind| library.numbers.iter().filter(|number| number.kind == kind).count();
+        assert_eq!(Kind::ALL.map(of), [117, 7, 91, 14]);
+        for number in &library.numbers {
+            let words = [&number.id, &number.place, &number.quantity];
+            assert!(words.iter().all(|word| !word.trim().is_empty()), "{number:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_has_no_unit_goes_without() {
+        let library = Library::carried();
+        for number in &library.numbers {
+            assert!(!number.unit.is_empty() || number.value.says() == Says::Claim, "{}", number.id);
+        }
+    }
+
+    #[test]
+    fn only_what_was_measured_is_put_in_order_and_never_alone() {
+        let library = Library::carried();
+        for number in library.numbers.iter().filter(|number| number.group.is_some()) {
+            assert_eq!(number.kind, Kind::Measured, "{}", number.id);
+            let alike = library.numbers.iter().filter(|other| other.group == number.group);
+            assert!(alike.clone().all(|other| other.unit == number.unit), "{}", number.id);
+            assert!(alike.count() > 1, "{}", number.id);
+        }
+    }
+
+    fn number(id: &str, value: &str) -> String {
+        format!(
+            r#"{{"id":"{id}","paper":"chen","where":"here","quantity":"it","value":"{value}","unit":"ms","kind":"stated"}}"#
+        )
+    }
+
+    fn wrong(numbers: &str, errata: &str) -> String {
+        Library::parse(numbers, errata, "[]").expect_err("something is wrong").to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let twice = format!("[{0},{0}]", number("ch.1", "1"));
+        assert_eq!(
+            wrong(&twice, "[]"),
+            "papers/published.json: ch.1 stands there twice: give one of them another id"
+        );
+        let stranger = format!("[{}]", number("st.1", "1"));
+        assert_eq!(
+            wrong(&stranger, "[]"),
+            "papers/published.json: st.1 is said to be of chen, whose ids begin with 'ch.'"
+        );
+        let unreadable = wrong(&format!("[{}]", number("ch.1", "much")), "[]");
+        assert!(unreadable.starts_with("papers/published.json: ch.1: 'much' is no number"), "{unreadable}");
+        let unknown = wrong("[{\"size\":1}]", "[]");
+        assert!(unknown.starts_with("papers/published.json: unknown field `size`"), "{unknown}");
+        let excuse =
+            r#"[{"id":"ch.e","paper":"chen","where":"","printed":"","reading":"","numbers":["ch.2"]}]"#;
+        assert_eq!(
+            wrong(&format!("[{}]", number("ch.1", "1")), excuse),
+            "papers/errata.json: ch.e excuses ch.2, which is no number of papers/published.json"
+        );
+    }
+}

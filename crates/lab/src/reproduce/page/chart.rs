@@ -1,0 +1,136 @@
+//! A chart in the page: its data for the script, and the same as a table.
+
+use crate::reproduce::figure::{Axis, Chart, Curve, Point, Scale};
+use crate::reproduce::value::{digits, half_width};
+
+use super::text::{data, escape};
+
+/// What the script draws, and the table of it; `id` is one of the page's own.
+pub(super) fn drawn(id: &str, chart: &Chart) -> String {
+    format!(
+        "<div class=\"plot\" id=\"{}\"><script type=\"application/json\">{}</script></div>\n<details><summary>Data</summary>\n\
+         <div class=\"wide\"><table>\n{}</table></div></details>\n",
+        escape(id),
+        data(chart),
+        if has_common_places(chart) { table_of_places(chart) } else { table_of_points(chart) }
+    )
+}
+
+/// All places on the axis at which a curve has a point.
+fn places(chart: &Chart) -> Vec<f64> {
+    let mut places: Vec<f64> =
+        chart.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    places
+}
+
+/// Whether one curve has points at all places where any has.
+fn has_common_places(chart: &Chart) -> bool {
+    let most = chart.curves.iter().map(|curve| curve.points.len()).max().unwrap_or(0);
+    places(chart).len() == most
+}
+
+/// A row a place, a column a curve.
+fn table_of_places(chart: &Chart) -> String {
+    let curves = chart.curves.iter().map(|curve| heading(&name(curve)));
+    let mut table = format!(
+        "<thead><tr><th>{}</th>{}</tr></thead>\n<tbody>\n",
+        escape(&titled(&chart.x)),
+        curves.collect::<String>()
+    );
+    for place in places(chart) {
+        let cells = chart.curves.iter().map(|curve| {
+            let point = curve.points.iter().find(|point| point.x == place);
+            format!("<td class=\"number\">{}</td>", point.map_or(String::new(), valued))
+        });
+        table += &format!("<tr><td>{}</td>{}</tr>\n", placed(&chart.x, place), cells.collect::<String>());
+    }
+    table + "</tbody>\n"
+}
+
+/// A row a point.
+fn table_of_points(chart: &Chart) -> String {
+    let mut table = format!(
+        "<thead><tr><th>curve</th>{}{}</tr></thead>\n<tbody>\n",
+        heading(&titled(&chart.x)),
+        heading(&titled(&chart.y))
+    );
+    for curve in &chart.curves {
+        for point in &curve.points {
+            table += &format!(
+                "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
+                escape(&name(curve)),
+                placed(&chart.x, point.x),
+                valued(point)
+            );
+        }
+    }
+    table + "</tbody>\n"
+}
+
+fn heading(text: &str) -> String {
+    format!("<th class=\"number\">{}</th>", escape(text))
+}
+
+fn name(curve: &Curve) -> String {
+    format!("{}, {}", curve.of, curve.source.name())
+}
+
+fn titled(axis: &Axis) -> String {
+    if axis.unit.is_empty() { axis.label.clone() } else { format!("{} ({})", axis.label, axis.unit) }
+}
+
+fn placed(axis: &Axis, place: f64) -> String {
+    match &axis.scale {
+        Scale::Names(names) => {
+            let name = names.iter().enumerate().find(|(number, _)| *number as f64 == place);
+            escape(name.map_or("", |(_, name)| name))
+        }
+        Scale::Linear | Scale::Logarithmic => digits(place),
+    }
+}
+
+fn valued(point: &Point) -> String {
+    let interval = point.interval.map_or(String::new(), |half| format!(" ± {}", half_width(half)));
+    digits(point.y) + &interval
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::figure::Source;
+
+    fn chart(x: Axis, curves: Vec<Curve>) -> Chart {
+        Chart { x, y: Axis::linear("response", "ms"), curves }
+    }
+
+    #[test]
+    fn curves_over_the_same_places_share_rows() {
+        let model = Curve::new("RAID 5", Source::Model, [(1.0, 10.0), (2.0, 20.0)]);
+        let simulated = Curve::simulated("RAID 5", [Point { x: 2.0, y: 21.5, interval: Some(0.25) }]);
+        let drawn = drawn("f-0", &chart(Axis::linear("processes", ""), vec![model, simulated]));
+        assert!(drawn.contains("<th>processes</th><th class=\"number\">RAID 5, model</th>"), "{drawn}");
+        let row = "<tr><td>2</td><td class=\"number\">20</td><td class=\"number\">21.50 ± 0.25</td></tr>";
+        assert!(drawn.contains(row), "{drawn}");
+    }
+
+    #[test]
+    fn curves_over_places_of_their_own_have_a_row_a_point() {
+        let one = Curve::new("a", Source::Model, [(1.0, 10.0)]);
+        let other = Curve::new("b", Source::Model, [(1.5, 10.0)]);
+        let drawn = drawn("f-0", &chart(Axis::linear("rate", "1/s"), vec![one, other]));
+        assert!(drawn.contains("<th>curve</th><th class=\"number\">rate (1/s)</th>"), "{drawn}");
+        assert!(drawn.contains("<tr><td>b, model</td><td class=\"number\">1.500</td>"), "{drawn}");
+    }
+
+    #[test]
+    fn named_places_are_called_by_their_names() {
+        let bars = Curve::new("simple model", Source::Model, [(0.0, 50.0), (1.0, 25.0)]);
+        let drawn = drawn("f-0", &chart(Axis::names("", ["RAID 1", "RAID 5 <small>"]), vec![bars]));
+        assert!(
+            drawn.contains("<tr><td>RAID 5 &lt;small&gt;</td><td class=\"number\">25</td></tr>"),
+            "{drawn}"
+        );
+    }
+}

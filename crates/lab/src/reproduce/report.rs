@@ -1,0 +1,307 @@
+//! Chapters of what was reproduced, a paper each, and how well it agrees.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::evidence::Evidence;
+use super::figure::Panel;
+use super::judge::{Found, Missing, NOT_YET, Verdict, compared, judge};
+use super::kind::Kind;
+use super::library::{Erratum, Published, PublishedFigure};
+use super::paper::Paper;
+use super::plan::Pace;
+use super::study::{Finding, How, Study};
+use super::value::Value;
+
+/// What was reproduced.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Whether simulations were shortened.
+    pub quick: bool,
+    /// When ours agrees, by the kind of a number.
+    pub rules: Vec<Rule>,
+    /// How many numbers came to which verdict.
+    pub summary: Summary,
+    /// A chapter a paper.
+    pub papers: Vec<Chapter>,
+}
+
+/// When ours agrees.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rule {
+    /// With numbers of which kind.
+    pub kind: Kind,
+    /// In a sentence.
+    pub rule: String,
+}
+
+/// A paper.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chapter {
+    /// Which.
+    pub paper: Paper,
+    /// Its title.
+    pub title: &'static str,
+    /// Its authors and year.
+    pub authors: &'static str,
+    /// How many of its numbers came to which verdict.
+    pub summary: Summary,
+    /// Its numbers.
+    #[serde(serialize_with = "by_id")]
+    pub numbers: Vec<Number>,
+    /// Its figures.
+    #[serde(serialize_with = "by_id")]
+    pub figures: Vec<Figure>,
+    /// Where it disagrees with itself.
+    pub errata: Vec<Misprint>,
+}
+
+/// A number beside ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Number {
+    /// What it is called.
+    #[serde(skip)]
+    pub id: String,
+    /// Where it stands in the paper.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What it is.
+    pub quantity: String,
+    /// Where it comes from.
+    pub kind: Kind,
+    /// Of what it and ours are.
+    pub unit: String,
+    /// As it is printed.
+    pub published: String,
+    /// By our closed forms.
+    pub model: Option<Value>,
+    /// By our simulation.
+    pub simulated: Option<Value>,
+    /// Half the width of the simulation's 95% confidence interval.
+    pub interval: Option<f64>,
+    /// What the reading that is printed, though mistaken, gives.
+    pub as_printed: Option<Value>,
+    /// How much more ours is, as a part of what is published.
+    pub difference: Option<f64>,
+    /// Whether ours is the paper's.
+    pub verdict: Verdict,
+    /// Why not; or what else is to be said of it.
+    pub why: Option<String>,
+    /// The erratum, if it is a misprint.
+    pub erratum: Option<String>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// What it is called.
+    #[serde(skip)]
+    pub id: String,
+    /// Its number and title.
+    pub title: String,
+    /// What it shows.
+    pub caption: String,
+    /// What shows its numbers again.
+    pub command: Option<String>,
+    /// Its parts; none where it was not drawn.
+    pub panels: Vec<Panel>,
+    /// Why it was not drawn.
+    pub missing: Option<String>,
+}
+
+/// Where a paper disagrees with itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct Misprint {
+    /// What it is called.
+    pub id: String,
+    /// Where it stands.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What is printed.
+    pub printed: String,
+    /// How it is read here.
+    pub reading: String,
+}
+
+/// How many numbers of each kind came to which verdict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    counts: [[usize; Verdict::ALL.len()]; Kind::ALL.len()],
+}
+
+impl Summary {
+    fn of<'a>(numbers: impl IntoIterator<Item = &'a Number>) -> Summary {
+        let mut summary = Summary::default();
+        for number in numbers {
+            summary.counts[place(&Kind::ALL, number.kind)][place(&Verdict::ALL, number.verdict)] += 1;
+        }
+        summary
+    }
+
+    /// How many of a kind came to a verdict.
+    pub fn count(&self, kind: Kind, verdict: Verdict) -> usize {
+        self.counts[place(&Kind::ALL, kind)][place(&Verdict::ALL, verdict)]
+    }
+
+    /// How many came to a verdict.
+    pub fn verdict(&self, verdict: Verdict) -> usize {
+        Kind::ALL.iter().map(|kind| self.count(*kind, verdict)).sum()
+    }
+
+    /// How many are of a kind.
+    pub fn kind(&self, kind: Kind) -> usize {
+        Verdict::ALL.iter().map(|verdict| self.count(kind, *verdict)).sum()
+    }
+
+    /// How many there are.
+    pub fn all(&self) -> usize {
+        self.counts.iter().flatten().sum()
+    }
+}
+
+fn place<T: PartialEq>(all: &[T], one: T) -> usize {
+    all.iter().position(|other| *other == one).expect("ALL has all of them")
+}
+
+impl Serialize for Summary {
+    /// By kind, by verdict; then all.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let row = |of: &dyn Fn(Verdict) -> usize| {
+            let counts = Verdict::ALL.map(|verdict| (key(verdict), of(verdict).into()));
+            counts.into_iter().collect::<serde_json::Map<String, serde_json::Value>>()
+        };
+        let mut map = serializer.serialize_map(Some(Kind::ALL.len() + 1))?;
+        for kind in Kind::ALL {
+            map.serialize_entry(kind.name(), &row(&|verdict| self.count(kind, verdict)))?;
+        }
+        map.serialize_entry("all", &row(&|verdict| self.verdict(verdict)))?;
+        map.end()
+    }
+}
+
+fn key(verdict: Verdict) -> String {
+    verdict.name().replace(' ', "-")
+}
+
+impl Report {
+    /// Judges what these studies find.
+    pub fn of(studies: &[Study], evidence: &Evidence, pace: Pace) -> Report {
+        let papers: Vec<Chapter> = studies.iter().map(|study| Chapter::of(study, evidence)).collect();
+        let summary = Summary::of(papers.iter().flat_map(|chapter| &chapter.numbers));
+        let rules = Kind::ALL.map(|kind| Rule { kind, rule: kind.rule() });
+        Report { quick: pace == Pace::Quick, rules: rules.into(), summary, papers }
+    }
+
+    /// The number of this name.
+    pub fn number(&self, id: &str) -> Option<&Number> {
+        self.papers.iter().flat_map(|chapter| &chapter.numbers).find(|number| number.id == id)
+    }
+}
+
+impl Chapter {
+    fn of(study: &Study, evidence: &Evidence) -> Chapter {
+        let (paper, library) = (study.paper, &evidence.library);
+        let found: Vec<(&Published, Found)> =
+            library.numbers_of(paper).map(|number| (number, find(study, number, evidence))).collect();
+        let all: Vec<(&Published, &Found)> = found.iter().map(|(number, found)| (*number, found)).collect();
+        let numbers: Vec<Number> =
+            all.iter().map(|(number, found)| Number::of(evidence, number, found, &all)).collect();
+        let figures = library.figures_of(paper).map(|figure| Figure::of(study, figure, evidence));
+        Chapter {
+            paper,
+            title: paper.title(),
+            authors: paper.authors(),
+            summary: Summary::of(&numbers),
+            numbers,
+            figures: figures.collect(),
+            errata: library
+                .errata
+                .iter()
+                .filter(|erratum| erratum.paper == paper)
+                .map(Misprint::of)
+                .collect(),
+        }
+    }
+}
+
+fn find(study: &Study, number: &Published, evidence: &Evidence) -> Found {
+    match study.how(&number.id) {
+        Some(How::Found(find)) => find(evidence).map_err(|error| Missing::NotComputed(error.to_string())),
+        Some(How::NotDerivable(why)) => Err(Missing::NotDerivable(why)),
+        None => Err(Missing::NotComputed(NOT_YET.to_owned())),
+    }
+}
+
+impl Number {
+    fn of(evidence: &Evidence, published: &Published, found: &Found, all: &[(&Published, &Found)]) -> Number {
+        let judgement = judge(&evidence.library, published, all);
+        let nothing = Finding::default();
+        let finding = found.as_ref().unwrap_or(&nothing);
+        let Published { id, place, quantity, value, unit, kind, .. } = published.clone();
+        Number {
+            id,
+            place,
+            quantity,
+            kind,
+            unit,
+            published: value.text().to_owned(),
+            model: finding.model,
+            simulated: finding.simulated,
+            interval: finding.interval,
+            as_printed: finding.as_printed,
+            difference: compared(kind, finding).and_then(|ours| value.difference(ours)),
+            verdict: judgement.verdict,
+            why: judgement.why,
+            erratum: judgement.erratum,
+        }
+    }
+}
+
+impl Figure {
+    fn of(study: &Study, figure: &PublishedFigure, evidence: &Evidence) -> Figure {
+        let drawn = study.drawn(&figure.id);
+        let panels = drawn.map(|drawn| (drawn.draw)(evidence));
+        let (panels, missing) = match panels {
+            Some(Ok(panels)) => (panels, None),
+            Some(Err(error)) => (Vec::new(), Some(error.to_string())),
+            None => (Vec::new(), Some("not drawn yet".to_owned())),
+        };
+        Figure {
+            id: figure.id.clone(),
+            title: figure.title.clone(),
+            caption: figure.caption.clone(),
+            command: drawn.map(|drawn| drawn.command.clone()),
+            panels,
+            missing,
+        }
+    }
+}
+
+impl Misprint {
+    fn of(erratum: &Erratum) -> Misprint {
+        let Erratum { id, place, printed, reading, .. } = erratum.clone();
+        Misprint { id, place, printed, reading }
+    }
+}
+
+/// What has a name of its own.
+trait Named {
+    fn id(&self) -> &str;
+}
+
+impl Named for Number {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Named for Figure {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// Each under its name, in order.
+fn by_id<S: Serializer, T: Named + Serialize>(several: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(several.iter().map(|one| (one.id(), one)))
+}

@@ -1,0 +1,147 @@
+//! The paper's figures: layouts, the simple model, lifetimes. What takes load is in [`curves`](super::curves).
+
+use parlour_model::raid::efficiency::efficiency;
+use parlour_model::raid::lifetime::Lifetime;
+use parlour_model::raid::{Direction, Level, Request};
+
+use super::curves;
+use super::machine::{self, FULL, INDIVIDUAL, LEVELS, REDUNDANT, array};
+use super::shown::{self, FIXED, LOAD};
+use crate::figures::Figures;
+use crate::reproduce::evidence::{Evidence, EvidenceError};
+use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Source};
+use crate::reproduce::layout;
+use crate::reproduce::study::Study;
+use crate::settings::{OrganizationSettings, RotationName};
+
+/// Disks of data in figure 1, and rows that are drawn.
+const DRAWN: (u16, usize) = (4, 5);
+/// The stages of figure 3, and their sum.
+const STAGES: [&str; 6] = ["request overhead", "I/O CPU", "disconnect", "synchronization", "connect", "all"];
+
+pub(super) fn of(study: Study) -> Study {
+    let layouts = LAYOUTS.map(|(_, options, _, members)| {
+        format!(
+            "parlour layout --organization {options} --members {members} --parity stripe --rows {}",
+            DRAWN.1
+        )
+    });
+    let study = study
+        .figure("ch.fig1", layouts.join("\n"), |_| three_layouts())
+        .figure("ch.fig2", "parlour reproduce chen --report out", |evidence| {
+            let mut curves = simple_model()?;
+            // The only one of its percentages that the text prints as a number.
+            curves.push(Curve::new("RAID 5", Source::Published, [(0.0, evidence.published("ch.small25")?)]));
+            Ok(vec![Panel::only(Content::Chart(relative_throughput(&FIXED, curves)))])
+        })
+        .figure("ch.fig3", simulate("figure-4"), lifetimes);
+    curves::of(study)
+}
+
+/// The command that shows an experiment's numbers.
+pub(super) fn simulate(experiment: &str) -> String {
+    format!("parlour simulate experiments/chen/{experiment}.toml")
+}
+
+/// A chart of percents of RAID 0's throughput, by requests.
+pub(super) fn relative_throughput(requests: &[&str], curves: Vec<Curve>) -> Chart {
+    Chart {
+        x: Axis::names("requests", requests.iter().copied()),
+        y: Axis::linear("throughput per disk, relative to RAID 0", "%"),
+        curves,
+    }
+}
+
+/// Figure 1's arrays: title, options, rotation, members.
+const LAYOUTS: [(&str, &str, Option<RotationName>, u16); 3] = [
+    ("RAID level 0", "raid0", None, DRAWN.0),
+    ("RAID level 1", "raid01", None, 2 * DRAWN.0),
+    ("RAID level 5", "raid5 --rotation right-asymmetric", Some(RotationName::RightAsymmetric), DRAWN.0 + 1),
+];
+
+fn three_layouts() -> Result<Vec<Panel>, EvidenceError> {
+    let panel = |(title, options, rotation, members): (&str, &str, Option<RotationName>, u16)| {
+        let organization = options.split_whitespace().next().map(str::to_owned);
+        let settings = OrganizationSettings { organization, rotation, ..Default::default() };
+        Ok(Panel::titled(title, Content::Drawing(layout::drawing(&settings, members, DRAWN.1)?)))
+    };
+    LAYOUTS.into_iter().map(panel).collect()
+}
+
+/// What the requests of `FIXED` are.
+pub(super) const REQUESTS: [(Direction, Request); 4] = [
+    (Direction::Write, INDIVIDUAL),
+    (Direction::Read, INDIVIDUAL),
+    (Direction::Write, FULL),
+    (Direction::Read, FULL),
+];
+
+/// Figure 2: by counting accesses.
+pub(super) fn simple_model() -> Result<Vec<Curve>, EvidenceError> {
+    let curve = |(level, name): (Level, &str)| {
+        let array = array(level)?;
+        let part = |(direction, request)| 100.0 * efficiency(array, direction, request);
+        Ok(Curve::new(name, Source::Model, curves::at_names(REQUESTS.map(part))))
+    };
+    REDUNDANT.into_iter().map(curve).collect()
+}
+
+/// Figure 3, a panel for each kind of request.
+fn lifetimes(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
+    let panel = |(name, request): (&str, (Direction, Request))| {
+        let mut curves = Vec::new();
+        for (level, level_name) in LEVELS {
+            let model = modelled(evidence, level, request)?;
+            curves.push(Curve::new(level_name, Source::Model, curves::at_names(stages(model))));
+            let shown = shown::idle(evidence, LOAD, name, level_name)?;
+            let shown = simulated(evidence, shown, request.1, accesses(level, request))?;
+            curves.push(Curve::new(level_name, Source::Simulated, curves::at_names(stages(shown))));
+        }
+        let (x, y) = (Axis::names("stage", STAGES), Axis::linear("time", "ms"));
+        Ok(Panel::titled(name, Content::Chart(Chart { x, y, curves })))
+    };
+    FIXED.into_iter().zip(REQUESTS).map(panel).collect()
+}
+
+fn modelled(
+    evidence: &Evidence,
+    level: Level,
+    (direction, request): (Direction, Request),
+) -> Result<Lifetime, EvidenceError> {
+    let overhead = if request.units == INDIVIDUAL.units { "ch.ovh.ind" } else { "ch.ovh.full" };
+    let idle = machine::idle(evidence, overhead)?;
+    idle.lifetime(array(level)?, direction, request.units).map_err(EvidenceError::model)
+}
+
+/// Accesses of each disk that a request uses, one after the other: a small write of RAID 5 reads first.
+fn accesses(level: Level, (direction, request): (Direction, Request)) -> f64 {
+    match (level, direction, request.units) {
+        (Level::Raid5, Direction::Write, 1) => 2.0,
+        _ => 1.0,
+    }
+}
+
+/// Where the mean response time went. A request's overhead is the system's, and what its accesses wait for processors; what is left of its time,
+/// its disks wait for one another.
+fn simulated(
+    evidence: &Evidence,
+    shown: &Figures,
+    request: Request,
+    accesses: f64,
+) -> Result<Lifetime, EvidenceError> {
+    let overhead = if request.units == INDIVIDUAL.units { "ch.ovh.ind" } else { "ch.ovh.busy" };
+    let time = &shown.access_ms;
+    let stages = Lifetime {
+        overhead: evidence.published(overhead)? + accesses * shown::waited_for_processors(shown),
+        io_cpu: accesses * machine::IO_CPU_MS,
+        disconnect: accesses * (time.seek + time.rotation),
+        synchronization: 0.0,
+        connect: accesses * time.transfer,
+    };
+    Ok(Lifetime { synchronization: shown.response_ms.mean - stages.total(), ..stages })
+}
+
+fn stages(lifetime: Lifetime) -> [f64; 6] {
+    let Lifetime { overhead, io_cpu, disconnect, synchronization, connect } = lifetime;
+    [overhead, io_cpu, disconnect, synchronization, connect, lifetime.total()]
+}

@@ -1,0 +1,185 @@
+//! Figures of layouts: 1, 6 to 9, 14, 28 and 29. Those of arrays that this array can be are drawn by the array itself; the others by the
+//! paper's rule, and they say so.
+
+use parlour_array::organization::{Consistency, Organization};
+use parlour_array::{Creation, Geometry, LogCreation};
+use parlour_units::{Region, Sectors};
+
+use super::DISK;
+use crate::reproduce::drawing::{self, aligned, columns};
+use crate::reproduce::evidence::EvidenceError;
+use crate::reproduce::figure::{Content, Panel};
+use crate::reproduce::study::Study;
+
+/// Disks of the paper's drawings.
+const FEW: u16 = 4;
+const SOME: u16 = 5;
+/// Stripe units: as small as they are by default, and so long that all of a region can be drawn.
+const UNIT: Sectors = Sectors::new(128);
+const LONG_UNIT: Sectors = Sectors::new(2048);
+
+pub(super) fn figures(study: Study) -> Study {
+    let layout = |options: &str| format!("parlour layout --member-size 64MiB {options}");
+    let one = |organization: &str| layout(&format!("--rows 4 --members 4 --organization {organization}"));
+    let regions = |sublogs: u16| {
+        let options = format!("--sublogs {sublogs} --regions 10 --log-ratio 1 --consistency resync");
+        layout(&format!("--rows 5 {options}"))
+    };
+    let report = "parlour reproduce stodolsky --report out";
+    study
+        .figure("st.fig1", LEVELS.map(|(name, _)| one(name)).join("\n"), |_| levels())
+        .figure("st.fig6", report, |_| Ok(by_rule(roles(false))))
+        .figure("st.fig7", report, |_| Ok(by_rule(roles(true))))
+        .figure("st.fig8", format!("{0}\n{0} --unit 1MiB --region 0", regions(1)), |_| {
+            let [regions, inset] = [logging(1, UNIT)?, logging(1, LONG_UNIT)?];
+            Ok(vec![
+                Panel::titled("regions", Content::Drawing(drawing::regions(&regions, SOME.into()))),
+                Panel::titled(
+                    "region 0",
+                    Content::Drawing(drawing::region(&inset, Region::new(0), usize::MAX)),
+                ),
+            ])
+        })
+        .figure("st.fig9", regions(2), |_| {
+            let drawn = drawing::regions(&logging(2, UNIT)?, SOME.into());
+            Ok(vec![Panel::only(Content::Drawing(drawn))])
+        })
+        .figure("st.fig14", report, |_| Ok(by_rule(floating())))
+        .figure("st.fig28", report, |_| Ok(by_rule(two_dimensional())))
+        .figure("st.fig29", report, |_| Ok(by_rule(double())))
+}
+
+fn by_rule(drawn: String) -> Vec<Panel> {
+    vec![Panel::titled("by the paper's rule", Content::Drawing(drawn))]
+}
+
+/// The organizations of figure 1.
+const LEVELS: [(&str, &str); 4] = [
+    ("raid0", "RAID level 0: nonredundant"),
+    ("raid10", "RAID level 1: mirroring"),
+    ("raid4", "RAID level 4"),
+    ("raid5", "RAID level 5"),
+];
+
+fn levels() -> Result<Vec<Panel>, EvidenceError> {
+    let drawn = LEVELS.into_iter().map(|(name, title)| {
+        let copies = if name == "raid10" { 2 } else { 1 };
+        let array = array(name, FEW, copies, UNIT, LogCreation::default())?;
+        Ok(Panel::titled(title, Content::Drawing(drawing::units(&array, FEW.into()))))
+    });
+    drawn.collect()
+}
+
+fn logging(sublogs: u16, unit: Sectors) -> Result<Geometry, EvidenceError> {
+    let log =
+        LogCreation { sublogs: Some(sublogs), regions: Some(10), ratio: Some(1.0), ..LogCreation::default() };
+    array("parity-logging", SOME, 1, unit, log)
+}
+
+/// An array of disks of 64 MiB.
+fn array(
+    name: &str,
+    members: u16,
+    copies: u16,
+    unit: Sectors,
+    log: LogCreation,
+) -> Result<Geometry, EvidenceError> {
+    let organization = Organization::named(name).map_err(EvidenceError::model)?.organization;
+    let creation = Creation {
+        organization,
+        copies,
+        members,
+        groups: 1,
+        unit,
+        block: Sectors::new(8),
+        member_length: Sectors::new(1 << 17),
+        log,
+        consistency: Consistency::Resync,
+    };
+    Geometry::create(&creation).map_err(EvidenceError::model)
+}
+
+/// Figures 6 and 7: parity and log of each region on a disk each, which are always the last two, or move left from region to region.
+/// (The array of this program goes on to figures 8 and 9.)
+fn roles(rotated: bool) -> String {
+    let disks = usize::from(SOME);
+    let role = |region: usize, disk: usize| {
+        let role = if rotated { (disk + region) % disks } else { disk };
+        match disks - role {
+            1 => format!("Log Reg {region}"),
+            2 => format!("Parity Reg {region}"),
+            _ => "Data".to_owned(),
+        }
+    };
+    columns(
+        "region",
+        disks,
+        (0..disks).map(|region| (0..disks).map(|disk| vec![role(region, disk)]).collect()),
+    )
+}
+
+/// Figure 14: the cylinder of an example, a unit of which is replaced: the first place that is free and passes after the unit was read
+/// and another head was chosen.
+fn floating() -> String {
+    const TRACKS: usize = 4;
+    const UNITS: usize = 6;
+    /// Free places, a track's worth: by track and offset.
+    const FREE: [(usize, usize); UNITS] = [(0, 5), (1, 1), (1, 3), (2, 0), (2, 2), (3, 4)];
+    /// Where the unit is that is replaced.
+    const OLD: (usize, usize) = (0, 1);
+    let switch = (DISK.head_switch / DISK.transfer()).ceil() as usize;
+    // How many units pass from the end of the old one to the beginning of a place.
+    let wait = |(track, offset): (usize, usize)| {
+        let least = if track == OLD.0 { 0 } else { switch };
+        (least..least + UNITS).find(|passed| (OLD.1 + 1 + passed) % UNITS == offset).unwrap_or(UNITS)
+    };
+    let new = FREE.into_iter().min_by_key(|place| wait(*place)).unwrap_or(OLD);
+    let place = |track: usize, offset: usize| match (track, offset) {
+        at if at == OLD => "D (old)".to_owned(),
+        at if at == new => "D (new)".to_owned(),
+        at if FREE.contains(&at) => "free".to_owned(),
+        _ => "taken".to_owned(),
+    };
+    let header = std::iter::once("track".to_owned()).chain((0..UNITS).map(|unit| format!("offset {unit}")));
+    let tracks = (0..TRACKS).map(|track| {
+        std::iter::once(track.to_string()).chain((0..UNITS).map(|unit| place(track, unit))).collect()
+    });
+    let lines: Vec<Vec<String>> = std::iter::once(header.collect()).chain(tracks).collect();
+    aligned(&lines)
+}
+
+/// Figure 28: data disks in a square, a parity disk for each row and each column; what a write to disk 1 updates is marked. (Disk 5
+/// occurs once here.)
+fn two_dimensional() -> String {
+    const SIDE: usize = 3;
+    const WRITTEN: usize = 1;
+    let mark = |name: String, touched: bool| if touched { format!("[{name}]") } else { name };
+    let row = |row: usize| {
+        let disks = (row * SIDE..(row + 1) * SIDE).map(|disk| mark(format!("Disk {disk}"), disk == WRITTEN));
+        disks.chain([mark(format!("Parity Row {row}"), row == WRITTEN / SIDE)]).collect()
+    };
+    let last = (0..SIDE).map(|column| mark(format!("Parity Column {column}"), column == WRITTEN % SIDE));
+    let lines: Vec<Vec<String>> = (0..SIDE).map(row).chain([last.collect()]).collect();
+    aligned(&lines)
+}
+
+/// Figure 29: a region that survives two failures. Its log is kept twice, each time on two disks; the data, and the two sets of check
+/// units, are on the others.
+fn double() -> String {
+    const FAILURES: usize = 2;
+    const SUBLOGS: usize = 2;
+    const HOLDING: usize = 6;
+    let row = |stripe: usize| {
+        let holding = (0..HOLDING).map(|disk| {
+            let turned = (disk + stripe) % HOLDING;
+            vec![match (HOLDING - FAILURES).checked_sub(turned + 1) {
+                Some(_) => "Data".to_owned(),
+                None => format!("Check {}", turned + FAILURES - HOLDING),
+            }]
+        });
+        let logs = (0..FAILURES)
+            .flat_map(|copy| (0..SUBLOGS).map(move |sublog| vec![format!("Log {sublog} ({copy})")]));
+        holding.chain(logs).collect()
+    };
+    columns("stripe", HOLDING + FAILURES * SUBLOGS, (0..HOLDING).map(row))
+}

@@ -1,0 +1,126 @@
+//! The figures.
+
+use super::grid::{Cell, Maximum, UNITS, each, grid, mean_error};
+use crate::reproduce::evidence::{Evidence, EvidenceError};
+use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
+use crate::reproduce::study::Study;
+
+/// Multiprogramming levels that are drawn against k.
+const PROCESSES: [u32; 4] = [1, 4, 10, 20];
+/// Disks of a request that are drawn against the multiprogramming level.
+const SIBLINGS: [u32; 5] = [1, 4, 7, 14, 21];
+/// What the paper's mean error is below, in percent (§4).
+const PUBLISHED: &str = "the paper's mean, at the most";
+const AT_MOST: f64 = 6.0;
+
+/// Figure 1.
+const MODEL: &str = "\
+                    disk array: K disks
+
+                    ┌─▶ ▯▯▯ disk 1 ─┐
+                    │               │
+            ┌──────▶├─▶ ▯▯▯ disk 2 ─┤──────┐
+            │  fork │       ⋮       │ join │
+            │  to k └─▶ ▯▯▯ disk K ─┘ of k │
+            │                              │
+            │      think time: Z           │
+            └──────── ○ ○ ○ ○ ○ ◀──────────┘
+                     m processes
+";
+
+pub(super) fn figures(study: Study) -> Study {
+    let command = format!("parlour simulate experiments/{UNITS}.toml\nparlour reproduce varki --report out");
+    study
+        .figure("va.fig1", "parlour reproduce varki --report out", |_| {
+            Ok(vec![Panel::only(Content::Drawing(MODEL.to_owned()))])
+        })
+        .figure("va.fig3", command.clone(), |evidence| panels(evidence, |think| think == 0.0))
+        .figure("va.fig4", command, |evidence| panels(evidence, |think| think > 0.0))
+}
+
+/// Responses by size, against k and against the processes; then how far the model is off.
+fn panels(evidence: &Evidence, thinks: fn(f64) -> bool) -> Result<Vec<Panel>, EvidenceError> {
+    let cells: Vec<Cell> = grid(evidence)?.into_iter().filter(|cell| thinks(cell.think)).collect();
+    let by_size: Vec<&[Cell]> = cells.chunk_by(|one, next| one.load.size == next.load.size).collect();
+    let against = |chart: fn(&[Cell]) -> Chart, by: &'static str| {
+        by_size.iter().map(move |cells| {
+            let title = format!("Requests of {}, {by}", cells[0].load.size);
+            Panel::titled(title, Content::Chart(chart(cells)))
+        })
+    };
+    let responses = against(against_siblings, "by disks").chain(against(against_processes, "by processes"));
+    let errors = [
+        Panel::titled("Mean error of the model, by disks", Content::Chart(errors_by_siblings(&cells))),
+        Panel::titled("Mean error of the model, by load", Content::Chart(errors_by_load(&cells))),
+    ];
+    Ok(responses.chain(errors).collect())
+}
+
+fn response() -> Axis {
+    Axis::linear("mean response", "ms")
+}
+
+fn disks() -> Axis {
+    Axis::linear("disks that a request spans, k", "")
+}
+
+fn against_siblings(cells: &[Cell]) -> Chart {
+    let siblings = |cell: &Cell| f64::from(cell.load.siblings.get());
+    let curves = PROCESSES.into_iter().flat_map(|processes| {
+        let cells = cells.iter().filter(move |cell| cell.processes == processes);
+        pair(&format!("m = {processes}"), cells, siblings)
+    });
+    Chart { x: disks(), y: response(), curves: curves.collect() }
+}
+
+fn against_processes(cells: &[Cell]) -> Chart {
+    let curves = SIBLINGS.into_iter().flat_map(|siblings| {
+        let cells = cells.iter().filter(move |cell| cell.load.siblings.get() == siblings);
+        pair(&format!("k = {siblings}"), cells, |cell| f64::from(cell.processes))
+    });
+    Chart { x: Axis::linear("processes, m", ""), y: response(), curves: curves.collect() }
+}
+
+/// The paper's model and the simulated array.
+fn pair<'a>(of: &str, cells: impl Iterator<Item = &'a Cell> + Clone, x: fn(&Cell) -> f64) -> [Curve; 2] {
+    let simulated = cells.clone().map(|cell| Point {
+        x: x(cell),
+        y: cell.simulated.mean,
+        interval: cell.simulated.interval,
+    });
+    [
+        Curve::new(of, Source::Model, cells.clone().map(|cell| (x(cell), cell.model(Maximum::Printed)))),
+        Curve::simulated(of, simulated),
+    ]
+}
+
+/// The x of some cells' mean, and the cells.
+type Part<'a> = (f64, Vec<&'a Cell>);
+
+fn errors_by_siblings(cells: &[Cell]) -> Chart {
+    let parts = each(cells, |cell| cell.load.siblings).into_iter().map(|siblings| {
+        let of = cells.iter().filter(|cell| cell.load.siblings == siblings);
+        (f64::from(siblings.get()), of.collect())
+    });
+    errors(disks(), &parts.collect::<Vec<Part>>())
+}
+
+fn errors_by_load(cells: &[Cell]) -> Chart {
+    let sizes = each(cells, |cell| cell.load.size.as_str());
+    let parts = sizes
+        .iter()
+        .enumerate()
+        .map(|(number, size)| (number as f64, cells.iter().filter(|cell| cell.load.size == *size).collect()));
+    let parts: Vec<Part> = parts.collect();
+    errors(Axis::names("size of requests", sizes), &parts)
+}
+
+/// Mean errors, by what the model is told of the last sibling, and the paper's.
+fn errors(x: Axis, parts: &[Part]) -> Chart {
+    let ours = Maximum::ALL.map(|maximum| {
+        let points = parts.iter().map(|(x, cells)| (*x, mean_error(cells.iter().copied(), maximum)));
+        Curve::new(maximum.name(), Source::Model, points)
+    });
+    let published = Curve::new(PUBLISHED, Source::Published, parts.iter().map(|(x, _)| (*x, AT_MOST)));
+    Chart { x, y: Axis::linear("mean error", "%"), curves: ours.into_iter().chain([published]).collect() }
+}

@@ -1,0 +1,260 @@
+//! Settings of an organization: its name in the table, and what may differ from the table.
+
+use clap::{Args, ValueEnum};
+use parlour_array::StoredGeometry;
+use parlour_array::layout::Rotation;
+use parlour_array::organization::{
+    Consistency, Copies, LayoutChoice, NAMED, NamedOrganization, Organization, ReadChoice,
+    RefusedCombination, UnknownOrganization, Update,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Size;
+use crate::fill;
+
+/// What defines an array, its members apart.
+#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[command(next_help_heading = "Organization")]
+#[serde(rename_all = "kebab-case", default)]
+pub struct OrganizationSettings {
+    /// simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5 or parity-logging [default: parity-logging]
+    #[arg(long, short = 'o', value_name = "NAME")]
+    pub organization: Option<String>,
+    /// How parity moves over the members (raid5) [default: left-symmetric]
+    #[arg(long, value_name = "HOW")]
+    pub rotation: Option<RotationName>,
+    /// Which copy answers a read (raid1, raid01, raid10, …) [default: shortest-queue; primary where copies are far]
+    #[arg(long, value_name = "WHICH")]
+    pub read: Option<ReadName>,
+    /// Copies of each unit (raid01, raid10, raid10-far) [default: 2]
+    #[arg(long, value_name = "COUNT")]
+    pub copies: Option<u16>,
+    /// Parity groups side by side: 3 groups of 24 members are 3 × (7+1) [default: 1]
+    #[arg(long, value_name = "COUNT")]
+    pub groups: Option<u16>,
+    /// Stripe unit [default: 64KiB]
+    #[arg(long, value_name = "SIZE")]
+    pub unit: Option<Size>,
+    /// Block size: 512 or 4KiB [default: the largest of the members' blocks]
+    #[arg(long, value_name = "SIZE")]
+    pub block: Option<Size>,
+    /// What a crash may cost (parity-logging) [default: logged]
+    #[arg(long, value_name = "HOW")]
+    pub consistency: Option<ConsistencyName>,
+}
+
+/// How parity moves over the members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RotationName {
+    /// It moves left from the last member; data fills the others from the first.
+    LeftAsymmetric,
+    /// It moves left from the last member; data starts after it.
+    LeftSymmetric,
+    /// It moves right from the first member; data fills the others from the first.
+    RightAsymmetric,
+    /// It moves right from the first member; data starts after it.
+    RightSymmetric,
+}
+
+/// Which copy answers a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadName {
+    /// The first that can be read.
+    Primary,
+    /// The copies in turn.
+    RoundRobin,
+    /// The one whose member has the fewest accesses outstanding.
+    ShortestQueue,
+    /// The one whose member's head is nearest.
+    NearestHead,
+    /// Any, as if drawn.
+    Random,
+}
+
+/// What a crash may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConsistencyName {
+    /// Parity is recomputed where it was being written; until then a member's loss may cost what it held there.
+    Resync,
+    /// Records are durable before their data: a member may be lost at any time.
+    Logged,
+}
+
+/// Settings that do not go together.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// The name is not in the table.
+    #[error(transparent)]
+    Unknown(#[from] UnknownOrganization),
+    /// Parity does not rotate.
+    #[error("--rotation is for raid5; {0} has one place for its parity, or none")]
+    Rotation(&'static str),
+    /// The organization says itself how many copies it keeps.
+    #[error("--copies is for raid01, raid10 and raid10-far; {0} says itself how many copies it keeps")]
+    Copies(&'static str),
+    /// Which copy answers does not suit the organization.
+    #[error("--read {read} is not for {organization}: {reason}")]
+    Read {
+        /// Which copy.
+        read: &'static str,
+        /// The organization.
+        organization: &'static str,
+        /// Why not.
+        reason: RefusedCombination,
+    },
+    /// There is no log to set.
+    #[error("--{0} is for organizations with a parity log; use --organization parity-logging")]
+    NoLog(&'static str),
+    /// There is no log that could be durable.
+    #[error(
+        "--consistency logged is for organizations with a parity log, and {0} has none; use --organization \
+         parity-logging, or leave the option away"
+    )]
+    Consistency(&'static str),
+}
+
+/// The stripe unit unless told otherwise.
+const DEFAULT_UNIT: &str = "64KiB";
+/// The consistency of organizations with a parity log, unless told otherwise.
+const DEFAULT_CONSISTENCY: Consistency = Consistency::Logged;
+
+impl OrganizationSettings {
+    /// These, and what they leave open from a file.
+    #[must_use]
+    pub fn or(self, file: Self) -> Self {
+        fill!(self, file, [organization, rotation, read, copies, groups, unit, block, consistency])
+    }
+
+    /// The row of the table, with what differs from it.
+    ///
+    /// # Errors
+    /// The name is unknown, or what differs does not suit it.
+    pub fn organization(&self) -> Result<Organization, SettingError> {
+        let row = self.row()?;
+        let mut organization = row.organization;
+        if let Some(rotation) = self.rotation {
+            organization.layout = match organization.layout {
+                LayoutChoice::Parity(Rotation::Dedicated) => return Err(SettingError::Rotation(row.name)),
+                LayoutChoice::Parity(_) => LayoutChoice::Parity(rotation.into()),
+                _ => return Err(SettingError::Rotation(row.name)),
+            };
+        }
+        if let Some(read) = self.read {
+            organization.read = read.into();
+            organization.check().map_err(|reason| SettingError::Read {
+                read: read.word(),
+                organization: row.name,
+                reason,
+            })?;
+        }
+        Ok(organization)
+    }
+
+    /// Copies of each unit of an array of `members`.
+    ///
+    /// # Errors
+    /// The organization says itself how many it keeps.
+    pub fn copies(&self, members: u16) -> Result<u16, SettingError> {
+        let row = self.row()?;
+        match (row.copies, self.copies) {
+            (Copies::Two, copies) => Ok(copies.unwrap_or(2)),
+            (_, Some(_)) => Err(SettingError::Copies(row.name)),
+            (Copies::One, None) => Ok(1),
+            (Copies::Members, None) => Ok(members),
+        }
+    }
+
+    /// Parity groups side by side.
+    pub fn groups(&self) -> u16 {
+        self.groups.unwrap_or(1)
+    }
+
+    /// The stripe unit.
+    pub fn unit(&self) -> Size {
+        self.unit.unwrap_or_else(|| DEFAULT_UNIT.parse().expect("the default is a size"))
+    }
+
+    /// What a crash may cost.
+    ///
+    /// # Errors
+    /// What is asked for needs a parity log, and the organization has none.
+    pub fn consistency(&self) -> Result<Consistency, SettingError> {
+        let row = self.row()?;
+        match (row.organization.update, self.consistency.map(Consistency::from)) {
+            (Update::Logged, asked) => Ok(asked.unwrap_or(DEFAULT_CONSISTENCY)),
+            (_, Some(Consistency::Logged)) => Err(SettingError::Consistency(row.name)),
+            (_, _) => Ok(Consistency::Resync),
+        }
+    }
+
+    fn row(&self) -> Result<&'static NamedOrganization, SettingError> {
+        let name = self.organization.as_deref().unwrap_or("parity-logging");
+        Ok(Organization::named(name)?)
+    }
+}
+
+impl From<RotationName> for Rotation {
+    fn from(name: RotationName) -> Rotation {
+        match name {
+            RotationName::LeftAsymmetric => Rotation::LeftAsymmetric,
+            RotationName::LeftSymmetric => Rotation::LeftSymmetric,
+            RotationName::RightAsymmetric => Rotation::RightAsymmetric,
+            RotationName::RightSymmetric => Rotation::RightSymmetric,
+        }
+    }
+}
+
+impl From<ReadName> for ReadChoice {
+    fn from(name: ReadName) -> ReadChoice {
+        match name {
+            ReadName::Primary => ReadChoice::Primary,
+            ReadName::RoundRobin => ReadChoice::RoundRobin,
+            ReadName::ShortestQueue => ReadChoice::ShortestQueue,
+            ReadName::NearestHead => ReadChoice::NearestHead,
+            ReadName::Random => ReadChoice::Random,
+        }
+    }
+}
+
+impl From<ConsistencyName> for Consistency {
+    fn from(name: ConsistencyName) -> Consistency {
+        match name {
+            ConsistencyName::Resync => Consistency::Resync,
+            ConsistencyName::Logged => Consistency::Logged,
+        }
+    }
+}
+
+impl ReadName {
+    fn word(self) -> &'static str {
+        match self {
+            ReadName::Primary => "primary",
+            ReadName::RoundRobin => "round-robin",
+            ReadName::ShortestQueue => "shortest-queue",
+            ReadName::NearestHead => "nearest-head",
+            ReadName::Random => "random",
+        }
+    }
+}
+
+/// An array's organization in the words of the table: its name, what it is, and what a crash may cost where there was
+/// a choice.
+pub fn describe(stored: &StoredGeometry) -> String {
+    let name = stored.organization_name();
+    let about = match stored.organization.layout {
+        LayoutChoice::Parity(Rotation::LeftAsymmetric) => Some("left-asymmetric"),
+        LayoutChoice::Parity(Rotation::LeftSymmetric) => Some("left-symmetric"),
+        LayoutChoice::Parity(Rotation::RightAsymmetric) => Some("right-asymmetric"),
+        LayoutChoice::Parity(Rotation::RightSymmetric) => Some("right-symmetric"),
+        _ => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
+    };
+    let about = about.map_or(String::new(), |about| format!(" ({about})"));
+    let consistency = match stored.regions {
+        Some(_) => format!(", consistency {}", stored.consistency.name()),
+        None => String::new(),
+    };
+    format!("{name}{about}{consistency}")
+}

@@ -1,0 +1,146 @@
+//! What closed forms say of experiments, beside the simulation of the same.
+#![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+use std::path::Path;
+
+use parlour_lab::experiment::Experiment;
+use parlour_lab::experiment::predict::{Clocks, Prediction};
+use parlour_lab::experiment::prepared::Prepared;
+use parlour_lab::figures::Figures;
+
+const MACHINE: &str = r#"
+members = 10
+
+[array]
+organization = "raid0"
+unit = "2KiB"
+
+[drive]
+model = "ibm-0661"
+
+[semantics]
+dirty-map = false
+
+[workload]
+processes = 30
+reads = 0.0
+size = "2KiB"
+
+[measure]
+warm-up = 1_000
+requests = 20_000
+at-most = 20_000
+"#;
+
+fn prepared(set: &[&str]) -> Prepared {
+    let path = Path::new("it.toml");
+    let set: Vec<String> = set.iter().map(|set| (*set).to_owned()).collect();
+    let experiment = Experiment::parse(path, MACHINE, &set).unwrap_or_else(|error| panic!("{error}"));
+    let [point] = &experiment.points().unwrap()[..] else { panic!("one run") };
+    point.setup.prepare(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn both(set: &[&str]) -> (Prediction, Figures) {
+    let prepared = prepared(set);
+    let predicted = prepared.predict(&mut Clocks::default()).unwrap_or_else(|error| panic!("{error}"));
+    let simulated = prepared.run().unwrap_or_else(|error| panic!("{error}"));
+    (predicted, Figures::of(&simulated, false))
+}
+
+fn near(set: &[&str], tolerance: f64) {
+    let (predicted, simulated) = both(set);
+    let pairs = [
+        ("throughput", predicted.throughput, simulated.throughput.mean),
+        ("response", predicted.response_ms, simulated.response_ms.mean),
+        ("utilization", predicted.utilization, simulated.utilization),
+        ("megabytes", predicted.mb_per_second, simulated.mb_per_second.mean),
+    ];
+    for (what, predicted, simulated) in pairs {
+        let off = predicted / simulated - 1.0;
+        assert!(off.abs() < tolerance, "{set:?}: {what} of {predicted}, {simulated} simulated");
+    }
+}
+
+#[test]
+fn single_accesses_are_as_simulated() {
+    near(&[], 0.02);
+    near(&["workload.reads=0.5", "workload.think={ exponential = \"50ms\" }"], 0.04);
+}
+
+#[test]
+fn small_writes_are_as_simulated() {
+    let raid5 = "array.organization=\"raid5\"";
+    near(&[raid5, "semantics.combined=true"], 0.02);
+    near(&[raid5], 0.06);
+    near(&[raid5, "semantics.old-data-known=true"], 0.06);
+    near(&[raid5, "semantics.combined=true", "semantics.old-data-known=true"], 0.08);
+}
+
+#[test]
+fn mirrors_and_large_requests_are_as_simulated() {
+    // Copies that are only written are always in step.
+    // How far apart the platters of each pair are is drawn: there are five.
+    near(&["array.organization=\"raid10\"", "workload.processes=8"], 0.06);
+    near(&["array.organization=\"raid10\"", "drive.synchronized=true"], 0.03);
+    // What is simulated reads the copy whose disk has less to do.
+    near(&["array.organization=\"raid10\"", "workload.reads=0.7"], 0.12);
+    near(&["workload.reads=1.0", "workload.size=\"20KiB\""], 0.03);
+    near(&["array.organization=\"raid5\"", "workload.reads=1.0", "workload.size=\"8KiB\""], 0.06);
+}
+
+#[test]
+fn parity_logging_is_as_simulated() {
+    let set = [
+        "array.organization=\"parity-logging\"",
+        "array.consistency=\"resync\"",
+        "log={ log-segment = \"24KiB\", log-track = \"24KiB\", log-ratio = 1.0, regions = 20, sublogs = 2 }",
+        "semantics.combined=true",
+        "member-size=\"24MiB\"",
+        "measure.warm-up-reintegrations=1",
+        "measure.requests=60_000",
+        "measure.at-most=60_000",
+    ];
+    near(&set, 0.08);
+}
+
+#[test]
+fn what_comes_by_chance_is_as_simulated() {
+    let (predicted, simulated) = both(&["workload={ rate = 250, reads = 1.0, size = \"2KiB\" }"]);
+    let off = predicted.response_ms / simulated.response_ms.mean - 1.0;
+    assert!(off.abs() < 0.03, "{} ms, {} simulated", predicted.response_ms, simulated.response_ms.mean);
+}
+
+#[test]
+fn the_time_of_an_access_is_split_as_simulated() {
+    let (predicted, simulated) = both(&["workload.reads=1.0"]);
+    let (predicted, simulated) = (predicted.access_ms, simulated.access_ms);
+    let pairs = [
+        (predicted.seek, simulated.seek),
+        (predicted.rotation, simulated.rotation),
+        (predicted.transfer, simulated.transfer),
+    ];
+    for (predicted, simulated) in pairs {
+        // What is aligned crosses no end of a track.
+        assert!((predicted / simulated - 1.0).abs() < 0.08, "{predicted}, {simulated} simulated");
+    }
+}
+
+#[test]
+fn what_is_not_modelled_is_refused_by_its_key() {
+    let cases = [
+        ("arrays=2", "arrays: "),
+        ("drive.queue=\"cvscan\"", "drive.queue: only fcfs"),
+        ("path={ processors = 1, access = \"1ms\" }", "path: "),
+        ("control={ throughput = 100 }", "control: "),
+        ("array.organization=\"floating\"", "array.organization: "),
+        ("array.organization=\"parity-logging\"", "array.consistency: "),
+        ("workload.place={ zipf = 1.0 }", "workload.place: "),
+        ("workload={ rate = 100_000 }", "workload.rate: "),
+        ("workload={ every = \"1ms\" }", "workload.every: "),
+        ("workload={ processes = 1, pass = { way = \"read\", part = \"64KiB\" } }", "workload: "),
+    ];
+    for (set, expected) in cases {
+        let error = prepared(&[set]).predict(&mut Clocks::default()).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{set}: {error}");
+    }
+}

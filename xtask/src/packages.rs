@@ -40,7 +40,7 @@ enum Probe {
     PythonImportsNbd,
 }
 
-static TOOLS: [Tool; 18] = [
+static TOOLS: [Tool; 19] = [
     program("fio", "fio"),
     Tool { package: "fio", probe: Probe::FioSpeaksNbd },
     program("libnbd-bin", "nbdinfo"),
@@ -59,6 +59,7 @@ static TOOLS: [Tool; 18] = [
     program("btrfs-progs", "btrfs"),
     program("mount", "mount"),
     program("mount", "losetup"),
+    program("chromium", "chromium"),
 ];
 
 const fn program(package: &'static str, name: &'static str) -> Tool {

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    add, completions, create, drives, examine, explain, fail, layout, rebuild, remove, replace, scrub, serve,
-    status, stop, torture, up,
+    add, completions, create, drives, examine, explain, fail, layout, model, rebuild, remove, replace,
+    reproduce, scrub, serve, simulate, status, stop, torture, up,
 };
 
 /// A disk array in software: files and block devices as one redundant network block device
@@ -36,6 +36,9 @@ pub(crate) enum Command {
     Stop(stop::Options),
     Layout(layout::Options),
     Explain(explain::Options),
+    Simulate(simulate::Options),
+    Model(model::Options),
+    Reproduce(reproduce::Options),
     Drives(drives::Options),
     Torture(torture::Options),
     Completions(completions::Options),

@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 /// How a command answers.
@@ -31,6 +33,16 @@ impl Console {
     /// Whether progress may be shown: a person looks on, and no program reads.
     pub(crate) fn shows_progress(self) -> bool {
         !self.json && io::stderr().is_terminal()
+    }
+
+    /// A bar of so many runs, if progress may be shown.
+    pub(crate) fn progress(self, runs: usize) -> Option<ProgressBar> {
+        self.shows_progress().then(|| {
+            let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {elapsed}, {eta} left");
+            let bar = ProgressBar::new(runs as u64).with_style(style.expect("the template is sound"));
+            bar.enable_steady_tick(Duration::from_secs(1));
+            bar
+        })
     }
 }
 

@@ -6,12 +6,15 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use parlour_array::ExplainError;
 use parlour_engine::{CreateError, ExamineError, OpenError};
+use parlour_lab::file::FileError;
 
 use crate::commands::drives::DriveError;
+use crate::commands::reproduce::ReproduceError;
+use crate::commands::simulate::SimulateError;
 use crate::control::CommandError;
 use crate::members::MembersError;
 use crate::serve::ServiceError;
-use crate::settings::{ConfigError, SettingError, ShapeError, TuningError};
+use crate::settings::{SettingError, ShapeError, TuningError};
 use crate::status::OfflineError;
 
 /// Why a command did not do what was asked.
@@ -22,7 +25,7 @@ pub(crate) enum Failure {
     #[error("say what to do: 'parlour --help' lists it, and 'parlour up' is a good beginning")]
     NoCommand,
     #[error(transparent)]
-    Config(#[from] ConfigError),
+    Config(#[from] FileError),
     #[error(transparent)]
     Setting(#[from] SettingError),
     #[error(transparent)]
@@ -37,6 +40,10 @@ pub(crate) enum Failure {
     NoSuchRegion(u32, u32),
     #[error(transparent)]
     Drive(#[from] DriveError),
+    #[error(transparent)]
+    Simulate(#[from] SimulateError),
+    #[error(transparent)]
+    Reproduce(#[from] ReproduceError),
     #[error(transparent)]
     Explain(#[from] ExplainError),
     #[error(transparent)]
@@ -100,6 +107,9 @@ impl Failure {
             | Failure::NoRegions
             | Failure::NoSuchRegion(..)
             | Failure::Explain(_) => true,
+            Failure::Simulate(error) => {
+                !matches!(error, SimulateError::NoFigures(..) | SimulateError::NoModel(..))
+            }
             Failure::Shape(error) => !matches!(error, ShapeError::Members(_)),
             Failure::Create(error) => matches!(
                 error,

@@ -262,6 +262,12 @@ mod healthy {
     mod raid10 {
         clients!(RAID10, Healthy);
     }
+    mod raid1_far {
+        clients!(RAID1_FAR, Healthy);
+    }
+    mod raid10_far {
+        clients!(RAID10_FAR, Healthy);
+    }
     mod raid4 {
         clients!(RAID4, Healthy);
     }
@@ -283,6 +289,12 @@ mod with_one_member_failed {
     mod raid10 {
         clients!(RAID10, Degraded);
     }
+    mod raid1_far {
+        clients!(RAID1_FAR, Degraded);
+    }
+    mod raid10_far {
+        clients!(RAID10_FAR, Degraded);
+    }
     mod raid4 {
         clients!(RAID4, Degraded);
     }
@@ -302,6 +314,8 @@ fn the_table_has_no_organization_that_no_client_met() {
         tools::RAID1,
         tools::RAID01,
         tools::RAID10,
+        tools::RAID1_FAR,
+        tools::RAID10_FAR,
         tools::RAID4,
         tools::RAID5,
         tools::PARITY_LOGGING,

@@ -47,7 +47,7 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
         ),
         ("create -o raid4 --size 64MiB --rotation left-symmetric a b c", "--rotation is for raid5"),
         ("create -o raid5 --size 64MiB --read primary a b c", "--read primary is not for raid5"),
-        ("create -o raid1 --size 64MiB --copies 2 a b c", "--copies is for raid01 and raid10"),
+        ("create -o raid1 --size 64MiB --copies 2 a b c", "--copies is for raid01, raid10 and raid10-far"),
         ("create -o raid5 --size 64MiB --consistency logged a b c", "and raid5 has none; use --organization"),
         ("create -o raid0 --size 64MiB --consistency logged a b c", "and raid0 has none; use --organization"),
         (

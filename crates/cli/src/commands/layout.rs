@@ -119,12 +119,17 @@ fn text(geometry: &Geometry, drawing: &Drawing, parity: ParityLabel) -> String {
     let mut text = heading(geometry, drawing);
     if let Some(rows) = &drawing.units {
         let label = |cell: &Option<Cell>| cell.map_or(String::new(), |cell| label(cell.content, parity));
-        text += &table("Row", drawing.members, rows.iter().map(|row| row.iter().map(label).collect()));
+        let number = |(index, row): (usize, &Row<Option<Cell>>)| {
+            (number(drawing, index, row), row.iter().map(label).collect())
+        };
+        text += &table("Row", drawing.members, rows.iter().enumerate().map(number));
     }
     if let Some(rows) = &drawing.blocks {
         let label =
             |blocks: &Vec<Block>| blocks.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-        text += &table("Region", drawing.members, rows.iter().map(|row| row.iter().map(label).collect()));
+        let number =
+            |(index, row): (usize, &Row<Vec<Block>>)| (index as u64, row.iter().map(label).collect());
+        text += &table("Region", drawing.members, rows.iter().enumerate().map(number));
     }
     text
 }
@@ -156,6 +161,13 @@ fn heading(geometry: &Geometry, drawing: &Drawing) -> String {
     text + "\n"
 }
 
+/// The number of a row of units. Where copies are far, rows between those of two sections are left out.
+fn number(drawing: &Drawing, index: usize, row: &Row<Option<Cell>>) -> u64 {
+    let at = |cell: &Cell| (cell.at.get() - drawing.data_start.get()) / drawing.stripe_unit.get();
+    let first = row.iter().flatten().next().filter(|_| drawing.regions.is_none());
+    first.map_or(index as u64, at)
+}
+
 fn label(content: DrawnContent, parity: ParityLabel) -> String {
     match (content, parity) {
         (DrawnContent::Parity { stripe, .. }, ParityLabel::Stripe) => format!("P{stripe}"),
@@ -164,11 +176,11 @@ fn label(content: DrawnContent, parity: ParityLabel) -> String {
     }
 }
 
-fn table(first: &str, members: u16, rows: impl Iterator<Item = Vec<String>>) -> String {
+fn table(first: &str, members: u16, rows: impl Iterator<Item = (u64, Vec<String>)>) -> String {
     let members = (0..members).map(|member| format!("Member {member}"));
     let mut columns = Columns::new(std::iter::once(first.to_owned()).chain(members)).right([0]);
-    for (index, cells) in rows.enumerate() {
-        columns.row(std::iter::once(index.to_string()).chain(cells));
+    for (number, cells) in rows {
+        columns.row(std::iter::once(number.to_string()).chain(cells));
     }
     columns.text()
 }

@@ -8,11 +8,14 @@ pub(crate) mod examine;
 pub(crate) mod explain;
 pub(crate) mod fail;
 pub(crate) mod layout;
+pub(crate) mod model;
 pub(crate) mod rebuild;
 pub(crate) mod remove;
 pub(crate) mod replace;
+pub(crate) mod reproduce;
 pub(crate) mod scrub;
 pub(crate) mod serve;
+pub(crate) mod simulate;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod torture;
@@ -43,6 +46,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Stop(options) => stop::run(options, console),
         Command::Layout(options) => layout::run(options, console),
         Command::Explain(options) => explain::run(options, console),
+        Command::Simulate(options) => simulate::run(options, console),
+        Command::Model(options) => model::run(options, console),
+        Command::Reproduce(options) => reproduce::run(options, console),
         Command::Drives(options) => drives::run(options, console),
         Command::Torture(options) => torture::run(options, console),
         Command::Completions(options) => completions::run(options),

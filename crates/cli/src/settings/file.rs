@@ -19,7 +19,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parlour_array::organization::nearest;
+use parlour_lab::file::{self, FileError};
 use serde::{Deserialize, Serialize};
 
 use super::{LogSettings, OrganizationSettings, ServingSettings, TuningSettings};
@@ -35,75 +35,24 @@ pub(crate) struct ConfigFile {
     pub(crate) tuning: TuningSettings,
 }
 
-/// Why a configuration file cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ConfigError {
-    #[error("{path}: cannot be read: {source}", path = path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{path}:{line}: {message}", path = path.display())]
-    Syntax { path: PathBuf, line: usize, message: String },
-    #[error("{path}: unknown key '{key}'; did you mean '{nearest}'?", path = path.display())]
-    UnknownKey { path: PathBuf, key: String, nearest: String },
-    #[error("{path}: '{key}' is a table of settings: write [{key}] above them", path = path.display())]
-    NotATable { path: PathBuf, key: String },
-}
-
 impl ConfigFile {
     /// Reads the file at `path`; none is an empty one.
     ///
     /// # Errors
     /// It cannot be read, or says what is not known.
-    pub(crate) fn load(path: Option<&Path>) -> Result<ConfigFile, ConfigError> {
-        let Some(path) = path else { return Ok(ConfigFile::default()) };
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-        ConfigFile::parse(path, &text)
+    pub(crate) fn load(path: Option<&Path>) -> Result<ConfigFile, FileError> {
+        match path {
+            Some(path) => ConfigFile::parse(path, &file::read(path)?),
+            None => Ok(ConfigFile::default()),
+        }
     }
 
     /// Takes `text` as what stands in the file at `path`.
     ///
     /// # Errors
     /// It says what is not known.
-    pub(crate) fn parse(path: &Path, text: &str) -> Result<ConfigFile, ConfigError> {
-        let table: toml::Table = toml::from_str(text).map_err(|error| syntax(path, text, &error))?;
-        check_keys(path, &table)?;
-        toml::from_str(text).map_err(|error| syntax(path, text, &error))
-    }
-}
-
-fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
-    let at = error.span().map_or(0, |span| span.start);
-    let line = 1 + text[..at].matches('\n').count();
-    let message = error.message().lines().collect::<Vec<_>>().join(", ");
-    ConfigError::Syntax { path: path.to_owned(), line, message }
-}
-
-/// Holds every key against those that the settings have.
-fn check_keys(path: &Path, table: &toml::Table) -> Result<(), ConfigError> {
-    let known = serde_json::to_value(ConfigFile::default()).expect("settings are plain data");
-    let known = known.as_object().expect("a file is a table");
-    for (key, value) in table {
-        let Some(settings) = known.get(key) else {
-            return Err(unknown(path, "", key, known.keys()));
-        };
-        let Some(settings) = settings.as_object() else { continue };
-        let Some(value) = value.as_table() else {
-            return Err(ConfigError::NotATable { path: path.to_owned(), key: key.clone() });
-        };
-        if let Some(wrong) = value.keys().find(|key| !settings.contains_key(*key)) {
-            return Err(unknown(path, &format!("{key}."), wrong, settings.keys()));
-        }
-    }
-    Ok(())
-}
-
-fn unknown<'a>(path: &Path, table: &str, key: &str, known: impl Iterator<Item = &'a String>) -> ConfigError {
-    let nearest = nearest(key, known.map(String::as_str)).expect("every table has keys");
-    ConfigError::UnknownKey {
-        path: path.to_owned(),
-        // A quoted key may hold anything.
-        key: format!("{table}{}", key.escape_debug()),
-        nearest: format!("{table}{nearest}"),
+    pub(crate) fn parse(path: &Path, text: &str) -> Result<ConfigFile, FileError> {
+        file::parse(path, text)
     }
 }
 

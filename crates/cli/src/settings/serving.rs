@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use super::fill;
+use parlour_lab::fill;
 
 /// Where and how an array is served.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]

@@ -4,22 +4,22 @@ use parlour_drive::catalogue::DRIVES;
 use parlour_units::Bytes;
 use serde::Serialize;
 
-use super::Found;
+use super::{Found, Model, solid_rates};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 
-/// A drive of the list.
+/// A drive of the list. What moves is null where nothing does.
 #[derive(Serialize)]
 struct Listed {
     drive: &'static str,
     name: String,
     capacity: Bytes,
-    rpm: f64,
-    cylinders: u32,
-    heads: u32,
-    zones: usize,
-    mean_seek_ms: f64,
-    /// Megabytes a second, outermost and innermost.
+    rpm: Option<f64>,
+    cylinders: Option<u32>,
+    heads: Option<u32>,
+    zones: Option<usize>,
+    mean_seek_ms: Option<f64>,
+    /// Megabytes a second: outermost and innermost; where nothing moves, read and written.
     rates_mb_s: [f64; 2],
 }
 
@@ -31,18 +31,26 @@ pub(super) fn run(console: Console) -> Result<(), Failure> {
 
 fn listed(drive: &'static str) -> Result<Listed, Failure> {
     let found = Found::named(drive)?;
-    let mechanics = &found.mechanics;
-    let (outer, inner) = found.rates();
+    let moving = match &found.model {
+        Model::Moves(moving) => Some(moving),
+        Model::Solid(_) => None,
+    };
+    let mechanics = moving.map(|moving| &moving.mechanics);
+    let table = found.description.mechanics.as_ref();
+    let rates_mb_s = match &found.model {
+        Model::Moves(moving) => moving.rates().into(),
+        Model::Solid(solid) => solid_rates(solid),
+    };
     Ok(Listed {
         drive,
         name: found.description.name.clone(),
-        capacity: Bytes::new(mechanics.surface.blocks() * 512),
-        rpm: 60.0 / mechanics.spindle.revolution.as_secs_f64(),
-        cylinders: found.description.mechanics.cylinders,
-        heads: found.description.mechanics.heads,
-        zones: mechanics.surface.zones().len(),
-        mean_seek_ms: mechanics.seek.mean().as_secs_f64() * 1e3,
-        rates_mb_s: [outer, inner],
+        capacity: found.capacity(),
+        rpm: mechanics.map(|mechanics| 60.0 / mechanics.spindle.revolution.as_secs_f64()),
+        cylinders: table.map(|table| table.cylinders),
+        heads: table.map(|table| table.heads),
+        zones: mechanics.map(|mechanics| mechanics.surface.zones().len()),
+        mean_seek_ms: mechanics.map(|mechanics| mechanics.seek.mean().as_secs_f64() * 1e3),
+        rates_mb_s,
     })
 }
 
@@ -50,16 +58,17 @@ fn text(drives: &[Listed]) -> String {
     let header =
         ["Drive", "name", "GB", "rpm", "cylinders", "heads", "zones", "mean seek", "MB/s outer", "inner"];
     let mut columns = Columns::new(header).right(2..10);
+    let told = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     for drive in drives {
         columns.row([
             drive.drive.to_owned(),
             drive.name.clone(),
             format!("{:.2}", drive.capacity.get() as f64 / 1e9),
-            format!("{:.0}", drive.rpm),
-            drive.cylinders.to_string(),
-            drive.heads.to_string(),
-            drive.zones.to_string(),
-            format!("{:.2} ms", drive.mean_seek_ms),
+            told(drive.rpm.map(|rpm| format!("{rpm:.0}"))),
+            told(drive.cylinders.map(|cylinders| cylinders.to_string())),
+            told(drive.heads.map(|heads| heads.to_string())),
+            told(drive.zones.map(|zones| zones.to_string())),
+            told(drive.mean_seek_ms.map(|seek| format!("{seek:.2} ms"))),
             format!("{:.1}", drive.rates_mb_s[0]),
             format!("{:.1}", drive.rates_mb_s[1]),
         ]);

@@ -4,16 +4,17 @@ mod list;
 mod show;
 mod validate;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use parlour_drive::angle::Angle;
-use parlour_drive::catalogue;
-use parlour_drive::description::{Description, DescriptionError};
+use parlour_drive::description::Description;
 use parlour_drive::drive::Drive;
 use parlour_drive::mechanics::Mechanics;
+use parlour_drive::solid::Solid;
 use parlour_drive::validate::TraceError;
+use parlour_lab::drives::{self, FindError};
+use parlour_units::Bytes;
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -55,12 +56,12 @@ enum What {
 /// Why a drive cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DriveError {
-    #[error("there is no drive '{0}', and no file of that name; 'parlour drives' lists those that there are")]
-    Unknown(String),
+    #[error(transparent)]
+    Find(#[from] FindError),
+    #[error("{0}: nothing moves in this drive, and measurements are compared with drives that move")]
+    Solid(String),
     #[error("{path}: cannot be read: {source}", path = .path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{name}: {source}")]
-    Description { name: String, source: DescriptionError },
     #[error("{path}: {source}", path = .path.display())]
     Trace { path: PathBuf, source: TraceError },
     #[error("{path}: there is no request in it", path = .0.display())]
@@ -77,35 +78,50 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     }
 }
 
-/// A drive that was found, with its platters at rest at angle 0.
+/// A drive that was found.
 struct Found {
     description: Description,
+    model: Model,
+}
+
+/// What it is.
+enum Model {
+    Moves(Box<Moving>),
+    Solid(Solid),
+}
+
+/// A drive that moves, with its platters at rest at angle 0.
+struct Moving {
     mechanics: Mechanics,
+    drive: Drive,
 }
 
 impl Found {
     /// By a name of the catalogue, or of a file.
     fn named(name: &str) -> Result<Found, DriveError> {
-        let text = match catalogue::find(name) {
-            Some(text) => text.to_owned(),
-            None if Path::new(name).exists() => {
-                fs::read_to_string(name).map_err(|source| unreadable(Path::new(name), source))?
+        let description = drives::find(name, Path::new(""))?;
+        let looked_at = "it was looked at when it was found";
+        let model = match description.solid().expect(looked_at) {
+            Some(solid) => Model::Solid(solid),
+            None => {
+                let mechanics = description.mechanics(Angle::default()).expect(looked_at);
+                let electronics = description.electronics().expect(looked_at);
+                let drive = Drive::new(mechanics.clone(), electronics);
+                Model::Moves(Box::new(Moving { mechanics, drive }))
             }
-            None => return Err(DriveError::Unknown(name.to_owned())),
         };
-        let wrong = |source| DriveError::Description { name: name.to_owned(), source };
-        let description = Description::parse(&text).map_err(wrong)?;
-        let mechanics = description.mechanics(Angle::default()).map_err(wrong)?;
-        // What is wrong with the rest is said at once.
-        description.electronics().map_err(wrong)?;
-        Ok(Found { description, mechanics })
+        Ok(Found { description, model })
     }
 
-    fn drive(&self) -> Drive {
-        let electronics = self.description.electronics().expect("it was looked at when the drive was found");
-        Drive::new(self.mechanics.clone(), electronics)
+    fn capacity(&self) -> Bytes {
+        match &self.model {
+            Model::Moves(moving) => Bytes::new(moving.mechanics.surface.blocks() * 512),
+            Model::Solid(solid) => solid.capacity(),
+        }
     }
+}
 
+impl Moving {
     /// Megabytes a second that pass under a head in a zone.
     fn rate(&self, sectors_per_track: u64) -> f64 {
         sectors_per_track as f64 * 512.0 / 1e6 / self.mechanics.spindle.revolution.as_secs_f64()
@@ -117,6 +133,12 @@ impl Found {
         let rate = |index: usize| self.rate(zones[index].shape.sectors);
         (rate(0), rate(zones.len() - 1))
     }
+}
+
+/// Megabytes a second that a drive without mechanics reads and writes in long accesses, with as many under way as it works on.
+fn solid_rates(solid: &Solid) -> [f64; 2] {
+    const LONG: u64 = 2_048;
+    [true, false].map(|reads| solid.rate(reads, LONG) * (LONG * 512) as f64 / 1e6)
 }
 
 fn unreadable(path: &Path, source: std::io::Error) -> DriveError {

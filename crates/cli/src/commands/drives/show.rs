@@ -1,9 +1,10 @@
 //! One drive, drawn.
 
+use parlour_drive::solid::Solid;
 use parlour_units::{Bytes, Duration};
 use serde::Serialize;
 
-use super::Found;
+use super::{Found, Model, Moving, solid_rates};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 
@@ -18,11 +19,35 @@ struct Shown {
     source: String,
     note: Option<String>,
     capacity: Bytes,
+    #[serde(flatten)]
+    moves: Option<Moves>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solid: Option<SolidRow>,
+}
+
+/// What moves in it.
+#[derive(Serialize)]
+struct Moves {
     revolution_ms: f64,
     head_switch_ms: f64,
     write_settle_ms: f64,
     seek: Seek,
     zones: Vec<ZoneRow>,
+}
+
+/// What it is if nothing moves.
+#[derive(Serialize)]
+struct SolidRow {
+    /// Accesses at once.
+    units: u16,
+    read_4k_ms: f64,
+    write_4k_ms: f64,
+    flush_ms: f64,
+    /// Of 4 KiB each, a second.
+    reads_4k: f64,
+    writes_4k: f64,
+    /// Read and written.
+    rates_mb_s: [f64; 2],
 }
 
 /// Its seek curve.
@@ -58,7 +83,22 @@ fn ms(time: Duration) -> f64 {
 }
 
 fn shown(found: &Found) -> Shown {
-    let mechanics = &found.mechanics;
+    let (moves, solid) = match &found.model {
+        Model::Moves(moving) => (Some(moves(moving)), None),
+        Model::Solid(solid) => (None, Some(solid_row(solid))),
+    };
+    Shown {
+        name: found.description.name.clone(),
+        source: found.description.source.clone(),
+        note: found.description.note.clone(),
+        capacity: found.capacity(),
+        moves,
+        solid,
+    }
+}
+
+fn moves(moving: &Moving) -> Moves {
+    let mechanics = &moving.mechanics;
     let seek = &mechanics.seek;
     let longest = seek.longest();
     let points =
@@ -69,13 +109,9 @@ fn shown(found: &Found) -> Shown {
         sectors_per_track: zone.shape.sectors,
         first_block: zone.first,
         blocks: zone.blocks,
-        rate_mb_s: found.rate(zone.shape.sectors),
+        rate_mb_s: moving.rate(zone.shape.sectors),
     };
-    Shown {
-        name: found.description.name.clone(),
-        source: found.description.source.clone(),
-        note: found.description.note.clone(),
-        capacity: Bytes::new(mechanics.surface.blocks() * 512),
+    Moves {
         revolution_ms: ms(mechanics.spindle.revolution),
         head_switch_ms: ms(mechanics.head_switch),
         write_settle_ms: mechanics.write_settle.nanoseconds as f64 / 1e6,
@@ -89,16 +125,40 @@ fn shown(found: &Found) -> Shown {
     }
 }
 
+fn solid_row(solid: &Solid) -> SolidRow {
+    const BLOCKS: u64 = 8;
+    SolidRow {
+        units: solid.units,
+        read_4k_ms: ms(solid.access(true, BLOCKS)),
+        write_4k_ms: ms(solid.access(false, BLOCKS)),
+        flush_ms: ms(solid.flush),
+        reads_4k: solid.rate(true, BLOCKS),
+        writes_4k: solid.rate(false, BLOCKS),
+        rates_mb_s: solid_rates(solid),
+    }
+}
+
 fn text(shown: &Shown) -> String {
     let mut text = format!("{} ({})\n  {}\n", shown.name, shown.capacity, shown.source);
     if let Some(note) = &shown.note {
         text += &format!("  {note}\n");
     }
-    text += &format!(
-        "\nA revolution takes {:.3} ms, a head switch {:.3} ms; writes settle {:.3} ms.\n",
-        shown.revolution_ms, shown.head_switch_ms, shown.write_settle_ms
+    text.push('\n');
+    if let Some(moves) = &shown.moves {
+        text += &moves_text(moves);
+    }
+    if let Some(solid) = &shown.solid {
+        text += &solid_text(solid);
+    }
+    text
+}
+
+fn moves_text(moves: &Moves) -> String {
+    let mut text = format!(
+        "A revolution takes {:.3} ms, a head switch {:.3} ms; writes settle {:.3} ms.\n",
+        moves.revolution_ms, moves.head_switch_ms, moves.write_settle_ms
     );
-    let seek = &shown.seek;
+    let seek = &moves.seek;
     text += &format!(
         "Seeks: {:.2} ms to the next cylinder, {:.2} ms in the mean, {:.2} ms at the most.\n\n",
         seek.single_cylinder_ms, seek.mean_ms, seek.longest_ms
@@ -107,7 +167,7 @@ fn text(shown: &Shown) -> String {
     text.push('\n');
     let header = ["Cylinders", "sectors a track", "first block", "blocks", "MB/s"];
     let mut columns = Columns::new(header).right(1..5);
-    for zone in &shown.zones {
+    for zone in &moves.zones {
         columns.row([
             format!("{}-{}", zone.first_cylinder, zone.last_cylinder),
             zone.sectors_per_track.to_string(),
@@ -117,6 +177,20 @@ fn text(shown: &Shown) -> String {
         ]);
     }
     text + &columns.text()
+}
+
+fn solid_text(solid: &SolidRow) -> String {
+    let mut text = format!(
+        "Nothing moves. Accesses at once: {}. A flush takes {:.3} ms.\n\n",
+        solid.units, solid.flush_ms
+    );
+    let mut columns = Columns::new(["", "4 KiB", "4 KiB a second", "MB/s"]).right(1..4);
+    let rows = [("Read", solid.read_4k_ms, solid.reads_4k), ("Write", solid.write_4k_ms, solid.writes_4k)];
+    for ((name, time, rate), long) in rows.into_iter().zip(solid.rates_mb_s) {
+        columns.row([name.to_owned(), format!("{time:.3} ms"), format!("{rate:.0}"), format!("{long:.1}")]);
+    }
+    text += &columns.text();
+    text
 }
 
 /// The curve: time upwards, distance to the right.

@@ -8,7 +8,7 @@ use parlour_drive::validate::{Measured, demerit, modelled, read_trace};
 use parlour_units::Duration;
 use serde::Serialize;
 
-use super::{DriveError, Found, unreadable};
+use super::{DriveError, Found, Model, unreadable};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 
@@ -35,9 +35,12 @@ struct ClassRow {
 }
 
 pub(super) fn run(drive: &str, trace: &Path, console: Console) -> Result<(), Failure> {
-    let found = Found::named(drive)?;
-    let requests = read(&found, trace)?;
-    let times = modelled(&mut found.drive(), &requests);
+    let mut found = Found::named(drive)?;
+    let Model::Moves(moving) = &mut found.model else {
+        return Err(DriveError::Solid(drive.to_owned()).into());
+    };
+    let requests = read(&found.description.name, moving.mechanics.surface.blocks(), trace)?;
+    let times = modelled(&mut moving.drive, &requests);
     let all = class("all", &requests, &times, |_| true);
     let rms_ms = all.rms_ms;
     let reads = class("reads", &requests, &times, |way| way == Way::Read);
@@ -54,13 +57,12 @@ pub(super) fn run(drive: &str, trace: &Path, console: Console) -> Result<(), Fai
     Ok(())
 }
 
-fn read(found: &Found, path: &Path) -> Result<Vec<Measured>, DriveError> {
+fn read(drive: &str, blocks: u64, path: &Path) -> Result<Vec<Measured>, DriveError> {
     let text = fs::read_to_string(path).map_err(|source| unreadable(path, source))?;
     let requests = read_trace(&text).map_err(|source| DriveError::Trace { path: path.to_owned(), source })?;
     if requests.is_empty() {
         return Err(DriveError::Empty(path.to_owned()));
     }
-    let blocks = found.mechanics.surface.blocks();
     let beyond =
         |request: &Measured| request.block.checked_add(request.blocks).is_none_or(|end| end > blocks);
     match requests.iter().find(|request| beyond(request)) {
@@ -69,7 +71,7 @@ fn read(found: &Found, path: &Path) -> Result<Vec<Measured>, DriveError> {
             path: path.to_owned(),
             line: request.line,
             block: request.block,
-            drive: found.description.name.clone(),
+            drive: drive.to_owned(),
             blocks,
         }),
     }

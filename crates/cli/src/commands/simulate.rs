@@ -1,0 +1,425 @@
+//! `parlour simulate`: experiments in virtual time, on models of drives.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::ProgressBar;
+use parlour_lab::experiment::build::BuildError;
+use parlour_lab::experiment::predict::Clocks;
+use parlour_lab::experiment::prepared::Prepared;
+use parlour_lab::experiment::{Experiment, ExperimentError};
+use parlour_lab::figures::{
+    ControlFigures, Figures, IncidentFigures, PathFigures, RebuildFigures, SettingFigure, SourceFigures,
+};
+use parlour_lab::simulate::run_all;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::model::Modelled;
+use crate::console::{Columns, Console, counted, print};
+use crate::failure::Failure;
+
+/// Predict throughput and response time: arrays on models of drives, in virtual time
+///
+/// An experiment is a file that names an array, its drives, what hosts ask for and how long to look; with [sweep] some of its keys take
+/// several values (docs/experiments.md, and experiments/ for ready ones). The same file and seed give the same figures.
+/// Intervals (±) hold the true mean in 95% of cases.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Files of experiments
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Set a key of all files otherwise, as workload.processes=8; an axis of this key is then not swept
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// What all that is drawn is drawn from [default: what the file says, or 1]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Show what closed forms say beside it, and how far off they are (as `parlour model` does alone)
+    #[arg(long)]
+    with_model: bool,
+    /// Answer in comma-separated values, a line a run
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+/// Why an experiment cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SimulateError {
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    #[error("{path}{labels}: {source}", path = .path.display())]
+    Build { path: PathBuf, labels: String, source: BuildError },
+    #[error("{0} of {1} gave no figures")]
+    NoFigures(usize, String),
+    #[error("of {0} of {1} closed forms say nothing")]
+    NoModel(usize, String),
+}
+
+/// An experiment and what it has shown.
+#[derive(Serialize)]
+struct Shown {
+    file: String,
+    title: String,
+    about: Option<String>,
+    axes: Vec<String>,
+    runs: Vec<Run>,
+}
+
+/// A run of it.
+#[derive(Serialize)]
+struct Run {
+    /// By axis.
+    values: Vec<String>,
+    figures: Option<Figures>,
+    error: Option<String>,
+    /// What closed forms say, if that was asked.
+    #[serde(flatten)]
+    model: Option<Modelled>,
+}
+
+pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let mut set = options.set.clone();
+    set.extend(options.seed.map(|seed| format!("seed={seed}")));
+    // What is wrong with any of them is said before the first is run.
+    let prepared = options.files.iter().map(|file| prepare(file, &set)).collect::<Result<Vec<_>, _>>()?;
+    let total = prepared.iter().map(|(_, _, prepared)| prepared.len()).sum();
+    let bar = console.progress(total);
+    let mut shown: Vec<Shown> = prepared.iter().map(|prepared| show(prepared, bar.as_ref())).collect();
+    if options.with_model {
+        let mut clocks = Clocks::default();
+        for (shown, (_, _, prepared)) in shown.iter_mut().zip(&prepared) {
+            for (run, prepared) in shown.runs.iter_mut().zip(prepared) {
+                run.model = Some(Modelled::of(prepared, &mut clocks));
+            }
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    match options.csv {
+        true => print(&csv(&shown))?,
+        false => console.answer(&shown, || shown.iter().map(text).collect::<Vec<_>>().join("\n"))?,
+    }
+    let failed = shown.iter().flat_map(|shown| &shown.runs).filter(|run| run.error.is_some()).count();
+    match failed {
+        0 => Ok(()),
+        failed => Err(SimulateError::NoFigures(failed, counted(total as u64, "run")).into()),
+    }
+}
+
+/// An experiment, and by run: its values, and all that it needs.
+pub(super) type Ready = (Experiment, Vec<Vec<String>>, Vec<Prepared>);
+
+/// Reads an experiment.
+pub(super) fn prepare(file: &Path, set: &[String]) -> Result<Ready, SimulateError> {
+    let experiment = Experiment::load(file, set)?;
+    let (mut labels, mut prepared) = (Vec::new(), Vec::new());
+    for point in experiment.points()? {
+        let ready = point.setup.prepare(file).map_err(|source| SimulateError::Build {
+            path: file.to_owned(),
+            labels: with(&experiment.named(&point.labels)),
+            source,
+        })?;
+        labels.push(point.labels);
+        prepared.push(ready);
+    }
+    Ok((experiment, labels, prepared))
+}
+
+fn with(labels: &str) -> String {
+    if labels.is_empty() { String::new() } else { format!(", with {labels}") }
+}
+
+fn show((experiment, labels, prepared): &Ready, bar: Option<&ProgressBar>) -> Shown {
+    let shown = run_all(prepared, || {
+        if let Some(bar) = bar {
+            bar.inc(1);
+        }
+    });
+    let runs = labels.iter().zip(prepared).zip(shown).map(|((values, prepared), shown)| {
+        let (figures, error) = match shown {
+            Ok(outcome) => (Some(Figures::of(&outcome, prepared.history)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Run { values: values.clone(), figures, error, model: None }
+    });
+    Shown {
+        file: experiment.path.display().to_string(),
+        title: experiment.title.clone(),
+        about: experiment.about.clone(),
+        axes: experiment.axes.iter().map(|axis| axis.title.clone()).collect(),
+        runs: runs.collect(),
+    }
+}
+
+const HEADER: [&str; 11] =
+    ["requests/s", "±", "a drive", "MB/s", "response", "±", "deviation", "median", "90%", "99%", "busy"];
+const OF_SOURCES: [&str; 8] = ["workload", "of", "a second", "±", "mean time", "±", "90%", "MB/s each"];
+
+fn text(shown: &Shown) -> String {
+    let mut text = format!("{}\n", shown.title);
+    if let Some(about) = &shown.about {
+        text += &format!("{}\n", about.trim());
+    }
+    text.push('\n');
+    text += &table(shown);
+    if shown.figures().any(|figures| !figures.sources.is_empty()) {
+        text.push('\n');
+        text += &table_of_sources(shown);
+    }
+    if shown.figures().any(|figures| !figures.paths.is_empty()) {
+        text.push('\n');
+        text += &table_of_paths(shown);
+    }
+    if shown.runs.iter().any(|run| run.model.is_some()) {
+        text.push('\n');
+        text += &table_of_models(shown);
+    }
+    text + &remarks(shown)
+}
+
+const BESIDE: [&str; 8] = ["requests/s", "model", "off", "response", "model", "off", "busy", "model"];
+
+/// What closed forms say beside what was simulated.
+fn table_of_models(shown: &Shown) -> String {
+    let first = shown.axes.len();
+    let mut columns =
+        Columns::new(shown.axes.iter().map(String::as_str).chain(BESIDE)).right(first..first + BESIDE.len());
+    for run in &shown.runs {
+        let (Some(figures), Some(model)) = (&run.figures, &run.model) else { continue };
+        let Some(model) = &model.model else { continue };
+        let percent = |part: f64| format!("{:.1}%", part * 100.0);
+        let off = |model: f64, simulated: f64| format!("{:+.1}%", (model / simulated - 1.0) * 100.0);
+        let (simulated, response) = (figures.throughput.mean, figures.response_ms.mean);
+        let cells = [
+            digits(simulated),
+            digits(model.throughput),
+            off(model.throughput, simulated),
+            format!("{} ms", digits(response)),
+            format!("{} ms", digits(model.response_ms)),
+            off(model.response_ms, response),
+            percent(figures.utilization),
+            percent(model.utilization),
+        ];
+        columns.row(run.values.iter().cloned().chain(cells));
+    }
+    columns.text()
+        + &super::model::remarks(
+            shown.runs.iter().filter_map(|run| Some((&*run.values, run.model.as_ref()?))),
+        )
+}
+
+/// What happened to members, and why a run shows nothing.
+fn remarks(shown: &Shown) -> String {
+    let mut text = String::new();
+    for run in &shown.runs {
+        let values = run.values.join(", ");
+        let of = if values.is_empty() { values } else { format!("{values}: ") };
+        for IncidentFigures { seconds, array, what } in
+            run.figures.iter().flat_map(|figures| &figures.incidents)
+        {
+            text += &format!("{of}after {} s, array {array}: {what}\n", digits(*seconds));
+        }
+        for rebuild in run.figures.iter().flat_map(|figures| &figures.rebuilds) {
+            let RebuildFigures { array, place, took_seconds } = rebuild;
+            text += &match took_seconds {
+                Some(took) => {
+                    format!("{of}array {array}: the rebuild of member {place} took {} s\n", digits(*took))
+                }
+                None => format!("{of}array {array}: the rebuild of member {place} was not done\n"),
+            };
+        }
+        if let Some(figures) = run.figures.as_ref().filter(|figures| figures.lost > 0) {
+            text += &format!("{of}{} answered with lost data\n", counted(figures.lost, "request"));
+        }
+        text += &run.error.as_ref().map_or(String::new(), |error| format!("{of}{error}\n"));
+    }
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+/// A row for processors, for the channel, and for all buses together.
+fn table_of_paths(shown: &Shown) -> String {
+    let first = shown.axes.len();
+    let header = shown.axes.iter().map(String::as_str).chain(["path", "served", "busy", "waited for"]);
+    let mut columns = Columns::new(header).right(first + 1..first + 4);
+    for run in &shown.runs {
+        for paths in run.figures.iter().flat_map(|figures| alike(&figures.paths)) {
+            columns.row(run.values.iter().cloned().chain(path_cells(paths)));
+        }
+    }
+    columns.text()
+}
+
+/// Paths whose names differ by a number only.
+fn alike(paths: &[PathFigures]) -> impl Iterator<Item = &[PathFigures]> {
+    let kind = |path: &PathFigures| path.name.split(' ').next().unwrap_or_default().to_owned();
+    paths.chunk_by(move |one, other| kind(one) == kind(other))
+}
+
+/// What they served together, and the means.
+fn path_cells(paths: &[PathFigures]) -> [String; 4] {
+    let count = paths.len() as f64;
+    let mean = |part: fn(&PathFigures) -> f64| paths.iter().map(part).sum::<f64>() / count;
+    let name = match paths {
+        [only] => only.name.clone(),
+        several => format!("{} strings", several.len()),
+    };
+    [
+        name,
+        paths.iter().map(|path| path.served).sum::<u64>().to_string(),
+        format!("{:.1}%", mean(|path| path.utilization) * 100.0),
+        format!("{} ms", digits(mean(|path| path.waited_ms))),
+    ]
+}
+
+impl Shown {
+    fn figures(&self) -> impl Iterator<Item = &Figures> {
+        self.runs.iter().filter_map(|run| run.figures.as_ref())
+    }
+}
+
+/// A row a run; with what was found first, where something was.
+fn table(shown: &Shown) -> String {
+    let found =
+        shown.figures().find_map(|figures| figures.control.as_ref()).map(|control| match control.setting {
+            SettingFigure::ThinkMs(_) => "think time",
+            SettingFigure::Processes(_) => "processes",
+        });
+    let first = shown.axes.len() + usize::from(found.is_some());
+    let header = shown.axes.iter().map(String::as_str).chain(found).chain(HEADER);
+    let mut columns = Columns::new(header).right(shown.axes.len()..first + HEADER.len());
+    for run in &shown.runs {
+        let figures = run.figures.as_ref();
+        let setting = figures.and_then(|figures| figures.control.as_ref()).map(setting_cell);
+        columns.row(run.values.iter().cloned().chain(setting).chain(figures.into_iter().flat_map(cells)));
+    }
+    columns.text()
+}
+
+/// How a run was set, and whether that is what was wanted.
+fn setting_cell(control: &ControlFigures) -> String {
+    let missed = if control.met { "" } else { " (not met)" };
+    match control.setting {
+        SettingFigure::ThinkMs(mean) => format!("{} ms{missed}", digits(mean)),
+        SettingFigure::Processes(count) => format!("{count}{missed}"),
+    }
+}
+
+/// A row a source: its transactions or files, or else its requests.
+fn table_of_sources(shown: &Shown) -> String {
+    let first = shown.axes.len();
+    let header = shown.axes.iter().map(String::as_str).chain(OF_SOURCES);
+    let mut columns = Columns::new(header).right(first + 2..first + OF_SOURCES.len());
+    for run in &shown.runs {
+        for source in run.figures.iter().flat_map(|figures| &figures.sources) {
+            columns.row(run.values.iter().cloned().chain(source_cells(source)));
+        }
+    }
+    columns.text()
+}
+
+fn source_cells(source: &SourceFigures) -> [String; OF_SOURCES.len()] {
+    let requests = &source.requests;
+    let (of, throughput, times, rate) = match &source.tasks {
+        Some(tasks) => ("tasks", tasks.throughput, &tasks.time_ms, digits(tasks.mb_per_second.mean)),
+        None => ("requests", requests.throughput, &requests.response_ms, String::new()),
+    };
+    [
+        source.name.clone(),
+        of.to_owned(),
+        digits(throughput.mean),
+        sure(throughput.interval),
+        format!("{} ms", digits(times.mean)),
+        sure(times.interval),
+        format!("{} ms", digits(times.p90)),
+        rate,
+    ]
+}
+
+fn cells(figures: &Figures) -> [String; HEADER.len()] {
+    let milliseconds = |value: f64| format!("{} ms", digits(value));
+    let response = &figures.response_ms;
+    [
+        digits(figures.throughput.mean),
+        sure(figures.throughput.interval),
+        digits(figures.throughput_per_member),
+        digits(figures.mb_per_second.mean),
+        milliseconds(response.mean),
+        sure(response.interval),
+        milliseconds(response.deviation),
+        milliseconds(response.median),
+        milliseconds(response.p90),
+        milliseconds(response.p99),
+        format!("{:.1}%", figures.utilization * 100.0),
+    ]
+}
+
+/// Half the width of an interval; too few values say nothing sure.
+fn sure(interval: Option<f64>) -> String {
+    interval.map_or_else(|| "?".to_owned(), digits)
+}
+
+/// Digits enough to compare: two behind the point, fewer of large numbers.
+pub(super) fn digits(value: f64) -> String {
+    match value.abs() {
+        large if large >= 1_000.0 => format!("{value:.0}"),
+        middle if middle >= 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A line a run: the file, its axes, all figures that are one number.
+fn csv(shown: &[Shown]) -> String {
+    let mut text = String::new();
+    for shown in shown {
+        let rows: Vec<(&Run, Map<String, Value>)> = shown.runs.iter().map(|run| (run, flat(run))).collect();
+        let mut figures: Vec<&String> = Vec::new();
+        for key in rows.iter().flat_map(|(_, row)| row.keys()) {
+            if !figures.contains(&key) {
+                figures.push(key);
+            }
+        }
+        let header = ["file"].into_iter().chain(shown.axes.iter().map(String::as_str));
+        let header = header.chain(figures.iter().map(|key| key.as_str())).chain(["error"]);
+        text += &line(header);
+        for (run, row) in &rows {
+            let values = figures.iter().map(|key| row.get(*key).map_or(String::new(), Value::to_string));
+            let error = run.error.clone().unwrap_or_default();
+            let cells = [shown.file.clone()].into_iter().chain(run.values.iter().cloned()).chain(values);
+            text += &line(cells.chain([error]).collect::<Vec<_>>().iter().map(String::as_str));
+        }
+    }
+    text
+}
+
+/// The numbers of a run, by their names in JSON; what is listed by member, by source or over time is left out.
+fn flat(run: &Run) -> Map<String, Value> {
+    let mut row = Map::new();
+    if let Some(figures) = &run.figures {
+        flatten("", serde_json::to_value(figures).expect("figures are plain data"), &mut row);
+    }
+    row
+}
+
+fn flatten(name: &str, value: Value, row: &mut Map<String, Value>) {
+    match value {
+        Value::Object(inner) => {
+            let dot = if name.is_empty() { "" } else { "." };
+            inner.into_iter().for_each(|(key, value)| flatten(&format!("{name}{dot}{key}"), value, row));
+        }
+        Value::Array(_) => {}
+        value => {
+            row.insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// Cells with what could be taken for a separator in quotes (RFC 4180).
+fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let quoted = cells.map(|cell| match cell.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    });
+    quoted.collect::<Vec<_>>().join(",") + "\n"
+}

@@ -24,7 +24,8 @@ pub(crate) fn run() -> Result<(), TestError> {
     // chosen by what all packages want of it, is not built anew.
     let packages = ["parlour-array", "parlour-engine", "parlour-fault", "parlour-sim"];
     let features = packages.map(|package| format!("{package}/planted-bugs")).join(",");
-    let tests = ["away", "corpus", "corpus_in_memory", "durability", "planted", "unreadable"];
+    let tests =
+        ["away", "corpus", "corpus_in_memory", "durability", "planted", "planted_exhaustive", "unreadable"];
     let mut planted = cargo(&["test", "--workspace", "--features", &features]);
     planted.args(tests.iter().flat_map(|test| ["--test", test]));
     command::run(&mut planted)?;

@@ -118,8 +118,11 @@ impl Records {
             exclusion: u64::from(start.enabled),
             barrier_waiters: Vec::new(),
             durable: start.map.dirty.clone(),
-            durable_resync: start.map.resync.clone(),
-            // What is read at the opening is perhaps not on all members.
+            // What is read at the opening is perhaps not on all members, and what follows from it is on none.
+            durable_resync: match is_planted(Bug::GivenUpReadAtOnce) {
+                true => start.map.resync.clone(),
+                false => Bits::new(regions),
+            },
             durable_missed: Bits::new(regions),
             missed: start.map.missed,
             table_sequence: sequence_of_session(start.session_number, start.table_sequence),

@@ -121,6 +121,8 @@ pub enum Bug {
     AppliedRecordsCount,
     /// A log that was lost is forgotten, and its region not resynced.
     LostLogNotResynced,
+    /// What an opening has given up is read before that is recorded.
+    GivenUpReadAtOnce,
     /// A durable write to an array without a member is answered before the parity that holds it is flushed.
     DegradedDurableNotFlushed,
     /// A flush of an array without a member passes by what its logs hold.

@@ -4,7 +4,8 @@
 //! of the writes that were not durable is found on the members, and none or any one member is lost. (Where nothing of
 //! the caches is lost, the process is killed as well, which is to lose less.) Each such *case* is opened again, recovers,
 //! is read, made whole and checked by the oracle that judges seeds too. Also, each member dies or is replaced after each
-//! step of the script. Where a scenario says so, all of this happens once more in the recovery from each cut.
+//! step of the script. Where a scenario says so, all of this happens once more in the recovery from each cut; and a member
+//! that was lost at the first may be there again after the second.
 //!
 //! Cases that are alike, the same bytes on the members that are left and the same promises, are tried once. What is not
 //! tried: subsets of writes where a cut leaves many, which are counted ([`Tally::untried`], `exhaustive/kept.rs`); cuts
@@ -19,6 +20,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use parlour_array::organization::Consistency;
 use parlour_codec::sector::SectorKey;
 use parlour_units::Sector;
 
@@ -184,19 +186,23 @@ impl Check {
         let digests: Vec<u64> = found(moment, kept).iter().map(|disk| disk.digest(&self.key)).collect();
         // Where copies may still differ, only a cut of power excuses that what was read of a member is lost with it.
         let expendable = moment.expendable.iter().filter(|_| power || moment.synced);
-        let lost: Vec<Option<usize>> = [None].into_iter().chain(expendable.copied().map(Some)).collect();
-        for lost in lost {
+        let lost = expendable.map(|lost| (Some(*lost), None));
+        // Where nothing stands in for what is missing, who was lost before may be there again.
+        let logged = self.subject.consistency == Consistency::Logged;
+        let back = before.last().and_then(|cut| cut.lost).filter(|_| logged).map(|back| (None, Some(back)));
+        let fates: Vec<_> = [(None, None)].into_iter().chain(lost).chain(back).collect();
+        for (lost, back) in fates {
             let mut hash = DefaultHasher::new();
             // What a second cut would not look into is looked into after a first.
             (promised(moment, power, lost).digest(), moment.sessions, before.len()).hash(&mut hash);
             for (index, disk) in moment.disks.iter().enumerate() {
-                let dead = disk.dead || lost == Some(index);
+                let dead = (disk.dead && back != Some(index)) || lost == Some(index);
                 (dead, disk.stale, if dead { 0 } else { digests[index] }).hash(&mut hash);
             }
             self.outcome.tally.losses += 1;
             if self.tried.insert(hash.finish()) {
                 self.outcome.tally.cases += 1;
-                let cut = Cut { moment: index, power, kept: kept.clone(), lost };
+                let cut = Cut { moment: index, power, kept: kept.clone(), lost, back };
                 self.recover(before, cut, moment);
             }
         }
@@ -345,6 +351,9 @@ fn wreck(moment: &Moment, cut: &Cut) -> Wreck {
     let mut disks = found(moment, &cut.kept);
     if let Some(lost) = cut.lost {
         disks[lost].dead = true;
+    }
+    if let Some(back) = cut.back {
+        disks[back].dead = false;
     }
     let oracle = promised(moment, cut.power, cut.lost);
     Wreck { disks, oracle, sessions: moment.sessions, now: moment.now }

@@ -58,6 +58,8 @@ const STANDSTILL: u32 = 1_000_000;
 const RENAMED: usize = 1_000;
 /// The disk is read in runs of so many sectors.
 const LONG_READ: u64 = 512;
+/// The event as part of which that is done.
+const READING: u64 = u64::MAX >> 2;
 
 /// See the module.
 pub(crate) struct Run<'a> {
@@ -717,7 +719,7 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             let length = LONG_READ.min(capacity - at);
-            let tag = self.host(u64::MAX >> 2, Ask::Read, Range { at, length })?;
+            let tag = self.host(READING, Ask::Read, Range { at, length })?;
             self.until("a read of all", |run| !run.open.contains_key(&tag) && run.waiting.is_empty())?;
             at += length;
         }

@@ -6,15 +6,19 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Bug, plant};
 use parlour_fault::exhaustive::{SCENARIOS, Subject, exhaust};
 
-/// Bugs that a few writes to a mirror are enough for.
-const BUGS: [Bug; 2] = [Bug::FlushDoesNothing, Bug::WritesBeforeDirtyBit];
+/// Bugs for which a few writes are enough, to such an array of so many members.
+const BUGS: [(Bug, &str, Consistency, u16); 3] = [
+    (Bug::FlushDoesNothing, "raid1", Consistency::Resync, 3),
+    (Bug::WritesBeforeDirtyBit, "raid1", Consistency::Resync, 3),
+    (Bug::GivenUpReadAtOnce, "parity-logging", Consistency::Logged, 4),
+];
 
 #[test]
 fn some_cut_finds_each_bug() {
     std::panic::set_hook(Box::new(|_| {}));
-    let organization = *Organization::named("raid1").expect("a name of the table");
-    let subject = Subject { organization, consistency: Consistency::Resync, members: 3 };
-    for bug in BUGS {
+    for (bug, organization, consistency, members) in BUGS {
+        let organization = *Organization::named(organization).expect("a name of the table");
+        let subject = Subject { organization, consistency, members };
         plant(Some(bug));
         let mut suiting = SCENARIOS.iter().filter(|one| one.suits(&subject));
         let found = suiting.find_map(|one| exhaust(one, &subject, 0).failures.into_iter().next());

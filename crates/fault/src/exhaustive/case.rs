@@ -20,6 +20,8 @@ pub(super) struct Cut {
     pub(super) kept: Kept,
     /// The disk that is lost at the same time.
     pub(super) lost: Option<usize>,
+    /// The one that was lost at the cut before, and is there again.
+    pub(super) back: Option<usize>,
 }
 
 /// What may happen to a member of an array that goes on.
@@ -70,7 +72,8 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.power { "cut" } else { "kill" };
         write!(f, "{what}@{}({})", self.moment, self.kept)?;
-        self.lost.map_or(Ok(()), |lost| write!(f, "~{lost}"))
+        self.lost.map_or(Ok(()), |lost| write!(f, "~{lost}"))?;
+        self.back.map_or(Ok(()), |back| write!(f, "^{back}"))
     }
 }
 
@@ -145,13 +148,17 @@ impl FromStr for Case {
             let (rest, whom) = rest.split_once('~').map_or((rest, None), |(rest, whom)| (rest, Some(whom)));
             match what {
                 "cut" | "kill" => {
-                    let lost = whom.map(str::parse).transpose().map_err(|_| no())?;
+                    let (rest, back) =
+                        rest.split_once('^').map_or((rest, None), |(rest, back)| (rest, Some(back)));
+                    let number = |text: Option<&str>| text.map(str::parse).transpose().map_err(|_| no());
+                    let (lost, back) = (number(whom)?, number(back)?);
                     let (moment, kept) = rest.split_once('(').ok_or_else(no)?;
                     case.cuts.push(Cut {
                         moment: moment.parse().map_err(|_| no())?,
                         power: what == "cut",
                         kept: kept.strip_suffix(')').and_then(|kept| kept.parse().ok()).ok_or_else(no)?,
                         lost,
+                        back,
                     });
                 }
                 _ => {
@@ -177,9 +184,14 @@ mod tests {
     fn a_trial_is_known_by_its_name() {
         let (name, members) = (parlour_array::organization::NAMED[2].name, 3);
         let array = format!("{name}:{members}:resync:0:durable writes:");
-        for case in
-            ["", "cut@7(+-[01])~2", "kill@0()", "cut@1(+),cut@12(--)", "dies@3~1", "cut@1()~0,replaced@5~2"]
-        {
+        for case in [
+            "",
+            "cut@7(+-[01])~2",
+            "kill@0()",
+            "cut@1(+)~1,cut@12(--)^1",
+            "dies@3~1",
+            "cut@1()~0,replaced@5~2",
+        ] {
             let trial: Trial = format!("{array}{case}").parse().expect("a name");
             assert_eq!(trial.to_string(), format!("{array}{case}"));
         }

@@ -5,17 +5,19 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Duration, Instant};
 
-use super::Run;
 use super::reopen::{alive, check_verdicts, gone, newest_map, open_array, shuffle};
+use super::{READING, Run};
 use crate::disk::Disk;
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, Range};
 use crate::run::Limits;
-use crate::script::{Event, Script, What};
+use crate::script::{Ask, Event, Script, What};
 use crate::violation::Violation;
 use crate::world::{Loose, Shelf, Trace, assemble};
 
 /// Events that are not of the script have numbers from here on.
 const UNWRITTEN: u64 = u64::MAX >> 3;
+/// Blocks of different units.
+const READ_ALONE: [u64; 2] = [0, 2];
 
 /// A moment at which power may be cut.
 #[derive(Debug)]
@@ -93,11 +95,16 @@ impl<'a> Run<'a> {
         Ok(Run::around(script, limits, world, oracle, trace))
     }
 
-    /// Lets the array do what it does first of all, be read, and come to rest; then other things happen.
+    /// Lets the array do what it does first of all, be read, and come to rest; then other things happen. (A few blocks are
+    /// read alone: what is read of all is answered only when the last of it is.)
     pub(crate) fn recover(&mut self, afterwards: &[Event]) -> Result<(), Violation> {
         self.begin_watch();
         self.world.drain()?;
         self.collect()?;
+        let length = self.geometry.block().get();
+        for number in READ_ALONE {
+            self.host(READING, Ask::Read, Range { at: number * length, length })?;
+        }
         self.read_all()?;
         self.settle()?;
         self.watch.seen.recovery = Some(self.watch.seen.steps);

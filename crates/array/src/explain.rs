@@ -483,8 +483,7 @@ impl<'a> Case<'a> {
     }
 
     fn explained(&self, planned: Planned) -> ExplainedPlan {
-        let Planned { stripe, plan, notes } = &planned;
-        let (stripe, notes) = (*stripe, notes.clone());
+        let Planned { stripe, plan, notes } = planned;
         let scratch = vec![String::new(); plan.scratch.len()];
         let mut names = Names { case: self, stripe, strategy: plan.strategy, scratch };
         let last = plan.steps.last().map_or(0, |step| step.phase);
@@ -492,7 +491,7 @@ impl<'a> Case<'a> {
         let told = |step: &&Step| step.action != Action::Checksum;
         let phases = (0..=last).map(|phase| -> Vec<ExplainedStep> {
             let steps = plan.steps.iter().filter(|step| step.phase == phase).filter(told);
-            steps.map(|step| names.step(plan, step)).collect()
+            steps.map(|step| names.step(&plan, step)).collect()
         });
         let phases = phases.filter(|steps| !steps.is_empty());
         ExplainedPlan {

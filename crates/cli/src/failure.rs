@@ -9,8 +9,8 @@ use parlour_engine::{CreateError, ExamineError, OpenError};
 use parlour_lab::file::FileError;
 
 use crate::commands::drives::DriveError;
+use crate::commands::experiments::FilesError;
 use crate::commands::reproduce::ReproduceError;
-use crate::commands::simulate::SimulateError;
 use crate::control::CommandError;
 use crate::members::MembersError;
 use crate::serve::ServiceError;
@@ -41,7 +41,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Drive(#[from] DriveError),
     #[error(transparent)]
-    Simulate(#[from] SimulateError),
+    Experiments(#[from] FilesError),
     #[error(transparent)]
     Reproduce(#[from] ReproduceError),
     #[error(transparent)]
@@ -107,8 +107,8 @@ impl Failure {
             | Failure::NoRegions
             | Failure::NoSuchRegion(..)
             | Failure::Explain(_) => true,
-            Failure::Simulate(error) => {
-                !matches!(error, SimulateError::NoFigures(..) | SimulateError::NoModel(..))
+            Failure::Experiments(error) => {
+                !matches!(error, FilesError::NoFigures(..) | FilesError::NoModel(..))
             }
             Failure::Shape(error) => !matches!(error, ShapeError::Members(_)),
             Failure::Create(error) => matches!(

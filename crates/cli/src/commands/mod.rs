@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod create;
 pub(crate) mod drives;
 pub(crate) mod examine;
+pub(crate) mod experiments;
 pub(crate) mod explain;
 pub(crate) mod fail;
 pub(crate) mod layout;

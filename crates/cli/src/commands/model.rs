@@ -1,13 +1,11 @@
 //! `parlour model`: experiments by closed forms, in no time.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use parlour_lab::experiment::predict::{Clocks, Prediction};
 use parlour_lab::experiment::prepared::Prepared;
 use serde::Serialize;
 
-use super::simulate::{SimulateError, digits, prepare};
+use super::experiments::{Files, FilesError, Ready, Shown, digits};
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
 
@@ -17,12 +15,8 @@ use crate::failure::Failure;
 /// assumed is said below the table, and what closed forms say nothing of is refused, by its key.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Files of experiments
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-    /// Set a key of all files otherwise, as workload.processes=8; an axis of this key is then not swept
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    files: Files,
 }
 
 /// What closed forms say of a run, or why they say nothing.
@@ -42,72 +36,33 @@ impl Modelled {
     }
 }
 
-/// An experiment and what closed forms say of it.
-#[derive(Serialize)]
-struct Shown {
-    file: String,
-    title: String,
-    about: Option<String>,
-    axes: Vec<String>,
-    runs: Vec<Run>,
-}
-
-/// A run of it.
-#[derive(Serialize)]
-struct Run {
-    /// By axis.
-    values: Vec<String>,
-    #[serde(flatten)]
-    modelled: Modelled,
-}
-
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
-    let ready =
-        options.files.iter().map(|file| prepare(file, &options.set)).collect::<Result<Vec<_>, _>>()?;
+    let ready = options.files.prepare(None)?;
     let mut clocks = Clocks::default();
-    let shown: Vec<Shown> = ready
-        .iter()
-        .map(|(experiment, labels, prepared)| Shown {
-            file: experiment.path.display().to_string(),
-            title: experiment.title.clone(),
-            about: experiment.about.clone(),
-            axes: experiment.axes.iter().map(|axis| axis.title.clone()).collect(),
-            runs: labels
-                .iter()
-                .zip(prepared)
-                .map(|(values, prepared)| Run {
-                    values: values.clone(),
-                    modelled: Modelled::of(prepared, &mut clocks),
-                })
-                .collect(),
-        })
-        .collect();
+    let mut model =
+        |ready: &Ready| ready.shown(ready.prepared.iter().map(|run| Modelled::of(run, &mut clocks)));
+    let shown: Vec<Shown<Modelled>> = ready.iter().map(&mut model).collect();
     console.answer(&shown, || shown.iter().map(text).collect::<Vec<_>>().join("\n"))?;
     let runs = || shown.iter().flat_map(|shown| &shown.runs);
-    match runs().filter(|run| run.modelled.model.is_none()).count() {
+    match runs().filter(|run| run.shown.model.is_none()).count() {
         0 => Ok(()),
-        failed => Err(SimulateError::NoModel(failed, counted(runs().count() as u64, "run")).into()),
+        failed => Err(FilesError::NoModel(failed, counted(runs().count() as u64, "run")).into()),
     }
 }
 
 const HEADER: [&str; 9] =
     ["requests/s", "a drive", "MB/s", "response", "busy", "seek", "rotation", "transfer", "overhead"];
 
-fn text(shown: &Shown) -> String {
-    let mut text = format!("{}\n", shown.title);
-    if let Some(about) = &shown.about {
-        text += &format!("{}\n", about.trim());
-    }
+fn text(shown: &Shown<Modelled>) -> String {
     let first = shown.axes.len();
     let header = shown.axes.iter().map(String::as_str).chain(HEADER);
     let mut columns = Columns::new(header).right(first..first + HEADER.len());
     for run in &shown.runs {
-        if let Some(prediction) = &run.modelled.model {
+        if let Some(prediction) = &run.shown.model {
             columns.row(run.values.iter().cloned().chain(cells(prediction)));
         }
     }
-    text.push('\n');
-    text + &columns.text() + &remarks(shown.runs.iter().map(|run| (&*run.values, &run.modelled)))
+    shown.heading() + &columns.text() + &remarks(shown.runs.iter().map(|run| (&*run.values, &run.shown)))
 }
 
 fn cells(prediction: &Prediction) -> [String; HEADER.len()] {

@@ -1,13 +1,9 @@
 //! `parlour simulate`: experiments in virtual time, on models of drives.
 
-use std::path::{Path, PathBuf};
-
 use clap::Args;
 use indicatif::ProgressBar;
-use parlour_lab::experiment::build::BuildError;
 use parlour_lab::experiment::predict::Clocks;
 use parlour_lab::experiment::prepared::Prepared;
-use parlour_lab::experiment::{Experiment, ExperimentError};
 use parlour_lab::figures::{
     ControlFigures, Figures, IncidentFigures, PathFigures, RebuildFigures, SettingFigure, SourceFigures,
 };
@@ -15,7 +11,8 @@ use parlour_lab::simulate::run_all;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::model::Modelled;
+use super::experiments::{Files, FilesError, Run, Shown, digits};
+use super::model::{self, Modelled};
 use crate::console::{Columns, Console, counted, print};
 use crate::failure::Failure;
 
@@ -26,12 +23,8 @@ use crate::failure::Failure;
 /// Intervals (±) hold the true mean in 95% of cases.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Files of experiments
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-    /// Set a key of all files otherwise, as workload.processes=8; an axis of this key is then not swept
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    files: Files,
     /// What all that is drawn is drawn from [default: what the file says, or 1]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
@@ -43,34 +36,9 @@ pub(crate) struct Options {
     csv: bool,
 }
 
-/// Why an experiment cannot be simulated.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SimulateError {
-    #[error(transparent)]
-    Experiment(#[from] ExperimentError),
-    #[error("{path}{labels}: {source}", path = .path.display())]
-    Build { path: PathBuf, labels: String, source: BuildError },
-    #[error("{0} of {1} gave no figures")]
-    NoFigures(usize, String),
-    #[error("of {0} of {1} closed forms say nothing")]
-    NoModel(usize, String),
-}
-
-/// An experiment and what it has shown.
+/// What a run has shown.
 #[derive(Serialize)]
-struct Shown {
-    file: String,
-    title: String,
-    about: Option<String>,
-    axes: Vec<String>,
-    runs: Vec<Run>,
-}
-
-/// A run of it.
-#[derive(Serialize)]
-struct Run {
-    /// By axis.
-    values: Vec<String>,
+struct Simulated {
     figures: Option<Figures>,
     error: Option<String>,
     /// What closed forms say, if that was asked.
@@ -79,21 +47,14 @@ struct Run {
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
-    let mut set = options.set.clone();
-    set.extend(options.seed.map(|seed| format!("seed={seed}")));
-    // What is wrong with any of them is said before the first is run.
-    let prepared = options.files.iter().map(|file| prepare(file, &set)).collect::<Result<Vec<_>, _>>()?;
-    let total = prepared.iter().map(|(_, _, prepared)| prepared.len()).sum();
+    let ready = options.files.prepare(options.seed.map(|seed| format!("seed={seed}")))?;
+    let total = ready.iter().map(|ready| ready.prepared.len()).sum();
     let bar = console.progress(total);
-    let mut shown: Vec<Shown> = prepared.iter().map(|prepared| show(prepared, bar.as_ref())).collect();
-    if options.with_model {
-        let mut clocks = Clocks::default();
-        for (shown, (_, _, prepared)) in shown.iter_mut().zip(&prepared) {
-            for (run, prepared) in shown.runs.iter_mut().zip(prepared) {
-                run.model = Some(Modelled::of(prepared, &mut clocks));
-            }
-        }
-    }
+    let mut clocks = options.with_model.then(Clocks::default);
+    let shown: Vec<Shown<Simulated>> = ready
+        .iter()
+        .map(|ready| ready.shown(simulate(&ready.prepared, bar.as_ref(), clocks.as_mut())))
+        .collect();
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
@@ -101,69 +62,39 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         true => print(&csv(&shown))?,
         false => console.answer(&shown, || shown.iter().map(text).collect::<Vec<_>>().join("\n"))?,
     }
-    let failed = shown.iter().flat_map(|shown| &shown.runs).filter(|run| run.error.is_some()).count();
+    let failed = shown.iter().flat_map(|shown| &shown.runs).filter(|run| run.shown.error.is_some()).count();
     match failed {
         0 => Ok(()),
-        failed => Err(SimulateError::NoFigures(failed, counted(total as u64, "run")).into()),
+        failed => Err(FilesError::NoFigures(failed, counted(total as u64, "run")).into()),
     }
 }
 
-/// An experiment, and by run: its values, and all that it needs.
-pub(super) type Ready = (Experiment, Vec<Vec<String>>, Vec<Prepared>);
-
-/// Reads an experiment.
-pub(super) fn prepare(file: &Path, set: &[String]) -> Result<Ready, SimulateError> {
-    let experiment = Experiment::load(file, set)?;
-    let (mut labels, mut prepared) = (Vec::new(), Vec::new());
-    for point in experiment.points()? {
-        let ready = point.setup.prepare(file).map_err(|source| SimulateError::Build {
-            path: file.to_owned(),
-            labels: with(&experiment.named(&point.labels)),
-            source,
-        })?;
-        labels.push(point.labels);
-        prepared.push(ready);
-    }
-    Ok((experiment, labels, prepared))
-}
-
-fn with(labels: &str) -> String {
-    if labels.is_empty() { String::new() } else { format!(", with {labels}") }
-}
-
-fn show((experiment, labels, prepared): &Ready, bar: Option<&ProgressBar>) -> Shown {
-    let shown = run_all(prepared, || {
+fn simulate(
+    prepared: &[Prepared],
+    bar: Option<&ProgressBar>,
+    mut clocks: Option<&mut Clocks>,
+) -> Vec<Simulated> {
+    let outcomes = run_all(prepared, || {
         if let Some(bar) = bar {
             bar.inc(1);
         }
     });
-    let runs = labels.iter().zip(prepared).zip(shown).map(|((values, prepared), shown)| {
-        let (figures, error) = match shown {
+    let shown = prepared.iter().zip(outcomes).map(|(prepared, outcome)| {
+        let (figures, error) = match outcome {
             Ok(outcome) => (Some(Figures::of(&outcome, prepared.history)), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        Run { values: values.clone(), figures, error, model: None }
+        Simulated { figures, error, model: clocks.as_mut().map(|clocks| Modelled::of(prepared, clocks)) }
     });
-    Shown {
-        file: experiment.path.display().to_string(),
-        title: experiment.title.clone(),
-        about: experiment.about.clone(),
-        axes: experiment.axes.iter().map(|axis| axis.title.clone()).collect(),
-        runs: runs.collect(),
-    }
+    shown.collect()
 }
 
 const HEADER: [&str; 11] =
     ["requests/s", "±", "a drive", "MB/s", "response", "±", "deviation", "median", "90%", "99%", "busy"];
 const OF_SOURCES: [&str; 8] = ["workload", "of", "a second", "±", "mean time", "±", "90%", "MB/s each"];
 
-fn text(shown: &Shown) -> String {
-    let mut text = format!("{}\n", shown.title);
-    if let Some(about) = &shown.about {
-        text += &format!("{}\n", about.trim());
-    }
-    text.push('\n');
-    text += &table(shown);
+fn text(shown: &Shown<Simulated>) -> String {
+    let mut text = shown.heading() + &table(shown);
     if shown.figures().any(|figures| !figures.sources.is_empty()) {
         text.push('\n');
         text += &table_of_sources(shown);
@@ -172,7 +103,7 @@ fn text(shown: &Shown) -> String {
         text.push('\n');
         text += &table_of_paths(shown);
     }
-    if shown.runs.iter().any(|run| run.model.is_some()) {
+    if shown.runs.iter().any(|run| run.shown.model.is_some()) {
         text.push('\n');
         text += &table_of_models(shown);
     }
@@ -182,12 +113,12 @@ fn text(shown: &Shown) -> String {
 const BESIDE: [&str; 8] = ["requests/s", "model", "off", "response", "model", "off", "busy", "model"];
 
 /// What closed forms say beside what was simulated.
-fn table_of_models(shown: &Shown) -> String {
+fn table_of_models(shown: &Shown<Simulated>) -> String {
     let first = shown.axes.len();
     let mut columns =
         Columns::new(shown.axes.iter().map(String::as_str).chain(BESIDE)).right(first..first + BESIDE.len());
     for run in &shown.runs {
-        let (Some(figures), Some(model)) = (&run.figures, &run.model) else { continue };
+        let (Some(figures), Some(model)) = (&run.shown.figures, &run.shown.model) else { continue };
         let Some(model) = &model.model else { continue };
         let percent = |part: f64| format!("{:.1}%", part * 100.0);
         let off = |model: f64, simulated: f64| format!("{:+.1}%", (model / simulated - 1.0) * 100.0);
@@ -205,23 +136,21 @@ fn table_of_models(shown: &Shown) -> String {
         columns.row(run.values.iter().cloned().chain(cells));
     }
     columns.text()
-        + &super::model::remarks(
-            shown.runs.iter().filter_map(|run| Some((&*run.values, run.model.as_ref()?))),
-        )
+        + &model::remarks(shown.runs.iter().filter_map(|run| Some((&*run.values, run.shown.model.as_ref()?))))
 }
 
 /// What happened to members, and why a run shows nothing.
-fn remarks(shown: &Shown) -> String {
+fn remarks(shown: &Shown<Simulated>) -> String {
     let mut text = String::new();
     for run in &shown.runs {
         let values = run.values.join(", ");
         let of = if values.is_empty() { values } else { format!("{values}: ") };
         for IncidentFigures { seconds, array, what } in
-            run.figures.iter().flat_map(|figures| &figures.incidents)
+            run.shown.figures.iter().flat_map(|figures| &figures.incidents)
         {
             text += &format!("{of}after {} s, array {array}: {what}\n", digits(*seconds));
         }
-        for rebuild in run.figures.iter().flat_map(|figures| &figures.rebuilds) {
+        for rebuild in run.shown.figures.iter().flat_map(|figures| &figures.rebuilds) {
             let RebuildFigures { array, place, took_seconds } = rebuild;
             text += &match took_seconds {
                 Some(took) => {
@@ -230,21 +159,21 @@ fn remarks(shown: &Shown) -> String {
                 None => format!("{of}array {array}: the rebuild of member {place} was not done\n"),
             };
         }
-        if let Some(figures) = run.figures.as_ref().filter(|figures| figures.lost > 0) {
+        if let Some(figures) = run.shown.figures.as_ref().filter(|figures| figures.lost > 0) {
             text += &format!("{of}{} answered with lost data\n", counted(figures.lost, "request"));
         }
-        text += &run.error.as_ref().map_or(String::new(), |error| format!("{of}{error}\n"));
+        text += &run.shown.error.as_ref().map_or(String::new(), |error| format!("{of}{error}\n"));
     }
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// A row for processors, for the channel, and for all buses together.
-fn table_of_paths(shown: &Shown) -> String {
+fn table_of_paths(shown: &Shown<Simulated>) -> String {
     let first = shown.axes.len();
     let header = shown.axes.iter().map(String::as_str).chain(["path", "served", "busy", "waited for"]);
     let mut columns = Columns::new(header).right(first + 1..first + 4);
     for run in &shown.runs {
-        for paths in run.figures.iter().flat_map(|figures| alike(&figures.paths)) {
+        for paths in run.shown.figures.iter().flat_map(|figures| alike(&figures.paths)) {
             columns.row(run.values.iter().cloned().chain(path_cells(paths)));
         }
     }
@@ -273,14 +202,14 @@ fn path_cells(paths: &[PathFigures]) -> [String; 4] {
     ]
 }
 
-impl Shown {
+impl Shown<Simulated> {
     fn figures(&self) -> impl Iterator<Item = &Figures> {
-        self.runs.iter().filter_map(|run| run.figures.as_ref())
+        self.runs.iter().filter_map(|run| run.shown.figures.as_ref())
     }
 }
 
 /// A row a run; with what was found first, where something was.
-fn table(shown: &Shown) -> String {
+fn table(shown: &Shown<Simulated>) -> String {
     let found =
         shown.figures().find_map(|figures| figures.control.as_ref()).map(|control| match control.setting {
             SettingFigure::ThinkMs(_) => "think time",
@@ -290,7 +219,7 @@ fn table(shown: &Shown) -> String {
     let header = shown.axes.iter().map(String::as_str).chain(found).chain(HEADER);
     let mut columns = Columns::new(header).right(shown.axes.len()..first + HEADER.len());
     for run in &shown.runs {
-        let figures = run.figures.as_ref();
+        let figures = run.shown.figures.as_ref();
         let setting = figures.and_then(|figures| figures.control.as_ref()).map(setting_cell);
         columns.row(run.values.iter().cloned().chain(setting).chain(figures.into_iter().flat_map(cells)));
     }
@@ -307,12 +236,12 @@ fn setting_cell(control: &ControlFigures) -> String {
 }
 
 /// A row a source: its transactions or files, or else its requests.
-fn table_of_sources(shown: &Shown) -> String {
+fn table_of_sources(shown: &Shown<Simulated>) -> String {
     let first = shown.axes.len();
     let header = shown.axes.iter().map(String::as_str).chain(OF_SOURCES);
     let mut columns = Columns::new(header).right(first + 2..first + OF_SOURCES.len());
     for run in &shown.runs {
-        for source in run.figures.iter().flat_map(|figures| &figures.sources) {
+        for source in run.shown.figures.iter().flat_map(|figures| &figures.sources) {
             columns.row(run.values.iter().cloned().chain(source_cells(source)));
         }
     }
@@ -360,20 +289,12 @@ fn sure(interval: Option<f64>) -> String {
     interval.map_or_else(|| "?".to_owned(), digits)
 }
 
-/// Digits enough to compare: two behind the point, fewer of large numbers.
-pub(super) fn digits(value: f64) -> String {
-    match value.abs() {
-        large if large >= 1_000.0 => format!("{value:.0}"),
-        middle if middle >= 100.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
 /// A line a run: the file, its axes, all figures that are one number.
-fn csv(shown: &[Shown]) -> String {
+fn csv(shown: &[Shown<Simulated>]) -> String {
     let mut text = String::new();
     for shown in shown {
-        let rows: Vec<(&Run, Map<String, Value>)> = shown.runs.iter().map(|run| (run, flat(run))).collect();
+        let rows: Vec<(&Run<Simulated>, Map<String, Value>)> =
+            shown.runs.iter().map(|run| (run, flat(run))).collect();
         let mut figures: Vec<&String> = Vec::new();
         for key in rows.iter().flat_map(|(_, row)| row.keys()) {
             if !figures.contains(&key) {
@@ -385,7 +306,7 @@ fn csv(shown: &[Shown]) -> String {
         text += &line(header);
         for (run, row) in &rows {
             let values = figures.iter().map(|key| row.get(*key).map_or(String::new(), Value::to_string));
-            let error = run.error.clone().unwrap_or_default();
+            let error = run.shown.error.clone().unwrap_or_default();
             let cells = [shown.file.clone()].into_iter().chain(run.values.iter().cloned()).chain(values);
             text += &line(cells.chain([error]).collect::<Vec<_>>().iter().map(String::as_str));
         }
@@ -394,9 +315,9 @@ fn csv(shown: &[Shown]) -> String {
 }
 
 /// The numbers of a run, by their names in JSON; what is listed by member, by source or over time is left out.
-fn flat(run: &Run) -> Map<String, Value> {
+fn flat(run: &Run<Simulated>) -> Map<String, Value> {
     let mut row = Map::new();
-    if let Some(figures) = &run.figures {
+    if let Some(figures) = &run.shown.figures {
         flatten("", serde_json::to_value(figures).expect("figures are plain data"), &mut row);
     }
     row

@@ -1,16 +1,57 @@
 //! Layouts as text in columns, from the same drawings of the array that `parlour layout` shows.
 
-use parlour_array::{Cell, Geometry, Row, draw_region, draw_regions, draw_units};
-use parlour_units::Region;
+use parlour_array::{
+    Cell, Creation, DrawnContent, Geometry, LogCreation, Row, draw_region, draw_regions, draw_units,
+};
+use parlour_units::{Region, Sectors};
+
+use super::evidence::EvidenceError;
+use crate::settings::OrganizationSettings;
+
+/// Blocks, and members that are long enough for any figure.
+const BLOCK: Sectors = Sectors::new(8);
+const MEMBER: Sectors = Sectors::new(1 << 17);
+
+/// What parity is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parity {
+    /// By the data units that it protects, as in Stodolsky's figure 1.
+    Units,
+    /// By its stripe, as in Chen's.
+    Stripe,
+}
+
+/// An array of so many disks of 64 MiB.
+///
+/// # Errors
+/// There is no such array.
+pub fn array(
+    settings: &OrganizationSettings,
+    members: u16,
+    log: LogCreation,
+) -> Result<Geometry, EvidenceError> {
+    let creation = Creation {
+        organization: settings.organization().map_err(EvidenceError::model)?,
+        copies: settings.copies(members).map_err(EvidenceError::model)?,
+        members,
+        groups: settings.groups(),
+        unit: settings.unit().sectors(),
+        block: BLOCK,
+        member_length: MEMBER,
+        log,
+        consistency: settings.consistency().map_err(EvidenceError::model)?,
+    };
+    Geometry::create(&creation).map_err(EvidenceError::model)
+}
 
 /// The first rows of units of each member.
-pub fn units(geometry: &Geometry, rows: usize) -> String {
-    of_cells("row", &draw_units(geometry, rows))
+pub fn units(geometry: &Geometry, rows: usize, parity: Parity) -> String {
+    of_cells(&draw_units(geometry, rows), parity)
 }
 
 /// The first units of each member in a region.
 pub fn region(geometry: &Geometry, region: Region, rows: usize) -> String {
-    of_cells("row", &draw_region(geometry, region, rows))
+    of_cells(&draw_region(geometry, region, rows), Parity::Units)
 }
 
 /// The first regions: what each member holds of them, in the order of places.
@@ -23,10 +64,14 @@ pub fn regions(geometry: &Geometry, rows: usize) -> String {
     columns("region", members, cells)
 }
 
-fn of_cells(first: &str, rows: &[Row<Option<Cell>>]) -> String {
+fn of_cells(rows: &[Row<Option<Cell>>], parity: Parity) -> String {
     let members = rows.first().map_or(0, Vec::len);
-    let label = |cell: &Option<Cell>| vec![cell.map_or(String::new(), |cell| cell.content.to_string())];
-    columns(first, members, rows.iter().map(|row| row.iter().map(label).collect()))
+    let label = |cell: &Option<Cell>| match (cell.map(|cell| cell.content), parity) {
+        (None, _) => vec![String::new()],
+        (Some(DrawnContent::Parity { stripe, .. }), Parity::Stripe) => vec![format!("P{stripe}")],
+        (Some(content), _) => vec![content.to_string()],
+    };
+    columns("row", members, rows.iter().map(|row| row.iter().map(label).collect()))
 }
 
 /// A table with a column for each disk. A cell has lines, and rows are counted from 0.
@@ -59,6 +104,31 @@ pub fn aligned(lines: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn named(organization: &str) -> OrganizationSettings {
+        OrganizationSettings { organization: Some(organization.to_owned()), ..Default::default() }
+    }
+
+    #[test]
+    fn parity_is_called_after_its_units_or_its_stripe() {
+        let array = array(&named("raid4"), 3, LogCreation::default()).unwrap();
+        let drawn = |parity| units(&array, 2, parity);
+        let (by_units, by_stripe) = (drawn(Parity::Units), drawn(Parity::Stripe));
+        assert_eq!(
+            by_units,
+            "row  disk 0  disk 1  disk 2\n0    D0      D1      P0-1\n1    D2      D3      P2-3\n"
+        );
+        assert_eq!(
+            by_stripe,
+            "row  disk 0  disk 1  disk 2\n0    D0      D1      P0\n1    D2      D3      P1\n"
+        );
+    }
+
+    #[test]
+    fn an_array_that_there_is_not_is_told() {
+        let settings = OrganizationSettings { copies: Some(3), ..named("raid1") };
+        assert!(array(&settings, 2, LogCreation::default()).unwrap_err().to_string().contains("copies"));
+    }
 
     #[test]
     fn cells_of_several_lines_stand_below_their_disks() {

@@ -10,7 +10,6 @@ pub mod experiments;
 pub mod figure;
 mod judge;
 pub mod kind;
-mod layout;
 pub mod library;
 pub mod page;
 pub mod paper;

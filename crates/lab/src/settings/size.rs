@@ -34,6 +34,12 @@ impl Size {
     }
 }
 
+impl From<Sectors> for Size {
+    fn from(sectors: Sectors) -> Size {
+        Size(sectors)
+    }
+}
+
 impl TryFrom<Bytes> for Size {
     type Error = SizeError;
 

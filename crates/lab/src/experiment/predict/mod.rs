@@ -66,7 +66,8 @@ impl Prepared {
         refused::check(self)?;
         let mut random = parlour_workload::random::Random::new(self.seed);
         let mut sources = self.sources(None, &mut random)?;
-        let (source, load) = (&mut sources[0], self.load()?);
+        let source = &mut sources[0];
+        let load = source.load();
         let stages = Stages::sample(self, source, &mut random)?;
         let timed = stages.timed(clocks.of(self)?)?;
         let background = Background::of(self, &stages)?;
@@ -87,11 +88,6 @@ impl Prepared {
             access_ms: timed.access_time(),
             assumed: self.assumed(&stages),
         })
-    }
-
-    fn load(&self) -> Result<Load, Unmodelled> {
-        let mut random = parlour_workload::random::Random::new(self.seed);
-        Ok(self.sources(None, &mut random)?[0].load())
     }
 
     fn assumed(&self, stages: &Stages) -> Vec<&'static str> {

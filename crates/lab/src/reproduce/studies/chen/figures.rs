@@ -1,5 +1,6 @@
 //! The paper's figures: layouts, the simple model, lifetimes. What takes load is in [`curves`](super::curves).
 
+use parlour_array::LogCreation;
 use parlour_model::raid::efficiency::efficiency;
 use parlour_model::raid::lifetime::Lifetime;
 use parlour_model::raid::{Direction, Level, Request};
@@ -8,9 +9,9 @@ use super::curves;
 use super::machine::{self, FULL, INDIVIDUAL, LEVELS, REDUNDANT, array};
 use super::shown::{self, FIXED, LOAD};
 use crate::figures::Figures;
+use crate::reproduce::drawing::{self, Parity};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Source};
-use crate::reproduce::layout;
 use crate::reproduce::study::Study;
 use crate::settings::{OrganizationSettings, RotationName};
 
@@ -63,7 +64,9 @@ fn three_layouts() -> Result<Vec<Panel>, EvidenceError> {
     let panel = |(title, options, rotation, members): (&str, &str, Option<RotationName>, u16)| {
         let organization = options.split_whitespace().next().map(str::to_owned);
         let settings = OrganizationSettings { organization, rotation, ..Default::default() };
-        Ok(Panel::titled(title, Content::Drawing(layout::drawing(&settings, members, DRAWN.1)?)))
+        let array = drawing::array(&settings, members, LogCreation::default())?;
+        let drawn = drawing::units(&array, DRAWN.1, Parity::Stripe);
+        Ok(Panel::titled(title, Content::Drawing(drawn)))
     };
     LAYOUTS.into_iter().map(panel).collect()
 }

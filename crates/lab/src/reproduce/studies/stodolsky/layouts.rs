@@ -1,15 +1,15 @@
 //! Figures of layouts: 1, 6 to 9, 14, 28 and 29. Those of arrays that this array can be are drawn by the array itself; the others by the
 //! paper's rule, and they say so.
 
-use parlour_array::organization::{Consistency, Organization};
-use parlour_array::{Creation, Geometry, LogCreation};
+use parlour_array::{Geometry, LogCreation};
 use parlour_units::{Region, Sectors};
 
 use super::DISK;
-use crate::reproduce::drawing::{self, aligned, columns};
+use crate::reproduce::drawing::{self, Parity, aligned, columns};
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::figure::{Content, Panel};
 use crate::reproduce::study::Study;
+use crate::settings::{ConsistencyName, OrganizationSettings};
 
 /// Disks of the paper's drawings.
 const FEW: u16 = 4;
@@ -63,9 +63,8 @@ const LEVELS: [(&str, &str); 4] = [
 
 fn levels() -> Result<Vec<Panel>, EvidenceError> {
     let drawn = LEVELS.into_iter().map(|(name, title)| {
-        let copies = if name == "raid10" { 2 } else { 1 };
-        let array = array(name, FEW, copies, UNIT, LogCreation::default())?;
-        Ok(Panel::titled(title, Content::Drawing(drawing::units(&array, FEW.into()))))
+        let array = drawing::array(&named(name), FEW, LogCreation::default())?;
+        Ok(Panel::titled(title, Content::Drawing(drawing::units(&array, FEW.into(), Parity::Units))))
     });
     drawn.collect()
 }
@@ -73,30 +72,16 @@ fn levels() -> Result<Vec<Panel>, EvidenceError> {
 fn logging(sublogs: u16, unit: Sectors) -> Result<Geometry, EvidenceError> {
     let log =
         LogCreation { sublogs: Some(sublogs), regions: Some(10), ratio: Some(1.0), ..LogCreation::default() };
-    array("parity-logging", SOME, 1, unit, log)
+    let settings = OrganizationSettings {
+        unit: Some(unit.into()),
+        consistency: Some(ConsistencyName::Resync),
+        ..named("parity-logging")
+    };
+    drawing::array(&settings, SOME, log)
 }
 
-/// An array of disks of 64 MiB.
-fn array(
-    name: &str,
-    members: u16,
-    copies: u16,
-    unit: Sectors,
-    log: LogCreation,
-) -> Result<Geometry, EvidenceError> {
-    let organization = Organization::named(name).map_err(EvidenceError::model)?.organization;
-    let creation = Creation {
-        organization,
-        copies,
-        members,
-        groups: 1,
-        unit,
-        block: Sectors::new(8),
-        member_length: Sectors::new(1 << 17),
-        log,
-        consistency: Consistency::Resync,
-    };
-    Geometry::create(&creation).map_err(EvidenceError::model)
+fn named(organization: &str) -> OrganizationSettings {
+    OrganizationSettings { organization: Some(organization.to_owned()), ..Default::default() }
 }
 
 /// Figures 6 and 7: parity and log of each region on a disk each, which are always the last two, or move left from region to region.

@@ -384,7 +384,6 @@ impl Array {
         match action {
             Action::Read { length, .. } => self.health.count(member, class, false, length),
             Action::Write { length, .. } => self.health.count(member, class, true, length),
-            Action::Float { modify: None, length, .. } => self.health.count(member, class, true, length),
             Action::ReadModifyWrite { length, .. } | Action::Float { length, .. } => {
                 self.health.count(member, class, false, length);
                 self.health.count(member, class, true, length);

@@ -131,8 +131,8 @@ pub enum Action {
         at: Sector,
         /// How long it is.
         length: Sectors,
-        /// What is written. None: the only slice, and nothing is read.
-        modify: Option<Modify>,
+        /// What is written.
+        modify: Modify,
         /// Answered only when it is on stable storage.
         durable: bool,
     },

@@ -530,14 +530,14 @@ impl Names<'_> {
                 let what = self.labels(member, at, length).map(|label| format!("new {}", word(label)));
                 ExplainedStep::Write(access(member, at, length, what.collect()))
             }
-            Action::Float { member, at, length, modify, .. } => {
+            Action::Float { member, at, length, .. } => {
                 if let Source::Scratch(index) = spans[0].source {
                     let old: Vec<String> =
                         self.labels(member, at, length).map(|label| self.old(label)).collect();
                     self.scratch[usize::from(index)] = old.join(", ");
                 }
-                let words = if modify.is_some() { "old and new" } else { "new" };
-                let what = self.labels(member, at, length).map(|label| format!("{words} {}", word(label)));
+                let what =
+                    self.labels(member, at, length).map(|label| format!("old and new {}", word(label)));
                 ExplainedStep::Float(access(member, at, length, what.collect()))
             }
             Action::Zero { member, at, length } => {

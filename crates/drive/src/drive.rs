@@ -138,19 +138,18 @@ impl Drive {
         Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
     }
 
-    /// Reads some blocks, if that is wanted, and then writes as many, to the one of `places` that comes by first. Says which.
+    /// Reads some blocks, and then writes as many, to the one of `places` that comes by first. Says which.
     ///
     /// # Panics
     /// Where there is no place.
     pub fn float(
         &mut self,
         now: Instant,
-        read: Option<u64>,
+        block: u64,
         blocks: u64,
         places: impl Iterator<Item = u64>,
     ) -> (Served, u64) {
-        let read = read.map(|block| self.serve(now, Way::Read, block, blocks));
-        let (then, parts) = read.map_or((now, Parts::default()), |read| (read.done, read.parts));
+        let Served { done: then, parts, .. } = self.serve(now, Way::Read, block, blocks);
         let nearest = places.min_by_key(|place| self.positioning(then, Way::Write, *place));
         let place = nearest.expect("there is a place to write to");
         let written = self.serve(then, Way::Write, place, blocks);

@@ -319,7 +319,7 @@ impl Member {
 /// What of an access crosses a bus before the drive turns to it.
 fn crossing(action: Action) -> Sectors {
     match action {
-        Action::Write { length, .. } | Action::Float { length, modify: None, .. } => length,
+        Action::Write { length, .. } => length,
         Action::ReadModifyWrite { length, .. } | Action::Float { length, .. } => length * 2,
         _ => Sectors::ZERO,
     }
@@ -355,8 +355,8 @@ fn serve_mechanically<S: Iterator<Item = u64>>(
         Action::ReadModifyWrite { at, length, durable, .. } => {
             (drive.modify(now, at.get(), length.get()), durable)
         }
-        Action::Float { at, length, modify, durable, .. } => {
-            let (served, place) = drive.float(now, modify.map(|_| at.get()), length.get(), slots());
+        Action::Float { at, length, durable, .. } => {
+            let (served, place) = drive.float(now, at.get(), length.get(), slots());
             placed = Some(Sector::new(place));
             (served, durable)
         }
@@ -371,9 +371,9 @@ fn serve_mechanically<S: Iterator<Item = u64>>(
 fn serve_flatly(flat: &mut Flat, now: Instant, action: Action) -> Instant {
     match action {
         Action::Read { length, .. } => flat.serve(now, Way::Read, length.get()),
-        Action::Write { length, .. }
-        | Action::Float { modify: None, length, .. }
-        | Action::Zero { length, .. } => flat.serve(now, Way::Write, length.get()),
+        Action::Write { length, .. } | Action::Zero { length, .. } => {
+            flat.serve(now, Way::Write, length.get())
+        }
         // It has no angle: what would float stays where it is.
         Action::ReadModifyWrite { length, .. } | Action::Float { length, .. } => {
             let read = flat.serve(now, Way::Read, length.get());

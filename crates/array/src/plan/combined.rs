@@ -37,10 +37,7 @@ pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: Strip
     plan.xor(difference, [old.span(columns), write.content.span(piece, columns)]);
     plan.next_phase();
     match known {
-        Some(_) if floats(view, write.pieces) => {
-            let content = write.content.span(piece, columns);
-            plan.float(view.place(piece.unit, columns.from), None, &[content], write.durable);
-        }
+        // Also where it could float: the paper's model has such a write wait for its place (§8.2).
         Some(_) => write_pieces(plan, view, write),
         None => {}
     }
@@ -93,7 +90,7 @@ fn modify(
     durable: bool,
 ) {
     if floats(view, write.pieces) {
-        plan.float(place, Some(modify), &spans, durable);
+        plan.float(place, modify, spans, durable);
     } else {
         plan.read_modify_write((place.member, place.at), modify, spans, durable);
     }

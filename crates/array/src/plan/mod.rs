@@ -241,10 +241,10 @@ impl Plan {
         self.push(Action::ReadModifyWrite { member, at, length, modify, durable }, &spans);
     }
 
-    /// The same, but writes elsewhere in the cylinder; without `modify` the only span, and reads nothing.
-    pub(crate) fn float(&mut self, place: Place, modify: Option<Modify>, spans: &[Span], durable: bool) {
+    /// The same, but writes elsewhere in the cylinder.
+    pub(crate) fn float(&mut self, place: Place, modify: Modify, spans: [Span; 2], durable: bool) {
         let (Place { member, at }, length) = (place, spans[0].length);
-        self.push(Action::Float { member, at, length, modify, durable }, spans);
+        self.push(Action::Float { member, at, length, modify, durable }, &spans);
     }
 
     /// Reads places that follow one another on a member in one access, of at most `joining.longest`. Empties `reads`.

@@ -555,19 +555,13 @@ impl World {
                 if self.disks[number].full {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
                 }
-                if modify.is_some() && !self.disks[number].can_read(at, length) {
+                if !self.disks[number].can_read(at, length) {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Unreadable));
                 }
                 let from = at.bytes() as usize;
                 let read = self.disks[number].bytes[from..from + length.bytes().as_usize()].to_vec();
-                let written = match modify {
-                    Some(modify) => {
-                        let written = self.modified(effect, modify, &read);
-                        assert_eq!(self.fill(&slices[..1], &read), None, "what is read is payload");
-                        written
-                    }
-                    None => self.bytes_of(effect, slices[0]),
-                };
+                let written = self.modified(effect, modify, &read);
+                assert_eq!(self.fill(&slices[..1], &read), None, "what is read is payload");
                 let free: Vec<Sector> = self.array.free_slots(effect.id).collect();
                 let slot = free[self.random.below(free.len() as u64) as usize];
                 self.put(number, slot, &written, durable);

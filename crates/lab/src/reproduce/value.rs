@@ -49,7 +49,8 @@ pub fn half_width(half: f64) -> String {
 
 /// The same as `digits` with so many places behind the point at least.
 fn digits_to(number: f64, least: usize) -> String {
-    let magnitude = number.abs();
+    // A sum of nothing is -0.
+    let (number, magnitude) = (number + 0.0, number.abs());
     let places = match magnitude {
         _ if number == number.round() && magnitude < 1e15 => 0,
         large if large >= 1_000.0 => 0,
@@ -354,7 +355,7 @@ mod tests {
 
     #[test]
     fn values_are_shown_with_the_digits_that_count_and_those_that_are_printed() {
-        let shown = [466_683.0, 22_226.4, 447.04, 12.687, 2.04, 0.30459, 0.95, 0.000_012, -3.5, 0.0];
+        let shown = [466_683.0, 22_226.4, 447.04, 12.687, 2.04, 0.30459, 0.95, 0.000_012, -3.5, -0.0];
         assert_eq!(
             shown.map(digits),
             ["466683", "22226", "447.0", "12.69", "2.040", "0.3046", "0.9500", "1.20e-5", "-3.500", "0"]

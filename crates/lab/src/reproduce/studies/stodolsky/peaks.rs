@@ -265,17 +265,8 @@ fn too_short(model: &Model, figures: &Figures) -> Option<String> {
 
 /// Why the model of an organization is far off, where that is known.
 fn explained(model: &Model, figures: &Figures) -> String {
-    let array = model.array();
-    match too_short(model, figures) {
-        Some(why) => why,
-        None if array.organization == Organization::Floating && !array.preread => FLOATING_DATA.to_owned(),
-        None => "not explained".to_owned(),
-    }
+    too_short(model, figures).unwrap_or_else(|| "not explained".to_owned())
 }
-
-/// What the model of floating does not count, in lines.
-const FLOATING_DATA: &str = "data floats, too: a write that knows the old data goes to the first free place that passes,\n  \
-                             and waits a fraction of the half revolution that the model charges for a write in place";
 
 /// Organizations of figure 27, by their names in the experiments; whether old data is known.
 const AIRLINE_ORGANIZATIONS: [(&str, Make, bool); 6] = [

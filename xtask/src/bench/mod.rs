@@ -31,6 +31,8 @@ pub(crate) enum Bench {
     Recovery(recovery::Arguments),
     /// How fast arrays are simulated
     Sim(SimArguments),
+    /// How fast closed forms are
+    Model(ModelArguments),
 }
 
 /// What is passed on to the bench.
@@ -40,6 +42,17 @@ pub(crate) struct SimArguments {
     #[arg(long, default_value_t = 1_000_000)]
     requests: u64,
     /// Runs of each case, in turns
+    #[arg(long, default_value_t = 5)]
+    runs: u64,
+}
+
+/// What is passed on to the bench.
+#[derive(Debug, Args)]
+pub(crate) struct ModelArguments {
+    /// Configurations of each run
+    #[arg(long, default_value_t = 1_000_000)]
+    configurations: u32,
+    /// Runs of each model, in turns
     #[arg(long, default_value_t = 5)]
     runs: u64,
 }
@@ -113,7 +126,7 @@ pub(crate) enum BenchError {
 
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
-    if !matches!(bench, Bench::Sim(_)) {
+    if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
         packages::ensure()?;
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
@@ -121,14 +134,19 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Logged(arguments) => logged::run(arguments),
         Bench::Recovery(arguments) => recovery::run(arguments),
-        Bench::Sim(arguments) => sim(arguments),
+        Bench::Sim(SimArguments { requests, runs }) => {
+            program("sim", &["--requests", &requests.to_string(), "--runs", &runs.to_string()])
+        }
+        Bench::Model(ModelArguments { configurations, runs }) => {
+            program("model", &["--configurations", &configurations.to_string(), "--runs", &runs.to_string()])
+        }
     }
 }
 
-fn sim(arguments: &SimArguments) -> Result<(), BenchError> {
-    let mut bench = cargo(&["run", "--release", "--package", "parlour-bench", "--bin", "sim", "--"]);
-    bench.args(["--requests", &arguments.requests.to_string(), "--runs", &arguments.runs.to_string()]);
-    Ok(command::run(&mut bench)?)
+/// One of the programs in `bench`.
+fn program(name: &str, arguments: &[&str]) -> Result<(), BenchError> {
+    let mut bench = cargo(&["run", "--release", "--package", "parlour-bench", "--bin", name, "--"]);
+    Ok(command::run(bench.args(arguments))?)
 }
 
 fn engine(arguments: &EngineArguments) -> Result<(), BenchError> {

@@ -36,10 +36,9 @@ pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: Strip
     let difference = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
     plan.xor(difference, [old.span(columns), write.content.span(piece, columns)]);
     plan.next_phase();
-    match known {
+    if known.is_some() {
         // Also where it could float: the paper's model has such a write wait for its place (§8.2).
-        Some(_) => write_pieces(plan, view, write),
-        None => {}
+        write_pieces(plan, view, write);
     }
     let before = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
     for check in view.present_checks() {

@@ -88,13 +88,13 @@ fn cases() -> Vec<Case> {
             let redundancy = Redundancy::checked(5 + number % 40, 1 + number % 3).expect("an array");
             mttdl(redundancy, lifetimes(number)).expect("times")
         }),
-        case("fork and join, 20 processes (Varki and Wang)", 1, fork_and_join),
         case("the same with one spare, a Markov chain", 100, |number| {
             let redundancy = Redundancy::new(1 + number % 4, 8, 1).expect("an array");
             let spares = Spares::Kept { spares: 1, replacement: 72.0 };
             let array = SparedArray::new(redundancy, lifetimes(number), spares, 1).expect("a chain");
             array.mttdl().expect("it can be solved")
         }),
+        case("fork and join, 20 processes (Varki and Wang)", 1, fork_and_join),
         case("a whole experiment, `parlour model`", 1_000, move |number| {
             let run = &prepared[number as usize % prepared.len()];
             run.predict(&mut clocks).expect("closed forms say something of it").throughput

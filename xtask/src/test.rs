@@ -15,20 +15,11 @@ pub(crate) enum TestError {
     Command(#[from] CommandError),
 }
 
-/// How many tests of a program run at once.
-const THREADS: &str = "RUST_TEST_THREADS";
-
 /// Installs what is missing, and runs every test.
 pub(crate) fn run() -> Result<(), TestError> {
     packages::ensure()?;
     // The end-to-end suite is among these: the integration tests of crates/cli.
-    let mut all = cargo(&["test", "--workspace"]);
-    // Many wait for programs and disks most of the time. (Those that compute share the cores out themselves.)
-    if std::env::var_os(THREADS).is_none() {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        all.env(THREADS, (2 * cores).to_string());
-    }
-    command::run(&mut all)?;
+    command::run(&mut cargo(&["test", "--workspace"]))?;
     // The tests' own test: with known bugs in the array they fail. All of the workspace is named, so that what others build on, which is
     // chosen by what all packages want of it, is not built anew.
     let packages = ["parlour-array", "parlour-engine", "parlour-fault", "parlour-sim"];

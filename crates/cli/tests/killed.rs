@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tools::{
-    Array, PARITY_LOGGING, RAID1, RAID5, RAID10, Row, Talker, fio, is_same, make_image, script, succeed, tool,
+    Array, PARITY_LOGGING, RAID1, RAID5, RAID10, Row, Talker, fio, is_same, make_image, script, succeed,
+    tool, until,
 };
 
 const MEBIBYTES: u64 = 64;
@@ -247,6 +248,8 @@ fn a_rebuild_goes_on_after_its_server_was_killed() {
         array.fail(1);
         array.bench.files("fresh", MEBIBYTES);
         array.bench.succeed("replace 1 fresh -a .");
+        // Before that is recorded, the array comes back without the newcomer.
+        until("the newcomer is recorded", || (array.bench.run("examine fresh").code == 0).then_some(()));
         for _ in 0..3 {
             array.kill();
             // Nothing was being written, so nothing is lost by that.

@@ -684,9 +684,8 @@ impl Array {
         // Where else a write that was committed could not be done, its member is gone: the parity says what it should hold.
         self.end_landing(id);
         if no_space {
-            // What a repair is for may be had without it.
-            let repairs = matches!(purpose, Purpose::Repair { .. });
-            self.end_stripe(id, if repairs { Ok(()) } else { Err(self.refusal()) });
+            let result = if self.had_without_repair(purpose) { Ok(()) } else { Err(self.refusal()) };
+            self.end_stripe(id, result);
             return;
         }
         if let Purpose::Rebuild { place, since } = purpose
@@ -818,6 +817,14 @@ impl Array {
             }
         }
         Gate::Ended
+    }
+
+    /// Whether this is a repair of what may be had without it: a scrub compares nothing that is not there, and would ask for the
+    /// same repair again.
+    fn had_without_repair(&self, purpose: Purpose) -> bool {
+        let Purpose::Repair { parent } = purpose else { return false };
+        let waits = &self.jobs.get(parent).kind;
+        !matches!(waits, Some(Kind::Stripe(job)) if job.purpose == Purpose::Scrub)
     }
 
     /// The data of a committed write is on its members, as far as it will ever be.

@@ -45,8 +45,17 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             "some stripes could not be resynced, because a member is missing or unreadable there".into()
         }
         Event::ScrubDone(report) => format!(
-            "scrub is complete: {} stripes compared, {} skipped, {} mismatches ({} repaired), {} unreadable",
-            report.stripes, report.skipped, report.mismatches, report.repaired, report.unreadable
+            "scrub {}: {} stripes compared, {} skipped, {} mismatches ({} repaired), {} unreadable",
+            if report.complete {
+                "is complete"
+            } else {
+                "was broken off, because the array can only be read"
+            },
+            report.stripes,
+            report.skipped,
+            report.mismatches,
+            report.repaired,
+            report.unreadable
         ),
         Event::OutOfSpace { place } => format!(
             "{} has no space left: the array is read-only from here on and the member is not failed; free \

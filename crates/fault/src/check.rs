@@ -75,7 +75,7 @@ impl Run<'_> {
             // Who did not flush so far is spared: a member that is lost in a scrub says nothing of the scrub.
             self.mend_flushes();
             self.clean_scrub()?;
-            if self.is_whole() {
+            if self.is_whole() && self.world.array.mode() == Mode::Serving {
                 self.no_sector_is_bad()?;
                 self.redundancy_fits()?;
                 self.mend_sectors();
@@ -100,6 +100,10 @@ impl Run<'_> {
 
     fn clean_scrub(&mut self) -> Result<(), Violation> {
         let report = self.run_scrub(Repair::Nothing)?;
+        let serving = self.world.array.mode() == Mode::Serving;
+        if !report.complete && serving {
+            return Err(Violation::Repair("a scrub was broken off in an array that serves".into()));
+        }
         let (mismatches, unreadable, skipped) = (report.mismatches, report.unreadable, report.skipped);
         // What it could not read may have cost a member.
         let excused = !self.scars.is_empty() || !self.given_up.is_empty();
@@ -107,7 +111,8 @@ impl Run<'_> {
         if !excused && listed > Bytes::ZERO {
             return Err(Violation::Repair(format!("{listed} are called unreadable, and nothing was")));
         }
-        if mismatches > 0 || !excused && unreadable + skipped > 0 {
+        // What an array that came to be read-only could not read it had no room to repair.
+        if mismatches > 0 || serving && !excused && unreadable + skipped > 0 {
             return Err(Violation::Scrub { mismatches, unreadable, skipped });
         }
         Ok(())

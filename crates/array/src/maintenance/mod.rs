@@ -62,8 +62,11 @@ pub(crate) struct Maintenance {
 impl Array {
     /// Starts maintenance jobs, as many as people's own I/O leaves room for. Says whether it started any.
     pub(crate) fn pump_maintenance(&mut self) -> bool {
-        if self.mode != Mode::Serving {
-            return false;
+        match self.mode {
+            Mode::Serving => {}
+            // What a scrub cannot read it could not repair any more.
+            Mode::ReadOnly => return self.finish_scrub(false),
+            _ => return false,
         }
         let mut any = false;
         while self.maintenance.running < self.maintenance_depth() {

@@ -55,7 +55,7 @@ pub struct ScrubReport {
     pub mismatches: u64,
     /// Of these, repaired.
     pub repaired: u64,
-    /// Blocks that could be neither read nor computed.
+    /// Blocks that could be neither read nor repaired.
     pub unreadable: u64,
     /// The first mismatches.
     pub listed: Vec<Mismatch>,
@@ -114,7 +114,7 @@ impl Array {
         let stripes = self.geometry.layout().stripes();
         let Some(scrub) = &mut self.maintenance.scrub else { return false };
         if scrub.front.next() == stripes {
-            return self.finish_scrub();
+            return self.finish_scrub(true);
         }
         let stripe = Stripe::new(scrub.front.next());
         // What is still to be resynced is known not to fit.
@@ -235,10 +235,11 @@ impl Array {
         scrub.front.end(stripe);
     }
 
-    fn finish_scrub(&mut self) -> bool {
+    /// Ends a scrub when nothing that it began is under way: at the array's end, or before. Says whether it did.
+    pub(crate) fn finish_scrub(&mut self, complete: bool) -> bool {
         let idle = self.maintenance.scrub.as_ref().is_some_and(|scrub| scrub.front.is_idle());
         if let Some(mut scrub) = self.maintenance.scrub.take_if(|_| idle) {
-            scrub.report.complete = true;
+            scrub.report.complete = complete;
             self.maintenance.last_scrub = Some(scrub.report.clone());
             self.events.push_back(Event::ScrubDone(scrub.report));
         }

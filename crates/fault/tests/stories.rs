@@ -35,7 +35,7 @@ const STORIES: [(u64, &str); 27] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 22] = [
+const DRAWN: [(u64, &str); 23] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -73,6 +73,10 @@ const DRAWN: [(u64, &str); 22] = [
     (4041906, "the same, and the member that could not flush had to be kept"),
     (120004748, "a scrub passes over the rest of a stripe in which something is lost"),
     (4763777, "a scrub asks again and again for a repair for which there is no room"),
+    (
+        4792835,
+        "the tester takes what was read of one copy for settled when the array is stopped and power is cut",
+    ),
 ];
 
 /// Where more befell arrays than they survive.

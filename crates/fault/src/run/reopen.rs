@@ -58,7 +58,7 @@ impl Run<'_> {
         let shelf = self.world.crash(power);
         self.keep_images(&shelf);
         if power {
-            self.oracle.crash(true, false);
+            self.oracle.crash(true, uncopied);
         }
         self.forget_hosts();
         self.away = away;

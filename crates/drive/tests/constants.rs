@@ -1,0 +1,257 @@
+//! No number of the catalogue changes unnoticed.
+//!
+//! What each drive is, all of its numbers together, has a fingerprint that is written down here. Whether two parts in a hundred of any
+//! number make another fingerprint, and another drive to whoever waits for it, is tried for each.
+#![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use parlour_drive::angle::Angle;
+use parlour_drive::catalogue::{DRIVES, find};
+use parlour_drive::description::{Description, DescriptionError};
+use parlour_drive::drive::{Drive, Served};
+use parlour_drive::mechanics::Way;
+use parlour_units::{Duration, Instant};
+use toml::Value;
+
+/// What each drive was when it was last compared with its source. (A field of the drive that gets another name gives it another
+/// fingerprint too.)
+const FINGERPRINTS: [(&str, u64); DRIVES.len()] = [
+    ("amdahl-6380", 0xb6cf_c1d5_0b85_b40e),
+    ("dec-rz26", 0x6062_a214_8875_6761),
+    ("hp-c2247a", 0x88c0_ccad_76c1_f580),
+    ("hp-c2249a", 0xaa5a_95a5_16bc_4c64),
+    ("hp-c2490a", 0xd66f_02fd_43b8_6b4c),
+    ("hp-c3323a", 0xc568_b6e1_ea93_2924),
+    ("ibm-0661", 0x1b97_a6ea_47e2_6ed3),
+    ("ibm-dnes-309170w", 0x9b8e_a5ce_97ce_6231),
+    ("intel-dc-s3700", 0x18ee_6b9b_6eed_c038),
+    ("molnar-uw-scsi", 0x53f6_9ae1_d1ad_22b0),
+    ("quantum-atlas-10k", 0xe3b2_44ef_42cf_adc7),
+    ("quantum-atlas-iii", 0xac59_5338_fcff_f52a),
+    ("seagate-barracuda", 0x6ac2_f139_6ddf_3c1f),
+    ("seagate-cheetah-15k5", 0x7601_be77_c274_64b4),
+    ("seagate-cheetah-4lp", 0xc6ef_cf5e_a1fa_cb5b),
+    ("seagate-cheetah-9lp", 0x9023_d347_bcde_b378),
+    ("seagate-exos-x20", 0x083a_072f_1f9a_7617),
+    ("seagate-st31200w", 0x21ba_5002_eb9c_f660),
+    ("seagate-st41601n", 0x9f25_a7bb_236e_7668),
+    ("wd-4tb", 0x0dcc_c441_8262_d229),
+];
+
+/// FNV-1a of what is written.
+struct Fingerprint(u64);
+
+impl Write for Fingerprint {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+/// Of all that a drive is made of.
+fn fingerprint(description: &Description) -> Result<u64, DescriptionError> {
+    let mut print = Fingerprint(0xcbf2_9ce4_8422_2325);
+    match description.solid()? {
+        Some(solid) => write!(print, "{solid:?}").unwrap(),
+        None => {
+            let mechanics = description.mechanics(Angle::default())?;
+            write!(print, "{:?} {:?}", mechanics, description.electronics()?).unwrap();
+        }
+    }
+    Ok(print.0)
+}
+
+#[test]
+fn every_drive_is_the_one_that_was_compared_with_its_source() {
+    for ((name, text), (known, print)) in DRIVES.into_iter().zip(FINGERPRINTS) {
+        assert_eq!(name, known);
+        let found = fingerprint(&Description::parse(text).unwrap()).unwrap();
+        assert_eq!(
+            found, print,
+            "a number of drives/{name}.toml is not what it was: if its source says so, its fingerprint is {found:#018x}"
+        );
+    }
+}
+
+/// A way from a file's root to a number.
+type Path = Vec<Step>;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The ways to all numbers of a drive, times among them. How far DiskSim's model is from the drive is none of these.
+fn numbers(value: &Value) -> Vec<Path> {
+    let below = |step: Step, value: &Value| {
+        let deeper = numbers(value).into_iter();
+        deeper.map(move |path| [vec![step.clone()], path].concat()).collect::<Vec<_>>()
+    };
+    match value {
+        Value::Table(table) => table
+            .iter()
+            .filter(|(key, _)| !["name", "source", "note", "disksim_rms_ms"].contains(&key.as_str()))
+            .flat_map(|(key, value)| below(Step::Key(key.clone()), value))
+            .collect(),
+        // The fourth of a strip says which way it goes.
+        Value::Array(strip) if strip.len() == 6 && strip[1].is_float() => {
+            let others = strip.iter().enumerate().filter(|(index, _)| *index != 3);
+            others.flat_map(|(index, value)| below(Step::Index(index), value)).collect()
+        }
+        Value::Array(several) => {
+            several.iter().enumerate().flat_map(|(index, value)| below(Step::Index(index), value)).collect()
+        }
+        Value::String(text) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => vec![Vec::new()],
+        Value::Integer(_) | Value::Float(_) => vec![Vec::new()],
+        _ => Vec::new(),
+    }
+}
+
+fn at<'a>(mut value: &'a mut Value, path: &Path) -> &'a mut Value {
+    for step in path {
+        value = match step {
+            Step::Key(key) => &mut value[key.as_str()],
+            Step::Index(index) => &mut value[*index],
+        };
+    }
+    value
+}
+
+/// Two parts in a hundred more; of whole numbers one at least. None of nothing.
+fn more(value: &Value) -> Option<Value> {
+    match value {
+        Value::Integer(number) if *number != 0 => Some(Value::Integer(number + (number.abs() / 50).max(1))),
+        Value::Float(number) if *number != 0.0 => Some(Value::Float(number * 1.02)),
+        Value::String(text) => {
+            let digits = text.find(|c: char| c.is_ascii_alphabetic())?;
+            let number: f64 = text[..digits].parse().unwrap();
+            (number != 0.0).then(|| Value::String(format!("{:.9}{}", number * 1.02, &text[digits..])))
+        }
+        _ => None,
+    }
+}
+
+/// The drive with one number greater: it may be none, and is refused then.
+fn changed(file: &Value, path: &Path) -> Option<Result<Description, toml::de::Error>> {
+    let mut file = file.clone();
+    let number = at(&mut file, path);
+    *number = more(number)?;
+    Some(file.try_into())
+}
+
+/// Numbers of a file that are tried.
+const TRIED: usize = 400;
+
+/// Numbers that are the source's, but of what the drive does not have, by the key that stands over them.
+const WITHOUT_EFFECT: [(&str, &str, &str); 3] = [
+    ("dec-rz26", "table", "the last seek but one goes to its last cylinder"),
+    ("hp-c2247a", "slips", "among the spares"),
+    ("wd-4tb", "table", "seeks over more cylinders than it has"),
+];
+
+#[test]
+fn two_parts_in_a_hundred_of_any_number_make_another_drive() {
+    for (name, text) in DRIVES {
+        let file: Value = toml::from_str(text).unwrap();
+        let before = fingerprint(&Description::parse(text).unwrap()).unwrap();
+        let paths = numbers(&file);
+        for path in paths.iter().step_by(paths.len().div_ceil(TRIED)) {
+            let Some(other) = changed(&file, path) else { continue };
+            let after = other.ok().and_then(|other| fingerprint(&other).ok());
+            let known = |(drive, key, _): &(&str, &str, &str)| {
+                *drive == name && path.contains(&Step::Key((*key).to_owned()))
+            };
+            let excused = WITHOUT_EFFECT.iter().any(known);
+            assert!(excused || after != Some(before), "{name}: {path:?} could be another");
+        }
+    }
+}
+
+/// What a drive does with accesses of all kinds, begun anywhere in a revolution.
+fn served(description: &Description) -> Result<Vec<Served>, DescriptionError> {
+    const ROUNDS: u64 = 1_500;
+    let mut drive = Drive::new(description.mechanics(Angle::default())?, description.electronics()?);
+    let revolution = drive.mechanics().spindle.revolution;
+    let half = drive.mechanics().surface.blocks() / 2;
+    let (at_once, later) = (Duration::ZERO, revolution * 5);
+    let (mut served, mut now) = (Vec::new(), Instant::ZERO);
+    for round in 0..ROUNDS {
+        let mut serve = |wait: Duration, way, block, count| {
+            let done = drive.serve(now + wait, way, block, count);
+            now = done.done;
+            served.push(done);
+        };
+        let phase = Duration::from_nanoseconds(revolution.nanoseconds() * round / ROUNDS);
+        let (here, there) = (round * 34_567 % half, half + round * 12_377 % (half - 10_000));
+        let count = 1 + round % 64;
+        // Behind one another, elsewhere, and where it was before.
+        serve(later + phase, Way::Read, here, 8);
+        serve(at_once, Way::Read, here + 8, 8);
+        serve(later, Way::Read, here + 16, 8);
+        serve(later, Way::Read, there + 4_000, 300);
+        serve(later + phase, Way::Write, there, 8);
+        serve(at_once, Way::Write, there + 8, count);
+        serve(at_once, Way::Write, there + 8 + count, 64);
+        serve(later, Way::Read, there + 8, 4);
+        serve(later, Way::Read, there + 4_296, 8);
+        // Where the arm stands already, at all angles.
+        serve(later, Way::Read, here, 1);
+        serve(later + phase, Way::Read, here + 10_000, 1);
+        serve(later + phase, Way::Write, here + 10_000, count);
+        serve(at_once, Way::Write, here + 9_980, count);
+        serve(at_once, Way::Write, here + 9_990, 8);
+    }
+    Ok(served)
+}
+
+/// Drives that together have all keys.
+const DIFFERENT: [&str; 5] =
+    ["hp-c2247a", "hp-c2490a", "quantum-atlas-10k", "seagate-cheetah-9lp", "seagate-st31200w"];
+
+/// Keys of which two parts in a hundred change no access of these drives.
+const UNNOTICED: [(&str, &str); 4] = [
+    ("mechanics.cylinders", "what lies behind the last zone holds no blocks"),
+    ("overheads.read_disconnect", "it is over before a sector has passed"),
+    (
+        "overheads.second_write.first_disconnect",
+        "less than a microsecond, which the wait for the sector swallows",
+    ),
+    ("overheads.second_write.second_disconnect", "the sector is written later"),
+];
+
+/// The way to a number, without its places in arrays.
+fn key(path: &Path) -> String {
+    let keys = path.iter().filter_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Index(_) => None,
+    });
+    keys.collect::<Vec<_>>().join(".")
+}
+
+#[test]
+fn two_parts_in_a_hundred_of_a_key_change_some_access() {
+    let (mut tried, mut noticed) = (BTreeSet::new(), BTreeSet::new());
+    for name in DIFFERENT {
+        let text = find(name).unwrap();
+        let before = served(&Description::parse(text).unwrap()).unwrap();
+        let file: Value = toml::from_str(text).unwrap();
+        // What tables and zones say is tried above.
+        let single = |path: &Path| {
+            !["mechanics.seek.table", "zone"].iter().any(|key_of| key(path).starts_with(key_of))
+        };
+        for path in numbers(&file).into_iter().filter(single) {
+            let Some(other) = changed(&file, &path) else { continue };
+            tried.insert(key(&path));
+            if served(&other.unwrap()).unwrap() != before {
+                noticed.insert(key(&path));
+            }
+        }
+    }
+    let unnoticed: Vec<&String> = tried.difference(&noticed).collect();
+    assert_eq!(unnoticed, UNNOTICED.map(|(key, _)| key));
+}

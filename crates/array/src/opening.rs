@@ -346,7 +346,11 @@ fn open_logs(opening: &Opening, map: &StoredMap, table: Vec<u64>, first_sequence
     let regions = geometry.layout().region_count() as usize;
     let clean = assembly.superblock.clean;
     let whole = (clean || geometry.is_logged()) && table.len() == regions;
-    let applied = if whole { table } else { vec![first_sequence; regions] };
+    let mut applied = if whole { table } else { vec![first_sequence; regions] };
+    if !geometry.is_logged() {
+        // Their parity follows from their data: nothing that their logs held counts any more, also when it has followed.
+        map.resync.iter().for_each(|region| applied[region.as_usize()] = first_sequence);
+    }
     let mut logs = Logs::new(geometry, tuning, first_sequence, applied)?;
     if whole {
         for region in map.dirty.iter().filter(|region| !map.resync.get(*region)) {

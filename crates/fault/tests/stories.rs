@@ -79,6 +79,10 @@ const DRAWN: [(u64, &str); 23] = [
     ),
 ];
 
+/// Of parity logging, with either consistency.
+const LOGGING: [(u64, &str); 1] =
+    [(5083099, "a region is resynced after a stop, and what its log held then is folded in after the next")];
+
 /// Where more befell arrays than they survive.
 const BEYOND: [(u64, &str); 8] = [
     (23, "a degraded write finds no room for its parity, and what is missing is computed from that"),
@@ -106,6 +110,15 @@ fn stories_of_crash_safe_logging_end_well() {
     let limits =
         Limits { organization: Some(row), consistency: Some(Consistency::Logged), ..Limits::default() };
     for (seed, story) in STORIES {
+        assert_eq!(run(seed, &limits).violation, None, "seed {seed}: {story}");
+    }
+}
+
+#[test]
+fn stories_of_parity_logging_end_well() {
+    let row = *Organization::named("parity-logging").expect("a name of the table");
+    let limits = Limits { organization: Some(row), ..Limits::default() };
+    for (seed, story) in LOGGING {
         assert_eq!(run(seed, &limits).violation, None, "seed {seed}: {story}");
     }
 }

@@ -189,7 +189,7 @@ impl Report {
         let papers: Vec<Chapter> = studies.iter().map(|study| Chapter::of(study, evidence)).collect();
         let summary = Summary::of(papers.iter().flat_map(|chapter| &chapter.numbers));
         let rules = Kind::ALL.map(|kind| Rule { kind, rule: kind.rule() });
-        Report { quick: pace == Pace::Quick, rules: rules.into(), summary, papers }
+        Report { quick: pace != Pace::Full, rules: rules.into(), summary, papers }
     }
 
     /// The number of this name.

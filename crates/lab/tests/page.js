@@ -1,5 +1,5 @@
 // Looks into the page when it has settled: what is drawn, and what it answers to a pointer.
-setTimeout(() => {
+addEventListener("load", () => setTimeout(() => {
   const page = document.querySelector("iframe").contentDocument;
   const charts = page.querySelectorAll(".plot > svg").length;
   const width = page.documentElement.scrollWidth;
@@ -43,4 +43,4 @@ setTimeout(() => {
 
   document.body.dataset.found =
     `${charts} charts, ${width} pixels, ${hover}, ${all} then ${fewer} curves, ${zoomed} and ${whole}, ${before} then ${after} rows`;
-}, 500);
+}, 500));

@@ -99,7 +99,7 @@ fn every_chart_is_drawn_and_answers_at_any_width() {
     let file = directory("page").join("index.html");
     fs::write(&file, page(&report)).expect("below target can be written");
     for width in WIDTHS {
-        let found = opened(&file, width, HEIGHT, include_str!("page.js"));
+        let found = opened(&file, width, 0..HEIGHT, include_str!("page.js"));
         let hover = "simple, model|organization and requests: RAID 1, large reads|relative throughput: 100 %";
         assert_eq!(
             found,

@@ -1,16 +1,17 @@
-// Looks into the report when it has settled: which figures are seen, what is wider than the page, what was not drawn.
-setTimeout(() => {
+// Looks into the report when it has settled: which figures there are, and of which of them, and of which charts, nothing is seen.
+addEventListener("load", () => setTimeout(() => {
   const page = document.querySelector("iframe").contentDocument;
+  const seen = (element) => element.getBoundingClientRect().height > 20;
   const figures = [...page.querySelectorAll("figure")];
-  const seen = (element) => element.getClientRects().length > 0 && element.getBoundingClientRect().height > 20;
-  const drawn = (figure) => seen(figure) && [...figure.querySelectorAll(".plot, pre, svg")].filter(seen).length > 0;
-  const empty = [...page.querySelectorAll(".plot")].filter((plot) => plot.querySelectorAll("svg g > *").length < 2);
+  const drawn = (figure) => [...figure.querySelectorAll(".plot > svg, pre")].some(seen);
+  const marks = (plot) => plot.querySelectorAll("svg > g path, svg > g rect, svg > g circle").length;
+  const plots = [...page.querySelectorAll(".plot")];
   document.body.dataset.found = JSON.stringify({
     width: page.documentElement.scrollWidth,
-    height: page.documentElement.scrollHeight,
-    figures: figures.length,
-    undrawn: figures.filter((figure) => !drawn(figure)).map((figure) => figure.id),
-    empty: empty.map((plot) => plot.id),
-    charts: page.querySelectorAll(".plot > svg").length,
+    height: page.body.scrollHeight,
+    figures: figures.map((figure) => figure.id),
+    unseen: figures.filter((figure) => !drawn(figure)).map((figure) => figure.id),
+    charts: plots.length,
+    empty: plots.filter((plot) => !marks(plot)).map((plot) => plot.id),
   });
-}, 1000);
+}, 500));

@@ -1,11 +1,15 @@
 //! A browser that opens pages, keeps a picture of each, and says what a script found in it.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A desk's, and a phone's, in pixels.
 pub(crate) const WIDTHS: [u32; 2] = [1_400, 400];
+
+/// More pixels than any page is high.
+const TALL: u32 = 200_000;
 
 /// Where pages of this name and their pictures are kept: below `target`, beside this test's program.
 pub(crate) fn directory(name: &str) -> PathBuf {
@@ -14,26 +18,28 @@ pub(crate) fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// Opens the page as wide as that, keeps a picture of it beside it, and answers with what `script` found in it and left in
-/// `document.body.dataset.found`.
+/// Opens the page as wide as that, keeps a picture of `part` of its height beside it, and answers with what `script` found in all
+/// of it and left in `document.body.dataset.found`.
 ///
 /// # Panics
 /// A script complains, nothing is found, or nothing is seen.
-pub(crate) fn opened(page: &Path, width: u32, height: u32, script: &str) -> String {
+pub(crate) fn opened(page: &Path, width: u32, part: Range<u32>, script: &str) -> String {
+    let Range { start, end } = part;
     // A window has a least width, a frame has none.
-    let frame = page.with_extension(format!("{width}.html"));
+    let frame = page.with_extension(format!("{width}-{start}.html"));
     let text = format!(
-        "<!DOCTYPE html><body style=\"margin:0\"><iframe src=\"{}\" style=\"border:0;width:{width}px;height:{height}px\"></iframe>\
+        "<!DOCTYPE html><body style=\"margin:0;overflow:hidden\">\
+         <iframe src=\"{}\" style=\"border:0;width:{width}px;height:{TALL}px;margin-top:-{start}px\"></iframe>\
          <script>{script}</script>",
         page.file_name().expect("it has a name").to_string_lossy(),
     );
     fs::write(&frame, text).expect("below target can be written");
-    let picture = page.with_extension(format!("{width}.png"));
-    let (contents, complaints) = browse(&frame, &picture, (width.max(500), height));
+    let picture = frame.with_extension("png");
+    let (contents, complaints) = browse(&frame, &picture, (width.max(500), end - start));
     assert_eq!(complaints, "", "at {width} pixels");
     assert!(fs::metadata(picture).is_ok_and(|picture| picture.len() > 10_000), "at {width} pixels");
     let found = contents.split("data-found=\"").nth(1).and_then(|rest| rest.split('"').next());
-    found.unwrap_or_else(|| panic!("nothing was found: {contents}")).to_owned()
+    found.unwrap_or_else(|| panic!("nothing was found: {contents}")).replace("&quot;", "\"")
 }
 
 /// Runs a browser: what the page became, and what scripts said on its console.

@@ -225,12 +225,12 @@ impl Organization {
     /// The row called `name`.
     ///
     /// # Errors
-    /// The name is not in the table; the error names the nearest that is.
+    /// The name is not in the table; the error names the one that may have been meant.
     pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
         NAMED.iter().chain(&SIMULATED).find(|row| row.name == name).ok_or_else(|| UnknownOrganization {
             // In a configuration file it may hold anything.
             name: name.escape_debug().to_string(),
-            nearest: nearest(name, NAMED.iter().map(|row| row.name)).expect("the table has rows"),
+            meant: meant(name, NAMED.iter().map(|row| row.name)),
         })
     }
 }
@@ -238,11 +238,12 @@ impl Organization {
 /// A name that is not in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{name}' is no organization; did you mean '{nearest}'? (known: simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5, parity-logging; in simulations, floating)"
+    "'{name}' is no organization{} (known: simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5, parity-logging; in simulations, floating)",
+    .meant.map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))
 )]
 pub struct UnknownOrganization {
     name: String,
-    nearest: &'static str,
+    meant: Option<&'static str>,
 }
 
 /// A row with the name that people know it by.
@@ -350,9 +351,10 @@ pub const SIMULATED: [NamedOrganization; 1] = [row(
     Copies::One,
 )];
 
-/// The candidate that differs from `word` by the fewest edits.
-pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates.min_by_key(|candidate| edits(word, candidate))
+/// The candidate that `word` may have been meant to be: more than half of it is as it should be.
+pub fn meant<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let nearest = candidates.min_by_key(|candidate| edits(word, candidate))?;
+    (edits(word, nearest) * 2 < nearest.chars().count()).then_some(nearest)
 }
 
 /// Levenshtein's distance.
@@ -383,8 +385,10 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_is_answered_with_the_nearest() {
+    fn a_misspelt_name_is_answered_with_the_one_that_was_meant() {
         let error = Organization::named("parity-loging").unwrap_err();
-        assert!(error.to_string().contains("'parity-logging'"), "{error}");
+        assert!(error.to_string().contains("did you mean 'parity-logging'?"), "{error}");
+        let error = Organization::named("zfs").unwrap_err();
+        assert!(!error.to_string().contains("did you mean"), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parlour_array::organization::nearest;
+use parlour_array::organization::meant;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -29,14 +29,14 @@ pub enum FileError {
         message: String,
     },
     /// There is no such key.
-    #[error("{path}: unknown key '{key}'; did you mean '{nearest}'?", path = .path.display())]
+    #[error("{path}: unknown key '{key}'; {hint}", path = .path.display())]
     UnknownKey {
         /// The file.
         path: PathBuf,
         /// The key, with its table.
         key: String,
-        /// The one that is most like it.
-        nearest: String,
+        /// The one that may have been meant, or all.
+        hint: String,
     },
     /// A table of settings is something else.
     #[error("{path}: '{key}' is a table of settings: write [{key}] above them", path = .path.display())]
@@ -77,10 +77,14 @@ fn check_table(path: &Path, prefix: &str, table: &toml::Table, known: &Value) ->
     table.iter().try_for_each(|(key, value)| match known.get(key) {
         Some(known) => check_value(path, &format!("{prefix}{key}"), value, known),
         None => {
-            let nearest = nearest(key, known.keys().map(String::as_str)).expect("every table has keys");
+            let known = || known.keys().map(String::as_str);
+            let hint = match meant(key, known()) {
+                Some(meant) => format!("did you mean '{prefix}{meant}'?"),
+                None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
+            };
             // A quoted key may hold anything.
             let key = format!("{prefix}{}", key.escape_debug());
-            Err(FileError::UnknownKey { path: path.to_owned(), key, nearest: format!("{prefix}{nearest}") })
+            Err(FileError::UnknownKey { path: path.to_owned(), key, hint })
         }
     })
 }

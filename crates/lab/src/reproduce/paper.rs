@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use parlour_array::organization::nearest;
+use parlour_array::organization::meant;
 use serde::{Deserialize, Serialize};
 
 /// A paper, by its first author.
@@ -24,10 +24,10 @@ pub enum Paper {
 
 /// There is no such paper.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("there is no paper '{name}'; did you mean '{nearest}'? there are {}, and all", names())]
+#[error("there is no paper '{name}';{} there are {}, and all", .meant.map_or(String::new(), |meant| format!(" did you mean '{meant}'?")), names())]
 pub struct UnknownPaper {
     name: String,
-    nearest: &'static str,
+    meant: Option<&'static str>,
 }
 
 impl Paper {
@@ -92,7 +92,7 @@ impl FromStr for Paper {
         let known = Paper::ALL.into_iter().find(|paper| paper.name() == name);
         known.ok_or_else(|| UnknownPaper {
             name: name.escape_debug().to_string(),
-            nearest: nearest(name, Paper::ALL.into_iter().map(Paper::name)).expect("there are papers"),
+            meant: meant(name, Paper::ALL.into_iter().map(Paper::name)),
         })
     }
 }
@@ -118,6 +118,11 @@ mod tests {
         assert_eq!(
             error,
             "there is no paper 'stodolski'; did you mean 'stodolsky'? there are chen, hauser, molnar, stodolsky, varki, and all"
+        );
+        let error = "knuth".parse::<Paper>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "there is no paper 'knuth'; there are chen, hauser, molnar, stodolsky, varki, and all"
         );
     }
 }

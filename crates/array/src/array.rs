@@ -359,10 +359,10 @@ impl Array {
         };
         if let Some(place) = target(action) {
             let member = match job.by_member {
-                true => Some(*place),
+                true => Some(*place).filter(|member| self.health.stands(*member)),
                 false => self.health.member_since(*place, job.turn),
             };
-            let Some(member) = member.filter(|member| self.health.member(*member).is_some()) else {
+            let Some(member) = member else {
                 let trouble = Trouble::new(Fault::Gone, *action);
                 job.troubles.push(Trouble { member: Member::new(u16::MAX), ..trouble });
                 job.outstanding -= 1;

@@ -202,6 +202,11 @@ impl Health {
         places.into_iter().find(|place| self.member_at(*place) == Some(member))
     }
 
+    /// Whether `member` stands in a place and is believed, or is a spare: nobody else is written to.
+    pub(crate) fn stands(&self, member: Member) -> bool {
+        self.place_of(member).is_some() || self.spares.contains(&member)
+    }
+
     /// Members in places that are believed, and the places.
     pub(crate) fn standing(&self) -> impl Iterator<Item = (Member, Member)> + '_ {
         let places = (0..self.places.len() as u16).map(Member::new);

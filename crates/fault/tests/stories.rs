@@ -84,8 +84,13 @@ const DRAWN: [(u64, &str); 24] = [
 ];
 
 /// Of parity logging, with either consistency.
-const LOGGING: [(u64, &str); 1] =
-    [(5083099, "a region is resynced after a stop, and what its log held then is folded in after the next")];
+const LOGGING: [(u64, &str); 2] = [
+    (5083099, "a region is resynced after a stop, and what its log held then is folded in after the next"),
+    (
+        5182562,
+        "a rebuild ends with a checkpoint while it is not durable that a lost log's region is to be resynced",
+    ),
+];
 
 /// Where more befell arrays than they survive.
 const BEYOND: [(u64, &str); 8] = [

@@ -131,7 +131,7 @@ impl Array {
         rebuild.checkpointing = false;
         self.maintenance.durable_frontier = done;
         self.record_change();
-        if done == self.geometry.layout().stripes() {
+        if done == self.geometry.layout().stripes() && self.rebuild_may_end() {
             self.maintenance.rebuild = None;
             self.health.places[place.as_usize()].state = PlaceState::Active;
             self.health.review();
@@ -155,14 +155,18 @@ impl Array {
 
     fn finish_rebuild(&mut self) -> bool {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        // As long as the place is not whole it is known after a crash that the logs which stood there are lost.
-        let known = self.records.all_resync_is_durable();
-        // From then on the member is believed.
-        let informed = self.members_are_informed();
-        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing && known && informed;
+        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing && self.rebuild_may_end();
         if ready {
             self.start_checkpoint(self.geometry.layout().stripes());
         }
         ready
+    }
+
+    /// Whether the place may be called whole when all of it is rebuilt.
+    fn rebuild_may_end(&self) -> bool {
+        // As long as the place is not whole it is known after a crash that the logs which stood there are lost.
+        let known = self.records.all_resync_is_durable();
+        // From then on the member is believed.
+        known && self.members_are_informed()
     }
 }

@@ -258,12 +258,14 @@ impl Array {
     }
 }
 
+/// How far a rebuild has come. Of a frontier behind the array's end nothing is believed.
 fn recorded_frontier(assembly: &Assembly) -> u64 {
+    let stripes = assembly.geometry.layout().stripes();
     let frontier = |entry: &Entry| match entry.state {
         EntryState::Rebuilding { frontier, .. } => Some(frontier),
         _ => None,
     };
-    assembly.superblock.table.iter().find_map(frontier).unwrap_or(0)
+    assembly.superblock.table.iter().find_map(frontier).filter(|done| *done <= stripes).unwrap_or(0)
 }
 
 fn missing_names(assembly: &Assembly) -> String {

@@ -210,13 +210,21 @@ impl Assembly {
         (0..self.geometry.members()).filter(|place| self.places[usize::from(*place)].is_none()).collect()
     }
 
+    /// Whether all that should stand in `place` does: a member that is there, and not to be rebuilt.
+    fn is_whole(&self, place: u16) -> bool {
+        let active = matches!(self.superblock.table[usize::from(place)].state, EntryState::Active);
+        active && self.places[usize::from(place)].is_some()
+    }
+
+    /// Whether some place is not whole.
+    pub(crate) fn is_degraded(&self) -> bool {
+        !(0..self.geometry.members()).all(|place| self.is_whole(place))
+    }
+
     /// Whether the data of all missing places can be had from the others.
     pub(crate) fn survives(&self) -> bool {
         use parlour_units::Member;
-        let whole = |place: u16| {
-            let active = matches!(self.superblock.table[usize::from(place)].state, EntryState::Active);
-            active && self.places[usize::from(place)].is_some()
-        };
+        let whole = |place| self.is_whole(place);
         let tolerance = usize::from(self.geometry.fault_tolerance());
         (0..self.geometry.members()).all(|place| {
             let others = (0..self.geometry.members()).filter(|other| {

@@ -177,9 +177,8 @@ impl Array {
         } else {
             refuse_trust(assembly, taken_on_trust.len() as u32)?;
         }
-        let degraded = !assembly.missing().is_empty();
         let live = (superblock.clean || redo) && geometry.layout().logs().is_some() && map.dirty.count() > 0;
-        if *read_only && degraded && live {
+        if *read_only && assembly.is_degraded() && live {
             return Err(AssemblyError::ReadOnlyNeedsWriting);
         }
         let session_number = superblock.session_number + 1;

@@ -35,7 +35,7 @@ const STORIES: [(u64, &str); 27] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 24] = [
+const DRAWN: [(u64, &str); 25] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -80,6 +80,10 @@ const DRAWN: [(u64, &str); 24] = [
     (
         4796529,
         "a superblock is written to a member that was failed meanwhile, and is a member again under another name",
+    ),
+    (
+        4815016,
+        "a block of parity and a segment of its log cannot be read, and the parity is given up though all data is there",
     ),
 ];
 

@@ -83,14 +83,17 @@ impl Array {
     }
 
     /// Parity that could not be read alone goes on the list, or that into which a segment which could not be read alone should
-    /// have gone. Says whether the list has room.
+    /// have gone. Says whether the list has room. Where some of it can be computed from the data, none does.
     fn list_worthless(&mut self, region: Region, troubles: &[Trouble]) -> bool {
-        troubles.iter().all(|trouble| {
+        let worthless = troubles.iter().map(|trouble| {
             let parity = self.unreadable_windows(trouble);
             let worthless = if parity.is_empty() { self.windows_behind(region, trouble) } else { parity };
-            let any = !worthless.is_empty();
-            any && worthless.into_iter().all(|(window, unit)| self.list_blocks(window, unit).is_ok())
-        })
+            (!worthless.is_empty()).then_some(worthless)
+        });
+        let worthless: Option<Vec<Vec<(Window, Unit)>>> = worthless.collect();
+        let windows = worthless.into_iter().flatten().flatten();
+        let mut listed = windows.map(|(window, unit)| self.list_blocks(window, unit).is_ok()).peekable();
+        listed.peek().is_some() && listed.all(|listed| listed)
     }
 
     /// The parity that lacks what stands in an unreadable segment. None where no data is missing: then all of the region's

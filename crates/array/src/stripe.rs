@@ -699,7 +699,9 @@ impl Array {
             self.end_stripe(id, Err(RequestError::Lost));
             return;
         }
-        let unreadable = troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable);
+        // Of a member that was failed for it nothing is unreadable any more: it is gone.
+        let stands = |trouble: &&Trouble| self.health.place_of(trouble.member).is_some();
+        let unreadable = troubles.iter().filter(stands).any(|trouble| trouble.fault == Fault::Unreadable);
         match purpose {
             // What is lost here cannot be computed from what is unreadable, unless another copy is left.
             Purpose::Rebuild { .. } | Purpose::Resync { .. }

@@ -35,7 +35,7 @@ const STORIES: [(u64, &str); 27] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 25] = [
+const DRAWN: [(u64, &str); 26] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -84,6 +84,10 @@ const DRAWN: [(u64, &str); 25] = [
     (
         4815016,
         "a block of parity and a segment of its log cannot be read, and the parity is given up though all data is there",
+    ),
+    (
+        4821915,
+        "a repair ends as lost with the copy that was failed for what it could not read, and two more could",
     ),
 ];
 

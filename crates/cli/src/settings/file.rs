@@ -78,14 +78,17 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused_naming_the_nearest() {
+    fn an_unknown_key_is_refused_naming_the_one_that_was_meant_or_all() {
         let error = load("[tuning]\nlog-memmory = \"1MiB\"\n").unwrap_err();
         assert_eq!(
             error,
             "parlour.toml: unknown key 'tuning.log-memmory'; did you mean 'tuning.log-memory'?"
         );
         let error = load("\"log\\nlog\" = 1\n").unwrap_err();
-        assert_eq!(error, r"parlour.toml: unknown key 'log\nlog'; did you mean 'log'?");
+        assert_eq!(
+            error,
+            r"parlour.toml: unknown key 'log\nlog'; there are members, array, log, serving, tuning"
+        );
         let error = load("[tunning]\n").unwrap_err();
         assert_eq!(error, "parlour.toml: unknown key 'tunning'; did you mean 'tuning'?");
     }

@@ -90,10 +90,8 @@ impl Array {
             let worthless = if parity.is_empty() { self.windows_behind(region, trouble) } else { parity };
             (!worthless.is_empty()).then_some(worthless)
         });
-        let worthless: Option<Vec<Vec<(Window, Unit)>>> = worthless.collect();
-        let windows = worthless.into_iter().flatten().flatten();
-        let mut listed = windows.map(|(window, unit)| self.list_blocks(window, unit).is_ok()).peekable();
-        listed.peek().is_some() && listed.all(|listed| listed)
+        let Some(worthless) = worthless.collect::<Option<Vec<_>>>() else { return false };
+        worthless.into_iter().flatten().all(|(window, unit)| self.list_blocks(window, unit).is_ok())
     }
 
     /// The parity that lacks what stands in an unreadable segment. None where no data is missing: then all of the region's

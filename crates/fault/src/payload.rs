@@ -42,16 +42,31 @@ impl Payload {
         &mut memory.bytes
     }
 
+    /// The array gives `buffer` back, which a host has read into.
+    pub(crate) fn take(&mut self, buffer: BufferId) -> Result<Vec<u8>, Violation> {
+        self.free(buffer)?.ok_or_else(|| Violation::seam("a read is answered that has filled nothing"))
+    }
+
+    /// Bytes that were taken are no longer needed.
+    pub(crate) fn reuse(&mut self, bytes: Vec<u8>) {
+        self.spare.push(bytes);
+    }
+
     /// The array gives `buffer` back.
     pub(crate) fn release(&mut self, buffer: BufferId) -> Result<(), Violation> {
+        let bytes = self.free(buffer)?;
+        self.spare.extend(bytes);
+        Ok(())
+    }
+
+    fn free(&mut self, buffer: BufferId) -> Result<Option<Vec<u8>>, Violation> {
         let Some(memory) = self.buffers.get_mut(buffer.as_usize()).and_then(Option::take) else {
-            return Ok(());
+            return Ok(None);
         };
         if memory.pins > 0 {
             return Err(Violation::seam("a buffer is given back while an access uses it"));
         }
-        self.spare.push(memory.bytes);
-        Ok(())
+        Ok(Some(memory.bytes))
     }
 
     /// An access that names `slices` begins.

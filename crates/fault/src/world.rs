@@ -173,8 +173,6 @@ pub(crate) struct World {
     /// Sectors that a transient error hit.
     pub(crate) hiccups: Vec<(usize, u64)>,
     bytes: Vec<u8>,
-    /// Memory of answers that were looked at.
-    spare: Vec<Vec<u8>>,
 }
 
 /// An opening that was refused.
@@ -265,13 +263,12 @@ impl World {
             events: Vec::new(),
             hiccups: Vec::new(),
             bytes: Vec::new(),
-            spare: Vec::new(),
         }
     }
 
     /// An answer's bytes are no longer needed.
     pub(crate) fn reuse(&mut self, bytes: Vec<u8>) {
-        self.spare.push(bytes);
+        self.payload.reuse(bytes);
     }
 
     pub(crate) fn now(&self) -> Instant {
@@ -367,14 +364,24 @@ impl World {
     fn answer_host(&mut self, Completion { tag: Tag(tag), result }: Completion) -> Result<(), Violation> {
         let mut bytes = Vec::new();
         if let Some((buffer, reads)) = self.buffers.remove(&tag) {
-            if reads && result.is_ok() {
-                bytes = self.spare.pop().unwrap_or_default();
-                bytes.clone_from(self.payload.buffer(&self.array, buffer));
-            }
             self.array.release(buffer);
+            if reads && result.is_ok() {
+                bytes = self.read_into(buffer)?;
+            }
         }
         self.answers.push(Answer { tag, result, bytes });
         Ok(())
+    }
+
+    /// What was read into `buffer`. The array gives it back, unless it is about to repair something from it.
+    fn read_into(&mut self, buffer: BufferId) -> Result<Vec<u8>, Violation> {
+        while let Some(released) = self.array.poll_release() {
+            if released == buffer {
+                return self.payload.take(buffer);
+            }
+            self.payload.release(released)?;
+        }
+        Ok(self.payload.buffer(&self.array, buffer).clone())
     }
 
     /// An effect is handed out.

@@ -3,12 +3,18 @@
 mod common;
 mod tools;
 
+use std::sync::RwLock;
+
 use common::Workbench;
 use serde_json::Value;
 use tools::{Array, PARITY_LOGGING, is_same, json, make_image, succeed, tool};
 
+/// The port that `up` takes if it can: tests of `up` share it, but for the one that takes it from them.
+static USUAL_PORT: RwLock<()> = RwLock::new(());
+
 #[test]
 fn up_makes_an_array_serves_it_and_brings_it_back() {
+    let _shared = USUAL_PORT.read();
     let bench = Workbench::new();
     let served = bench.serve("up --size 8MiB");
     assert!(served.greeting.contains("parity-logging") && served.greeting.contains("nbd-client -unix"));
@@ -27,6 +33,7 @@ fn up_makes_an_array_serves_it_and_brings_it_back() {
 
 #[test]
 fn up_takes_another_port_where_its_own_is_taken_and_says_which() {
+    let _alone = USUAL_PORT.write();
     let _taken = std::net::TcpListener::bind("127.0.0.1:10809");
     let bench = Workbench::new();
     let served = bench.serve("up --size 8MiB --json");
@@ -40,6 +47,7 @@ fn up_takes_another_port_where_its_own_is_taken_and_says_which() {
 #[test]
 fn a_sockets_mode_lets_only_its_owner_in() {
     use std::os::unix::fs::PermissionsExt;
+    let _shared = USUAL_PORT.read();
     let bench = Workbench::new();
     let served = bench.serve("up --size 8MiB");
     let mode = bench.path("parlour-data/nbd.sock").metadata().unwrap().permissions().mode();
@@ -277,6 +285,7 @@ fn the_members_of_an_array_draw_and_explain_it() {
 #[test]
 fn every_key_that_a_server_tells_is_documented() {
     let documented = include_str!("../../../docs/json.md");
+    let _shared = USUAL_PORT.read();
     let bench = Workbench::new();
     let served = bench.serve("up --size 8MiB");
     let status = json(&bench.succeed("status --json"));

@@ -87,27 +87,34 @@ impl Probe {
     }
 }
 
-/// Sees to it that every tool is there, installing packages where that is allowed.
-pub(crate) fn ensure() -> Result<(), PackageError> {
+/// What is still to be installed.
+pub(crate) struct Wanted(Vec<&'static Tool>);
+
+/// Looks for every tool. Refuses where some are missing that may not be installed.
+pub(crate) fn look() -> Result<Wanted, PackageError> {
     let missing = missing();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    if !rustix::process::geteuid().is_root() {
+    if !missing.is_empty() && !rustix::process::geteuid().is_root() {
         return Err(PackageError::NotRoot { lacks: lacks(&missing), line: line_to_run(&missing) });
     }
-    install(&missing)
+    Ok(Wanted(missing))
 }
 
-fn install(missing: &[&Tool]) -> Result<(), PackageError> {
-    eprintln!("the end-to-end tests lack {}", lacks(missing));
-    command::run(&mut apt_get(&["update"]))?;
-    let mut install = apt_get(&["install", "--yes", "--no-install-recommends"]);
-    command::run(install.args(packages(missing)))?;
-    match self::missing()[..] {
-        [] => Ok(()),
-        ref still => {
-            Err(PackageError::StillMissing { packages: words(packages(still)), lacks: lacks(still) })
+impl Wanted {
+    /// Installs it.
+    pub(crate) fn install(&self) -> Result<(), PackageError> {
+        let Wanted(missing) = self;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        eprintln!("the end-to-end tests lack {}", lacks(missing));
+        command::run(&mut apt_get(&["update"]))?;
+        let mut install = apt_get(&["install", "--yes", "--no-install-recommends"]);
+        command::run(install.args(packages(missing)))?;
+        match self::missing()[..] {
+            [] => Ok(()),
+            ref still => {
+                Err(PackageError::StillMissing { packages: words(packages(still)), lacks: lacks(still) })
+            }
         }
     }
 }

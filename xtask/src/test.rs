@@ -1,5 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is offered.
 
+use std::thread;
+
 use crate::command::{self, CommandError};
 use crate::packages::{self, PackageError};
 use crate::workspace::cargo;
@@ -17,7 +19,15 @@ pub(crate) enum TestError {
 
 /// Installs what is missing, and runs every test.
 pub(crate) fn run() -> Result<(), TestError> {
-    packages::ensure()?;
+    let wanted = packages::look()?;
+    // Packages are fetched and unpacked while all is built.
+    let (installed, built) = thread::scope(|scope| {
+        let installing = scope.spawn(|| wanted.install());
+        let built = command::run(&mut cargo(&["test", "--workspace", "--no-run"]));
+        (installing.join().expect("installing does not panic"), built)
+    });
+    installed?;
+    built?;
     // The end-to-end suite is among these: the integration tests of crates/cli.
     command::run(&mut cargo(&["test", "--workspace"]))?;
     // The tests' own test: with known bugs in the array they fail. All of the workspace is named, so that what others build on, which is

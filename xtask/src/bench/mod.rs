@@ -127,7 +127,7 @@ pub(crate) enum BenchError {
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
-        packages::ensure()?;
+        packages::look()?.install()?;
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
     match bench {

@@ -11,6 +11,9 @@ pub(crate) enum CommandError {
     /// It is missing, or may not be run.
     #[error("cannot run `{line}`: {source}")]
     NotStarted { line: String, source: io::Error },
+    /// It ran, and what it said is gone.
+    #[error("cannot read what `{line}` said: {source}")]
+    LogUnread { line: String, source: io::Error },
     /// It ran and failed.
     #[error("`{line}` failed: {status}")]
     Failed { line: String, status: ExitStatus },
@@ -38,6 +41,14 @@ pub(crate) fn run_quietly(command: &mut Command, log: &Path) -> Result<(), Comma
         Ok(status) => Err(CommandError::Failed { line, status }),
         Err(source) => Err(CommandError::NotStarted { line, source }),
     }
+}
+
+/// Prints what a command said that was run quietly, as if it had run here and now.
+pub(crate) fn show(command: &Command, log: &Path) -> Result<(), CommandError> {
+    let line = line_of(command);
+    eprintln!("$ {line}");
+    let copied = File::open(log).and_then(|mut said| io::copy(&mut said, &mut io::stderr()));
+    copied.map(drop).map_err(|source| CommandError::LogUnread { line, source })
 }
 
 /// The command as one would type it; a program given by its full path is shown by its name.

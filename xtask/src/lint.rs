@@ -44,7 +44,7 @@ fn passes(arguments: &[&str]) -> bool {
     match command::run(&mut cargo(arguments)) {
         Ok(()) => true,
         Err(CommandError::Failed { .. }) => false,
-        Err(error @ CommandError::NotStarted { .. }) => {
+        Err(error) => {
             eprintln!("{error}");
             false
         }

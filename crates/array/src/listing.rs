@@ -114,21 +114,41 @@ impl Listing {
 }
 
 impl Array {
-    /// Puts blocks of `unit` on the list, if there is room.
+    /// Puts blocks of `unit`, which cannot be computed, on the list, if there is room.
     pub(crate) fn list_blocks(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
-        if self.geometry.list_place(0).is_none() || !self.records.enabled {
+        if !self.records.enabled {
+            return Err(Full);
+        }
+        if let Some((place, at)) = self.insert_blocks(window, unit)? {
+            let length = window.columns.length();
+            let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
+            self.events.push_back(Event::BlocksListed { place, at, length, stripe });
+        }
+        Ok(())
+    }
+
+    /// What could not be read when it was to be compared, after a crash, goes on the list, if there is room: should it be
+    /// readable later, nobody knows what it is. Nothing is lost by that where it can be computed.
+    pub(crate) fn list_uncompared(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
+        if is_planted(Bug::UncomparedBelieved) {
+            return Ok(());
+        }
+        self.insert_blocks(window, unit).map(drop)
+    }
+
+    /// Puts blocks on the list. Says where they are, if any was not on it yet.
+    fn insert_blocks(&mut self, window: Window, unit: Unit) -> Result<Option<(Member, Sector)>, Full> {
+        if self.geometry.list_place(0).is_none() {
             return Err(Full);
         }
         let place = self.current_place(self.geometry.layout().place(window.stripe, unit));
         let at = self.absolute(place.at + window.columns.from);
-        if self.listing.list.insert(place.member, at, window.columns.length())? {
+        let any = self.listing.list.insert(place.member, at, window.columns.length())?;
+        if any {
             self.listing.wanted += 1;
             self.listing.added = self.listing.wanted;
-            let length = window.columns.length();
-            let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
-            self.events.push_back(Event::BlocksListed { place: place.member, at, length, stripe });
         }
-        Ok(())
+        Ok(any.then_some((place.member, at)))
     }
 
     /// What stood at these places was written anew: it comes off the list. `id` is who did it.

@@ -69,6 +69,10 @@ pub enum Bug {
     ListedWithoutFlush,
     /// A block that cannot be computed in a rebuild is passed over, and does not go on the list.
     PassedOverUnlisted,
+    /// What could not be read when it was to be compared after a crash is believed as soon as it can be read.
+    UncomparedBelieved,
+    /// The same once power is cut again, because its records are forgotten before it is durably on the list.
+    UncomparedForgotten,
     /// The copy of the superblock that is sound is overwritten first.
     SoundSuperblockFirst,
     /// An opening that came to no end counts as a session.
@@ -195,6 +199,8 @@ impl Bug {
     /// Bugs of the list of unreadable blocks.
     pub const OF_LISTS: [Bug; 3] =
         [Bug::WritesBeforeListed, Bug::ListedWithoutFlush, Bug::PassedOverUnlisted];
+    /// Bugs of what cannot be read, once or twice, after a crash.
+    pub const OF_STUTTERS: [Bug; 2] = [Bug::UncomparedBelieved, Bug::UncomparedForgotten];
     /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
     pub const OF_DURABILITY: [Bug; 25] = [
         Bug::FlushDoesNothing,

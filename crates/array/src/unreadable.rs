@@ -2,7 +2,8 @@
 //!
 //! A block of the list is as one that its member cannot read, whatever the member would say: what can be computed from the
 //! rest of its stripe is repaired, all else is an error. Writing to it takes it off the list. So a rebuild passes over
-//! what is lost, and what was there before is never taken for it.
+//! what is lost, and what was there before is never taken for it. A block goes there, too, that could not be read when it
+//! was to be compared with its records after a crash: should it be readable later, nobody knows what it holds.
 //!
 //! The list stands on all members. Invariants:
 //! - That a block is on the list is durable before any superblock says what would be wrong without it (how far a rebuild

@@ -92,11 +92,15 @@ const DRAWN: [(u64, &str); 26] = [
 ];
 
 /// Of parity logging, with either consistency.
-const LOGGING: [(u64, &str); 2] = [
+const LOGGING: [(u64, &str); 3] = [
     (5083099, "a region is resynced after a stop, and what its log held then is folded in after the next"),
     (
         5182562,
         "a rebuild ends with a checkpoint while it is not durable that a lost log's region is to be resynced",
+    ),
+    (
+        5406283,
+        "half-reintegrated parity cannot be read once after a crash, and what it holds already is folded in again",
     ),
 ];
 

@@ -71,7 +71,8 @@ pub(crate) struct CommitLogs {
     begun: u64,
     complete: u64,
     flushing: bool,
-    /// Entries that are kept until it is durable that their regions are to be resynced.
+    /// Entries that are kept until it is durable that their regions are to be resynced, or which of their blocks could not
+    /// be read.
     orphans: Vec<EntryName>,
 }
 
@@ -194,7 +195,14 @@ impl CommitLogs {
         self.orphans.push(name);
     }
 
-    /// It is durable that all regions that are to be resynced are: nothing in their logs counts.
+    /// The same of an entry that counts for nothing else any more.
+    pub(crate) fn keep_orphan(&mut self, name: EntryName) {
+        self.keep(name);
+        self.orphan(name);
+    }
+
+    /// It is durable that all regions that are to be resynced are, and which blocks are unreadable: nothing in those regions'
+    /// logs counts, and nothing is believed of those blocks.
     fn adopt(&mut self) {
         for name in std::mem::take(&mut self.orphans) {
             self.stored(name);
@@ -340,7 +348,8 @@ impl Array {
     /// Writes entries, flushes and frees, as far as there is reason to. Says whether it did.
     pub(crate) fn pump_commits(&mut self) -> bool {
         let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) else { return false };
-        if !commits.orphans.is_empty() && self.records.all_resync_is_durable() {
+        let durable = self.records.all_resync_is_durable() && self.listing.additions_are_durable();
+        if !commits.orphans.is_empty() && durable {
             commits.adopt();
         }
         if commits.release() {

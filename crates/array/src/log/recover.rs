@@ -20,7 +20,7 @@ use crate::effect::{Action, Class, Fault};
 use crate::geometry::Geometry;
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::Unit;
-use crate::map::Columns;
+use crate::map::{Columns, Window};
 use crate::plan::{Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 
@@ -42,7 +42,7 @@ pub(crate) struct Recovery {
     intents: Vec<(Intent, EntryName)>,
     /// Something could not be read: each block is read for itself.
     block_by_block: bool,
-    /// Blocks that cannot be read (where in the unit they start): they are what the rest of the stripe says.
+    /// Blocks that cannot be read (where in the unit they start): they will be what the rest of the stripe says.
     unreadable: BTreeSet<(u32, Unit, Sectors)>,
 }
 
@@ -469,7 +469,8 @@ impl Array {
         // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
         recovery.record_names().for_each(|name| commits.redone(name));
         // A member of the log may have been lost meanwhile, and with it what made the records durable.
-        if found.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
+        let lost = found.lost || self.log_is_lost(region) || !self.remembered_log_stands(region);
+        if lost || !self.list_unread(region, &recovery) {
             let commits = self.commits();
             recovery.intent_names().for_each(|name| commits.orphan(name));
             self.discard_log(region);
@@ -479,6 +480,25 @@ impl Array {
             self.finish_intents(region, recovery.intents);
         }
         self.resume_recovered_hosts();
+    }
+
+    /// Blocks that could not be read lack their records perhaps: they go on the list of unreadable blocks, and until that is
+    /// durable the records stay where they are. Says whether there was room.
+    fn list_unread(&mut self, region: Region, recovery: &Recovery) -> bool {
+        let block = self.geometry.block();
+        for (stripe, unit, from) in &recovery.unreadable {
+            let stripe = self.geometry.layout().stripe_in(region, (*stripe).into());
+            let stripe = stripe.expect("it was looked up before");
+            let window = Window { stripe, columns: Columns::new(*from, *from + block) };
+            if self.list_uncompared(window, *unit).is_err() {
+                return false;
+            }
+        }
+        if !recovery.unreadable.is_empty() && !is_planted(Bug::UncomparedForgotten) {
+            let commits = self.commits();
+            recovery.record_names().for_each(|name| commits.keep_orphan(name));
+        }
+        true
     }
 
     /// Something could not be read or written.

@@ -46,6 +46,8 @@ pub struct Disk {
     pub full: bool,
     /// Sectors that cannot be read until they are written.
     pub unreadable: std::collections::BTreeSet<u64>,
+    /// How many reads of these sectors still fail.
+    pub stutters: BTreeMap<u64, u32>,
     pub identity: Identity,
     pub writes: u64,
     /// Volatile cache: stable image and what was written since (at, bytes, durable).
@@ -58,6 +60,16 @@ pub struct Disk {
 impl Disk {
     fn can_read(&self, at: Sector, length: Sectors) -> bool {
         !(at.get()..(at + length).get()).any(|sector| self.unreadable.contains(&sector))
+    }
+
+    /// Tries to read. Says whether that works.
+    fn try_read(&mut self, at: Sector, length: Sectors) -> bool {
+        let mut clear = true;
+        for (_, left) in self.stutters.range_mut(at.get()..(at + length).get()) {
+            clear &= *left == 0;
+            *left = left.saturating_sub(1);
+        }
+        clear && self.can_read(at, length)
     }
 
     pub fn volatile(&mut self) {
@@ -520,7 +532,7 @@ impl World {
         }
         match effect.action {
             Action::Read { at, length, .. } => {
-                if !self.disks[number].can_read(at, length) {
+                if !self.disks[number].try_read(at, length) {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Unreadable));
                 }
                 let at = at.bytes() as usize;
@@ -602,6 +614,7 @@ impl World {
         disk.writes += 1;
         for sector in 0..bytes.len() as u64 / 512 {
             disk.unreadable.remove(&(at.get() + sector));
+            disk.stutters.remove(&(at.get() + sector));
         }
         let at = at.bytes() as usize;
         disk.bytes[at..at + bytes.len()].copy_from_slice(bytes);

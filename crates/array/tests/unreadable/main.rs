@@ -10,3 +10,4 @@ mod planted;
 mod promises;
 #[cfg_attr(feature = "planted-bugs", expect(dead_code, reason = "the cuts need less of it"))]
 mod scene;
+mod stutter;

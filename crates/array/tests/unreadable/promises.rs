@@ -7,6 +7,7 @@ use parlour_units::Stripe;
 use crate::common::{Random, World, payload};
 use crate::cuts::cut_everywhere;
 use crate::scene::{STRIPE, Scene, Unreadable, setups};
+use crate::stutter::stutter_everywhere;
 
 /// What is replaced holds data, or parity.
 fn scenes() -> impl Iterator<Item = Scene> {
@@ -85,6 +86,11 @@ fn a_write_beside_what_is_lost_brings_nothing_back_that_is_wrong() {
 #[test]
 fn a_write_of_what_is_lost_may_be_cut_off_anywhere() {
     assert_eq!(cut_everywhere(), None);
+}
+
+#[test]
+fn what_cannot_be_read_for_a_while_after_a_crash_is_not_believed_later() {
+    assert_eq!(stutter_everywhere(), None);
 }
 
 fn behind_logs(unreadable: Unreadable) -> impl Iterator<Item = Scene> {

@@ -99,11 +99,11 @@ impl Array {
         let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names });
-        self.probe_parity(region, intents);
+        self.probe_parity(region, intents, false);
     }
 
     /// Reads the parity that `intents` tell of, as far as its members stand.
-    fn probe_parity(&mut self, region: Region, intents: Vec<Intent>) {
+    fn probe_parity(&mut self, region: Region, intents: Vec<Intent>, block_by_block: bool) {
         let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.place).is_some());
         let intents: Vec<Intent> = standing.collect();
         let mut plan = Plan::of(Strategy::Redo);
@@ -113,7 +113,7 @@ impl Array {
         }
         plan.next_phase();
         spans.iter().for_each(|span| plan.checksum(*span));
-        let id = self.jobs.start(Kind::Probe { region, intents }, Class::Log);
+        let id = self.jobs.start(Kind::Probe { region, intents, block_by_block }, Class::Log);
         self.jobs.get_mut(id).plan = plan;
         self.start_plan(id, None, &[]);
     }
@@ -122,7 +122,7 @@ impl Array {
     pub(crate) fn probe_done(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
-        let Some(Kind::Probe { region, intents }) = job.kind.take() else { unreachable!("a probe") };
+        let Some(Kind::Probe { region, intents, .. }) = job.kind.take() else { unreachable!("a probe") };
         self.end_job(id);
         let mut sums = sums.iter();
         let (mut done, mut neither) = (BTreeSet::new(), false);
@@ -158,9 +158,11 @@ impl Array {
     }
 
     /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again. Of what cannot be read each
-    /// block is read for itself; one that cannot does not hold the records, once it is mended.
+    /// block is read for itself. One that cannot goes on the list of unreadable blocks, since nobody knows what it holds:
+    /// should it be readable later, that is not believed, and once it is mended it does not hold the records.
     pub(crate) fn probe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
-        let Some(Kind::Probe { region, mut intents }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Probe { region, mut intents, mut block_by_block }) = self.jobs.get_mut(id).kind.take()
+        else {
             unreachable!("a probe")
         };
         self.end_job(id);
@@ -169,13 +171,19 @@ impl Array {
         if !self.only_members_lost(&others) || !self.remembered_log_stands(region) {
             return self.give_up_half_done(region);
         }
-        let block = self.geometry.block().get() as usize;
-        if intents.iter().all(|intent| intent.changes.len() <= block) {
+        if block_by_block {
             intents.retain(|intent| !unreadable.iter().any(|trouble| self.is_of(intent, trouble)));
+            let windows: Vec<_> =
+                unreadable.iter().flat_map(|trouble| self.unreadable_windows(trouble)).collect();
+            if windows.into_iter().any(|(window, unit)| self.list_uncompared(window, unit).is_err()) {
+                return self.give_up_half_done(region);
+            }
         } else if !unreadable.is_empty() {
+            let block = self.geometry.block().get() as usize;
             intents = intents.iter().flat_map(|intent| intent.blocks(block)).collect();
+            block_by_block = true;
         }
-        self.probe_parity(region, intents);
+        self.probe_parity(region, intents, block_by_block);
     }
 
     fn is_of(&self, intent: &Intent, trouble: &Trouble) -> bool {

@@ -234,8 +234,11 @@ impl Array {
             _ => {}
         }
         self.note_answer(action);
-        if let (Outcome::Failed(fault), Action::Flush { .. }) = (outcome, action) {
-            self.note_failed_flush(&Trouble::new(fault, action));
+        if let Outcome::Failed(fault) = outcome {
+            let trouble = Trouble::new(fault, action);
+            if trouble.undurable {
+                self.note_undurable(&trouble);
+            }
         }
         if done {
             self.phase_done(id);
@@ -370,6 +373,11 @@ impl Array {
             };
             *place = member;
             let action = *action;
+            // Its members are perhaps open for reading only, and writing could not be asked for.
+            assert!(
+                self.records.enabled || !changes(action),
+                "an array that is opened read-only writes nothing"
+            );
             if listed {
                 job.troubles.push(Trouble::new(Fault::Unreadable, action));
                 job.outstanding -= 1;
@@ -464,8 +472,7 @@ impl Array {
         if is_planted(Bug::FailedFlushForgotten) && self.is_flush(id) {
             return self.plan_done(id);
         }
-        // Of flushes that is done already.
-        for trouble in troubles.iter().filter(|trouble| !trouble.length.is_zero()) {
+        for trouble in troubles.iter().filter(|trouble| !trouble.undurable) {
             self.note_trouble(trouble);
         }
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
@@ -517,17 +524,17 @@ impl Array {
         place.is_some_and(|place| self.listing.has(place, trouble.at, trouble.length))
     }
 
-    /// A member could not be flushed. That is known at once: another flush of it, that is under way and succeeds, means
-    /// nothing. If it has to be kept it has perhaps lost what it was to make durable.
-    fn note_failed_flush(&mut self, trouble: &Trouble) {
+    /// A member could not be flushed, or not write durably. That is known at once: another flush of it, that is under way and
+    /// succeeds, means nothing. If it has to be kept it has perhaps lost what it was to make durable.
+    fn note_undurable(&mut self, trouble: &Trouble) {
         if is_planted(Bug::FailedFlushForgotten) {
             return;
         }
         self.note_trouble(trouble);
         if self.health.place_of(trouble.member).is_some()
             && let Some(record) = self.health.record(trouble.member)
+            && !std::mem::replace(&mut record.flush_failed, true)
         {
-            record.flush_failed = true;
             self.note_unflushed();
         }
     }
@@ -548,6 +555,25 @@ impl Array {
     pub(crate) fn absolute(&self, at: Sector) -> Sector {
         self.geometry.data_start() + at.from_start()
     }
+}
+
+/// Whether a member that writes this is to make it durable. If it cannot, that may be about what was written before: an
+/// operating system tells of that once, to whoever asks next.
+fn makes_durable(action: Action) -> bool {
+    match action {
+        Action::Write { durable, .. }
+        | Action::ReadModifyWrite { durable, .. }
+        | Action::Float { durable, .. } => durable,
+        _ => false,
+    }
+}
+
+/// Whether this changes what a member holds.
+fn changes(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Write { .. } | Action::ReadModifyWrite { .. } | Action::Float { .. } | Action::Zero { .. }
+    )
 }
 
 /// The member that an action goes to.
@@ -574,6 +600,11 @@ impl Trouble {
             | Action::Zero { at, length, .. } => (at, length),
             _ => (Sector::ZERO, Sectors::ZERO),
         };
-        Trouble { fault, member, at, length }
+        // A write for which there is no room says nothing of others.
+        let undurable = match action {
+            Action::Flush { .. } => true,
+            action => fault.is_of_member() && makes_durable(action),
+        };
+        Trouble { fault, member, at, length, undurable }
     }
 }

@@ -100,6 +100,12 @@ pub enum AssemblyError {
     /// Opened for reading only, it could not be read.
     #[error("the array is degraded and its parity log is not empty: it must be opened for writing once")]
     ReadOnlyNeedsWriting,
+    /// Opened for reading only, its last writes could not be brought to an end.
+    #[error(
+        "the array was not stopped properly, and what its commit logs hold is to be written to its members before it is \
+         read: it must be opened for writing once"
+    )]
+    ReadOnlyNeedsRecovery,
     /// Its format may be read but not written.
     #[error("a later version has written this array; this one may only read it (use --read-only)")]
     WritingUnsafe,

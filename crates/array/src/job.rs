@@ -171,6 +171,8 @@ pub(crate) struct Trouble {
     pub(crate) member: Member,
     pub(crate) at: Sector,
     pub(crate) length: Sectors,
+    /// The member was to make something durable: that it could not is known since it said so, and not since its plan ended.
+    pub(crate) undurable: bool,
 }
 
 /// One plan being carried out.

@@ -188,6 +188,9 @@ impl Array {
         let vain = usize::from(superblock.opening);
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
         let logs = open_logs(&opening, &map, table, first_sequence);
+        if *read_only && logs.as_ref().is_some_and(Logs::is_to_be_recovered) {
+            return Err(AssemblyError::ReadOnlyNeedsRecovery);
+        }
         // Where parity was taken for the data, who is away has something else.
         let standing = standings(assembly, members, tuning.dirty_map && !starts_over);
         away::merge_missed(&mut map, &standing);

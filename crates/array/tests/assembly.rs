@@ -311,3 +311,32 @@ fn the_status_counts_down_what_is_left_to_recover_after_a_kill() {
     let status = world.array.status();
     assert_eq!((status.log.unwrap().recovering, status.counters.redone), (0, u64::from(left)));
 }
+
+#[test]
+fn what_commit_logs_hold_is_not_redone_by_an_array_that_is_opened_read_only() {
+    let setup = Setup::logged(4);
+    let mut world = World::new(&setup, SEED);
+    let bytes = payload(&mut Random(3), 16);
+    world.write_now(5, &bytes).expect("it is written");
+    // It is killed.
+    let World { disks, .. } = world;
+    let order = vec![0, 1, 2, 3];
+    let opened = World::try_open(&setup, disks, order.clone(), Random(1), 50, false, true);
+    let (error, disks) = opened.err().expect("its last write is to be redone");
+    assert!(matches!(error, AssemblyError::ReadOnlyNeedsRecovery), "{error}");
+    let mut world = open(&setup, disks, &order, false).expect("it opens for writing");
+    assert!(world.read_now(5, 16).expect("it reads") == bytes);
+}
+
+#[test]
+fn who_cannot_write_durably_may_have_lost_what_was_written_before() {
+    let mut world = World::new(&Setup::named("raid0", 2), SEED);
+    let bytes = payload(&mut Random(3), 16);
+    world.write_now(0, &bytes).expect("it is written");
+    world.disks[0].durable_writes_fail = true;
+    let durable = world.do_now(Operation::Write { durable: true }, 0, 16, Some(&bytes)).0;
+    assert_eq!(durable, Err(RequestError::Lost));
+    // The operating system has told of it once, and forgets.
+    world.disks[0].durable_writes_fail = false;
+    assert_eq!(world.do_now(Operation::Flush, 0, 0, None).0, Err(RequestError::Lost));
+}

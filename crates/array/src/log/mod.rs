@@ -203,6 +203,11 @@ impl Logs {
         })
     }
 
+    /// Whether commit logs tell of something that is to be redone.
+    pub(crate) fn is_to_be_recovered(&self) -> bool {
+        self.regions.values().any(|log| log.recovery.is_some())
+    }
+
     /// Sectors of payload in a segment.
     pub(crate) fn payload(&self) -> Sectors {
         self.segment_length - self.header * 2

@@ -286,7 +286,7 @@ impl Array {
             let (buffer, base) = match span.source {
                 Source::Host => (host.expect("a plan on the host's payload has one"), Sectors::ZERO),
                 Source::Zeroes => (BufferId::ZEROES, Sectors::ZERO),
-                Source::Scratch(index) => (job.scratch[usize::from(index)], Sectors::ZERO),
+                Source::Scratch(index) => (job.scratch[index as usize], Sectors::ZERO),
                 Source::Record(index) => rooms[usize::from(index)],
                 Source::Metadata => (BufferId::METADATA, Sectors::ZERO),
                 Source::Buffer(buffer) => (buffer, Sectors::ZERO),
@@ -330,7 +330,7 @@ impl Array {
     /// where that is promised.
     fn commit_plan(&mut self, id: JobId) -> bool {
         match self.jobs.get(id).kind {
-            Some(Kind::Reintegrate { region }) => self.start_intent(id, region),
+            Some(Kind::Reintegrate { region }) => return self.start_intent(id, region),
             _ if self.geometry.is_logged() => self.await_commit(id),
             _ => {
                 self.commit_records(id);

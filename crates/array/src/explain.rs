@@ -522,7 +522,7 @@ impl Names<'_> {
                 let what: Vec<String> =
                     self.labels(member, at, length).map(|label| self.old(label)).collect();
                 if let Source::Scratch(index) = spans[0].source {
-                    self.scratch[usize::from(index)] = what.join(", ");
+                    self.scratch[index as usize] = what.join(", ");
                 }
                 ExplainedStep::Read(access(member, at, length, what))
             }
@@ -534,7 +534,7 @@ impl Names<'_> {
                 if let Source::Scratch(index) = spans[0].source {
                     let old: Vec<String> =
                         self.labels(member, at, length).map(|label| self.old(label)).collect();
-                    self.scratch[usize::from(index)] = old.join(", ");
+                    self.scratch[index as usize] = old.join(", ");
                 }
                 let what =
                     self.labels(member, at, length).map(|label| format!("old and new {}", word(label)));
@@ -588,7 +588,7 @@ impl Names<'_> {
     fn computed(&self, result: Span, sources: &[Span]) -> ExplainedStep {
         let source = |span: &Span| match span.source {
             Source::Host => format!("new {}", self.host_unit(*span)),
-            Source::Scratch(index) => self.scratch[usize::from(index)].clone(),
+            Source::Scratch(index) => self.scratch[index as usize].clone(),
             Source::Zeroes | Source::Record(_) | Source::Metadata | Source::Buffer(_) => "zeroes".to_owned(),
         };
         ExplainedStep::Compute {

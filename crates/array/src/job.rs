@@ -46,8 +46,8 @@ pub(crate) enum Kind {
     CommitFlush { turn: u64 },
     /// What is about to happen to parity is written to a commit log.
     Intent { region: Region },
-    /// After a crash, parity is compared with what it was to become. Once something could not be read, block by block.
-    Probe { region: Region, intents: Vec<Intent>, block_by_block: bool },
+    /// After a crash, parity is compared with what it was to become; `again` once some of it could not be read.
+    Probe { region: Region, intents: Vec<Intent>, again: bool },
     /// Members are flushed after a reintegration.
     ReintegrateFlush { region: Region },
     /// After a crash, a region's data is compared with its records, and brought up to them.

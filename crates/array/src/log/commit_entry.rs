@@ -52,6 +52,11 @@ pub(crate) struct Intent {
 }
 
 impl Intent {
+    /// How much parity it tells of.
+    pub(crate) fn length(&self) -> Sectors {
+        Sectors::new(self.changes.len() as u64)
+    }
+
     /// The same, told of each block for itself.
     pub(crate) fn blocks(&self, block: usize) -> Vec<Intent> {
         let part = |(index, changes): (usize, &[Change])| Intent {

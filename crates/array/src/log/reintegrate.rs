@@ -73,6 +73,8 @@ pub(crate) struct Reintegration {
     suspects: Vec<Suspect>,
     /// Entries of the commit log that tell of parity which is being rewritten.
     intents: Vec<EntryName>,
+    /// What those tell that were there before.
+    told: intent::ToldParity,
     /// The pass that waits until its intent is durable.
     waiting: Option<JobId>,
     /// Committed writes of this epoch are waited for in the end.
@@ -175,6 +177,7 @@ impl Array {
             mended: 0,
             suspects: Vec::new(),
             intents: half.intents,
+            told: half.told,
             waiting: None,
             epoch,
             finishing: false,

@@ -98,7 +98,7 @@ pub enum Source {
     /// Zeroes.
     Zeroes,
     /// A scratch buffer of the plan, by number.
-    Scratch(u16),
+    Scratch(u32),
     /// Room in a log buffer that was reserved for the plan, by number.
     Record(u16),
     /// The job's own metadata bytes.
@@ -205,7 +205,7 @@ impl Plan {
     /// A new scratch buffer.
     pub(crate) fn scratch(&mut self, length: Sectors) -> Source {
         self.scratch.push(length);
-        Source::Scratch(self.scratch.len() as u16 - 1)
+        Source::Scratch(self.scratch.len() as u32 - 1)
     }
 
     /// Adds a step of the current phase.

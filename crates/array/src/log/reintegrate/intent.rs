@@ -2,17 +2,18 @@
 //! sector tells by itself whether it holds the records already, and a reintegration that was cut off is done again for
 //! the others alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::array::Array;
 use crate::effect::{Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
-use crate::layout::{Occupant, Place};
+use crate::layout::{Occupant, Place, Unit};
 use crate::log::commit::Waiting;
 use crate::log::commit_entry::{Change, Intent, Told};
 use crate::log::{EntryName, LoadState};
+use crate::map::Window;
 use crate::plan::{Plan, Span, Strategy};
 
 /// What a reintegration that a crash cut off has done.
@@ -24,35 +25,69 @@ pub(crate) struct HalfDone {
     pub(super) done: BTreeSet<(Member, Sector)>,
     /// Entries of the commit log that say so.
     pub(super) intents: Vec<EntryName>,
+    /// What they tell.
+    pub(super) told: ToldParity,
+}
+
+/// What intents tell of parity, by sector of the member.
+#[derive(Debug, Default)]
+pub(super) struct ToldParity(BTreeMap<(Member, Sector), Change>);
+
+impl ToldParity {
+    fn new(intents: &[Intent], data: Sectors) -> ToldParity {
+        let of = |intent: &Intent| {
+            let (place, at) = (intent.place, data + Sectors::new(intent.at));
+            let sectors = (0..).map(move |offset| (place, Sector::ZERO + at + Sectors::new(offset)));
+            sectors.zip(intent.changes.clone()).collect::<Vec<_>>()
+        };
+        ToldParity(intents.iter().flat_map(of).collect())
+    }
+
+    /// Whether all that `changes` are about to change is told of already.
+    fn has(&self, place: Member, at: Sector, changes: &[Change]) -> bool {
+        let is_told = |(offset, change): (usize, &Change)| {
+            let sector = at + Sectors::new(offset as u64);
+            change.old == change.new || self.0.get(&(place, sector)) == Some(change)
+        };
+        changes.iter().enumerate().all(is_told)
+    }
 }
 
 impl Array {
     /// The pass knows what its parity was and what it will be: that is made durable before it is written, so that after
-    /// a crash what is new already is told from what is not.
-    pub(crate) fn start_intent(&mut self, pass: JobId, region: Region) {
+    /// a crash what is new already is told from what is not. Says whether it is durable: of a reintegration that was cut off
+    /// it may be, and is not told again, or the commit log would fill up with it from crash to crash.
+    pub(crate) fn start_intent(&mut self, pass: JobId, region: Region) -> bool {
         let job = self.jobs.get_mut(pass);
         let sums = std::mem::take(&mut job.checksums);
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let reintegration = logs.region(region).reintegrating.as_mut().expect("it is under way");
-        reintegration.waiting = Some(pass);
         let newest = reintegration.newest;
-        let runs = reintegration.passes.last().expect("a pass is under way").clone();
+        let runs = reintegration.passes.last().expect("a pass is under way");
         let (old, new) = sums.split_at(sums.len() / 2);
         let mut changes = old.iter().zip(new).map(|(old, new)| Change { old: *old, new: *new });
         let data = self.geometry.data_start();
-        let intents = runs
-            .iter()
-            .map(|run| Intent {
-                region,
-                newest,
-                place: run.member,
-                at: (run.at - data).get(),
-                changes: changes.by_ref().take(run.length.get() as usize).collect(),
-            })
-            .collect();
+        let mut intents = Vec::new();
+        for run in runs {
+            let changes: Vec<Change> = changes.by_ref().take(run.length.get() as usize).collect();
+            if !reintegration.told.has(run.member, run.at, &changes) {
+                intents.push(Intent {
+                    region,
+                    newest,
+                    place: run.member,
+                    at: (run.at - data).get(),
+                    changes,
+                });
+            }
+        }
+        if intents.is_empty() {
+            return true;
+        }
+        reintegration.waiting = Some(pass);
         let place = self.commit_place(region);
         let told = Told { records: Vec::new(), intents };
         self.commits().await_intent(place, Waiting { region, told });
+        false
     }
 
     /// Writes an intent, as an entry of its own.
@@ -97,13 +132,14 @@ impl Array {
     pub(crate) fn finish_intents(&mut self, region: Region, told: Vec<(Intent, EntryName)>) {
         let (intents, names): (Vec<Intent>, Vec<EntryName>) = told.into_iter().unzip();
         let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
+        let told = ToldParity::new(&intents, self.geometry.data_start().from_start());
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
-        log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names });
+        log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names, told });
         self.probe_parity(region, intents, false);
     }
 
     /// Reads the parity that `intents` tell of, as far as its members stand.
-    fn probe_parity(&mut self, region: Region, intents: Vec<Intent>, block_by_block: bool) {
+    fn probe_parity(&mut self, region: Region, intents: Vec<Intent>, again: bool) {
         let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.place).is_some());
         let intents: Vec<Intent> = standing.collect();
         let mut plan = Plan::of(Strategy::Redo);
@@ -113,7 +149,7 @@ impl Array {
         }
         plan.next_phase();
         spans.iter().for_each(|span| plan.checksum(*span));
-        let id = self.jobs.start(Kind::Probe { region, intents, block_by_block }, Class::Log);
+        let id = self.jobs.start(Kind::Probe { region, intents, again }, Class::Log);
         self.jobs.get_mut(id).plan = plan;
         self.start_plan(id, None, &[]);
     }
@@ -158,11 +194,10 @@ impl Array {
     }
 
     /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again. Of what cannot be read each
-    /// block is read for itself. One that cannot goes on the list of unreadable blocks, since nobody knows what it holds:
+    /// block is read for itself, and each is tried twice. One that cannot goes on the list of unreadable blocks, since nobody knows what it holds:
     /// should it be readable later, that is not believed, and once it is mended it does not hold the records.
     pub(crate) fn probe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
-        let Some(Kind::Probe { region, mut intents, mut block_by_block }) = self.jobs.get_mut(id).kind.take()
-        else {
+        let Some(Kind::Probe { region, mut intents, mut again }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a probe")
         };
         self.end_job(id);
@@ -171,19 +206,23 @@ impl Array {
         if !self.only_members_lost(&others) || !self.remembered_log_stands(region) {
             return self.give_up_half_done(region);
         }
-        if block_by_block {
-            intents.retain(|intent| !unreadable.iter().any(|trouble| self.is_of(intent, trouble)));
-            let windows: Vec<_> =
-                unreadable.iter().flat_map(|trouble| self.unreadable_windows(trouble)).collect();
-            if windows.into_iter().any(|(window, unit)| self.list_uncompared(window, unit).is_err()) {
-                return self.give_up_half_done(region);
-            }
-        } else if !unreadable.is_empty() {
-            let block = self.geometry.block().get() as usize;
-            intents = intents.iter().flat_map(|intent| intent.blocks(block)).collect();
-            block_by_block = true;
+        let block = self.geometry.block();
+        let (hit, rest): (Vec<Intent>, Vec<Intent>) = intents
+            .into_iter()
+            .partition(|intent| unreadable.iter().any(|trouble| self.is_of(intent, trouble)));
+        let (single, long): (Vec<Intent>, Vec<Intent>) =
+            hit.into_iter().partition(|intent| again && intent.length() <= block);
+        intents = rest;
+        intents.extend(long.iter().flat_map(|intent| intent.blocks(block.get() as usize)));
+        again |= !unreadable.is_empty();
+        let unread = |intent: &Intent| {
+            self.windows_at(intent.place, self.absolute(Sector::new(intent.at)), intent.length())
+        };
+        let windows: Vec<(Window, Unit)> = single.iter().flat_map(unread).collect();
+        if windows.into_iter().any(|(window, unit)| self.list_uncompared(window, unit).is_err()) {
+            return self.give_up_half_done(region);
         }
-        self.probe_parity(region, intents, block_by_block);
+        self.probe_parity(region, intents, again);
     }
 
     fn is_of(&self, intent: &Intent, trouble: &Trouble) -> bool {
@@ -207,6 +246,6 @@ impl Array {
 }
 
 fn plan_scratch(plan: &mut Plan, intent: &Intent) -> Span {
-    let length = Sectors::new(intent.changes.len() as u64);
+    let length = intent.length();
     Span::new(plan.scratch(length), Sectors::ZERO, length)
 }

@@ -1,0 +1,58 @@
+//! Recovery may be cut off anywhere, again and again, and comes to its end when it is let.
+#![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+mod common;
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::layout::{Occupant, Place};
+use parlour_array::{Action, Repair};
+use parlour_units::{Sector, Sectors};
+
+/// Whether parity is about to be rewritten by a reintegration.
+fn is_rewriting(world: &World) -> bool {
+    let geometry = world.array.geometry();
+    let start = geometry.data_start();
+    let of_parity = |action: Action| match action {
+        Action::Write { member, at, durable: false, .. } if at >= start => {
+            let place = Place { member, at: Sector::ZERO + (at - start) };
+            let parity = geometry.layout().data_units();
+            matches!(geometry.layout().occupant(place), Occupant::Unit { unit, .. } if unit.get() == parity)
+        }
+        _ => false,
+    };
+    world.pending.iter().any(|effect| of_parity(effect.action))
+}
+
+/// Power is pulled: nothing is left of what was not flushed, nor of what was under way.
+fn cut(mut world: World) -> World {
+    world.pending.clear();
+    world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
+    world.reopen(false).unwrap()
+}
+
+#[test]
+fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that() {
+    let mut setup = Setup::logged(4);
+    setup.member_length = 3 * 2_048;
+    setup.tuning.log_memory = Sectors::new(64);
+    let mut world = World::new(&setup, SEED);
+    world.all_volatile();
+    let mut random = Random(SEED);
+    let mut content = Vec::new();
+    while !is_rewriting(&world) {
+        content = payload(&mut random, 16);
+        let tag = world.write(0, &content);
+        world.settle_until(|world| world.done.contains_key(&tag) || is_rewriting(world));
+    }
+    // Each time would take a sector at least.
+    let rounds = world.array.geometry().commit_log().1.get();
+    for _ in 0..rounds {
+        world = cut(world);
+        world.settle_until(is_rewriting);
+        assert!(is_rewriting(&world), "the reintegration goes on");
+    }
+    world = cut(world);
+    world.settle();
+    assert_eq!(world.read_now(0, 16).unwrap(), content);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+}

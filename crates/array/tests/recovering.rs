@@ -56,3 +56,45 @@ fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that()
     assert_eq!(world.read_now(0, 16).unwrap(), content);
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
 }
+
+/// An array whose regions' logs are long, and its commit logs short.
+fn with_long_logs() -> Setup {
+    let mut setup = Setup::logged(4);
+    setup.member_length = 24 * 2_048;
+    setup.log.regions = Some(4);
+    setup.log.ratio = Some(4.0);
+    setup.unit = 8;
+    setup.tuning.log_memory = Sectors::new(64);
+    // (Here nothing long is written.)
+    setup.commit_log = Some(Sectors::new(160));
+    setup
+}
+
+#[test]
+fn a_log_that_the_commit_log_has_no_room_to_tell_of_is_folded_in_part_by_part() {
+    let setup = with_long_logs();
+    let mut world = World::new(&setup, SEED);
+    let geometry = world.array.geometry().clone();
+    let segment = setup.log.segment.unwrap().get();
+    let of_region = geometry.layout().region_stripes() * geometry.layout().stripe_data().get();
+    let slots = geometry.layout().logs().unwrap().segments();
+    let records = u64::from(slots) * (segment - 2);
+    // (Each takes 48 bytes.)
+    assert!(records * 48 / 512 > geometry.commit_log().1.get() / 8, "they do not fit");
+    let (mut random, mut content) = (Random(SEED), std::collections::BTreeMap::new());
+    for _ in 0..records * 3 {
+        let at = random.below(of_region);
+        let new = payload(&mut random, 1);
+        world.write_now(at, &new).unwrap();
+        content.insert(at, new);
+    }
+    assert!(world.array.status().counters.reintegrations > 3, "more often than the log was full");
+    for again in [false, true] {
+        for (at, new) in &content {
+            assert!(world.read_now(*at, 1).as_ref() == Ok(new), "sector {at}, opened again: {again}");
+        }
+        assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+        world = world.reopen(false).unwrap();
+        world.settle();
+    }
+}

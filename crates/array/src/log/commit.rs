@@ -27,8 +27,13 @@ use crate::map::Columns;
 use crate::plan::{LogMethod, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 
-/// An entry is closed when it has this many records.
+/// An entry is closed when it has this many records, …
 const GROUP: usize = 256;
+/// … or is about this part of the log: an entry does not wrap around the end, and may leave as much unused there.
+const LONGEST: u64 = 8;
+/// All that is told of a region's parity while it is reintegrated takes at most this part. So hosts' half, a gap at the end
+/// for them, this, and a gap for this fit.
+const INTENTS: u64 = 8;
 
 /// An entry that still counts.
 #[derive(Clone, Debug)]
@@ -252,6 +257,16 @@ impl CommitLogs {
         self.logs.iter().any(CommitLog::is_pressed)
     }
 
+    /// Sectors that the intents of one reintegration may take.
+    pub(crate) fn intent_room(&self, place: Member) -> u64 {
+        self.logs[place.as_usize()].length / INTENTS
+    }
+
+    /// Whether entries of `place` are kept until something is durable.
+    pub(crate) fn has_orphans(&self, place: Member) -> bool {
+        self.orphans.iter().any(|name| name.place == place)
+    }
+
     /// Whether old entries are in somebody's way.
     pub(crate) fn presses(&self) -> bool {
         self.pressed() || !self.waiters.is_empty()
@@ -427,9 +442,16 @@ impl Array {
     /// Writes all that waits, as one entry.
     fn start_commit(&mut self, place: Member) {
         let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
+        let mut left = self.commits().log(place).length / LONGEST;
         while told.records.len() < GROUP
-            && let Some(id) = self.commits().log(place).waiting.pop_front()
+            && let Some(id) = self.commits().log(place).waiting.front().copied()
         {
+            let space = self.jobs.stripe(id).commit_space.get();
+            if space > left && !jobs.is_empty() {
+                break;
+            }
+            left = left.saturating_sub(space);
+            self.commits().log(place).waiting.pop_front();
             let records = self.tell_records(id, &mut told, &mut spans);
             jobs.push((id, records));
         }

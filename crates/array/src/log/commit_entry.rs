@@ -18,6 +18,7 @@ const CHECKSUM_AT: usize = 8;
 const HEADER_BYTES: usize = 64;
 const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
+const CHANGE_BYTES: usize = 16;
 
 /// Content before and after, told by its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,37 @@ pub(crate) struct Intent {
     pub(crate) changes: Vec<Change>,
 }
 
+impl Change {
+    /// Whether anything changes.
+    pub(crate) fn is_one(self) -> bool {
+        self.old != self.new
+    }
+}
+
 impl Intent {
+    /// The same, without longer parts that do not change: whole blocks, of which some may lie between changed ones where
+    /// telling of them takes no more room than another intent.
+    pub(crate) fn changed_parts(&self, block: Sectors) -> Vec<Intent> {
+        let block = block.get() as usize;
+        let changed = |(index, changes): (usize, &[Change])| {
+            changes.iter().any(|change| change.is_one()).then_some(index * block)
+        };
+        let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
+        for from in self.changes.chunks(block).enumerate().filter_map(changed) {
+            let to = (from + block).min(self.changes.len());
+            match parts.last_mut() {
+                Some(last) if (from - last.end) * CHANGE_BYTES <= INTENT_BYTES => last.end = to,
+                _ => parts.push(from..to),
+            }
+        }
+        let part = |range: std::ops::Range<usize>| Intent {
+            at: self.at + range.start as u64,
+            changes: self.changes[range].to_vec(),
+            ..*self
+        };
+        parts.into_iter().map(part).collect()
+    }
+
     /// How much parity it tells of.
     pub(crate) fn length(&self) -> Sectors {
         Sectors::new(self.changes.len() as u64)
@@ -90,7 +121,7 @@ pub(crate) struct EntryHeader {
 impl Told {
     /// Sectors that the header takes, in whole blocks.
     pub(crate) fn header_length(&self, block: Sectors) -> Sectors {
-        let changes = |count: usize| count * 16;
+        let changes = |count: usize| count * CHANGE_BYTES;
         let records: usize = self.records.iter().map(|r| RECORD_BYTES + changes(r.changes.len())).sum();
         let intents: usize = self.intents.iter().map(|i| INTENT_BYTES + changes(i.changes.len())).sum();
         Sectors::new(((HEADER_BYTES + records + intents) as u64).div_ceil(512)).round_up(block)
@@ -105,8 +136,14 @@ impl Told {
 
 /// The header of an entry with one record of `sectors` in each of `pieces`: an upper bound.
 pub(crate) fn entry_length(pieces: u64, changes: Sectors, payload: Sectors, block: Sectors) -> Sectors {
-    let bytes = HEADER_BYTES as u64 + pieces * RECORD_BYTES as u64 + changes.get() * 16;
+    let bytes = HEADER_BYTES as u64 + pieces * RECORD_BYTES as u64 + changes.get() * CHANGE_BYTES as u64;
     Sectors::new(bytes.div_ceil(512)).round_up(block) + payload
+}
+
+/// The header of an entry with `count` intents that tell of `changes`.
+pub(crate) fn intents_length(count: u64, changes: u64, block: Sectors) -> Sectors {
+    let bytes = HEADER_BYTES as u64 + count * INTENT_BYTES as u64 + changes * CHANGE_BYTES as u64;
+    Sectors::new(bytes.div_ceil(512)).round_up(block)
 }
 
 impl EntryHeader {
@@ -168,7 +205,7 @@ fn encode_changes(out: &mut Writer, changes: &[Change]) {
 
 fn decode_changes(from: &mut Reader<'_>, count: usize, header: usize) -> Option<Vec<Change>> {
     let change = |from: &mut Reader<'_>| Change { old: from.u64(), new: from.u64() };
-    (count * 16 <= header).then(|| (0..count).map(|_| change(from)).collect())
+    (count * CHANGE_BYTES <= header).then(|| (0..count).map(|_| change(from)).collect())
 }
 
 fn decode_record(from: &mut Reader<'_>, header: usize) -> Option<Committed> {
@@ -318,6 +355,27 @@ mod tests {
             let (pieces, changes) = (records.len() as u64, Sectors::new(changes as u64));
             prop_assert_eq!(entry_length(pieces, changes, entry.told.payload(), BLOCK), entry.length(BLOCK));
         }
+    }
+
+    #[test]
+    fn an_intent_leaves_out_what_does_not_change() {
+        let changes =
+            |told: &[u8]| told.iter().map(|it| Change { old: 1, new: 1 + u64::from(*it) }).collect();
+        let intent = |at, told: &[u8]| Intent {
+            region: Region::new(3),
+            newest: 9,
+            place: Member::new(2),
+            at,
+            changes: changes(told),
+        };
+        let whole = intent(40, &[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0]);
+        let parts = whole.changed_parts(Sectors::new(1));
+        assert_eq!(parts, [intent(41, &[1, 0, 0, 1]), intent(48, &[1, 1])], "short gaps are told along");
+        let parts = whole.changed_parts(Sectors::new(4));
+        assert_eq!(parts, [intent(40, &[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0])], "and so is the rest of a block");
+        let parts = intent(40, &[0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).changed_parts(Sectors::new(4));
+        assert_eq!(parts, [intent(44, &[0, 1, 0, 0])]);
+        assert!(intent(40, &[0; 6]).changed_parts(Sectors::new(1)).is_empty());
     }
 
     #[test]

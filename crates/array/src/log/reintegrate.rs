@@ -138,7 +138,9 @@ impl Array {
                 // Records that were given up count after a crash until it is durable that they do not: the table must not
                 // say before that they are in the parity.
                 let given_up = self.geometry.is_logged() && !self.records.resync_is_durable(*region);
-                logs.regions[region].holders == 0 && one_a_log(region) && !given_up
+                // What is kept of others may take all the room that the commit log has for this.
+                let kept = logs.commits.as_ref().is_some_and(|it| it.has_orphans(self.commit_place(*region)));
+                logs.regions[region].holders == 0 && one_a_log(region) && !given_up && !kept
             });
             let logs = self.logs.as_mut().expect("it was there");
             let Some(region) = free.and_then(|index| logs.queue.remove(index)) else { return any };
@@ -148,24 +150,32 @@ impl Array {
     }
 
     fn start_reintegration(&mut self, region: Region) {
-        let (mut applies, newest) = self.collect_applies(region);
+        let log = &self.logs.as_ref().expect("only logs are reintegrated").regions[&region];
+        let begun = log.half_done.as_ref().map(|half| half.newest);
+        let (mut applies, mut newest) = self.collect_applies(region, begun.unwrap_or(u64::MAX));
         let half = self.take_half_done(region);
         if !is_planted(Bug::IntentsForgotten) {
             applies = without_done(applies, &half.done);
         }
-        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let memory: Vec<(u32, BufferId)> = logs.regions[&region]
             .segments
             .iter()
             .filter_map(|index| Some((*index, logs.segment(*index).buffer?)))
             .collect();
+        let mut passes = self.split_passes(&applies, &memory, &[]);
+        // One that was cut off is about the same records again, and what it tells of stands there.
+        while begun.is_none() && !self.intents_fit(region, &passes, &applies) {
+            (applies, newest) = self.collect_applies(region, self.middle_record(region));
+            passes = self.split_passes(&applies, &memory, &[]);
+        }
         memory.iter().for_each(|(_, buffer)| self.buffers.hold(*buffer));
+        let logs = self.logs.as_mut().expect("it was there");
         logs.running += 1;
         let log = logs.region(region);
         (log.queued, log.wanted) = (false, false);
         let epoch = log.epoch;
         log.epoch = 1 - epoch;
-        let passes = self.split_passes(&applies, &memory, &[]);
         let reintegration = Reintegration {
             applies,
             passes,
@@ -188,16 +198,14 @@ impl Array {
         self.next_pass(region);
     }
 
-    /// What is to be xored in, in the order of places; and the newest record's sequence number.
-    fn collect_applies(&mut self, region: Region) -> (Vec<Apply>, u64) {
+    /// What is to be xored in of records up to the one numbered `limit`, in the order of places; and the newest one's number.
+    fn collect_applies(&mut self, region: Region, limit: u64) -> (Vec<Apply>, u64) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
-        let log = logs.region(region);
-        let limit = log.half_done.as_ref().map_or(u64::MAX, |half| half.newest);
-        let indices = log.segments.clone();
+        let indices = logs.region(region).segments.clone();
         let mut records: Vec<(Record, u32)> = Vec::new();
         for index in indices {
             let segment = logs.segment_mut(index);
-            // What was committed after a reintegration that a crash cut off comes after it.
+            // What was committed after a reintegration that a crash cut off comes after it, and so does what it has no room for.
             let counts = |record: &&Record| record.sequence <= limit;
             segment.taken = segment.records.iter().take_while(counts).count();
             records.extend(segment.records[..segment.taken].iter().map(|record| (*record, index)));

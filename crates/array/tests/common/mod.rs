@@ -8,8 +8,8 @@ use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Cylinder, Effect,
     Event, Fault, Geometry, Identity, Image, LogCreation, MemberInfo, Mode, Modify, NewArray, Opening,
-    Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice, Slots, Superblock, Tag,
-    Tuning, create,
+    Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice, Slots, StoredGeometry,
+    Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
@@ -130,6 +130,8 @@ pub struct Setup {
     pub real: bool,
     pub zeroed: bool,
     pub consistency: Consistency,
+    /// How long the commit logs are, if not as people get them.
+    pub commit_log: Option<Sectors>,
 }
 
 impl Setup {
@@ -161,6 +163,7 @@ impl Setup {
             real: false,
             zeroed: true,
             consistency: Consistency::Resync,
+            commit_log: None,
         }
     }
 
@@ -181,7 +184,9 @@ impl Setup {
             log: self.log,
             consistency: self.consistency,
         };
-        Geometry::create_on(&creation, self.cylinder).expect("a possible array")
+        let geometry = Geometry::create_on(&creation, self.cylinder).expect("a possible array");
+        let commit_log = self.commit_log.map_or(geometry.stored().commit_log, Sectors::get);
+        Geometry::from_stored(StoredGeometry { commit_log, ..*geometry.stored() })
     }
 }
 

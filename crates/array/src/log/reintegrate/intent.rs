@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Member, Region, Sector, Sectors};
 
+use super::{Apply, Run};
 use crate::array::Array;
 use crate::effect::{Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::{Occupant, Place, Unit};
 use crate::log::commit::Waiting;
-use crate::log::commit_entry::{Change, Intent, Told};
+use crate::log::commit_entry::{Change, Intent, Told, intents_length};
 use crate::log::{EntryName, LoadState};
 use crate::map::Window;
 use crate::plan::{Plan, Span, Strategy};
@@ -43,17 +44,40 @@ impl ToldParity {
         ToldParity(intents.iter().flat_map(of).collect())
     }
 
-    /// Whether all that `changes` are about to change is told of already.
-    fn has(&self, place: Member, at: Sector, changes: &[Change]) -> bool {
-        let is_told = |(offset, change): (usize, &Change)| {
-            let sector = at + Sectors::new(offset as u64);
-            change.old == change.new || self.0.get(&(place, sector)) == Some(change)
+    /// Whether all that `intent` says will change is told of already.
+    fn has(&self, intent: &Intent, data: Sectors) -> bool {
+        let is_told = |(offset, change): (u64, &Change)| {
+            let sector = Sector::ZERO + data + Sectors::new(intent.at + offset);
+            !change.is_one() || self.0.get(&(intent.place, sector)) == Some(change)
         };
-        changes.iter().enumerate().all(is_told)
+        (0..).zip(&intent.changes).all(is_told)
     }
 }
 
 impl Array {
+    /// Whether the commit log has room for all that `passes` tell of their parity, at the most.
+    pub(super) fn intents_fit(&self, region: Region, passes: &[Vec<Run>], applies: &[Apply]) -> bool {
+        let Some(commits) = self.logs.as_ref().and_then(|logs| logs.commits.as_ref()) else { return true };
+        let told = |run: &Run| applies[run.applies.clone()].iter().map(|apply| apply.length.get());
+        let entry = |runs: &Vec<Run>| {
+            let parts: Vec<u64> = runs.iter().flat_map(told).collect();
+            intents_length(parts.len() as u64, parts.iter().sum(), self.geometry.block()).get()
+        };
+        passes.iter().map(entry).sum::<u64>() <= commits.intent_room(self.commit_place(region))
+            || applies.len() == 1
+    }
+
+    /// The number of the record in the middle of those that a reintegration is about to take.
+    pub(super) fn middle_record(&self, region: Region) -> u64 {
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let segments = logs.regions[&region].segments.iter().map(|index| logs.segment(*index));
+        let mut taken: Vec<u64> = segments
+            .flat_map(|segment| segment.records[..segment.taken].iter().map(|record| record.sequence))
+            .collect();
+        taken.sort_unstable();
+        taken[(taken.len() - 1) / 2]
+    }
+
     /// The pass knows what its parity was and what it will be: that is made durable before it is written, so that after
     /// a crash what is new already is told from what is not. Says whether it is durable: of a reintegration that was cut off
     /// it may be, and is not told again, or the commit log would fill up with it from crash to crash.
@@ -66,20 +90,16 @@ impl Array {
         let runs = reintegration.passes.last().expect("a pass is under way");
         let (old, new) = sums.split_at(sums.len() / 2);
         let mut changes = old.iter().zip(new).map(|(old, new)| Change { old: *old, new: *new });
-        let data = self.geometry.data_start();
-        let mut intents = Vec::new();
+        let (data, block) = (self.geometry.data_start(), self.geometry.block());
+        let mut intents: Vec<Intent> = Vec::new();
         for run in runs {
             let changes: Vec<Change> = changes.by_ref().take(run.length.get() as usize).collect();
-            if !reintegration.told.has(run.member, run.at, &changes) {
-                intents.push(Intent {
-                    region,
-                    newest,
-                    place: run.member,
-                    at: (run.at - data).get(),
-                    changes,
-                });
-            }
+            let (place, at) = (run.member, (run.at - data).get());
+            let whole = Intent { region, newest, place, at, changes };
+            intents.extend(whole.changed_parts(block));
         }
+        let told = &reintegration.told;
+        intents.retain(|intent| !told.has(intent, data.from_start()));
         if intents.is_empty() {
             return true;
         }

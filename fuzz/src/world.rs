@@ -227,14 +227,14 @@ impl World {
             Some(disk) if !length.is_zero() && disk.holds(at, length) => disk.read(at, length),
             _ => Vec::new(),
         });
-        let commits = commits.collect();
+        let commits: Vec<Vec<u8>> = commits.collect();
         let opening = Opening {
             members,
             spares: spares.iter().map(|spare| info(*spare)).collect(),
             maps,
             tables,
             lists,
-            commits,
+            commits: commits.into(),
             session: Identity([0xC0; 16]),
             read_only: how.read_only,
             force: how.force,

@@ -698,8 +698,11 @@ fn table_length(regions: u32) -> Sectors {
 
 /// The commit log is about this part of a member …
 const COMMIT_LOG_SHARE: u64 = 128;
-/// … at most this (8 MiB), which bounds what is read after a crash; …
-const LARGEST_COMMIT_LOG: Sectors = Sectors::new(16_384);
+/// … at most this (8 MiB); …
+const USUAL_COMMIT_LOG: Sectors = Sectors::new(16_384);
+/// … or as a reintegration has to tell of the parity of a region, at most this (32 MiB), which bounds what is read when the
+/// array is opened (what does not fit is told of part by part); …
+const LARGEST_COMMIT_LOG: Sectors = Sectors::new(65_536);
 /// … at least this (128 KiB), …
 const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);
 /// … and holds at least so many of the longest entries.
@@ -712,7 +715,8 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     // Old and new checksums are a thirty-second of what they tell of.
     let stripe = creation.unit * data_units;
     let entry = stripe + Sectors::new(stripe.get() / 16 + 16);
-    // What is about to happen to a region's parity takes 48 bytes for each record of a sector, at the most.
+    // What is about to happen to a region's parity takes 48 bytes for each record of a sector, at the most. (How long a
+    // region's log is is not known yet: about so long.)
     let segment = creation.log.segment.unwrap_or(Sectors::new(64));
     let wish = creation.log.regions.unwrap_or_else(|| default_regions(creation.member_length, segment));
     let share = creation.member_length.get() / u64::from(wish.max(1));
@@ -720,8 +724,12 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let parity = share * u64::from(members) / (data_units + 1);
     let log = Sectors::new((parity as f64 * ratio) as u64) + segment * 2;
     let intents = Sectors::new(log.get() / 10 + 64);
-    let usual = Sectors::new(creation.member_length.get() / COMMIT_LOG_SHARE).min(LARGEST_COMMIT_LOG);
-    usual.max(entry * COMMITS).max(intents * 4).max(SMALLEST_COMMIT_LOG).round_up(METADATA_BLOCK)
+    let usual = Sectors::new(creation.member_length.get() / COMMIT_LOG_SHARE).min(USUAL_COMMIT_LOG);
+    usual
+        .max(entry * COMMITS)
+        .max((intents * 4).min(LARGEST_COMMIT_LOG))
+        .max(SMALLEST_COMMIT_LOG)
+        .round_up(METADATA_BLOCK)
 }
 
 /// Where the data area starts: behind metadata for the most regions that the member can have, and the commit log.

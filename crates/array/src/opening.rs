@@ -1,5 +1,7 @@
 //! Creating an array's metadata, and opening an array from it.
 
+use std::borrow::Cow;
+
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors};
 
@@ -12,7 +14,7 @@ use crate::geometry::Geometry;
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::identity::Identity;
 use crate::listing::Listing;
-use crate::log::{CommitLogs, Found, LoadState, Logs, read_log, remember};
+use crate::log::{self, CommitLogs, Found, LoadState, Logs, read_log, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
@@ -90,7 +92,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
 
 /// How an array is to be opened.
 #[derive(Debug)]
-pub struct Opening {
+pub struct Opening<'a> {
     /// The array, put together.
     pub assembly: Assembly,
     /// By place: the member, if it is there.
@@ -104,7 +106,7 @@ pub struct Opening {
     /// By place: both lists of unreadable blocks, as read; none where there is no room for them.
     pub lists: Vec<Slots>,
     /// By place: the commit log, as read; empty where there is none, or it cannot be read.
-    pub commits: Vec<Vec<u8>>,
+    pub commits: Cow<'a, [Vec<u8>]>,
     /// A fresh identity for this session.
     pub session: Identity,
     /// Open without writing anything.
@@ -120,7 +122,7 @@ impl Array {
     ///
     /// # Errors
     /// Too much is missing, or something may be lost and [`Opening::force`] is not set.
-    pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
+    pub fn open(now: Instant, opening: Opening<'_>) -> Result<Array, AssemblyError> {
         match opening.assembly.geometry.organization().update {
             Update::Floating => Err(AssemblyError::NobodyPlaces),
             _ => Array::open_simulated(now, opening, Simulated::default()),
@@ -133,7 +135,7 @@ impl Array {
     /// As [`Array::open`].
     pub fn open_simulated(
         now: Instant,
-        opening: Opening,
+        opening: Opening<'_>,
         simulated: Simulated,
     ) -> Result<Array, AssemblyError> {
         let Opening { assembly, members, spares, tuning, read_only, force, session, .. } = &opening;
@@ -182,7 +184,7 @@ impl Array {
             return Err(AssemblyError::ReadOnlyNeedsWriting);
         }
         let session_number = superblock.session_number + 1;
-        let first_sequence = session_number << 40;
+        let first_sequence = log::first_sequence(session_number);
         let mut sessions = vec![*session];
         // An opening that did not come to an end has written nothing: who missed it missed nothing.
         let vain = usize::from(superblock.opening);
@@ -344,7 +346,7 @@ fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], map: &mut StoredMap) 
 
 /// After a proper stop the logs of dirty regions are still to be read. After any other they are void, unless records
 /// were durable before their data: then what the commit logs hold is to be redone.
-fn open_logs(opening: &Opening, map: &StoredMap, table: Vec<u64>, first_sequence: u64) -> Option<Logs> {
+fn open_logs(opening: &Opening<'_>, map: &StoredMap, table: Vec<u64>, first_sequence: u64) -> Option<Logs> {
     let Opening { assembly, tuning, .. } = opening;
     let geometry = &assembly.geometry;
     let regions = geometry.layout().region_count() as usize;
@@ -369,7 +371,13 @@ fn open_logs(opening: &Opening, map: &StoredMap, table: Vec<u64>, first_sequence
 
 /// Takes in what the members' commit logs hold. After a proper stop nothing in them counts, but their entries go on where
 /// they ended.
-fn open_commit_logs(opening: &Opening, map: &StoredMap, clean: bool, first_sequence: u64, logs: &mut Logs) {
+fn open_commit_logs(
+    opening: &Opening<'_>,
+    map: &StoredMap,
+    clean: bool,
+    first_sequence: u64,
+    logs: &mut Logs,
+) {
     let Opening { assembly, commits, .. } = opening;
     let geometry = &assembly.geometry;
     let (array, block) = (assembly.superblock.array, geometry.block());

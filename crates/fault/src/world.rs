@@ -233,7 +233,7 @@ impl World {
             maps,
             tables,
             lists,
-            commits: shelf.commit_logs(&members, &geometry),
+            commits: shelf.commit_logs(&members, &geometry).into(),
             session: identity(1_000 + shelf.sessions),
             read_only: false,
             force,

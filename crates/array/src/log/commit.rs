@@ -496,8 +496,7 @@ impl Array {
         let mut payload = told.payload();
         let mut records = Vec::with_capacity(job.fragments.len().max(1));
         let mut tell = |unit, kind, columns: Columns, start, changes: Vec<Change>| {
-            logs.sequence += 1;
-            let record = Record { sequence: logs.sequence, stripe, unit, kind, columns, start };
+            let record = Record { sequence: logs.next_sequence(), stripe, unit, kind, columns, start };
             let stored = Record { start: payload, ..record };
             payload += record.payload();
             told.records.push(Committed { region, record: stored, changes });

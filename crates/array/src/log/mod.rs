@@ -39,6 +39,14 @@ pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
 
+/// Records of a session have numbers of their own, 2⁴⁰ of them: a hundred thousand a second for 127 days.
+const SESSION_SEQUENCES: u64 = 1 << 40;
+
+/// The number before those of a session's records.
+pub(crate) fn first_sequence(session_number: u64) -> u64 {
+    session_number * SESSION_SEQUENCES
+}
+
 /// Room for one record's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
@@ -145,7 +153,9 @@ pub(crate) struct Logs {
     pub(crate) regions: BTreeMap<Region, RegionLog>,
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
-    pub(crate) sequence: u64,
+    sequence: u64,
+    /// The next session's follow.
+    last_sequence: u64,
     /// Of the last segment that was appended.
     pub(crate) stamp: u64,
     pub(crate) records: u64,
@@ -191,6 +201,7 @@ impl Logs {
             segments: Vec::new(),
             free: Vec::new(),
             sequence: first_sequence,
+            last_sequence: first_sequence + SESSION_SEQUENCES - 1,
             stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
@@ -413,12 +424,24 @@ impl Logs {
         log.sealed.push_back(index);
     }
 
+    /// Numbers a record: higher than all before, lower than those of the next session.
+    pub(crate) fn next_sequence(&mut self) -> u64 {
+        assert!(self.sequence < self.last_sequence, "a session has so many records: open the array again");
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// The number of the newest record.
+    pub(crate) fn newest_sequence(&self) -> u64 {
+        self.sequence
+    }
+
     /// The rooms of a job hold what they should: its records count from now on.
     pub(crate) fn commit(&mut self, stripe: u32, fragments: &[Fragment], rooms: &[Room], kind: RecordKind) {
         for (fragment, room) in fragments.iter().zip(rooms) {
-            self.sequence += 1;
+            let sequence = self.next_sequence();
             let (unit, columns) = (fragment.unit, fragment.columns);
-            let record = Record { sequence: self.sequence, stripe, unit, kind, columns, start: room.start };
+            let record = Record { sequence, stripe, unit, kind, columns, start: room.start };
             self.commit_record(room.segment, record, None);
         }
     }

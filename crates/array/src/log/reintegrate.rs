@@ -712,7 +712,7 @@ impl Array {
         // Elsewhere the table is written at a stop alone. Here it must not say that its records do not count before it is
         // durable that the region is to be resynced: when the region is closed it does.
         if !self.geometry.is_logged() {
-            logs.applied[region.as_usize()] = logs.sequence;
+            logs.applied[region.as_usize()] = logs.newest_sequence();
         }
         let log = logs.region(region);
         (log.load, log.wanted) = (LoadState::Known, false);

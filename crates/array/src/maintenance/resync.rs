@@ -218,7 +218,7 @@ impl Array {
         }
         let logs = self.logs.as_mut().expect("regions of a log are closed");
         // Whatever commit logs or slots hold of the region was made before its parity was computed from its data.
-        logs.applied[region.as_usize()] = logs.sequence;
+        logs.applied[region.as_usize()] = logs.newest_sequence();
         self.record_applied(region);
     }
 

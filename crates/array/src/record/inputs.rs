@@ -1,5 +1,7 @@
 //! What an array is opened from, as read from its members.
 
+use std::borrow::Cow;
+
 use parlour_units::{Instant, Sectors};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +74,7 @@ impl OpeningInputs {
             maps: self.maps.clone(),
             tables: self.tables.clone(),
             lists: self.lists.clone(),
-            commits: self.commits.clone(),
+            commits: Cow::Borrowed(&self.commits),
             session: self.session,
             read_only: self.read_only,
             force: self.force,

@@ -312,7 +312,7 @@ impl World {
             Some(candidate) if !length.is_zero() => read(order[*candidate], commit_log, length),
             _ => Vec::new(),
         });
-        let commits = commits.collect();
+        let commits: Vec<Vec<u8>> = commits.collect();
         let opening = Opening {
             assembly,
             members,
@@ -320,7 +320,7 @@ impl World {
             maps,
             tables,
             lists,
-            commits,
+            commits: commits.into(),
             session: identity(1_000 + sessions),
             read_only,
             force,

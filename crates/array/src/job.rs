@@ -3,10 +3,10 @@
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::buffer::{BufferId, Slice};
-use crate::effect::{Action, Class, EffectId, Fault};
+use crate::effect::{Class, EffectId, Fault};
 use crate::log::{EntryName, Intent, Record, Redo, Room};
 use crate::map::{Piece, Window};
-use crate::plan::{Content, Fragment, LogMethod, Plan, Step, UnitSet};
+use crate::plan::{Content, Fragment, LogMethod, Plan, UnitSet};
 
 /// Names a job while it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -280,17 +280,11 @@ impl Jobs {
 impl Job {
     /// Keeps what checksum step `step` found.
     pub(crate) fn take_checksums(&mut self, step: u32, sums: &[u64]) {
-        let plan = &self.plan;
-        let sectors = |step: &Step| {
-            let sums = step.action == Action::Checksum;
-            if sums { plan.spans_of(step).iter().map(|span| span.length.get() as usize).sum() } else { 0 }
-        };
-        let before: usize = plan.steps[..step as usize].iter().map(sectors).sum();
-        let end = before + sums.len();
+        let end = self.plan.checksums_up_to(step);
         if self.checksums.len() < end {
             self.checksums.resize(end, 0);
         }
-        self.checksums[before..end].copy_from_slice(sums);
+        self.checksums[end - sums.len()..end].copy_from_slice(sums);
     }
 
     fn empty() -> Job {

@@ -164,6 +164,8 @@ pub struct Plan {
     /// The phase before which the plan's log records count as written.
     pub commit_before: Option<u16>,
     phase: u16,
+    /// Steps that ask for checksums, and how many all of them up to there find.
+    checksums: Vec<(u32, usize)>,
 }
 
 /// How reads of a member become fewer.
@@ -189,6 +191,7 @@ impl Plan {
         self.strategy = Strategy::Direct;
         self.commit_before = None;
         self.phase = 0;
+        self.checksums.clear();
     }
 
     /// Steps from here on wait for all before, if there are any in the current phase.
@@ -310,7 +313,15 @@ impl Plan {
 
     /// Asks for the checksums of `span`.
     pub(crate) fn checksum(&mut self, span: Span) {
+        let all = self.checksums.last().map_or(0, |(_, all)| *all) + span.length.get() as usize;
+        self.checksums.push((self.steps.len() as u32, all));
         self.push(Action::Checksum, &[span]);
+    }
+
+    /// How many checksums the steps up to `step` find, which asks for some itself.
+    pub(crate) fn checksums_up_to(&self, step: u32) -> usize {
+        let index = self.checksums.binary_search_by_key(&step, |(step, _)| *step);
+        self.checksums[index.expect("a step that asks for checksums")].1
     }
 
     /// The spans of a step.

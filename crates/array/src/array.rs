@@ -536,6 +536,7 @@ impl Array {
             && !std::mem::replace(&mut record.flush_failed, true)
         {
             self.note_unflushed();
+            self.take_back_that_all_is_well();
         }
     }
 

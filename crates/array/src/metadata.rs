@@ -616,6 +616,14 @@ impl Array {
         }
     }
 
+    /// Something was lost, perhaps while superblocks are being told that the array was stopped properly.
+    pub(crate) fn take_back_that_all_is_well(&mut self) {
+        if self.records.clean {
+            self.stop_again();
+            self.record_change();
+        }
+    }
+
     /// Whether nothing is under way but records.
     fn quiet(&self) -> bool {
         self.jobs.alive() == 0 && self.hosts.is_empty()
@@ -642,7 +650,7 @@ impl Array {
                 self.start_plan(id, None, &[]);
             }
             // A member that was kept has not flushed: the array comes back as after a crash.
-            Stop::Table if self.health.has_lost_writes() => {
+            Stop::Table | Stop::Map | Stop::Superblock if self.health.has_lost_writes() => {
                 self.records.stop = None;
                 self.mode = Mode::Stopped;
             }

@@ -221,6 +221,7 @@ impl Array {
             }
             Outcome::Differs => job.differing.push(effect.step()),
             Outcome::Checksums(sums) => job.take_checksums(effect.step(), sums),
+            Outcome::Failed(_) if self.health.cannot_flush(action) => {}
             Outcome::Failed(fault) => job.troubles.push(Trouble::new(fault, action)),
         }
         job.outstanding -= 1;

@@ -7,7 +7,7 @@ use parlour_units::{Member, Sector, Sectors, Stripe};
 
 use crate::assembly::Assembly;
 use crate::away::Kept;
-use crate::effect::Class;
+use crate::effect::{Action, Class};
 use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -224,6 +224,13 @@ impl Health {
     /// Whether a standing member has failed to flush.
     pub(crate) fn has_lost_writes(&self) -> bool {
         self.standing().any(|(_, member)| self.member(member).is_some_and(|record| record.flush_failed))
+    }
+
+    /// Whether this is a flush of a member that failed to flush before and had to be kept: it says nothing new that it fails
+    /// again, and what it is for is not tried over and over.
+    pub(crate) fn cannot_flush(&self, action: Action) -> bool {
+        let Action::Flush { member } = action else { return false };
+        self.member(member).is_some_and(|record| record.flush_failed)
     }
 
     /// Whether a healthy read may use what `place` holds of `stripe`.

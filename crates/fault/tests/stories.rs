@@ -105,7 +105,7 @@ const LOGGING: [(u64, &str); 3] = [
 ];
 
 /// Where more befell arrays than they survive.
-const BEYOND: [(u64, &str); 8] = [
+const BEYOND: [(u64, &str); 10] = [
     (23, "a degraded write finds no room for its parity, and what is missing is computed from that"),
     (295, "an array that may not be written reads copies that differ from another than before"),
     (332, "a repair finds no room, and what it was to be repaired from is called lost"),
@@ -113,10 +113,16 @@ const BEYOND: [(u64, &str); 8] = [
     (1230, "a durable write fails because a member of another group cannot flush"),
     (2163, "copies that differ, of an array that may not be written"),
     (4276, "the same member, and its regions are called clean"),
+    (552, "a durable write fails while superblocks are told that the array was stopped properly"),
+    (740, "two that wait for a flush of a member which cannot flush make each other ask again"),
     (8929, "a write that holds the parity looks at the log's state again and again"),
 ];
 /// The same of parity logging.
-const BEYOND_LOGGING: [(u64, &str); 6] = [
+const BEYOND_LOGGING: [(u64, &str); 7] = [
+    (
+        1703,
+        "a block goes on the list and comes off it while the list is written, and the table waits for that",
+    ),
     (1868, "a rebuild finds no room, and the region's log is dropped though data is missing"),
     (2320, "a read of an array that may not be written is answered unread, as its member was failed for it"),
     (2948, "a write finds no room, and the region's log is dropped though data is missing"),

@@ -262,9 +262,11 @@ impl CommitLogs {
         self.logs[place.as_usize()].length / INTENTS
     }
 
-    /// Whether entries of `place` are kept until something is durable.
-    pub(crate) fn has_orphans(&self, place: Member) -> bool {
-        self.orphans.iter().any(|name| name.place == place)
+    /// Whether entries of `place` are kept until something is durable, and leave too little room for another reintegration.
+    pub(crate) fn is_full_of_orphans(&self, place: Member) -> bool {
+        let log = &self.logs[place.as_usize()];
+        log.used() > log.length - 2 * (log.length / INTENTS)
+            && self.orphans.iter().any(|name| name.place == place)
     }
 
     /// Whether old entries are in somebody's way.

@@ -138,9 +138,10 @@ impl Array {
                 // Records that were given up count after a crash until it is durable that they do not: the table must not
                 // say before that they are in the parity.
                 let given_up = self.geometry.is_logged() && !self.records.resync_is_durable(*region);
-                // What is kept of others may take all the room that the commit log has for this.
-                let kept = logs.commits.as_ref().is_some_and(|it| it.has_orphans(self.commit_place(*region)));
-                logs.regions[region].holders == 0 && one_a_log(region) && !given_up && !kept
+                // What is kept of others, until something is durable, may take the room that the commit log has for this.
+                let place = self.commit_place(*region);
+                let full = logs.commits.as_ref().is_some_and(|commits| commits.is_full_of_orphans(place));
+                logs.regions[region].holders == 0 && one_a_log(region) && !given_up && !full
             });
             let logs = self.logs.as_mut().expect("it was there");
             let Some(region) = free.and_then(|index| logs.queue.remove(index)) else { return any };

@@ -329,9 +329,9 @@ impl Array {
             return;
         }
         self.listing.written_added = version;
-        // What was put on it meanwhile is perhaps off it again.
-        if stored == self.listing.list {
-            (self.listing.written, self.listing.written_added) = (self.listing.wanted, self.listing.wanted);
+        // (What came off it meanwhile is perhaps not flushed, though the list be as it was: it is written again.)
+        if version == self.listing.wanted && stored == self.listing.list {
+            self.listing.written = version;
         }
         self.listing.stored = stored;
         for id in std::mem::take(&mut self.listing.waiters) {

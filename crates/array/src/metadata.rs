@@ -350,8 +350,9 @@ impl Array {
     }
 
     pub(crate) fn clean_flush_done(&mut self, id: JobId) {
-        if self.records.barrier() {
-            // A member was failed meanwhile. Until that is durable it counts after a crash, with what it has not flushed.
+        if self.records.barrier() || self.health.has_lost_writes() {
+            // A member was failed meanwhile. Until that is durable it counts after a crash, with what it has not flushed. Or it
+            // had to be kept, and could not flush.
             return self.clean_flush_broken(id);
         }
         self.end_job(id);

@@ -226,6 +226,10 @@ impl Array {
     }
 
     fn lock_gate(&mut self, id: JobId) -> Gate {
+        if matches!(self.jobs.stripe(id).purpose, Purpose::Repair { .. }) && !self.records.enabled {
+            // An array that is opened read-only repairs nothing.
+            return self.end_stripe(id, Err(RequestError::Lost));
+        }
         if self.mends(id) {
             return self.mender_gate(id);
         }

@@ -72,8 +72,18 @@ fn with_long_logs() -> Setup {
 
 #[test]
 fn a_log_that_the_commit_log_has_no_room_to_tell_of_is_folded_in_part_by_part() {
-    let setup = with_long_logs();
-    let mut world = World::new(&setup, SEED);
+    folded_in_parts(&with_long_logs());
+}
+
+#[test]
+fn a_record_that_a_later_cancel_record_covers_is_not_folded_in_by_an_earlier_part() {
+    let mut setup = with_long_logs();
+    setup.tuning.large_write = Some(parlour_array::LargeWrite::Cancel);
+    folded_in_parts(&setup);
+}
+
+fn folded_in_parts(setup: &Setup) {
+    let mut world = World::new(setup, SEED);
     let geometry = world.array.geometry().clone();
     let segment = setup.log.segment.unwrap().get();
     let of_region = geometry.layout().region_stripes() * geometry.layout().stripe_data().get();
@@ -83,10 +93,14 @@ fn a_log_that_the_commit_log_has_no_room_to_tell_of_is_folded_in_part_by_part() 
     assert!(records * 48 / 512 > geometry.commit_log().1.get() / 8, "they do not fit");
     let (mut random, mut content) = (Random(SEED), std::collections::BTreeMap::new());
     for _ in 0..records * 3 {
-        let at = random.below(of_region);
-        let new = payload(&mut random, 1);
+        let stripe = world.array.geometry().layout().stripe_data().get();
+        let (at, length) = match random.below(8) {
+            0 => (random.below(of_region / stripe) * stripe, stripe),
+            _ => (random.below(of_region), 1),
+        };
+        let new = payload(&mut random, length);
         world.write_now(at, &new).unwrap();
-        content.insert(at, new);
+        content.extend((at..).zip(new.chunks(512).map(<[u8]>::to_vec)));
     }
     assert!(world.array.status().counters.reintegrations > 3, "more often than the log was full");
     for again in [false, true] {

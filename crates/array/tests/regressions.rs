@@ -223,6 +223,27 @@ fn a_read_only_array_writes_nothing_though_a_member_dies() {
     assert_eq!(before, after, "a read-only array wrote");
 }
 #[test]
+fn a_read_only_array_repairs_nothing_though_two_units_of_a_stripe_have_bad_blocks() {
+    let setup = Setup::named("raid5", 4);
+    let mut world = World::new(&setup, SEED);
+    let stripe = world.array.geometry().layout().stripe_data().get();
+    world.write_now(0, &payload(&mut Random(5), stripe * 8)).expect("it is written");
+    world.stop();
+    let World { disks, .. } = world;
+    let opened = World::try_open(&setup, disks, vec![0, 1, 2, 3], Random(1), 50, false, true);
+    let mut world = opened.map_err(|(error, _)| error).expect("it opens");
+    let start = world.array.member_data_start().get();
+    world.disks[1].unreadable.insert(start + 1);
+    world.disks[2].unreadable.insert(start + 7);
+    let before: Vec<u64> = world.disks.iter().map(|disk| disk.writes).collect();
+    for at in 0..stripe * 8 {
+        let _lost_or_not = world.read_now(at, 1);
+    }
+    let _lost_or_not = world.read_now(0, stripe);
+    assert!(world.disks.iter().map(|disk| disk.writes).eq(before));
+}
+
+#[test]
 fn a_read_only_array_writes_nothing_though_sectors_are_unreadable() {
     let setup = logging(5);
     let (w, flat) = live_logs(1, &setup);

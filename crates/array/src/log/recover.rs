@@ -469,8 +469,8 @@ impl Array {
         // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
         recovery.record_names().for_each(|name| commits.redone(name));
         // A member of the log may have been lost meanwhile, and with it what made the records durable.
-        let lost = found.lost || self.log_is_lost(region) || !self.remembered_log_stands(region);
-        if lost || !self.list_unread(region, &recovery) {
+        self.list_unread(region, &recovery);
+        if found.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
             let commits = self.commits();
             recovery.intent_names().for_each(|name| commits.orphan(name));
             self.discard_log(region);
@@ -483,22 +483,19 @@ impl Array {
     }
 
     /// Blocks that could not be read lack their records perhaps: they go on the list of unreadable blocks, and until that is
-    /// durable the records stay where they are. Says whether there was room.
-    fn list_unread(&mut self, region: Region, recovery: &Recovery) -> bool {
+    /// durable the records stay where they are. (Where there is no room for them it is hoped that they stay unreadable.)
+    fn list_unread(&mut self, region: Region, recovery: &Recovery) {
         let block = self.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
             let stripe = self.geometry.layout().stripe_in(region, (*stripe).into());
             let stripe = stripe.expect("it was looked up before");
             let window = Window { stripe, columns: Columns::new(*from, *from + block) };
-            if self.list_uncompared(window, *unit).is_err() {
-                return false;
-            }
+            let _full = self.list_uncompared(window, *unit);
         }
         if !recovery.unreadable.is_empty() && !is_planted(Bug::UncomparedForgotten) {
             let commits = self.commits();
             recovery.record_names().for_each(|name| commits.keep_orphan(name));
         }
-        true
     }
 
     /// Something could not be read or written.

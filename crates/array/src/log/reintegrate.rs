@@ -203,26 +203,34 @@ impl Array {
     fn collect_applies(&mut self, region: Region, limit: u64) -> (Vec<Apply>, u64) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let indices = logs.region(region).segments.clone();
+        // What was committed after a reintegration that a crash cut off comes after it, and so does what it has no room for.
+        let counts = |record: &&Record| record.sequence <= limit;
         let mut records: Vec<(Record, u32)> = Vec::new();
         for index in indices {
             let segment = logs.segment_mut(index);
-            // What was committed after a reintegration that a crash cut off comes after it, and so does what it has no room for.
-            let counts = |record: &&Record| record.sequence <= limit;
             segment.taken = segment.records.iter().take_while(counts).count();
-            records.extend(segment.records[..segment.taken].iter().map(|record| (*record, index)));
+            records.extend(segment.records.iter().map(|record| (*record, index)));
         }
-        let newest = records.iter().map(|(record, _)| record.sequence).max().unwrap_or(0);
+        let taken = records.iter().map(|(record, _)| record).filter(counts);
+        let newest = taken.map(|record| record.sequence).max().unwrap_or(0);
         records.sort_unstable_by_key(|(record, _)| (record.stripe, u64::MAX - record.sequence));
         let mut applies = Vec::with_capacity(records.len());
         for stripe in records.chunk_by(|(a, _), (b, _)| a.stripe == b.stripe) {
-            self.applies_of_stripe(region, stripe, &mut applies);
+            self.applies_of_stripe(region, stripe, limit, &mut applies);
         }
         applies.sort_unstable_by_key(|apply| (apply.member, apply.at));
         (applies, newest)
     }
 
-    /// `records` are those of one stripe, newest first.
-    fn applies_of_stripe(&self, region: Region, records: &[(Record, u32)], applies: &mut Vec<Apply>) {
+    /// `records` are all those of one stripe, newest first. What is after `limit` is not applied now, but may say of parity
+    /// that what came before it does not count.
+    fn applies_of_stripe(
+        &self,
+        region: Region,
+        records: &[(Record, u32)],
+        limit: u64,
+        applies: &mut Vec<Apply>,
+    ) {
         let Some((first, _)) = records.first() else { return };
         let layout = self.geometry.layout();
         let stripe = layout.stripe_in(region, u64::from(first.stripe)).expect("a record is of its region");
@@ -234,7 +242,7 @@ impl Array {
         let mut covered: Vec<Columns> = Vec::new();
         for (record, segment) in records {
             for columns in uncovered(record.columns, &covered) {
-                if record.kind != RecordKind::Cancel {
+                if record.kind != RecordKind::Cancel && record.sequence <= limit {
                     applies.push(Apply {
                         member: place.member,
                         at: self.absolute(place.at + columns.from),

@@ -154,9 +154,9 @@ impl Array {
         let Reintegration { newest, done, .. } = log.reintegrating.as_deref().expect("it is under way");
         let later = records.partition_point(|(record, _)| record.sequence > *newest);
         let mut applies = Vec::new();
-        self.applies_of_stripe(region, &records[later..], &mut applies);
+        self.applies_of_stripe(region, &records, *newest, &mut applies);
         let mut applies = super::without_done(applies, done);
-        self.applies_of_stripe(region, &records[..later], &mut applies);
+        self.applies_of_stripe(region, &records[..later], u64::MAX, &mut applies);
         applies
     }
 

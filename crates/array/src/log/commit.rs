@@ -32,7 +32,8 @@ const GROUP: usize = 256;
 /// … or is about this part of the log: an entry does not wrap around the end, and may leave as much unused there.
 const LONGEST: u64 = 8;
 /// All that is told of a region's parity while it is reintegrated takes at most this part. So hosts' half, a gap at the end
-/// for them, this, and a gap for this fit.
+/// for them, this, and a gap for this fit. (What is told of several regions, one after another, is not bounded together:
+/// where the oldest entry stays, all of it does.)
 const INTENTS: u64 = 8;
 
 /// An entry that still counts.

@@ -214,6 +214,15 @@ pub struct Geometry {
     layout: Layout,
 }
 
+/// The two parts of a member's commit log, each of which is circular.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitPart {
+    /// Records, before their data is written.
+    Records,
+    /// Parity that is about to be rewritten.
+    Intents,
+}
+
 /// What of the shape is kept; the rest follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredGeometry {
@@ -233,6 +242,8 @@ pub struct StoredGeometry {
     pub consistency: Consistency,
     /// Length of the commit log on each member, in sectors; zero where there is none.
     pub commit_log: u64,
+    /// How much of it, at its end, tells of reintegrations.
+    pub intent_log: u64,
     /// The members' cylinders, where units float.
     pub cylinder: Option<Cylinder>,
 }
@@ -310,6 +321,7 @@ impl Geometry {
             regions,
             consistency: creation.consistency,
             commit_log: commit_log.get(),
+            intent_log: intent_log(commit_log, creation.block).get(),
             cylinder,
         }))
     }
@@ -460,6 +472,16 @@ impl Geometry {
         let length = Sectors::new(self.stored.commit_log);
         (Sector::new(self.stored.data_start - self.stored.commit_log), length)
     }
+
+    /// Where `part` of it starts, and its length.
+    pub fn commit_part(&self, part: CommitPart) -> (Sector, Sectors) {
+        let (start, length) = self.commit_log();
+        let intents = Sectors::new(self.stored.intent_log);
+        match part {
+            CommitPart::Records => (start, length - intents),
+            CommitPart::Intents => (start + (length - intents), intents),
+        }
+    }
 }
 
 impl StoredGeometry {
@@ -509,12 +531,15 @@ impl StoredGeometry {
             _ => true,
         };
         let commit_log = match self.consistency {
-            Consistency::Resync => self.commit_log == 0,
+            Consistency::Resync => self.commit_log == 0 && self.intent_log == 0,
             Consistency::Logged => {
                 self.organization.update == Update::Logged
                     && self.commit_log > 0
                     && self.commit_log.is_multiple_of(self.block)
                     && self.commit_log < self.data_start
+                    && self.intent_log > 0
+                    && self.intent_log.is_multiple_of(self.block)
+                    && self.intent_log < self.commit_log
             }
         };
         let cylinder = match (self.organization.layout, self.cylinder) {
@@ -730,6 +755,11 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
         .max((intents * 4).min(LARGEST_COMMIT_LOG))
         .max(SMALLEST_COMMIT_LOG)
         .round_up(METADATA_BLOCK)
+}
+
+/// The part of a commit log that tells of reintegrations: a quarter, in whole blocks.
+pub(crate) fn intent_log(commit_log: Sectors, block: Sectors) -> Sectors {
+    Sectors::new(commit_log.get().div_ceil(4)).round_up(block)
 }
 
 /// Where the data area starts: behind metadata for the most regions that the member can have, and the commit log.

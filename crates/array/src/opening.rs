@@ -10,11 +10,11 @@ use crate::assembly::{Assembly, AssemblyError};
 use crate::away;
 use crate::dirty::{Bits, StoredMap, encode_applied};
 use crate::front::Front;
-use crate::geometry::Geometry;
+use crate::geometry::{CommitPart, Geometry};
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::identity::Identity;
 use crate::listing::Listing;
-use crate::log::{self, CommitLogs, Found, LoadState, Logs, read_log, remember};
+use crate::log::{self, CommitLogs, FoundLog, LoadState, Logs, read_ring, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
@@ -383,15 +383,25 @@ fn open_commit_logs(
     let (array, block) = (assembly.superblock.array, geometry.block());
     let key = SectorKey::new(array.0);
     let empty = Vec::new();
-    let read = |place: u16| {
-        let bytes = commits.get(usize::from(place)).unwrap_or(&empty);
-        let mut found = read_log(bytes, array, &key, block);
+    let whole = geometry.commit_log().0;
+    let read_part = |bytes: &[u8], part: CommitPart| {
+        let (start, length) = geometry.commit_part(part);
+        let from = (start - whole).bytes().as_usize();
+        let ring = bytes.get(from..from + length.bytes().as_usize()).unwrap_or_default();
+        let mut found = read_ring(ring, array, &key, block);
         if clean {
             found.entries.clear();
         }
         found
     };
-    let found: Vec<Found> = (0..geometry.members()).map(read).collect();
+    let read = |place: u16| {
+        let bytes = commits.get(usize::from(place)).unwrap_or(&empty);
+        FoundLog {
+            records: read_part(bytes, CommitPart::Records),
+            intents: read_part(bytes, CommitPart::Intents),
+        }
+    };
+    let found: Vec<FoundLog> = (0..geometry.members()).map(read).collect();
     let counts = |region: Region, sequence: u64| {
         let known = region.get() < geometry.layout().region_count();
         known
@@ -400,7 +410,7 @@ fn open_commit_logs(
             && sequence > logs.applied[region.as_usize()]
     };
     let recoveries = remember(&found, geometry, counts);
-    let mut commits = CommitLogs::new(found, first_sequence, geometry.commit_log().1, block);
+    let mut commits = CommitLogs::new(&found, first_sequence, geometry);
     for (region, recovery) in recoveries {
         recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
         logs.region(region).recovery = Some(Box::new(recovery));

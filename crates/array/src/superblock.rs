@@ -29,6 +29,7 @@ pub(crate) const MEMBER_ENTRIES: usize = 96;
 const CHECKSUM_AT: usize = 12;
 const GEOMETRY_AT: usize = 128;
 const CYLINDER_AT: usize = 208;
+const INTENT_LOG_AT: usize = 220;
 const NAME_AT: usize = 256;
 const NAME_BYTES: usize = 64;
 const SESSIONS_AT: usize = 512;
@@ -332,6 +333,7 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     if let Some(cylinder) = geometry.cylinder {
         out.seek(CYLINDER_AT).u64(cylinder.track).u16(cylinder.tracks);
     }
+    out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
 }
 
 fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockError> {
@@ -347,6 +349,7 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
     let (regions, stripes, sublogs, _) = (from.u32(), from.u32(), from.u16(), from.u16());
     let (sublog_segments, segment, grain) = (from.u32(), from.u64(), from.u64());
     let cylinder = Cylinder { track: from.seek(CYLINDER_AT).u64(), tracks: from.u16() };
+    let intent_log = from.seek(INTENT_LOG_AT).u32();
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
@@ -357,6 +360,7 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
         regions: (*layout == LayoutChoice::Regions).then_some(shape),
         consistency: *consistency,
         commit_log: commit_log.into(),
+        intent_log: intent_log.into(),
         cylinder: (*layout == LayoutChoice::Cylinders).then_some(cylinder),
     };
     if geometry.is_sound() { Ok(geometry) } else { Err(nonsense("geometry")) }

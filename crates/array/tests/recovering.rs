@@ -6,7 +6,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::{Occupant, Place};
 use parlour_array::{Action, Repair};
-use parlour_units::{Sector, Sectors};
+use parlour_units::{Region, Sector, Sectors};
 
 /// Whether parity is about to be rewritten by a reintegration.
 fn is_rewriting(world: &World) -> bool {
@@ -111,4 +111,55 @@ fn folded_in_parts(setup: &Setup) {
         world = world.reopen(false).unwrap();
         world.settle();
     }
+}
+
+/// Regions whose records go to the same commit log.
+fn regions_of_one_place(world: &World) -> Vec<Region> {
+    let layout = world.array.geometry().layout();
+    let sublogs = u32::from(layout.logs().unwrap().shape().sublogs);
+    let place = |region: &Region| layout.sublog_member(*region, (region.get() % sublogs) as u16);
+    let regions = (0..layout.region_count()).map(Region::new);
+    regions.filter(|region| place(region) == place(&Region::new(0))).collect()
+}
+
+#[test]
+fn many_regions_whose_logs_are_full_are_folded_in_though_the_oldest_record_is_of_the_last() {
+    let mut setup = with_long_logs();
+    (setup.log.regions, setup.log.ratio) = (Some(48), Some(0.7));
+    setup.log.segment = Some(Sectors::new(16));
+    setup.tuning.log_memory = Sectors::new(16 * 64);
+    setup.tuning.reintegration_buffers = 1;
+    let mut world = World::new(&setup, SEED);
+    let layout = world.array.geometry().layout().clone();
+    let regions = regions_of_one_place(&world);
+    assert!(regions.len() > 10);
+    let of_region = layout.region_stripes() * layout.stripe_data().get();
+    // (A segment has room for one record more.)
+    let records = u64::from(layout.logs().unwrap().segments()) * 13;
+    let (mut random, mut content) = (Random(SEED), std::collections::BTreeMap::new());
+    let mut write = |world: &mut World, region: &Region| {
+        let at = u64::from(region.get()) * of_region + random.below(of_region);
+        let new = payload(&mut random, 1);
+        content.insert(at, new.clone());
+        world.write(at, &new)
+    };
+    for region in &regions {
+        for _ in 0..records {
+            write(&mut world, region);
+            world.settle();
+        }
+    }
+    assert_eq!(world.array.status().counters.reintegrations, 0);
+    let (last, others) = regions.split_last().unwrap();
+    write(&mut world, last);
+    world.settle();
+    for _ in 0..200 {
+        others.iter().for_each(|region| _ = write(&mut world, region));
+    }
+    world.settle();
+    assert!(world.array.status().counters.reintegrations as usize > others.len());
+    for (at, new) in &content {
+        assert!(world.read_now(*at, 1).as_ref() == Ok(new), "sector {at}");
+    }
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
 }

@@ -1,26 +1,29 @@
 //! The commit log: what makes a record durable before the data that it tells of (`consistency = logged`).
 //!
-//! Each member has a small circular log. A record goes to that of one member that holds its region's log, and so none
+//! Each member has a small log, of two rings. A record goes to that of one member that holds its region's log, and so none
 //! of its data. What is to be committed while an entry is being written goes into the next, all together: one
 //! sequential write for many records. Later the records reach their region's log in whole segments, as without a commit
-//! log.
+//! log. The other ring has the intents of reintegrations.
 //!
 //! Invariants:
-//! - One entry a member is being written at a time, so records of a region become durable in their order.
+//! - One entry a ring is being written at a time, so records of a region become durable in their order.
 //! - An entry keeps its place until its records stand in segments on members or in durable parity, *and* the data that
 //!   they tell of was written before a flush that is complete. So what is found in commit logs after a crash is all
 //!   that has to be redone, and their length bounds the time that this takes.
-//! - Space is reserved before the stripe's lock is taken, and never more than half for hosts: reintegration, which may
-//!   have to make room for them, always has its own.
+//! - Space for records is reserved before the stripe's lock is taken. What keeps the oldest of them may be a region that
+//!   waits for its reintegration: so these have a ring of their own, and one does not begin before all that was told of
+//!   others there is over (and tells in few enough words of itself). However full the one ring is, the other gets empty.
 
 use std::collections::VecDeque;
 
 use parlour_units::{Member, Region, Sectors};
 
-use super::commit_entry::{Change, Committed, EntryHeader, Found, Told, entry_length};
+use super::commit_entry::{Change, Committed, EntryHeader, FoundLog, Told, entry_length};
+use super::ring::{Entry, Ring};
 use super::{Record, RecordKind, RegionLog, Room, SegmentState};
 use crate::array::Array;
 use crate::effect::{Action, Class};
+use crate::geometry::{CommitPart, Geometry};
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -29,42 +32,20 @@ use crate::planted::{Bug, is_planted};
 
 /// An entry is closed when it has this many records, …
 const GROUP: usize = 256;
-/// … or is about this part of the log: an entry does not wrap around the end, and may leave as much unused there.
-const LONGEST: u64 = 8;
-/// All that is told of a region's parity while it is reintegrated takes at most this part. So hosts' half, a gap at the end
-/// for them, this, and a gap for this fit. (What is told of several regions, one after another, is not bounded together:
-/// where the oldest entry stays, all of it does.)
-const INTENTS: u64 = 8;
-
-/// An entry that still counts.
-#[derive(Clone, Debug)]
-struct Entry {
-    number: u64,
-    at: u64,
-    end: u64,
-    /// Records that are in memory only, or intents whose parity is not yet durable.
-    unstored: u32,
-    /// Writes whose data is on its way.
-    unlanded: u32,
-    /// The last flush that had begun when the last of them landed.
-    landed: u64,
-}
+/// … or is about this part of its ring: an entry does not wrap around the end, and may leave as much unused there.
+const LONGEST: u64 = 6;
 
 /// One member's commit log.
 #[derive(Debug)]
-pub(crate) struct CommitLog {
-    length: u64,
-    /// Where the next entry goes, in sectors ever appended.
-    head: u64,
-    next: u64,
-    entries: VecDeque<Entry>,
-    /// Space that jobs hold.
+struct CommitLog {
+    records: Ring,
+    intents: Ring,
+    /// Sectors of the one for records that jobs hold.
     reserved: Sectors,
     /// To be committed by the next entry.
     waiting: VecDeque<JobId>,
-    /// Intents, each of which becomes an entry of its own, before all records.
-    intents: VecDeque<Waiting>,
-    writing: bool,
+    /// To be told of, each by an entry of its own.
+    announced: VecDeque<Waiting>,
 }
 
 /// The commit logs of all members, by place.
@@ -93,64 +74,40 @@ pub(crate) struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryName {
     pub(crate) place: Member,
+    pub(crate) part: CommitPart,
     pub(crate) number: u64,
 }
 
 impl CommitLog {
-    fn used(&self) -> u64 {
-        self.entries.front().map_or(0, |entry| self.head - entry.at)
-    }
-
-    /// Whether its oldest entries are to be made superfluous.
+    /// Whether the oldest records are to be stored elsewhere.
     fn is_pressed(&self) -> bool {
-        self.used() > self.length / 4
+        self.records.used() > self.records.length() / 3
     }
 
-    fn entry(&mut self, number: u64) -> Option<&mut Entry> {
-        let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
-        self.entries.get_mut(index)
-    }
-
-    /// Makes room for an entry of `length`; says where it starts. An entry does not wrap around the end.
-    fn place(&mut self, length: Sectors) -> u64 {
-        let at = self.head % self.length;
-        if at + length.get() > self.length {
-            self.head += self.length - at;
+    fn ring(&mut self, part: CommitPart) -> &mut Ring {
+        match part {
+            CommitPart::Records => &mut self.records,
+            CommitPart::Intents => &mut self.intents,
         }
-        let start = self.head;
-        self.head += length.get();
-        assert!(self.used() <= self.length || self.entries.is_empty(), "space is reserved before it is used");
-        start
     }
 }
 
 impl CommitLogs {
     /// What was found goes on. Entries of this session are numbered from `first`, so that they come after whatever could not
     /// be found.
-    pub(crate) fn new(found: Vec<Found>, first: u64, length: Sectors, block: Sectors) -> CommitLogs {
-        let log = |found: Found| CommitLog {
-            length: length.get(),
-            head: found.head,
-            next: found.next.max(first),
-            entries: found
-                .entries
-                .iter()
-                .map(|entry| Entry {
-                    number: entry.number,
-                    at: entry.at,
-                    end: entry.at + entry.length(block).get(),
-                    unstored: 0,
-                    unlanded: 0,
-                    landed: 0,
-                })
-                .collect(),
+    pub(crate) fn new(found: &[FoundLog], first: u64, geometry: &Geometry) -> CommitLogs {
+        let ring = |found: &FoundLog, part| {
+            Ring::new(found.part(part), first, geometry.commit_part(part).1, geometry.block())
+        };
+        let log = |found: &FoundLog| CommitLog {
+            records: ring(found, CommitPart::Records),
+            intents: ring(found, CommitPart::Intents),
             reserved: Sectors::ZERO,
             waiting: VecDeque::new(),
-            intents: VecDeque::new(),
-            writing: false,
+            announced: VecDeque::new(),
         };
         CommitLogs {
-            logs: found.into_iter().map(log).collect(),
+            logs: found.iter().map(log).collect(),
             waiters: VecDeque::new(),
             begun: 1,
             complete: 0,
@@ -163,12 +120,18 @@ impl CommitLogs {
         &mut self.logs[place.as_usize()]
     }
 
+    fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
+        self.log(name.place).ring(name.part).entry(name.number)
+    }
+
     /// Reserves space for a host's entry. Says whether there is any now.
     pub(crate) fn reserve(&mut self, place: Member, length: Sectors) -> bool {
         let log = self.log(place);
-        let fits = log.used() + (log.reserved + length).get() <= log.length / 2;
+        // The last quarter is for what is left over where the ring ends.
+        let most = log.records.length() / 4 * 3;
+        let fits = log.records.used() + (log.reserved + length).get() <= most;
         // A lone one always goes: the log has room for several of the longest.
-        let alone = log.entries.is_empty() && log.reserved.is_zero();
+        let alone = log.records.is_empty() && log.reserved.is_zero();
         if fits || alone {
             log.reserved += length;
         }
@@ -182,17 +145,17 @@ impl CommitLogs {
 
     /// Something of an entry is now where it should be.
     pub(crate) fn stored(&mut self, name: EntryName) {
-        if let Some(entry) = self.log(name.place).entry(name.number) {
-            entry.unstored -= 1;
+        if let Some(entry) = self.entry(name) {
+            entry.stored();
         }
     }
 
     /// After a crash: the data of one of an entry's records was brought up to it just now.
     pub(crate) fn redone(&mut self, name: EntryName) {
         let begun = self.begun;
-        if let Some(entry) = self.log(name.place).entry(name.number) {
-            entry.unstored -= 1;
-            entry.landed = entry.landed.max(begun);
+        if let Some(entry) = self.entry(name) {
+            entry.stored();
+            entry.covered_after(begun);
         }
     }
 
@@ -216,58 +179,48 @@ impl CommitLogs {
     }
 
     pub(crate) fn await_intent(&mut self, place: Member, waiting: Waiting) {
-        self.log(place).intents.push_back(waiting);
+        self.log(place).announced.push_back(waiting);
     }
 
     /// An entry was written, or could not be.
-    pub(crate) fn written(&mut self, place: Member) {
-        self.log(place).writing = false;
+    pub(crate) fn written(&mut self, place: Member, part: CommitPart) {
+        self.log(place).ring(part).writing = false;
     }
 
     /// An entry is to be kept until something more is stored.
     pub(crate) fn keep(&mut self, name: EntryName) {
-        if let Some(entry) = self.log(name.place).entry(name.number) {
-            entry.unstored += 1;
+        if let Some(entry) = self.entry(name) {
+            entry.keep();
         }
     }
 
     /// The data of one of an entry's writes has been written.
     pub(crate) fn landed(&mut self, name: EntryName) {
         let begun = self.begun;
-        if let Some(entry) = self.log(name.place).entry(name.number) {
-            entry.unlanded -= 1;
-            entry.landed = begun;
+        if let Some(entry) = self.entry(name) {
+            entry.landed(begun);
         }
     }
 
     /// Forgets entries that no longer count. Says whether there were any.
     fn release(&mut self) -> bool {
         let complete = self.complete;
-        let done = |entry: &Entry| entry.unstored == 0 && entry.unlanded == 0 && complete > entry.landed;
-        let mut any = false;
-        for log in &mut self.logs {
-            while log.entries.front().is_some_and(done) {
-                log.entries.pop_front();
-                any = true;
-            }
-        }
-        any
+        let each = |log: &mut CommitLog| log.records.release(complete) | log.intents.release(complete);
+        self.logs.iter_mut().fold(false, |any, log| each(log) | any)
     }
 
     fn pressed(&self) -> bool {
         self.logs.iter().any(CommitLog::is_pressed)
     }
 
-    /// Sectors that the intents of one reintegration may take.
+    /// Sectors that the intents of one reintegration may take: the other half is for what a crash makes it tell anew.
     pub(crate) fn intent_room(&self, place: Member) -> u64 {
-        self.logs[place.as_usize()].length / INTENTS
+        self.logs[place.as_usize()].intents.length() / 2
     }
 
-    /// Whether entries of `place` are kept until something is durable, and leave too little room for another reintegration.
-    pub(crate) fn is_full_of_orphans(&self, place: Member) -> bool {
-        let log = &self.logs[place.as_usize()];
-        log.used() > log.length - 2 * (log.length / INTENTS)
-            && self.orphans.iter().any(|name| name.place == place)
+    /// Whether nothing that was told of parity still counts.
+    pub(crate) fn intents_are_over(&self, place: Member) -> bool {
+        self.logs[place.as_usize()].intents.is_empty()
     }
 
     /// Whether old entries are in somebody's way.
@@ -277,19 +230,7 @@ impl CommitLogs {
 
     /// Whether a flush would free something.
     fn wants_flush(&self) -> bool {
-        let old = |entry: &Entry| entry.unstored == 0 && entry.unlanded == 0;
-        self.logs.iter().any(|log| log.entries.front().is_some_and(old))
-    }
-
-    /// Segments that hold records of entries up to here keep the older half of a log in use.
-    fn middle(&self, place: Member) -> u64 {
-        let log = &self.logs[place.as_usize()];
-        let half = log.head - log.used() / 2;
-        log.entries
-            .iter()
-            .take_while(|entry| entry.end <= half)
-            .last()
-            .map_or(log.entries.front().map_or(0, |entry| entry.number), |entry| entry.number)
+        self.logs.iter().any(|log| log.records.wants_flush())
     }
 }
 
@@ -374,18 +315,21 @@ impl Array {
             self.wake_commit_waiters();
             return true;
         }
-        let ready = |log: &CommitLog| !log.writing && (!log.waiting.is_empty() || !log.intents.is_empty());
-        if let Some(place) = commits.logs.iter().position(ready)
-            && !self.records.barrier()
-        {
-            let place = Member::new(place as u16);
-            match self.commits().log(place).intents.pop_front() {
-                Some(intent) => self.write_intent(place, intent),
-                None => self.start_commit(place),
-            }
-            return true;
+        self.start_entry() || self.press_commits()
+    }
+
+    /// Writes what is announced or waits, where nothing is being written. Says whether there was anything.
+    fn start_entry(&mut self) -> bool {
+        let logs = &self.commits().logs;
+        let announced = logs.iter().position(|log| !log.intents.writing && !log.announced.is_empty());
+        let waiting = logs.iter().position(|log| !log.records.writing && !log.waiting.is_empty());
+        let Some(index) = announced.or(waiting).filter(|_| !self.records.barrier()) else { return false };
+        let place = Member::new(index as u16);
+        match announced.and_then(|_| self.commits().log(place).announced.pop_front()) {
+            Some(intent) => self.write_intent(place, intent),
+            None => self.start_commit(place),
         }
-        self.press_commits()
+        true
     }
 
     /// Makes old entries superfluous where a log fills up: their records go to their regions' logs, their data is
@@ -433,7 +377,8 @@ impl Array {
         let old = |index: &u32| {
             let segment = logs.segment(*index);
             let name = segment.commits.iter().copied().flatten().next();
-            let oldest = |name: EntryName| pressed(name.place) && name.number <= commits.middle(name.place);
+            let middle = |place: Member| commits.logs[place.as_usize()].records.middle();
+            let oldest = |name: EntryName| pressed(name.place) && name.number <= middle(name.place);
             name.is_some_and(|name| waited_for || oldest(name))
                 && segment.unfilled == 0
                 && segment.state == SegmentState::Open
@@ -445,7 +390,7 @@ impl Array {
     /// Writes all that waits, as one entry.
     fn start_commit(&mut self, place: Member) {
         let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
-        let mut left = self.commits().log(place).length / LONGEST;
+        let mut left = self.commits().log(place).records.length() / LONGEST;
         while told.records.len() < GROUP
             && let Some(id) = self.commits().log(place).waiting.front().copied()
         {
@@ -459,7 +404,7 @@ impl Array {
             jobs.push((id, records));
         }
         let unlanded = jobs.len() as u32;
-        let header = self.begin_entry(place, told, 0, unlanded);
+        let header = self.begin_entry(place, CommitPart::Records, told, 0, unlanded);
         let kind = Kind::Commit { place, number: header.number, jobs };
         self.write_entry(place, header, spans, kind);
     }
@@ -468,21 +413,13 @@ impl Array {
     pub(crate) fn begin_entry(
         &mut self,
         place: Member,
+        part: CommitPart,
         told: Told,
         unstored: u32,
         unlanded: u32,
     ) -> EntryHeader {
-        let block = self.geometry.block();
-        let commits = self.commits();
-        let landed = if unlanded == 0 { 0 } else { u64::MAX - 1 };
-        let log = commits.log(place);
-        let length = told.header_length(block) + told.payload();
-        let at = log.place(length);
-        let number = log.next;
-        log.next += 1;
-        log.writing = true;
-        log.entries.push_back(Entry { number, at, end: at + length.get(), unstored, unlanded, landed });
-        let tail = log.entries.front().expect("one was pushed").number;
+        let length = told.header_length(self.geometry.block()) + told.payload();
+        let (number, at, tail) = self.commits().log(place).ring(part).append(length, unstored, unlanded);
         EntryHeader { number, at, tail, told }
     }
 
@@ -531,7 +468,11 @@ impl Array {
 
     /// Writes an entry whose payload is `spans`.
     pub(crate) fn write_entry(&mut self, place: Member, header: EntryHeader, spans: Vec<Span>, kind: Kind) {
-        let (start, length) = self.geometry.commit_log();
+        let (part, lax) = match &kind {
+            Kind::Intent { .. } => (CommitPart::Intents, is_planted(Bug::IntentNotDurable)),
+            _ => (CommitPart::Records, is_planted(Bug::CommitNotDurable)),
+        };
+        let (start, length) = self.geometry.commit_part(part);
         let block = self.geometry.block();
         let entry = header.length(block);
         let head = header.told.header_length(block);
@@ -542,10 +483,6 @@ impl Array {
         job.metadata = header.encode(self.identity, block);
         job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
         job.plan.spans.extend(spans);
-        let lax = match &job.kind {
-            Some(Kind::Intent { .. }) => is_planted(Bug::IntentNotDurable),
-            _ => is_planted(Bug::CommitNotDurable),
-        };
         job.plan.close(Action::Write { member: place, at, length: entry, durable: !lax }, 0);
         self.start_plan(id, None, &[]);
     }
@@ -563,8 +500,8 @@ impl Array {
             unreachable!("a commit")
         };
         self.end_job(id);
-        self.commits().written(place);
-        let name = EntryName { place, number };
+        self.commits().written(place, CommitPart::Records);
+        let name = EntryName { place, part: CommitPart::Records, number };
         for (job, records) in jobs {
             self.committed(job, name, &records);
         }
@@ -611,9 +548,9 @@ impl Array {
             unreachable!("a commit")
         };
         self.end_job(id);
-        self.commits().written(place);
-        if let Some(entry) = self.commits().log(place).entry(number) {
-            (entry.unlanded, entry.landed) = (0, 0);
+        self.commits().written(place, CommitPart::Records);
+        if let Some(entry) = self.commits().log(place).records.entry(number) {
+            entry.broken();
         }
         for (job, _) in jobs {
             self.release_scratch(job);
@@ -659,15 +596,20 @@ impl Array {
     /// A member that stood elsewhere perhaps takes `place`: entries on it from then must not come after those to come.
     pub(crate) fn renumber_commit_log(&mut self, place: Member) {
         if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
-            let last = commits.logs.iter().map(|log| log.next).max().unwrap_or(0);
-            commits.log(place).next = last;
+            let rings = commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
+            let last = rings.max().unwrap_or(0);
+            let log = commits.log(place);
+            log.records.renumber(last);
+            log.intents.renumber(last);
         }
     }
 
     /// What a member that is gone held is gone with it.
     pub(crate) fn forget_commit_log(&mut self, place: Member) {
         if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
-            commits.log(place).entries.clear();
+            let log = commits.log(place);
+            log.records.forget();
+            log.intents.forget();
             self.wake_commit_waiters();
         }
     }
@@ -676,84 +618,55 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::commit_entry::EntryHeader;
+    use crate::log::commit_entry::{EntryHeader, Found};
 
-    const BLOCK: Sectors = Sectors::new(8);
     const PLACE: Member = Member::new(0);
 
-    /// Logs of 80 sectors, the first with entries of a block each, numbered from 1.
+    /// Logs whose rings for records are of 96 sectors, the first with entries of a block each, numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
-        logs_of(80, entries)
-    }
-
-    fn logs_of(length: u64, entries: u64) -> CommitLogs {
         let entry = |number| EntryHeader { number, at: (number - 1) * 8, tail: 1, told: Told::default() };
         let found =
             Found { entries: (1..=entries).map(entry).collect(), next: entries + 1, head: entries * 8 };
-        CommitLogs::new(vec![found, Found::default()], 1, Sectors::new(length), BLOCK)
+        let log = |found| {
+            let ring = |found, length| Ring::new(found, 1, Sectors::new(length), Sectors::new(8));
+            CommitLog {
+                records: ring(&found, 96),
+                intents: ring(&Found::default(), 32),
+                reserved: Sectors::ZERO,
+                waiting: VecDeque::new(),
+                announced: VecDeque::new(),
+            }
+        };
+        CommitLogs {
+            logs: vec![log(found), log(Found::default())],
+            waiters: VecDeque::new(),
+            begun: 1,
+            complete: 0,
+            flushing: false,
+            orphans: Vec::new(),
+        }
     }
 
     #[test]
-    fn hosts_have_half_of_a_log() {
-        let mut logs = logs(2);
+    fn hosts_have_three_quarters_of_a_ring() {
+        let mut logs = logs(5);
         assert!(logs.reserve(PLACE, Sectors::new(16)));
-        assert!(logs.reserve(PLACE, Sectors::new(8)));
-        assert!(!logs.reserve(PLACE, Sectors::new(8)), "5 blocks are half of it");
-        logs.give_back(PLACE, Sectors::new(8));
+        assert!(logs.reserve(PLACE, Sectors::new(16)));
+        assert!(!logs.reserve(PLACE, Sectors::new(8)), "9 blocks are three quarters of it");
+        logs.give_back(PLACE, Sectors::new(16));
         assert!(logs.reserve(PLACE, Sectors::new(8)));
         // In an empty one there is always room for one.
         let other = Member::new(1);
-        assert!(logs.reserve(other, Sectors::new(48)));
+        assert!(logs.reserve(other, Sectors::new(80)));
         assert!(!logs.reserve(other, Sectors::new(8)));
     }
 
     #[test]
-    fn a_log_is_pressed_beyond_a_quarter() {
-        assert!(!logs_of(64, 2).presses(), "two blocks are a quarter");
-        assert!(logs_of(64, 3).presses());
+    fn a_log_is_pressed_beyond_a_third() {
+        assert!(!logs(4).presses(), "four blocks are a third");
+        assert!(logs(5).presses());
         let mut waited_for = logs(0);
         waited_for.waiters.push_back(JobId { index: 0, generation: 0 });
         assert!(waited_for.presses());
-    }
-
-    #[test]
-    fn the_older_half_ends_with_an_entry() {
-        assert_eq!(logs(0).middle(PLACE), 0);
-        assert_eq!(logs(1).middle(PLACE), 1, "the oldest is always among them");
-        assert_eq!(logs(4).middle(PLACE), 2);
-        assert_eq!(logs(5).middle(PLACE), 2);
-    }
-
-    #[test]
-    fn an_entry_does_not_wrap_around_the_end() {
-        let mut logs = logs(0);
-        let log = logs.log(PLACE);
-        assert_eq!(log.place(Sectors::new(72)), 0);
-        assert_eq!(log.place(Sectors::new(8)), 72, "it just fits");
-        assert_eq!(log.place(Sectors::new(72)), 80);
-        assert_eq!(log.place(Sectors::new(16)), 160);
-    }
-
-    #[test]
-    fn entries_are_forgotten_in_order_once_all_is_stored_and_flushed() {
-        let mut logs = logs(2);
-        let name = |number| EntryName { place: PLACE, number };
-        for number in [1, 2] {
-            logs.keep(name(number));
-            logs.keep(name(number));
-        }
-        logs.redone(name(2));
-        logs.redone(name(2));
-        logs.stored(name(1));
-        (logs.begun, logs.complete) = (2, 1);
-        assert!(!logs.wants_flush());
-        assert!(!logs.release(), "something of the first is in memory only");
-        logs.redone(name(1));
-        assert!(logs.wants_flush());
-        assert!(!logs.release(), "the flush that covers it is not complete");
-        logs.complete = 3;
-        assert!(logs.release());
-        assert_eq!(logs.log(PLACE).used(), 0);
-        assert!(!logs.release());
     }
 }

@@ -9,6 +9,7 @@ use parlour_units::{Member, Region, Sectors};
 
 use super::{Record, RecordKind};
 use crate::bytes::{Reader, Writer, seal_holds};
+use crate::geometry::CommitPart;
 use crate::identity::Identity;
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -99,7 +100,7 @@ impl Intent {
     }
 }
 
-/// What an entry tells.
+/// What an entry tells: records in the one ring, intents in the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) records: Vec<Committed>,
@@ -109,9 +110,9 @@ pub(crate) struct Told {
 /// An entry's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryHeader {
-    /// Rises by one from entry to entry of a member.
+    /// Rises by one from entry to entry of a ring.
     pub(crate) number: u64,
-    /// Where the entry starts, in sectors ever appended to this log.
+    /// Where the entry starts, in sectors ever appended to this ring.
     pub(crate) at: u64,
     /// Entries before this number no longer count.
     pub(crate) tail: u64,
@@ -241,8 +242,8 @@ fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
     })
 }
 
-/// All entries in the bytes of a member's commit log that count, in order; and the number and place of the next.
-pub(crate) fn read_log(bytes: &[u8], array: Identity, key: &SectorKey, block: Sectors) -> Found {
+/// All entries in the bytes of one ring of a member's commit log that count, in order; and the number and place of the next.
+pub(crate) fn read_ring(bytes: &[u8], array: Identity, key: &SectorKey, block: Sectors) -> Found {
     let step = block.bytes().as_usize();
     let length = bytes.len() as u64 / 512;
     let mut entries: Vec<EntryHeader> = (0..bytes.len() / step)
@@ -262,6 +263,22 @@ pub(crate) fn read_log(bytes: &[u8], array: Identity, key: &SectorKey, block: Se
 }
 
 /// What a member's commit log holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FoundLog {
+    pub(crate) records: Found,
+    pub(crate) intents: Found,
+}
+
+impl FoundLog {
+    pub(crate) fn part(&self, part: CommitPart) -> &Found {
+        match part {
+            CommitPart::Records => &self.records,
+            CommitPart::Intents => &self.intents,
+        }
+    }
+}
+
+/// What one ring of it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) entries: Vec<EntryHeader>,
@@ -405,7 +422,7 @@ mod tests {
     #[test]
     fn entries_that_count_are_found_in_order_around_the_end() {
         let bytes = log(32, &[(4, 24, 2), (5, 32, 4), (6, 40, 4), (3, 16, 1)]);
-        let found = read_log(&bytes, ARRAY, &key(), BLOCK);
+        let found = read_ring(&bytes, ARRAY, &key(), BLOCK);
         let numbers: Vec<u64> = found.entries.iter().map(|entry| entry.number).collect();
         assert_eq!((&numbers[..], found.next, found.head), (&[4, 5, 6][..], 7, 48));
     }
@@ -415,13 +432,13 @@ mod tests {
         let mut bytes = log(32, &[(4, 24, 4)]);
         let copy = EntryHeader { number: 9, at: 8, tail: 9, told: Told::default() }.encode(ARRAY, BLOCK);
         bytes[..copy.len()].copy_from_slice(&copy);
-        let found = read_log(&bytes, ARRAY, &key(), BLOCK);
+        let found = read_ring(&bytes, ARRAY, &key(), BLOCK);
         assert_eq!((found.entries.len(), found.next, found.head), (1, 5, 32));
     }
 
     #[test]
     fn nothing_is_found_where_nothing_was_written() {
-        assert_eq!(read_log(&[], ARRAY, &key(), BLOCK), Found::default());
-        assert_eq!(read_log(&log(32, &[]), ARRAY, &key(), BLOCK), Found::default());
+        assert_eq!(read_ring(&[], ARRAY, &key(), BLOCK), Found::default());
+        assert_eq!(read_ring(&log(32, &[]), ARRAY, &key(), BLOCK), Found::default());
     }
 }

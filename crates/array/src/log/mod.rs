@@ -17,6 +17,7 @@ mod commit_entry;
 mod load;
 mod recover;
 mod reintegrate;
+mod ring;
 mod segment;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -33,7 +34,7 @@ use crate::plan::Fragment;
 use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use commit::{CommitLogs, EntryName};
-pub(crate) use commit_entry::{Found, Intent, read_log};
+pub(crate) use commit_entry::{FoundLog, Intent, read_ring};
 pub(crate) use recover::{Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;

@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use super::commit_entry::{Change, Committed, Intent};
-use super::{EntryName, Found, LoadState, RecordKind};
+use super::{EntryName, FoundLog, LoadState, RecordKind};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class, Fault};
-use crate::geometry::Geometry;
+use crate::geometry::{CommitPart, Geometry};
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::Unit;
 use crate::map::{Columns, Window};
@@ -79,16 +79,16 @@ struct Verdict {
 
 /// Sorts what the members' commit logs hold by region. Leaves out what is in the parity, and what is to be resynced.
 pub(crate) fn remember(
-    found: &[Found],
+    found: &[FoundLog],
     geometry: &Geometry,
     counts: impl Fn(Region, u64) -> bool,
 ) -> BTreeMap<Region, Recovery> {
-    let (start, length) = geometry.commit_log();
+    let (start, length) = geometry.commit_part(CommitPart::Records);
     let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
     for (place, found) in found.iter().enumerate() {
         let place = Member::new(place as u16);
-        for entry in &found.entries {
-            let name = EntryName { place, number: entry.number };
+        for entry in &found.records.entries {
+            let name = EntryName { place, part: CommitPart::Records, number: entry.number };
             let payload = start
                 + Sectors::new(entry.at % length.get().max(1))
                 + entry.told.header_length(geometry.block());
@@ -99,6 +99,9 @@ pub(crate) fn remember(
                     regions.entry(committed.region).or_default().records.push(remembered);
                 }
             }
+        }
+        for entry in &found.intents.entries {
+            let name = EntryName { place, part: CommitPart::Intents, number: entry.number };
             for intent in &entry.told.intents {
                 if counts(intent.region, intent.newest) {
                     regions.entry(intent.region).or_default().intents.push((intent.clone(), name));

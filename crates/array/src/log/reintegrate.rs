@@ -138,10 +138,11 @@ impl Array {
                 // Records that were given up count after a crash until it is durable that they do not: the table must not
                 // say before that they are in the parity.
                 let given_up = self.geometry.is_logged() && !self.records.resync_is_durable(*region);
-                // What is kept of others, until something is durable, may take the room that the commit log has for this.
+                // One at a time tells of its parity; one that a crash cut off, before all others.
                 let place = self.commit_place(*region);
-                let full = logs.commits.as_ref().is_some_and(|commits| commits.is_full_of_orphans(place));
-                logs.regions[region].holders == 0 && one_a_log(region) && !given_up && !full
+                let log = &logs.regions[region];
+                let busy = logs.commits.as_ref().is_some_and(|commits| !commits.intents_are_over(place));
+                log.holders == 0 && one_a_log(region) && !given_up && (!busy || log.half_done.is_some())
             });
             let logs = self.logs.as_mut().expect("it was there");
             let Some(region) = free.and_then(|index| logs.queue.remove(index)) else { return any };
@@ -166,8 +167,11 @@ impl Array {
             .collect();
         let mut passes = self.split_passes(&applies, &memory, &[]);
         // One that was cut off is about the same records again, and what it tells of stands there.
-        while begun.is_none() && !self.intents_fit(region, &passes, &applies) {
-            (applies, newest) = self.collect_applies(region, self.middle_record(region));
+        while begun.is_none()
+            && !self.intents_fit(region, &passes, &applies)
+            && let Some(middle) = self.middle_record(region)
+        {
+            (applies, newest) = self.collect_applies(region, middle);
             passes = self.split_passes(&applies, &memory, &[]);
         }
         memory.iter().for_each(|(_, buffer)| self.buffers.hold(*buffer));

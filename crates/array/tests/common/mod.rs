@@ -185,8 +185,10 @@ impl Setup {
             consistency: self.consistency,
         };
         let geometry = Geometry::create_on(&creation, self.cylinder).expect("a possible array");
-        let commit_log = self.commit_log.map_or(geometry.stored().commit_log, Sectors::get);
-        Geometry::from_stored(StoredGeometry { commit_log, ..*geometry.stored() })
+        let stored = *geometry.stored();
+        let commit_log = self.commit_log.map_or(stored.commit_log, Sectors::get);
+        let intent_log = self.commit_log.map_or(stored.intent_log, |length| length.get() / 4);
+        Geometry::from_stored(StoredGeometry { commit_log, intent_log, ..stored })
     }
 }
 

@@ -270,8 +270,9 @@ const ROWS: u64 = 4;
 /// A region: six stripes, and a log of two segments with room for six blocks of records each.
 const REGION: RegionShape =
     RegionShape { regions: 2, stripes: 6, sublogs: 1, sublog_segments: 2, segment: 8, grain: 1 };
-/// Blocks of each member's commit log.
+/// Blocks of each member's commit log, and how many of them are for intents.
 const COMMIT_LOG: u64 = 32;
+const INTENT_LOG: u64 = 8;
 
 impl Scenario {
     /// Whether it says anything about `subject`.
@@ -380,6 +381,7 @@ impl Subject {
         }
         if self.consistency == Consistency::Logged {
             stored.commit_log = COMMIT_LOG * block;
+            stored.intent_log = INTENT_LOG * block;
         }
         while !stored.is_sound() {
             stored.layout.length += block;

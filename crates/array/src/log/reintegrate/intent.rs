@@ -9,6 +9,7 @@ use parlour_units::{Member, Region, Sector, Sectors};
 use super::{Apply, Run};
 use crate::array::Array;
 use crate::effect::{Class, Fault};
+use crate::geometry::CommitPart;
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::{Occupant, Place, Unit};
 use crate::log::commit::Waiting;
@@ -64,18 +65,17 @@ impl Array {
             intents_length(parts.len() as u64, parts.iter().sum(), self.geometry.block()).get()
         };
         passes.iter().map(entry).sum::<u64>() <= commits.intent_room(self.commit_place(region))
-            || applies.len() == 1
     }
 
-    /// The number of the record in the middle of those that a reintegration is about to take.
-    pub(super) fn middle_record(&self, region: Region) -> u64 {
+    /// The number of the record in the middle of those that a reintegration is about to take, unless it is the only one.
+    pub(super) fn middle_record(&self, region: Region) -> Option<u64> {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let segments = logs.regions[&region].segments.iter().map(|index| logs.segment(*index));
         let mut taken: Vec<u64> = segments
             .flat_map(|segment| segment.records[..segment.taken].iter().map(|record| record.sequence))
             .collect();
         taken.sort_unstable();
-        taken[(taken.len() - 1) / 2]
+        (taken.len() > 1).then(|| taken[(taken.len() - 1) / 2])
     }
 
     /// The pass knows what its parity was and what it will be: that is made durable before it is written, so that after
@@ -113,8 +113,8 @@ impl Array {
     /// Writes an intent, as an entry of its own.
     pub(crate) fn write_intent(&mut self, place: Member, waiting: Waiting) {
         let Waiting { region, told } = waiting;
-        let header = self.begin_entry(place, told, 1, 0);
-        let name = EntryName { place, number: header.number };
+        let header = self.begin_entry(place, CommitPart::Intents, told, 1, 0);
+        let name = EntryName { place, part: CommitPart::Intents, number: header.number };
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.reintegrating.as_mut().expect("it is under way").intents.push(name);
         self.write_entry(place, header, Vec::new(), Kind::Intent { region });
@@ -132,7 +132,7 @@ impl Array {
         };
         self.end_job(id);
         let place = self.commit_place(region);
-        self.commits().written(place);
+        self.commits().written(place, CommitPart::Intents);
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
         (region, pass.expect("a pass waits for its intent"))

@@ -4,7 +4,8 @@
 
 use std::sync::OnceLock;
 
-use parlour_array::{Mode, Operation};
+use parlour_array::organization::Consistency;
+use parlour_array::{CommitPart, Mode, Operation};
 use parlour_units::Sectors;
 
 use crate::input::Input;
@@ -37,27 +38,43 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// One of the images: of each array, as it was created, after a proper stop, and after a crash.
+/// One of the images: of each array, as it was created, after a proper stop, and after a crash (if there are commit logs, in a
+/// reintegration).
 fn choose<'a>(input: &mut Input<'_>) -> &'a Image {
     static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
-    let images =
-        IMAGES.get_or_init(|| ARRAYS.iter().flat_map(|(name, members)| images(name, *members)).collect());
+    let images = IMAGES.get_or_init(|| ARRAYS.iter().flat_map(|array| images(*array)).collect());
     &images[input.below(images.len())]
 }
 
 /// The same array three times.
-fn images(name: &str, members: u16) -> [Image; 3] {
-    let created = Image::create(name, members);
+fn images((name, members, consistency): (&str, u16, Consistency)) -> [Image; 3] {
+    let created = Image::create(name, members, consistency);
     let mut world = World::open(created.disks.clone(), How::default()).expect("a new array opens");
     let capacity = created.geometry.capacity().get();
     for step in 0..12 {
         world.submit(Operation::Write { durable: step % 3 == 0 }, capacity / 12 * step, 1 + step * 3);
         world.settle();
     }
+    if consistency == Consistency::Logged {
+        begin_reintegration(&mut world);
+    }
     let crashed = Image { disks: world.disks.clone(), ..created.clone() };
     assert!(world.stop(), "an array stops");
     let stopped = Image { disks: world.disks, ..created.clone() };
     [created, stopped, crashed]
+}
+
+/// Writes until some commit log tells of parity that is about to be rewritten.
+fn begin_reintegration(world: &mut World) {
+    let (at, length) = world.array.geometry().commit_part(CommitPart::Intents);
+    let told =
+        |world: &World| world.disks.iter().any(|disk| disk.read(at, length).iter().any(|byte| *byte != 0));
+    while !told(world) {
+        if world.is_idle() {
+            world.submit(Operation::Write { durable: false }, 0, 1);
+        }
+        world.step(0);
+    }
 }
 
 fn change(image: &mut Image, input: &mut Input<'_>) {
@@ -67,7 +84,12 @@ fn change(image: &mut Image, input: &mut Input<'_>) {
         0..6 => put(image, disk, Structure::Superblock(copy), 1_200, input),
         6..9 => put(image, disk, Structure::Map(copy), 128, input),
         9..12 => put(image, disk, Structure::Table(copy), 128, input),
-        12..17 => {
+        12..14 => {
+            let part = if input.coin() { CommitPart::Intents } else { CommitPart::Records };
+            let sector = u64::from(input.byte());
+            put(image, disk, Structure::Entry(part, sector), 256, input);
+        }
+        14..17 => {
             let (region, segment) = (input.byte().into(), input.byte().into());
             put(image, disk, Structure::Header(region, segment, copy == 1), 256, input);
         }

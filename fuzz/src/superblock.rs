@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use parlour_array::layout::{Layout, Occupant, Place};
+use parlour_array::organization::Consistency;
 use parlour_array::{Assembly, Candidate, Geometry, SUPERBLOCK_BYTES, Superblock};
 use parlour_units::{Sector, Sectors, Stripe};
 
@@ -31,8 +32,8 @@ pub fn run(data: &[u8]) {
 fn changed(input: &mut Input<'_>) -> Vec<u8> {
     static GOOD: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let good = GOOD.get_or_init(|| {
-        let first = |(name, members): &(&str, u16)| {
-            Image::create(name, *members).disks[0]
+        let first = |(name, members, consistency): &(&str, u16, Consistency)| {
+            Image::create(name, *members, *consistency).disks[0]
                 .read(Sector::ZERO, Sectors::new(SUPERBLOCK_BYTES as u64 / 512))
         };
         ARRAYS.iter().map(first).collect()

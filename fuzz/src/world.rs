@@ -4,17 +4,25 @@ use std::collections::BTreeMap;
 
 use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Creation, Effect, Geometry, Identity,
-    LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request, RequestError,
-    SUPERBLOCK_BYTES, Slots, Superblock, Tag, Tuning, create,
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitPart, Creation, Effect,
+    Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
+    RequestError, SUPERBLOCK_BYTES, Slots, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
 use crate::seal::mend;
 
-/// Arrays of which images are made: organization and members.
-pub(crate) const ARRAYS: [(&str, u16); 5] =
-    [("parity-logging", 4), ("parity-logging", 5), ("raid5", 3), ("raid10", 4), ("raid1", 2)];
+/// Arrays of which images are made: organization, members, consistency.
+pub(crate) const ARRAYS: [(&str, u16, Consistency); 6] = [
+    ("parity-logging", 4, Consistency::Resync),
+    ("parity-logging", 5, Consistency::Resync),
+    ("raid5", 3, Consistency::Resync),
+    ("raid10", 4, Consistency::Resync),
+    ("raid1", 2, Consistency::Resync),
+    ("parity-logging", 4, Consistency::Logged),
+];
+/// The longest header of a commit log's entry that is changed, in sectors.
+const ENTRY: Sectors = Sectors::new(8);
 /// Bytes of a sector.
 const SECTOR: usize = 512;
 /// Every member's length: 1 MiB of metadata, 1 MiB of data area, 1 MiB of tail.
@@ -69,6 +77,8 @@ pub(crate) enum Structure {
     Table(usize),
     /// A header of a log segment: region, segment, first or second.
     Header(u32, u32, bool),
+    /// An entry of a commit log: in which ring, and in which of its sectors it starts.
+    Entry(CommitPart, u64),
 }
 
 /// Members of an array, and its shape.
@@ -80,8 +90,8 @@ pub(crate) struct Image {
 
 impl Image {
     /// A new array.
-    pub(crate) fn create(name: &str, members: u16) -> Image {
-        let geometry = geometry(name, members);
+    pub(crate) fn create(name: &str, members: u16, consistency: Consistency) -> Image {
+        let geometry = geometry(name, members, consistency);
         let identities: Vec<(Identity, Sectors)> =
             (0..members).map(|member| (Identity([member as u8 + 1; 16]), LENGTH)).collect();
         let new = NewArray {
@@ -141,11 +151,16 @@ impl Image {
                 let copy = if second { last } else { Sectors::ZERO };
                 (geometry.data_start() + (place.at + offset + copy).from_start(), header)
             }
+            Structure::Entry(part, sector) => {
+                let (start, length) = geometry.commit_part(part);
+                let at = Sectors::new(sector.checked_rem(length.get())?);
+                (start + at, ENTRY.min(length - at))
+            }
         })
     }
 }
 
-fn geometry(name: &str, members: u16) -> Geometry {
+fn geometry(name: &str, members: u16, consistency: Consistency) -> Geometry {
     let row = Organization::named(name).expect("a known organization");
     let copies = match row.copies {
         Copies::One => 1,
@@ -165,7 +180,7 @@ fn geometry(name: &str, members: u16) -> Geometry {
             regions: Some(u32::from(members)),
             ..LogCreation::default()
         },
-        consistency: Consistency::Resync,
+        consistency,
     })
     .expect("a possible array")
 }
@@ -284,6 +299,11 @@ impl World {
         self.drain();
     }
 
+    /// Whether there is nothing to carry out.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// Carries out all that is pending.
     pub(crate) fn settle(&mut self) {
         while !self.pending.is_empty() && self.effects <= PATIENCE {
@@ -335,7 +355,9 @@ impl World {
                 Action::Checksum => {
                     let sectors: u64 =
                         self.array.slices(effect.id).iter().map(|slice| slice.length.get()).sum();
-                    let sums = vec![0; sectors as usize];
+                    // Parity that is folded in changes, now and then; what hosts write is nothing but zeroes.
+                    let sum = if effect.class == Class::Log { u64::from(self.effects % 2) } else { 0 };
+                    let sums = vec![sum; sectors as usize];
                     self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));
                 }
                 Action::Xor | Action::XorInto | Action::Compare => {

@@ -55,8 +55,8 @@ pub use explain::{
     MappedPiece, accesses, exact, explain,
 };
 pub use geometry::{
-    ALIGNMENT, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK,
-    StoredGeometry,
+    ALIGNMENT, CommitPart, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS,
+    SUPERBLOCK, StoredGeometry,
 };
 pub use health::{MemberInfo, Traffic};
 pub use identity::{Identity, ParseIdentityError};

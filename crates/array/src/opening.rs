@@ -388,7 +388,7 @@ fn open_commit_logs(
         let (start, length) = geometry.commit_part(part);
         let from = (start - whole).bytes().as_usize();
         let ring = bytes.get(from..from + length.bytes().as_usize()).unwrap_or_default();
-        let mut found = read_ring(ring, array, &key, block);
+        let mut found = read_ring(ring, array, &key, block, |entry| entry.suits(geometry));
         if clean {
             found.entries.clear();
         }
@@ -403,11 +403,7 @@ fn open_commit_logs(
     };
     let found: Vec<FoundLog> = (0..geometry.members()).map(read).collect();
     let counts = |region: Region, sequence: u64| {
-        let known = region.get() < geometry.layout().region_count();
-        known
-            && map.dirty.get(region)
-            && !map.resync.get(region)
-            && sequence > logs.applied[region.as_usize()]
+        map.dirty.get(region) && !map.resync.get(region) && sequence > logs.applied[region.as_usize()]
     };
     let recoveries = remember(&found, geometry, counts);
     let mut commits = CommitLogs::new(&found, first_sequence, geometry);

@@ -9,7 +9,7 @@ use parlour_units::{Member, Region, Sectors};
 
 use super::{Record, RecordKind};
 use crate::bytes::{Reader, Writer, seal_holds};
-use crate::geometry::CommitPart;
+use crate::geometry::{CommitPart, Geometry};
 use crate::identity::Identity;
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -20,6 +20,8 @@ const HEADER_BYTES: usize = 64;
 const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
 const CHANGE_BYTES: usize = 16;
+/// Numbers from here on are no entry's, nor are places.
+const LEAST_SENSELESS: u64 = !0 << 40;
 
 /// Content before and after, told by its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,6 +198,44 @@ impl EntryHeader {
     pub(crate) fn length(&self, block: Sectors) -> Sectors {
         self.told.header_length(block) + self.told.payload()
     }
+
+    /// Whether an array of this geometry can have written it: nothing that it tells of lies outside. (A checksum that fits
+    /// does not say who wrote it.)
+    pub(crate) fn suits(&self, geometry: &Geometry) -> bool {
+        self.number < LEAST_SENSELESS
+            && self.at < LEAST_SENSELESS
+            && self.tail <= self.number
+            && self.told.records.iter().all(|committed| committed.suits(geometry))
+            && self.told.intents.iter().all(|intent| intent.suits(geometry))
+    }
+}
+
+impl Committed {
+    fn suits(&self, geometry: &Geometry) -> bool {
+        let units = match self.record.kind {
+            RecordKind::Cancel => u64::from(geometry.layout().data_units()) + 1,
+            _ => 1,
+        };
+        let columns = self.record.columns;
+        self.region.get() < geometry.layout().region_count()
+            && self.record.suits(geometry.layout())
+            && columns.from.is_multiple_of(geometry.block())
+            && columns.to.is_multiple_of(geometry.block())
+            && self.changes.len() as u64 == self.record.columns.length().get() * units
+    }
+}
+
+impl Intent {
+    fn suits(&self, geometry: &Geometry) -> bool {
+        let (at, length) = (Sectors::new(self.at), self.length());
+        let end = self.at.checked_add(length.get());
+        self.region.get() < geometry.layout().region_count()
+            && self.place.get() < geometry.members()
+            && !length.is_zero()
+            && at.is_multiple_of(geometry.block())
+            && length.is_multiple_of(geometry.block())
+            && end.is_some_and(|end| end <= geometry.stored().layout.length)
+    }
 }
 
 fn encode_changes(out: &mut Writer, changes: &[Change]) {
@@ -243,13 +283,20 @@ fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
 }
 
 /// All entries in the bytes of one ring of a member's commit log that count, in order; and the number and place of the next.
-pub(crate) fn read_ring(bytes: &[u8], array: Identity, key: &SectorKey, block: Sectors) -> Found {
+/// Those that do not `suit` are none.
+pub(crate) fn read_ring(
+    bytes: &[u8],
+    array: Identity,
+    key: &SectorKey,
+    block: Sectors,
+    suits: impl Fn(&EntryHeader) -> bool,
+) -> Found {
     let step = block.bytes().as_usize();
     let length = bytes.len() as u64 / 512;
     let mut entries: Vec<EntryHeader> = (0..bytes.len() / step)
         .filter_map(|index| {
             let at = index * step;
-            let entry = EntryHeader::decode(&bytes[at..], array, key)?;
+            let entry = EntryHeader::decode(&bytes[at..], array, key).filter(|entry| suits(entry))?;
             // A copy of an entry in some record's payload stands where the entry does not belong.
             (length > 0 && entry.at % length == at as u64 / 512).then_some(entry)
         })
@@ -294,6 +341,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::geometry::{Creation, LogCreation};
+    use crate::organization::{Consistency, Organization};
 
     const ARRAY: Identity = Identity([7; 16]);
     const BLOCK: Sectors = Sectors::new(8);
@@ -422,7 +471,7 @@ mod tests {
     #[test]
     fn entries_that_count_are_found_in_order_around_the_end() {
         let bytes = log(32, &[(4, 24, 2), (5, 32, 4), (6, 40, 4), (3, 16, 1)]);
-        let found = read_ring(&bytes, ARRAY, &key(), BLOCK);
+        let found = read_ring(&bytes, ARRAY, &key(), BLOCK, |_| true);
         let numbers: Vec<u64> = found.entries.iter().map(|entry| entry.number).collect();
         assert_eq!((&numbers[..], found.next, found.head), (&[4, 5, 6][..], 7, 48));
     }
@@ -432,13 +481,82 @@ mod tests {
         let mut bytes = log(32, &[(4, 24, 4)]);
         let copy = EntryHeader { number: 9, at: 8, tail: 9, told: Told::default() }.encode(ARRAY, BLOCK);
         bytes[..copy.len()].copy_from_slice(&copy);
-        let found = read_ring(&bytes, ARRAY, &key(), BLOCK);
+        let found = read_ring(&bytes, ARRAY, &key(), BLOCK, |_| true);
         assert_eq!((found.entries.len(), found.next, found.head), (1, 5, 32));
+    }
+
+    /// An array of four members with blocks of 8 sectors, units of 16, and logs.
+    fn geometry() -> Geometry {
+        Geometry::create(&Creation {
+            organization: Organization::named("parity-logging").expect("it is known").organization,
+            copies: 1,
+            members: 4,
+            groups: 1,
+            unit: Sectors::new(16),
+            block: BLOCK,
+            member_length: Sectors::new(3 * 2_048),
+            log: LogCreation { segment: Some(Sectors::new(128)), ..LogCreation::default() },
+            consistency: Consistency::Logged,
+        })
+        .expect("a possible array")
+    }
+
+    #[test]
+    fn an_entry_that_tells_of_what_lies_outside_is_none() {
+        let geometry = geometry();
+        let change = Change { old: 1, new: 2 };
+        let record = Record {
+            sequence: 5,
+            stripe: 0,
+            unit: Unit::new(2),
+            kind: RecordKind::Update,
+            columns: Columns::new(BLOCK, BLOCK * 2),
+            start: Sectors::ZERO,
+        };
+        let committed = Committed { region: Region::new(0), record, changes: vec![change; 8] };
+        let length = geometry.stored().layout.length;
+        let (region, place, at) = (Region::new(0), Member::new(3), length - 8);
+        let intent = Intent { region, newest: 5, place, at, changes: vec![change; 8] };
+        let told = Told { records: vec![committed.clone()], intents: vec![intent.clone()] };
+        let entry = EntryHeader { number: 7, at: 16, tail: 7, told };
+        let of_record =
+            |record| Told { records: vec![Committed { record, ..committed.clone() }], ..Told::default() };
+        let of_intent = |intent| Told { intents: vec![intent], ..Told::default() };
+        let with = |told| EntryHeader { told, ..entry.clone() };
+        assert!(entry.suits(&geometry));
+        let beyond = geometry.layout().region_count();
+        let columns = |from, to| Columns::new(Sectors::new(from), Sectors::new(to));
+        let wrong = [
+            EntryHeader { number: u64::MAX, ..entry.clone() },
+            EntryHeader { at: u64::MAX - 7, ..entry.clone() },
+            EntryHeader { tail: 8, ..entry.clone() },
+            with(Told {
+                records: vec![Committed { region: Region::new(beyond), ..committed.clone() }],
+                ..Told::default()
+            }),
+            with(Told {
+                records: vec![Committed { changes: vec![change; 7], ..committed.clone() }],
+                ..Told::default()
+            }),
+            with(of_record(Record { stripe: u32::MAX, ..record })),
+            with(of_record(Record { unit: Unit::new(4), ..record })),
+            with(of_record(Record { columns: columns(16, 24), ..record })),
+            with(of_record(Record { columns: columns(4, 12), ..record })),
+            with(of_record(Record { kind: RecordKind::Cancel, ..record })),
+            with(of_intent(Intent { region: Region::new(beyond), ..intent.clone() })),
+            with(of_intent(Intent { place: Member::new(4), ..intent.clone() })),
+            with(of_intent(Intent { at: length, ..intent.clone() })),
+            with(of_intent(Intent { at: u64::MAX - 7, ..intent.clone() })),
+            with(of_intent(Intent { changes: Vec::new(), ..intent.clone() })),
+        ];
+        for entry in wrong {
+            assert!(!entry.suits(&geometry), "{entry:?}");
+        }
     }
 
     #[test]
     fn nothing_is_found_where_nothing_was_written() {
-        assert_eq!(read_ring(&[], ARRAY, &key(), BLOCK), Found::default());
-        assert_eq!(read_ring(&log(32, &[]), ARRAY, &key(), BLOCK), Found::default());
+        assert_eq!(read_ring(&[], ARRAY, &key(), BLOCK, |_| true), Found::default());
+        assert_eq!(read_ring(&log(32, &[]), ARRAY, &key(), BLOCK, |_| true), Found::default());
     }
 }

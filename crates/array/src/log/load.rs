@@ -89,13 +89,9 @@ impl Array {
     }
 
     fn is_sound(&self, record: &Record) -> bool {
-        let layout = self.geometry.layout();
         let payload = self.logs.as_ref().expect("only logs are loaded").payload();
-        u64::from(record.stripe) < layout.region_stripes()
-            && record.columns.to <= layout.unit_length()
-            && !record.columns.is_empty()
-            && (record.kind == RecordKind::Cancel || record.start + record.columns.length() <= payload)
-            && record.unit.get() <= layout.data_units()
+        let within = record.start + record.columns.length() <= payload;
+        record.suits(self.geometry.layout()) && (record.kind == RecordKind::Cancel || within)
     }
 
     fn restore(&mut self, region: Region, slot: u32, records: Vec<Record>, turn: u64) {

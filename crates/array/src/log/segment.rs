@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::bytes::{Reader, Writer, seal_holds};
 use crate::identity::Identity;
-use crate::layout::Unit;
+use crate::layout::{Layout, Unit};
 use crate::map::Columns;
 
 const MAGIC: [u8; 8] = *b"PRLRSEGM";
@@ -54,6 +54,14 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// Whether what it tells of lies in a region of `layout`.
+    pub(crate) fn suits(&self, layout: &Layout) -> bool {
+        u64::from(self.stripe) < layout.region_stripes()
+            && self.columns.to <= layout.unit_length()
+            && !self.columns.is_empty()
+            && self.unit.get() <= layout.data_units()
+    }
+
     /// Sectors of payload.
     pub(crate) fn payload(&self) -> Sectors {
         match self.kind {

@@ -92,7 +92,7 @@ const DRAWN: [(u64, &str); 26] = [
 ];
 
 /// Of parity logging, with either consistency.
-const LOGGING: [(u64, &str); 3] = [
+const LOGGING: [(u64, &str); 4] = [
     (5083099, "a region is resynced after a stop, and what its log held then is folded in after the next"),
     (
         5182562,
@@ -101,6 +101,10 @@ const LOGGING: [(u64, &str); 3] = [
     (
         5406283,
         "half-reintegrated parity cannot be read once after a crash, and what it holds already is folded in again",
+    ),
+    (
+        5490267,
+        "the log's member is replaced while a reintegration hangs on it, and its region is not to be resynced",
     ),
 ];
 

@@ -765,9 +765,11 @@ impl Array {
             let logs = self.logs.as_ref().expect("it was there");
             let log = &logs.regions[&region];
             let unknown = log.load != LoadState::Known && on_it;
-            // Who reads the log now looks for its members in the end. That may be long after: until then parity that lacks
-            // the log must not be taken for good.
-            if log.load == LoadState::Loading && on_it {
+            // Who reads the log now, or folds it in, looks for its members in the end. That may be long after, where the
+            // access hangs: until then parity that lacks the log must not be taken for good.
+            let under_way = log.load == LoadState::Loading
+                || self.geometry.is_logged() && log.reintegrating.is_some();
+            if under_way && on_it {
                 self.give_records_up(region);
                 continue;
             }

@@ -767,8 +767,8 @@ impl Array {
             let unknown = log.load != LoadState::Known && on_it;
             // Who reads the log now, or folds it in, looks for its members in the end. That may be long after, where the
             // access hangs: until then parity that lacks the log must not be taken for good.
-            let under_way = log.load == LoadState::Loading
-                || self.geometry.is_logged() && log.reintegrating.is_some();
+            let under_way =
+                log.load == LoadState::Loading || self.geometry.is_logged() && log.reintegrating.is_some();
             if under_way && on_it {
                 self.give_records_up(region);
                 continue;

@@ -43,6 +43,16 @@ pub(crate) fn run_quietly(command: &mut Command, log: &Path) -> Result<(), Comma
     }
 }
 
+/// Runs the command and gives what it says to its standard output; its complaints go to this terminal.
+pub(crate) fn read(command: &mut Command) -> Result<Vec<u8>, CommandError> {
+    let line = line_of(command);
+    match command.stdin(Stdio::null()).stderr(Stdio::inherit()).output() {
+        Ok(said) if said.status.success() => Ok(said.stdout),
+        Ok(said) => Err(CommandError::Failed { line, status: said.status }),
+        Err(source) => Err(CommandError::NotStarted { line, source }),
+    }
+}
+
 /// Prints what a command said that was run quietly, as if it had run here and now.
 pub(crate) fn show(command: &Command, log: &Path) -> Result<(), CommandError> {
     let line = line_of(command);
@@ -68,6 +78,12 @@ mod tests {
         let mut command = Command::new("/some/where/cargo");
         command.args(["test", "--workspace"]);
         assert_eq!(line_of(&command), "cargo test --workspace");
+    }
+
+    #[test]
+    fn what_a_program_says_is_read() {
+        assert_eq!(read(Command::new("echo").arg("said")).unwrap(), b"said\n");
+        assert!(read(&mut Command::new("false")).is_err());
     }
 
     #[test]

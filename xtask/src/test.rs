@@ -1,8 +1,12 @@
 //! `cargo xtask test`: everything that must hold before a change is offered.
 
+use std::collections::BTreeSet;
 use std::panic::resume_unwind;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
+
+use serde::Deserialize;
 
 use crate::command::{self, CommandError};
 use crate::packages::{self, PackageError};
@@ -17,10 +21,13 @@ pub(crate) enum TestError {
     /// A build or a test failed.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// Nobody knows what tests there are.
+    #[error("cannot read what `cargo metadata` says of the workspace: {0}")]
+    Metadata(serde_json::Error),
 }
 
-/// What `cargo test` is told for the array as it is. The end-to-end suite is among these: the integration tests of crates/cli.
-const SOUND: [&str; 2] = ["test", "--workspace"];
+/// Tests that mostly wait: for other programs, for disks, for processes that are to be killed. They need little of the processors.
+const WAITING: [&str; 4] = ["clients", "filesystem", "killed", "serving"];
 
 /// Installs what is missing, and runs every test.
 pub(crate) fn run() -> Result<(), TestError> {
@@ -29,21 +36,74 @@ pub(crate) fn run() -> Result<(), TestError> {
     let (installed, built) = beside(|| wanted.install(), build);
     installed?;
     built?;
-    // The end-to-end suite comes first and mostly waits. What it leaves of the processors goes to the tests' own test.
-    let log = target().join("planted-bugs.log");
-    let mut planted = planted();
-    let (noticed, held) =
-        beside(|| command::run_quietly(&mut planted, &log), || command::run(&mut cargo(&SOUND)));
-    command::show(&planted, &log)?;
+    let computing = computing()?;
+    let aside = [("waiting.log", waiting()), ("planted-bugs.log", planted())];
+    let (aside, held) = beside(|| aside.map(run_aside), || run_all(computing));
+    for (command, log, _) in &aside {
+        command::show(command, log)?;
+    }
     held?;
-    noticed?;
+    aside.into_iter().try_for_each(|(.., ran)| ran)?;
     Ok(())
 }
 
 /// Builds all that is run later.
 fn build() -> Result<(), CommandError> {
-    command::run(cargo(&SOUND).arg("--no-run"))?;
+    command::run(&mut cargo(&["test", "--workspace", "--no-run"]))?;
     command::run(planted().arg("--no-run"))
+}
+
+/// Runs what is shown when all else has run. Says what that was, where its words are, and how it went.
+fn run_aside((log, mut command): (&str, Command)) -> (Command, PathBuf, Result<(), CommandError>) {
+    let log = target().join(log);
+    let ran = command::run_quietly(&mut command, &log);
+    (command, log, ran)
+}
+
+fn run_all(commands: impl IntoIterator<Item = Command>) -> Result<(), CommandError> {
+    commands.into_iter().try_for_each(|mut command| command::run(&mut command))
+}
+
+/// What waits.
+fn waiting() -> Command {
+    let mut waiting = cargo(&["test", "--workspace"]);
+    waiting.args(WAITING.iter().flat_map(|test| ["--test", test]));
+    waiting
+}
+
+/// All else: `cargo test` can be told what to run, and not what to leave out.
+fn computing() -> Result<[Command; 2], TestError> {
+    let tests = integration_tests()?;
+    let mut computing = cargo(&["test", "--workspace", "--lib", "--bins"]);
+    let all_else = tests.iter().filter(|test| !WAITING.contains(&test.as_str()));
+    computing.args(all_else.flat_map(|test| ["--test", test]));
+    Ok([computing, cargo(&["test", "--workspace", "--doc"])])
+}
+
+/// The names of the workspace's integration tests.
+fn integration_tests() -> Result<BTreeSet<String>, TestError> {
+    let said = command::read(&mut cargo(&["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: Metadata = serde_json::from_slice(&said).map_err(TestError::Metadata)?;
+    let targets = metadata.packages.into_iter().flat_map(|package| package.targets);
+    let tests = targets.filter(|target| target.kind.iter().any(|kind| kind == "test"));
+    Ok(tests.map(|target| target.name).collect())
+}
+
+/// What cargo says of the workspace, as far as it is needed.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    name: String,
 }
 
 /// The tests' own test: with known bugs in the array they fail.

@@ -32,6 +32,11 @@ impl Front {
         stripe.get() < self.next && !self.under_way.contains(&stripe.get())
     }
 
+    /// Whether `stripe` was begun and is not done.
+    pub(crate) fn is_at(&self, stripe: Stripe) -> bool {
+        self.under_way.contains(&stripe.get())
+    }
+
     /// The next stripe is begun.
     pub(crate) fn begin(&mut self) {
         self.under_way.insert(self.next);

@@ -35,7 +35,7 @@ const STORIES: [(u64, &str); 27] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 26] = [
+const DRAWN: [(u64, &str); 27] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -89,10 +89,14 @@ const DRAWN: [(u64, &str); 26] = [
         4821915,
         "a repair ends as lost with the copy that was failed for what it could not read, and two more could",
     ),
+    (
+        5927154,
+        "a resync passes over a stripe of one copy while a rebuild writes what it read of a copy lost since",
+    ),
 ];
 
 /// Of parity logging, with either consistency.
-const LOGGING: [(u64, &str); 4] = [
+const LOGGING: [(u64, &str); 5] = [
     (5083099, "a region is resynced after a stop, and what its log held then is folded in after the next"),
     (
         5182562,
@@ -106,6 +110,7 @@ const LOGGING: [(u64, &str); 4] = [
         5490267,
         "the log's member is replaced while a reintegration hangs on it, and its region is not to be resynced",
     ),
+    (5663619, "the same, where records are not durable before their data"),
 ];
 
 /// Where more befell arrays than they survive.

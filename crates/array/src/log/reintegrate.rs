@@ -767,9 +767,10 @@ impl Array {
             let unknown = log.load != LoadState::Known && on_it;
             // Who reads the log now, or folds it in, looks for its members in the end. That may be long after, where the
             // access hangs: until then parity that lacks the log must not be taken for good.
-            let under_way =
-                log.load == LoadState::Loading || self.geometry.is_logged() && log.reintegrating.is_some();
-            if under_way && on_it {
+            let loading = log.load == LoadState::Loading && on_it;
+            let folding =
+                log.reintegrating.is_some() && (self.geometry.is_logged() || self.log_is_lost(region));
+            if loading || folding && on_it {
                 self.give_records_up(region);
                 continue;
             }

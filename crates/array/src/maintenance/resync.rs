@@ -67,9 +67,12 @@ impl Array {
             return self.finish_region();
         };
         let targets = self.resync_targets(stripe);
+        // Who rebuilds it now may have read a copy that has been lost since: what is written then does not follow from those
+        // that are left, and the job finds that to be resynced when the lock is its own.
+        let rebuilding = self.health.rebuilt.is_at(stripe);
         let resync = self.maintenance.resync.as_mut().expect("a region was begun");
         match targets {
-            Some(targets) if !targets.is_empty() => {
+            Some(targets) if rebuilding || !targets.is_empty() => {
                 resync.front.begin();
                 self.start_maintenance(Purpose::Resync { region }, stripe);
             }

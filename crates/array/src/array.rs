@@ -493,7 +493,7 @@ impl Array {
             Kind::Checkpoint { .. } => self.end_job(id),
             Kind::CleanFlush => self.clean_flush_broken(id),
             Kind::List => self.list_written(id, false),
-            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id),
+            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id, &troubles),
         }
     }
 

@@ -152,9 +152,13 @@ impl Assembly {
             .filter(|(_, superblock)| superblock.array == array)
             .collect();
         refuse_duplicates(candidates, &of_array)?;
+        let rank = |superblock: &Superblock| {
+            let behind = of_array.iter().any(|(_, other)| superblock.is_behind(other));
+            (!behind, superblock.session_number, superblock.sequence)
+        };
         let (newest_index, newest) = *of_array
             .iter()
-            .max_by_key(|(_, superblock)| (superblock.session_number, superblock.sequence))
+            .max_by_key(|(_, superblock)| rank(superblock))
             .expect("the array was chosen because it has a member");
         refuse_diverged(candidates, &of_array, newest_index, newest)?;
         let geometry = Geometry::from_stored(newest.geometry);

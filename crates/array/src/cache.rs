@@ -142,6 +142,14 @@ impl PrereadCache {
         }
     }
 
+    /// Nothing is known any more: another member stands somewhere, or none.
+    pub(crate) fn clear(&mut self, released: impl FnMut(BufferId)) {
+        self.reads.values_mut().for_each(|(_, stale)| *stale = true);
+        self.by_stripe.clear();
+        self.in_use = Sectors::ZERO;
+        self.kept.drain(..).map(|kept| kept.buffer).for_each(released);
+    }
+
     fn drop_entries(&mut self, kept: &Kept) {
         for stripe in &kept.stripes {
             let Some(cached) = self.by_stripe.get_mut(stripe) else { continue };

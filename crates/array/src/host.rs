@@ -13,6 +13,7 @@ use crate::organization::{Code, ReadChoice};
 use crate::plan::{Content, Source, Span, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::request::{Completion, Operation, Request, RequestError};
+use crate::stripe::ATTEMPTS;
 
 #[derive(Debug)]
 struct HostRequest {
@@ -29,6 +30,8 @@ struct HostRequest {
     whole_only: bool,
     /// Nothing is read along that it did not ask for.
     wanted_only: bool,
+    /// How often its read was begun again.
+    attempts: u32,
 }
 
 /// A number that tells nothing of `count`, by the finalizer of SplitMix64.
@@ -70,6 +73,7 @@ impl Hosts {
             flushed: false,
             whole_only: false,
             wanted_only: false,
+            attempts: 0,
         });
         match self.free.pop() {
             Some(index) => {
@@ -141,6 +145,11 @@ impl Array {
         if self.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
     }
 
+    /// Whether what cannot be read may be written anew; also when the array is being stopped.
+    pub(crate) fn may_repair(&self) -> bool {
+        self.records.enabled && !self.counters.out_of_space && self.mode != Mode::ReadOnly
+    }
+
     fn answer(&mut self, request: Request, result: Result<(), RequestError>) {
         self.completions.push_back(Completion { tag: request.tag, result });
     }
@@ -185,6 +194,9 @@ impl Array {
         if slot.error.is_none() && slot.cursor < end {
             return self.continue_write(host);
         }
+        if slot.durable && self.records.is_untold() {
+            slot.error.get_or_insert(RequestError::Lost);
+        }
         let (request, error) = (slot.request, slot.error);
         if error.is_none() && slot.durable && !slot.flushed && self.durability_is_shared(request) {
             return self.flush_before_answer(host);
@@ -197,19 +209,29 @@ impl Array {
 
     /// Where a data unit is missing its content is in all the others: it is durable only when they are.
     fn durability_is_shared(&self, request: Request) -> bool {
-        // Unless a durable record says what each write changes.
-        self.health.is_degraded()
+        !self.is_durably_whole()
             && self.geometry.organization().code == Code::Xor
-            && !self.geometry.is_logged()
             && !is_planted(Bug::DegradedDurableNotFlushed)
-            && self.stripes_of(request).any(|stripe| self.is_short_of_members(stripe))
+            && self.stripes_of(request).any(|stripe| {
+                // Unless a durable record says what each write changes.
+                let recorded = self.geometry.is_logged() && self.logs_writes(self.region_of(stripe).0);
+                !recorded && self.is_short_of_members(stripe)
+            })
     }
 
-    /// Whether a member of `stripe` is missing, or not yet whole: also where it has been rebuilt, since that is not durable.
+    /// Whether all members are there and whole, and would be after a crash: no rebuild's end is yet to be recorded.
+    pub(crate) fn is_durably_whole(&self) -> bool {
+        !self.health.is_degraded() && self.maintenance.rebuilt.is_empty()
+    }
+
+    /// Whether a member of `stripe` is missing, or not yet whole: also where it has been rebuilt, as long as that is not
+    /// durable.
     fn is_short_of_members(&self, stripe: Stripe) -> bool {
         let layout = self.geometry.layout();
+        let rebuilt = &self.maintenance.rebuilt;
+        let unrecorded = |place: Member| rebuilt.iter().any(|(other, ..)| *other == place);
         let mut places = layout.units().map(|unit| layout.place(stripe, unit).member);
-        places.any(|place| self.health.state(place) != PlaceState::Active)
+        places.any(|place| self.health.state(place) != PlaceState::Active || unrecorded(place))
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
@@ -413,7 +435,7 @@ impl Array {
         if self.still_standing(troubles) {
             return self.read_failed(id);
         }
-        if self.mode == Mode::ReadOnly && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
+        if !self.may_repair() && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
             // Of a member that was failed for it nothing is computed here: all is read again without it.
             return match troubles.iter().all(|trouble| self.health.place_of(trouble.member).is_some()) {
                 true => self.compute_unreadable(id, troubles),
@@ -498,7 +520,13 @@ impl Array {
     /// What `id` could not read is repaired: the host's read begins again.
     pub(crate) fn read_again(&mut self, id: JobId, host: HostId) {
         self.end_job(id);
-        let request = self.hosts.get(host).request;
+        let slot = self.hosts.get(host);
+        slot.attempts += 1;
+        if slot.attempts > ATTEMPTS {
+            self.cache.read_ends(host);
+            return self.host_job_done(host, Err(RequestError::Lost));
+        }
+        let request = slot.request;
         self.begin_read(host, request);
         self.host_job_done(host, Ok(()));
     }
@@ -616,7 +644,7 @@ impl Array {
             return;
         }
         for host in std::mem::take(&mut self.hosts.flush_waiters) {
-            if self.health.has_lost_writes() {
+            if self.health.has_lost_writes() || self.records.is_untold() {
                 self.host_job_done(host, Err(RequestError::Lost));
                 continue;
             }
@@ -631,7 +659,7 @@ impl Array {
     /// Where a member is missing its data is in the parity alone, which must first be up to date.
     fn flush_may_start(&mut self) -> bool {
         let behind = !self.geometry.is_logged()
-            && self.health.is_degraded()
+            && !self.is_durably_whole()
             && self.logs.as_ref().is_some_and(|logs| logs.any_live())
             && !is_planted(Bug::DegradedFlushBeforeParity);
         if behind {
@@ -643,7 +671,7 @@ impl Array {
     pub(crate) fn flush_done(&mut self, id: JobId) {
         let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
         self.end_job(id);
-        if self.records.barrier() || self.health.has_lost_writes() {
+        if self.records.barrier() || self.health.has_lost_writes() || self.records.is_untold() {
             // A member failed meanwhile, perhaps to flush, and would be believed after a crash.
             self.hosts.flush_waiters.push(host);
             return self.resume_hosts();

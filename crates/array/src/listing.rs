@@ -163,6 +163,10 @@ impl Array {
         if self.listing.list.is_empty() || at < self.geometry.data_start() {
             return;
         }
+        // A reintegration writes what it has read, and more: what came to be on the list since is as worthless as before.
+        if matches!(self.jobs.get(id).kind, Some(Kind::Reintegrate { .. })) {
+            return;
+        }
         let Some(place) = self.health.place_of(member) else { return };
         if self.listing.list.remove(place, at, length) {
             self.listing.wanted += 1;

@@ -14,8 +14,8 @@ use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::PlaceState;
 use crate::identity::Identity;
-use crate::job::{JobId, Kind};
-use crate::plan::{Source, Span, Strategy};
+use crate::job::{JobId, Kind, Trouble};
+use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::slots::sequence_of_session;
 use crate::superblock::{Entry, EntryState, Superblock};
@@ -43,12 +43,19 @@ pub(crate) struct Records {
     clean: bool,
     /// Until all members have this session's first superblock.
     opening: bool,
+    /// The member table as it was read. An opening that does not come to its end says nothing else: who was absent then has
+    /// missed nothing.
+    found: Vec<Entry>,
     /// All members know that its opening has come to its end.
     begun: bool,
     /// Versions of the superblock's content: the newest, the one being written, the last written.
     pub(crate) wanted: u64,
     writing: Option<u64>,
     pub(crate) written: u64,
+    /// No member that stands could be told of the version called written: it was tried with either copy first.
+    untold: bool,
+    /// The version being written is tried again with the other copy first.
+    other_copy: bool,
     /// The version that holds the newest exclusion: no degraded write completes before it is written.
     exclusion: u64,
     barrier_waiters: Vec<JobId>,
@@ -98,6 +105,8 @@ pub(crate) struct RecordsStart {
     pub(crate) map: StoredMap,
     /// The sequence number of the newest table of applied records.
     pub(crate) table_sequence: u64,
+    /// The member table.
+    pub(crate) members: Vec<Entry>,
 }
 
 impl Records {
@@ -111,7 +120,10 @@ impl Records {
             sessions: start.sessions,
             clean: false,
             opening: true,
+            found: start.members,
             begun: false,
+            untold: false,
+            other_copy: false,
             wanted: u64::from(start.enabled),
             writing: None,
             written: 0,
@@ -147,14 +159,25 @@ impl Records {
         }
     }
 
-    /// Whether `region` need not be resynced, or it is durable that it has to be.
+    /// Whether `region` need not be resynced, or it is durable that it has to be. What is durable and about to be
+    /// overwritten is not.
     pub(crate) fn resync_is_durable(&self, region: Region) -> bool {
-        !self.resync.get(region) || self.durable_resync.get(region)
+        let stays = |map: &StoredMap| map.resync.get(region);
+        !self.resync.get(region)
+            || self.durable_resync.get(region) && self.map_writing.as_ref().is_none_or(stays)
     }
 
     /// Whether that is so of all regions.
     pub(crate) fn all_resync_is_durable(&self) -> bool {
-        self.resync.iter().all(|region| self.durable_resync.get(region))
+        self.resync.iter().all(|region| self.resync_is_durable(region))
+    }
+
+    /// Whether it is durable that members which are away may lack what is written to `region`.
+    fn missed_is_durable(&self, region: Region) -> bool {
+        let stays = |map: &StoredMap| map.missed.get(region);
+        self.missed.get(region)
+            && self.durable_missed.get(region)
+            && self.map_writing.as_ref().is_none_or(stays)
     }
 
     /// Regions that are to be resynced, or would have to be after a crash that comes now.
@@ -170,6 +193,12 @@ impl Records {
     /// The last session whose opening came to its end.
     pub(crate) fn last_completed(&self) -> Option<Identity> {
         self.sessions.get(usize::from(self.opening)).copied()
+    }
+
+    /// Whether nobody could be told who was excluded: after a crash that member would be believed, and nothing that is written
+    /// now is durable.
+    pub(crate) fn is_untold(&self) -> bool {
+        self.untold
     }
 
     /// The map is to be written.
@@ -235,7 +264,7 @@ impl Array {
         }
         let held = !is_planted(Bug::MissedForgotten) && !is_planted(Bug::WritesBeforeExclusion);
         let awaits = self.health.awaits_members() && held;
-        let durably = records.durable.get(region) && (!awaits || records.durable_missed.get(region));
+        let durably = records.durable.get(region) && (!awaits || records.missed_is_durable(region));
         if self.tuning.dirty_map && records.enabled && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
             records.dirty.set(region);
             if awaits {
@@ -256,6 +285,7 @@ impl Array {
         if self.mode == Mode::Serving && self.records.enabled && self.tuning.dirty_map {
             self.records.map_wanted |= !self.records.dirty.get(region);
             self.records.dirty.set(region);
+            self.note_missed(region);
             self.records.touched.set(region);
             self.expect_cleaning();
         }
@@ -420,8 +450,9 @@ impl Array {
         self.records.sequence += 1;
         let id = self.jobs.start(Kind::Superblock, Class::Metadata);
         let members = self.superblock_members();
-        let blocks: Vec<Superblock> =
-            members.iter().map(|(member, entry)| self.superblock(*member, *entry)).collect();
+        let table = if self.records.opening { self.records.found.clone() } else { self.member_table() };
+        let superblock = |(member, entry): &(Member, u16)| self.superblock(*member, *entry, table.clone());
+        let blocks: Vec<Superblock> = members.iter().map(superblock).collect();
         let job = self.jobs.get_mut(id);
         job.by_member = true;
         job.plan.strategy = Strategy::Metadata;
@@ -444,13 +475,22 @@ impl Array {
 
     /// Who gets a superblock, with its entry in the member table.
     fn superblock_members(&self) -> Vec<(Member, u16)> {
+        if self.records.opening {
+            let entry = |member: &Member| {
+                let identity = self.health.member(*member)?.info.identity;
+                self.records.found.iter().position(|entry| entry.member == identity)
+            };
+            let standing = self.health.standing().map(|(_, member)| member);
+            let members = standing.chain(self.health.spares.iter().copied());
+            return members.filter_map(|member| Some((member, entry(&member)? as u16))).collect();
+        }
         let places = self.health.places.len() as u16;
         let spares = self.health.spares.iter().enumerate();
         let standing = self.health.standing().map(|(place, member)| (member, place.get()));
         standing.chain(spares.map(|(index, member)| (*member, places + index as u16))).collect()
     }
 
-    fn superblock(&self, member: Member, entry: u16) -> Superblock {
+    fn superblock(&self, member: Member, entry: u16, table: Vec<Entry>) -> Superblock {
         let info = &self.health.member(member).expect("a standing member is there").info;
         let records = &self.records;
         Superblock {
@@ -468,7 +508,7 @@ impl Array {
             geometry: *self.geometry.stored(),
             name: records.name.clone(),
             created: records.created,
-            table: self.member_table(),
+            table,
         }
     }
 
@@ -529,7 +569,7 @@ impl Array {
     /// A record is written.
     pub(crate) fn record_done(&mut self, id: JobId) {
         match self.jobs.get_mut(id).kind.take() {
-            Some(Kind::Superblock) => self.superblocks_written(),
+            Some(Kind::Superblock) => self.superblocks_written(true),
             Some(Kind::Map) => self.map_written(),
             Some(Kind::Table) => {
                 self.next_stop(Stop::Table, Stop::Map);
@@ -554,18 +594,46 @@ impl Array {
 
     /// A record could not be written everywhere. A member that could be done without is failed by now, and
     /// the survivors' superblocks are to be written again; one that could not is left as it is.
-    pub(crate) fn record_broken(&mut self, id: JobId) {
-        let again = matches!(self.jobs.get(id).kind, Some(Kind::Superblock))
-            && self.records.writing.is_some_and(|version| self.records.wanted > version);
-        if again {
+    pub(crate) fn record_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        if !matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
+            return self.record_done(id);
+        }
+        let untold = !self.is_told(id, troubles);
+        let changed = self.records.writing.is_some_and(|version| self.records.wanted > version);
+        let other_copy = untold && !self.records.other_copy;
+        if changed || other_copy {
+            if untold {
+                self.begin_with_other_copies();
+            }
+            self.records.other_copy = untold && !changed;
             self.records.writing = None;
             self.end_job(id);
         } else {
-            self.record_done(id);
+            self.superblocks_written(!untold);
+            self.end_job(id);
         }
     }
 
-    fn superblocks_written(&mut self) {
+    /// Whether some member that stands has got at least one copy of the superblock.
+    fn is_told(&self, id: JobId, troubles: &[Trouble]) -> bool {
+        let steps = &self.jobs.get(id).plan.steps;
+        let first = |step: &&Step| step.phase == steps[0].phase;
+        let written = |step: &Step| {
+            let Action::Write { member, at, .. } = step.action else { return false };
+            let failed = troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at));
+            !failed && self.health.place_of(member).is_some()
+        };
+        steps.iter().take_while(first).any(written)
+    }
+
+    fn begin_with_other_copies(&mut self) {
+        for record in self.health.members.iter_mut().flatten() {
+            record.worse_copy = 1 - record.worse_copy;
+        }
+    }
+
+    fn superblocks_written(&mut self, told: bool) {
+        (self.records.untold, self.records.other_copy) = (!told, false);
         self.records.written = self.records.writing.take().expect("a superblock writing was under way");
         self.announce_rebuilt();
         self.forget_missed();

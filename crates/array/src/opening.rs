@@ -206,6 +206,7 @@ impl Array {
                 sessions,
                 map,
                 table_sequence,
+                members: superblock.table.clone(),
             },
             geometry.layout().region_count(),
         );

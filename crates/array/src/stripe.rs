@@ -145,7 +145,7 @@ impl Array {
 
     /// Whether writes to `region` go through its log now. Where records are durable before their data, they do as long as
     /// the log's members stand; elsewhere only while all do.
-    fn logs_writes(&self, region: Region) -> bool {
+    pub(crate) fn logs_writes(&self, region: Region) -> bool {
         if self.logs.is_none() || self.records.resync.get(region) {
             return false;
         }
@@ -153,7 +153,7 @@ impl Array {
             let open = matches!(self.mode, Mode::Serving | Mode::Stopping);
             return open && self.records.enabled && self.log_stands(region);
         }
-        !self.health.is_degraded() && self.mode == Mode::Serving
+        self.is_durably_whole() && self.mode == Mode::Serving
     }
 
     /// Whether all members that hold `region`'s log stand and are whole.
@@ -598,6 +598,12 @@ impl Array {
         self.cache.keep(buffer, length, content, |old| buffers.release(old));
     }
 
+    /// What was read of a member that is failed, or written there, need not be what is rebuilt in its place.
+    pub(crate) fn forget_cached(&mut self) {
+        let buffers = &mut self.buffers;
+        self.cache.clear(|buffer| buffers.release(buffer));
+    }
+
     fn run(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         let (host, purpose) = (job.host, job.purpose);
@@ -726,7 +732,7 @@ impl Array {
             Purpose::Repair { .. } => {
                 self.end_stripe(id, Ok(()));
             }
-            Purpose::Read if unreadable && self.mode == Mode::ReadOnly && self.repair_more(id, troubles) => {
+            Purpose::Read if unreadable && !self.may_repair() && self.repair_more(id, troubles) => {
                 self.replan(id);
             }
             _ if unreadable => {

@@ -255,6 +255,14 @@ impl Superblock {
         if self.opening { self.session_before() } else { Some(self.session()) }
     }
 
+    /// Whether `other` knows of a session that came after the last that this one knows to have begun. However often this one
+    /// was opened in vain since, it has missed that.
+    pub(crate) fn is_behind(&self, other: &Superblock) -> bool {
+        let last = self.last_completed();
+        let earlier = other.sessions.iter().skip(usize::from(other.opening) + 1);
+        earlier.map(|session| Some(*session)).any(|session| session == last)
+    }
+
     /// This opening's identity.
     pub fn session(&self) -> Identity {
         self.sessions.first().copied().unwrap_or(Identity::NONE)

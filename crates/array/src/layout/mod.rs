@@ -343,6 +343,12 @@ impl Layout {
     pub fn sublog_member(&self, region: Region, sublog: u16) -> Option<Member> {
         self.sublog_place(region, sublog).map(|place| place.member)
     }
+
+    /// The member whose commit log has `region`'s records and intents: always the same, so that they are durable in order.
+    pub fn commit_member(&self, region: Region) -> Option<Member> {
+        let sublogs = u32::from(self.logs()?.shape().sublogs);
+        self.sublog_member(region, (region.get() % sublogs) as u16)
+    }
 }
 
 /// Regions of the dirty map are at most this many, so that the map stays small.

@@ -129,7 +129,13 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
+    /// The segments are in the log. Unless its member was failed meanwhile: what it holds is gone with it.
     pub(crate) fn append_done(&mut self, id: JobId) {
+        if let Some(Kind::Append { region, segments }) = &self.jobs.get(id).kind
+            && segments.iter().any(|index| !self.segment_stands(*region, *index))
+        {
+            return self.append_broken(id);
+        }
         let Some(Kind::Append { region, segments }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };

@@ -235,12 +235,9 @@ impl CommitLogs {
 }
 
 impl Array {
-    /// The member whose commit log has `region`'s records: always the same, so that they are durable in order.
+    /// The place whose commit log has `region`'s records and intents.
     pub(crate) fn commit_place(&self, region: Region) -> Member {
-        let layout = self.geometry.layout();
-        let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
-        let sublog = (region.get() % u32::from(sublogs)) as u16;
-        layout.sublog_member(region, sublog).expect("a logged layout")
+        self.geometry.layout().commit_member(region).expect("a logged layout")
     }
 
     /// Reserves what the job's records will take in the commit log, or parks it.

@@ -79,8 +79,7 @@ impl Array {
             || self.log_is_lost(region)
             || self.is_recovering(region) && !self.remembered_log_stands(region)
         {
-            self.forget_recovery(region);
-            self.discard_log(region);
+            self.give_log_up(region);
         } else if self.is_recovering(region) {
             self.start_redo(region);
         } else {
@@ -148,16 +147,20 @@ impl Array {
         }
         let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
         self.end_job(id);
-        self.forget_recovery(region);
-        self.discard_log(region);
+        self.give_log_up(region);
     }
 
-    /// What commit logs hold of a region is worth nothing without its log.
-    pub(crate) fn forget_recovery(&mut self, region: Region) {
-        let logs = self.logs.as_mut().expect("only logs are recovered");
-        if let Some(recovery) = logs.region(region).recovery.take() {
+    /// A region's log cannot be read: nothing is redone from it, and what commit logs hold of it is worth nothing either.
+    pub(crate) fn give_log_up(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs are read");
+        let recovery = logs.region(region).recovery.take();
+        if let Some(recovery) = &recovery {
             let commits = self.commits();
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.orphan(name));
+        }
+        self.discard_log(region);
+        // Who waited for the recovery goes on waiting until it is durable that the log does not count.
+        if recovery.is_some() {
             self.resume_recovered_hosts();
         }
     }

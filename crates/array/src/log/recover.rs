@@ -85,6 +85,10 @@ pub(crate) fn remember(
 ) -> BTreeMap<Region, Recovery> {
     let (start, length) = geometry.commit_part(CommitPart::Records);
     let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
+    // What a member brought that stood in another place before is not of this one.
+    let counts = |place: Member, region: Region, sequence: u64| {
+        geometry.layout().commit_member(region) == Some(place) && counts(region, sequence)
+    };
     for (place, found) in found.iter().enumerate() {
         let place = Member::new(place as u16);
         for entry in &found.records.entries {
@@ -93,7 +97,7 @@ pub(crate) fn remember(
                 + Sectors::new(entry.at % length.get().max(1))
                 + entry.told.header_length(geometry.block());
             for committed in &entry.told.records {
-                if counts(committed.region, committed.record.sequence) {
+                if counts(place, committed.region, committed.record.sequence) {
                     let at = payload + committed.record.start;
                     let remembered = Remembered { committed: committed.clone(), place, at, name };
                     regions.entry(committed.region).or_default().records.push(remembered);
@@ -103,7 +107,7 @@ pub(crate) fn remember(
         for entry in &found.intents.entries {
             let name = EntryName { place, part: CommitPart::Intents, number: entry.number };
             for intent in &entry.told.intents {
-                if counts(intent.region, intent.newest) {
+                if counts(place, intent.region, intent.newest) {
                     regions.entry(intent.region).or_default().intents.push((intent.clone(), name));
                 }
             }
@@ -511,8 +515,7 @@ impl Array {
             || troubles.iter().any(|trouble| self.in_commit_log(trouble))
             || self.still_standing(troubles);
         if log_lost {
-            self.forget_recovery(region);
-            self.discard_log(region);
+            self.give_log_up(region);
             return;
         }
         self.note_unreadable(region, troubles);

@@ -685,17 +685,19 @@ impl Array {
     pub(crate) fn log_is_lost(&self, region: Region) -> bool {
         let Some(logs) = &self.logs else { return false };
         let Some(log) = logs.regions.get(&region) else { return false };
-        let layout = self.geometry.layout();
         let lost = |index: &u32| {
             let segment = logs.segment(*index);
             let stored = segment.state == SegmentState::Stored && !segment.records.is_empty();
-            segment.slot.filter(|_| stored).is_some_and(|slot| {
-                let (sublog, _) = layout.logs().expect("a logged layout").segment_place(slot);
-                let member = layout.sublog_member(region, sublog).expect("a logged layout");
-                self.health.member_since(member, segment.turn).is_none()
-            })
+            stored && !self.segment_stands(region, *index)
         };
         log.segments.iter().any(lost)
+    }
+
+    /// Whether the member to which a segment was appended still stands.
+    pub(crate) fn segment_stands(&self, region: Region, index: u32) -> bool {
+        let (place, _) = self.segment_place(region, index);
+        let turn = self.logs.as_ref().expect("segments are in logs").segment(index).turn;
+        self.health.member_since(place, turn).is_some()
     }
 
     /// Whether some of `region`'s data is on no member.

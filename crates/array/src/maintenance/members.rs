@@ -168,9 +168,7 @@ impl Array {
     pub fn rebuild(&mut self, now: Instant) -> Result<Member, AdminError> {
         self.advance_clock(now);
         self.writes()?;
-        if let Some(rebuild) = &mut self.maintenance.rebuild {
-            rebuild.stopped = false;
-            let place = rebuild.place;
+        if let Some(place) = self.go_on_rebuilding() {
             self.work();
             return Ok(place);
         }
@@ -270,6 +268,7 @@ impl Array {
         self.note_away(place, cause);
         self.health.places[place.as_usize()].state = PlaceState::Failed;
         self.health.review();
+        self.forget_cached();
         if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.place == place) {
             self.maintenance.rebuild = None;
         }
@@ -312,6 +311,7 @@ impl Array {
         record.identity = identity;
         record.state = PlaceState::Rebuilding;
         self.health.review();
+        self.forget_cached();
         self.health.rebuilt = Front::default();
         self.maintenance.durable_frontier = 0;
         self.begin_rebuild(place, 0);

@@ -23,28 +23,33 @@ pub(crate) struct Rebuild {
     pub(crate) place: Member,
     began: (Instant, u64),
     checkpointing: bool,
+    /// Jobs under way.
+    running: u32,
     /// It met what cannot be computed, and waits for people.
     pub(crate) stopped: bool,
+    /// They said to go on before its last job had come to an end.
+    again: bool,
 }
 
 impl Array {
     /// The member in `place` is to be rebuilt, from stripe `frontier` on.
     pub(crate) fn begin_rebuild(&mut self, place: Member, frontier: u64) {
         let began = (self.now, frontier);
-        self.maintenance.rebuild = Some(Rebuild { place, began, checkpointing: false, stopped: false });
+        let (checkpointing, stopped, again) = (false, false, false);
+        self.maintenance.rebuild = Some(Rebuild { place, began, checkpointing, running: 0, stopped, again });
         self.inform_newcomer();
     }
 
     pub(crate) fn rebuild_task(&self) -> Option<Task> {
         let rebuild = self.maintenance.rebuild.as_ref()?;
         let total = self.geometry.layout().stripes();
-        Some(self.task(self.health.rebuilt.done(), total, rebuild.began, rebuild.stopped))
+        Some(self.task(self.health.rebuilt.done(), total, rebuild.began, rebuild.stopped && !rebuild.again))
     }
 
     /// Begins the next stripe. Says whether it did anything.
     pub(crate) fn step_rebuild(&mut self) -> bool {
         let stripes = self.geometry.layout().stripes();
-        let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| !rebuild.stopped) else {
+        let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| !rebuild.stopped) else {
             return false;
         };
         let place = rebuild.place;
@@ -59,6 +64,7 @@ impl Array {
         match unit {
             Some(unit) => {
                 self.health.rebuilt.begin();
+                self.maintenance.rebuild.as_mut().expect("it is under way").running += 1;
                 let since = self.health.places[place.as_usize()].since;
                 let job = self.start_maintenance(Purpose::Rebuild { place, since }, stripe);
                 self.jobs.stripe(job).targets = UnitSet::of(unit);
@@ -78,19 +84,34 @@ impl Array {
         let current = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.place == place);
         let Some(rebuild) = current else { return };
         // Whoever stood here when the job was started may have failed since.
-        if rebuild.stopped || self.health.places[place.as_usize()].since != since {
+        if self.health.places[place.as_usize()].since != since {
             return;
         }
+        rebuild.running -= 1;
         if result.is_ok() {
             self.health.rebuilt.end(stripe);
-            self.checkpoint_if_due();
-            return;
+        } else if !std::mem::replace(&mut rebuild.stopped, true) {
+            let at = Sector::ZERO + self.geometry.layout().stripe_data() * stripe.get();
+            self.events.push_back(Event::RebuildStopped { place, at });
         }
-        // What comes behind is done again when people say so.
-        rebuild.stopped = true;
-        self.health.rebuilt = Front::at(self.health.rebuilt.done());
-        let at = Sector::ZERO + self.geometry.layout().stripe_data() * stripe.get();
-        self.events.push_back(Event::RebuildStopped { place, at });
+        if !rebuild.stopped {
+            self.checkpoint_if_due();
+        } else if rebuild.running == 0 {
+            // What comes behind what could not be computed is done again when people say so.
+            rebuild.stopped = !std::mem::take(&mut rebuild.again);
+            self.health.rebuilt = Front::at(self.health.rebuilt.done());
+        }
+    }
+
+    /// A rebuild that has stopped goes on: at once, or when all that it has begun is over.
+    pub(crate) fn go_on_rebuilding(&mut self) -> Option<Member> {
+        let rebuild = self.maintenance.rebuild.as_mut()?;
+        if rebuild.running == 0 {
+            rebuild.stopped = false;
+        } else {
+            rebuild.again = rebuild.stopped;
+        }
+        Some(rebuild.place)
     }
 
     fn checkpoint_if_due(&mut self) {

@@ -228,10 +228,8 @@ impl Array {
     /// durable.
     fn is_short_of_members(&self, stripe: Stripe) -> bool {
         let layout = self.geometry.layout();
-        let rebuilt = &self.maintenance.rebuilt;
-        let unrecorded = |place: Member| rebuilt.iter().any(|(other, ..)| *other == place);
         let mut places = layout.units().map(|unit| layout.place(stripe, unit).member);
-        places.any(|place| self.health.state(place) != PlaceState::Active || unrecorded(place))
+        places.any(|place| self.known_state(place) != PlaceState::Active)
     }
 
     fn flush_before_answer(&mut self, host: HostId) {

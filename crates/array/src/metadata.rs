@@ -846,3 +846,36 @@ impl Array {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_map_under_way_takes_back_is_not_durable() {
+        let (one, none) = (Bits::full(1), Bits::new(1));
+        let map = StoredMap { sequence: 1, dirty: none.clone(), resync: none.clone(), missed: none };
+        let mut records = Records::new(
+            RecordsStart {
+                enabled: true,
+                name: String::new(),
+                created: 0,
+                sequence: 1,
+                session_number: 1,
+                sessions: Vec::new(),
+                map: map.clone(),
+                table_sequence: 0,
+                members: Vec::new(),
+            },
+            1,
+        );
+        let region = Region::new(0);
+        (records.resync, records.durable_resync) = (one.clone(), one.clone());
+        (records.missed, records.durable_missed) = (one.clone(), one.clone());
+        assert!(records.resync_is_durable(region) && records.missed_is_durable(region));
+        records.map_writing = Some(map.clone());
+        assert!(!records.resync_is_durable(region) && !records.missed_is_durable(region));
+        records.map_writing = Some(StoredMap { resync: one.clone(), missed: one, ..map });
+        assert!(records.resync_is_durable(region) && records.missed_is_durable(region));
+    }
+}

@@ -368,7 +368,7 @@ impl Array {
     }
 
     /// The state of `place` that a crash would leave: what is rebuilt is whole when that is recorded.
-    fn known_state(&self, place: Member) -> PlaceState {
+    pub(crate) fn known_state(&self, place: Member) -> PlaceState {
         let state = self.health.state(place);
         let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == place);
         if unrecorded && state == PlaceState::Active { PlaceState::Rebuilding } else { state }

@@ -96,7 +96,7 @@ const DRAWN: [(u64, &str); 27] = [
 ];
 
 /// Of parity logging, with either consistency.
-const LOGGING: [(u64, &str); 5] = [
+const LOGGING: [(u64, &str); 6] = [
     (5083099, "a region is resynced after a stop, and what its log held then is folded in after the next"),
     (
         5182562,
@@ -111,6 +111,10 @@ const LOGGING: [(u64, &str); 5] = [
         "the log's member is replaced while a reintegration hangs on it, and its region is not to be resynced",
     ),
     (5663619, "the same, where records are not durable before their data"),
+    (
+        6182352,
+        "a commit log cannot be read once, and a host reads before it is durable that what it holds does not count",
+    ),
 ];
 
 /// Where more befell arrays than they survive.

@@ -639,7 +639,7 @@ impl Builder {
         write: StripeWrite<'_>,
     ) -> Result<(), Lost> {
         plan.strategy = Strategy::Direct;
-        if !view.missing.is_empty() {
+        if view.any_data(view.missing) {
             return Err(Lost);
         }
         write_pieces(plan, view, write);

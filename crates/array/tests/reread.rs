@@ -7,7 +7,8 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::Unit;
 use parlour_array::{
-    Action, AssemblyError, Effect, Event, Fault, Geometry, Mode, Operation, Outcome, Repair, RequestError,
+    Action, AssemblyError, Class, Effect, Event, Fault, Geometry, Mode, Operation, Outcome, Repair,
+    RequestError,
 };
 use parlour_units::{Member, Sectors, Stripe};
 
@@ -238,4 +239,35 @@ fn nothing_is_durable_while_it_cannot_be_recorded_who_was_excluded() {
     assert!(tried >= 2, "either copy is tried");
     assert!(world.done.contains_key(&write), "nobody waits for ever");
     assert_eq!(world.done[&durable].0, Err(RequestError::Lost));
+}
+
+#[test]
+fn a_segment_that_goes_to_a_failed_member_is_folded_in_from_memory() {
+    let mut world = World::new(&Setup::named("parity-logging", 5), SEED);
+    world.settle();
+    let mut random = Random(5);
+    let start = world.array.member_data_start();
+    let is_append = |effect: &Effect| {
+        let Action::Write { at, .. } = effect.action else { return false };
+        effect.class == Class::Log && at >= start
+    };
+    let append = loop {
+        if let Some(index) = world.pending.iter().position(is_append) {
+            break world.pending.remove(index);
+        }
+        if world.pending.is_empty() {
+            let at = random.below(world.capacity() - 4);
+            world.write(at, &payload(&mut random, 4));
+        }
+        world.step();
+    };
+    let Action::Write { member, .. } = append.action else { unreachable!("it is a write") };
+    world.array.fail(world.now, member).unwrap();
+    world.drain();
+    world.pending.push(append);
+    let last = world.pending.len() - 1;
+    world.step_at(last);
+    world.settle();
+    assert!(!world.events.iter().any(|event| matches!(event, Event::ResyncDone)));
+    assert_eq!(world.array.unsynced_regions(), 0);
 }

@@ -336,7 +336,7 @@ pub(crate) struct Found {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -486,7 +486,7 @@ mod tests {
     }
 
     /// An array of four members with blocks of 8 sectors, units of 16, and logs.
-    fn geometry() -> Geometry {
+    pub(in crate::log) fn geometry() -> Geometry {
         Geometry::create(&Creation {
             organization: Organization::named("parity-logging").expect("it is known").organization,
             copies: 1,

@@ -549,3 +549,37 @@ impl Array {
         recovery.block_by_block |= troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Record;
+    use crate::log::commit_entry::tests::geometry;
+    use crate::log::commit_entry::{EntryHeader, Found, Told};
+
+    /// A commit log with one record of region 0.
+    fn commit_log() -> FoundLog {
+        let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
+        let (unit, kind, start) = (Unit::new(0), RecordKind::Update, Sectors::ZERO);
+        let record = Record { sequence: 9, stripe: 0, unit, kind, columns, start };
+        let changes = vec![Change { old: 1, new: 2 }; 8];
+        let told =
+            Told { records: vec![Committed { region: Region::new(0), record, changes }], ..Told::default() };
+        let records =
+            Found { entries: vec![EntryHeader { number: 1, at: 0, tail: 1, told }], ..Found::default() };
+        FoundLog { records, intents: Found::default() }
+    }
+
+    #[test]
+    fn records_count_only_from_the_commit_log_that_is_their_regions() {
+        let geometry = geometry();
+        let place = geometry.layout().commit_member(Region::new(0)).expect("it has logs");
+        for other in 0..4 {
+            let empty = || FoundLog { records: Found::default(), intents: Found::default() };
+            let mut found: Vec<FoundLog> = (0..4).map(|_| empty()).collect();
+            found[other] = commit_log();
+            let regions = remember(&found, &geometry, |_, _| true);
+            assert_eq!(regions.is_empty(), other != place.as_usize(), "in the log of member {other}");
+        }
+    }
+}

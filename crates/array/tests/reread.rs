@@ -271,3 +271,35 @@ fn a_segment_that_goes_to_a_failed_member_is_folded_in_from_memory() {
     assert!(!world.events.iter().any(|event| matches!(event, Event::ResyncDone)));
     assert_eq!(world.array.unsynced_regions(), 0);
 }
+
+#[test]
+fn a_rebuild_that_stopped_goes_on_while_what_it_had_begun_is_under_way() {
+    let setup = Setup::named("raid1", 2);
+    for seed in 0..20 {
+        let mut world = World::new(&setup, SEED + seed);
+        let content = payload(&mut Random(seed), world.capacity());
+        world.write_now(0, &content).unwrap();
+        world.replace(1);
+        let source = |effect: &Effect| {
+            matches!(effect.action, Action::Read { member, .. } if member == Member::new(0))
+                && effect.class == Class::Rebuild
+        };
+        let stopped =
+            |world: &World| world.events.iter().any(|event| matches!(event, Event::RebuildStopped { .. }));
+        // The only copy does not answer, once, while other stripes are read.
+        while world.pending.iter().filter(|effect| source(effect)).count() < 3 {
+            assert!(world.step());
+        }
+        let index = world.pending.iter().position(source).unwrap();
+        let read = world.pending.swap_remove(index);
+        world.array.complete(world.now, read.id, Outcome::Failed(Fault::Gone));
+        world.drain();
+        assert!(stopped(&world));
+        world.array.rebuild(world.now).unwrap();
+        world.drain();
+        world.settle();
+        assert_eq!(states(&world), ["active"; 2], "seed {seed}");
+        world.disks[0].dead = true;
+        assert!(world.read_now(0, world.capacity()).unwrap() == content);
+    }
+}

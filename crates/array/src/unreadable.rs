@@ -194,6 +194,19 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_says_more_than_its_place_holds_is_not_believed() {
+        let (array, block) = (Identity([3; 16]), Sectors::new(1));
+        let of = |length: Sectors, count: usize| {
+            let mut out = Writer::new(length.bytes().as_usize());
+            out.bytes(&MAGIC).u32(0).u32(count as u32).bytes(&array.0).u64(9);
+            UnreadableList::decode(&out.sealed(CHECKSUM_AT), array, block)
+        };
+        assert!(of(LIST_LENGTH, UnreadableList::ROOM).is_some());
+        assert_eq!(of(LIST_LENGTH, UnreadableList::ROOM + 1), None);
+        assert_eq!(of(LIST_LENGTH - Sectors::new(1), 0), None);
+    }
+
+    #[test]
     fn a_full_list_takes_no_more_and_stays_as_it_was() {
         let block = Sectors::new(1);
         let mut list = UnreadableList::new(block);

@@ -415,6 +415,13 @@ pub(super) mod tests {
         }
 
         #[test]
+        fn the_space_that_is_asked_for_intents_is_what_they_take(intents in vec(drawn(), 0..200)) {
+            let (entry, _) = entry(&[], &intents);
+            let changes = entry.told.intents.iter().map(|intent| intent.changes.len() as u64).sum();
+            prop_assert_eq!(intents_length(intents.len() as u64, changes, BLOCK), entry.length(BLOCK));
+        }
+
+        #[test]
         fn the_space_that_is_reserved_suffices(records in vec(drawn(), 1..6)) {
             let (entry, _) = entry(&records, &[]);
             let changes: usize = entry.told.records.iter().map(|record| record.changes.len()).sum();
@@ -525,6 +532,8 @@ pub(super) mod tests {
         let with = |told| EntryHeader { told, ..entry.clone() };
         assert!(entry.suits(&geometry));
         let beyond = geometry.layout().region_count();
+        let stripes = geometry.layout().region_stripes() as u32;
+        assert!(with(of_record(Record { stripe: stripes - 1, ..record })).suits(&geometry));
         let columns = |from, to| Columns::new(Sectors::new(from), Sectors::new(to));
         let wrong = [
             EntryHeader { number: u64::MAX, ..entry.clone() },
@@ -538,6 +547,7 @@ pub(super) mod tests {
                 records: vec![Committed { changes: vec![change; 7], ..committed.clone() }],
                 ..Told::default()
             }),
+            with(of_record(Record { stripe: stripes, ..record })),
             with(of_record(Record { stripe: u32::MAX, ..record })),
             with(of_record(Record { unit: Unit::new(4), ..record })),
             with(of_record(Record { columns: columns(16, 24), ..record })),

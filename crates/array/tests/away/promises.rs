@@ -4,7 +4,7 @@ use parlour_array::organization::{Code, Consistency};
 use parlour_array::{Fault, Mode, Operation, Outcome};
 
 use crate::common::{Random, SEED, Setup, World, payload};
-use crate::scene::{PLACE, check, come_back, fail, fill, resync_meanwhile, settle_whole, setups, superblock};
+use crate::scene::{PLACE, check, come_back, come_back_from, fail, fill, resync_meanwhile, settle_whole, setups, superblock};
 
 #[test]
 fn only_what_was_missed_is_rebuilt_on_a_member_that_comes_back() {
@@ -26,6 +26,30 @@ fn only_what_was_missed_is_rebuilt_on_a_member_that_comes_back() {
         let written = world.disks[usize::from(PLACE)].writes - before;
         let stripes = world.array.geometry().layout().stripes();
         assert!(written > 0 && written < stripes / 2 + 40, "{written} writes, {stripes} stripes");
+        check(&mut world, &content);
+    }
+}
+
+#[test]
+fn a_member_that_was_rebuilt_whole_and_goes_away_afterwards_comes_back() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        let mut random = Random(SEED);
+        let mut content = fill(&mut world, &mut random);
+        world.settle();
+        fail(&mut world);
+        world.replace(PLACE);
+        settle_whole(&mut world);
+        let disk = *world.numbers.last().unwrap();
+        fail(&mut world);
+        let new = payload(&mut random, 40);
+        world.write_now(100, &new).unwrap();
+        content[100 * 512..][..new.len()].copy_from_slice(&new);
+        world.settle();
+        let missed = come_back_from(&mut world, disk);
+        settle_whole(&mut world);
+        let regions = world.array.geometry().layout().region_count();
+        assert!(missed >= 1 && missed < regions, "{missed} of {regions}");
         check(&mut world, &content);
     }
 }

@@ -33,7 +33,11 @@ pub(crate) fn fail(world: &mut World) {
 
 /// The member that was in [`PLACE`] comes back. Returns how many regions it has missed.
 pub(crate) fn come_back(world: &mut World) -> u32 {
-    let disk = usize::from(PLACE);
+    come_back_from(world, usize::from(PLACE))
+}
+
+/// The same, of a member that is this disk.
+pub(crate) fn come_back_from(world: &mut World, disk: usize) -> u32 {
     assert_eq!(world.array.may_return(&superblock(world, disk)), Some(Member::new(PLACE)));
     let length = Sectors::new(world.setup.member_length);
     let info = MemberInfo { identity: world.disks[disk].identity, length, unmaps: true };

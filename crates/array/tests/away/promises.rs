@@ -115,6 +115,24 @@ fn what_was_missed_is_still_known_after_a_crash() {
     }
 }
 
+/// What a missing member would hold is in the check unit alone: it is not durable before that is.
+#[test]
+fn a_durable_write_to_a_member_that_is_away_is_durable_in_the_check_unit() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        world.settle();
+        world.all_volatile();
+        fail(&mut world);
+        world.settle();
+        let content = payload(&mut Random(SEED), 100);
+        for (at, sector) in (0..).zip(content.chunks(512)) {
+            world.do_now(Operation::Write { durable: true }, at, 1, Some(sector)).0.unwrap();
+        }
+        let mut world = world.crash(true).unwrap();
+        assert!(world.read_now(0, 100).unwrap() == content, "{:?}", setup.organization);
+    }
+}
+
 #[test]
 fn what_was_resynced_meanwhile_is_rebuilt() {
     assert_eq!(resync_meanwhile(), 0);

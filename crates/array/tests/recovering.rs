@@ -6,32 +6,31 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::{Occupant, Place};
 use parlour_array::{Action, Repair};
-use parlour_units::{Region, Sector, Sectors};
+use parlour_units::{Bytes, Member, Region, Sector, Sectors};
 
-/// Whether parity is about to be rewritten by a reintegration.
-fn is_rewriting(world: &World) -> bool {
+/// The parity that a reintegration is about to rewrite: the member, from where and how much.
+fn rewritten(world: &World) -> Option<(Member, Sector, Sectors)> {
     let geometry = world.array.geometry();
     let start = geometry.data_start();
     let of_parity = |action: Action| match action {
-        Action::Write { member, at, durable: false, .. } if at >= start => {
+        Action::Write { member, at, length, durable: false } if at >= start => {
             let place = Place { member, at: Sector::ZERO + (at - start) };
             let parity = geometry.layout().data_units();
-            matches!(geometry.layout().occupant(place), Occupant::Unit { unit, .. } if unit.get() == parity)
+            let occupant = geometry.layout().occupant(place);
+            matches!(occupant, Occupant::Unit { unit, .. } if unit.get() == parity)
+                .then_some((member, at, length))
         }
-        _ => false,
+        _ => None,
     };
-    world.pending.iter().any(|effect| of_parity(effect.action))
+    world.pending.iter().find_map(|effect| of_parity(effect.action))
 }
 
-/// Power is pulled: nothing is left of what was not flushed, nor of what was under way.
-fn cut(mut world: World) -> World {
-    world.pending.clear();
-    world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
-    world.reopen(false).unwrap()
+fn is_rewriting(world: &World) -> bool {
+    rewritten(world).is_some()
 }
 
-#[test]
-fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that() {
+/// An array that is about to rewrite parity, and what was written at its start.
+fn about_to_rewrite() -> (World, Vec<u8>) {
     let mut setup = Setup::logged(4);
     setup.member_length = 3 * 2_048;
     setup.tuning.log_memory = Sectors::new(64);
@@ -44,6 +43,19 @@ fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that()
         let tag = world.write(0, &content);
         world.settle_until(|world| world.done.contains_key(&tag) || is_rewriting(world));
     }
+    (world, content)
+}
+
+/// Power is pulled: nothing is left of what was not flushed, nor of what was under way.
+fn cut(mut world: World) -> World {
+    world.pending.clear();
+    world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
+    world.reopen(false).unwrap()
+}
+
+#[test]
+fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that() {
+    let (mut world, content) = about_to_rewrite();
     // Each time would take a sector at least.
     let rounds = world.array.geometry().commit_log().1.get();
     for _ in 0..rounds {
@@ -55,6 +67,39 @@ fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that()
     world.settle();
     assert_eq!(world.read_now(0, 16).unwrap(), content);
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+}
+
+#[test]
+fn parity_that_is_neither_what_it_was_nor_what_it_was_to_become_is_computed_from_the_data() {
+    let (mut world, content) = about_to_rewrite();
+    let (member, at, length) = rewritten(&world).unwrap();
+    world.pending.clear();
+    world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
+    let bytes = &mut world.disks[member.as_usize()].bytes;
+    bytes[at.bytes() as usize..][..length.bytes().as_usize()].iter_mut().for_each(|byte| *byte ^= 0x40);
+    let mut world = world.reopen(false).unwrap();
+    world.settle();
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+    world.array.fail(world.now, Member::new(0)).unwrap();
+    world.drain();
+    assert!(world.read_now(0, 16).unwrap() == content);
+}
+
+#[test]
+fn parity_that_a_reintegration_was_rewriting_and_cannot_be_read_costs_only_its_block() {
+    let (mut world, content) = about_to_rewrite();
+    let (member, at, length) = rewritten(&world).unwrap();
+    assert!(length > world.array.geometry().block() * 2);
+    world.disks[member.as_usize()].unreadable.insert(at.get() + 1);
+    let mut world = cut(world);
+    let one = world.array.geometry().block().bytes();
+    let is_listed = |world: &World| world.array.status().unreadable != Bytes::ZERO;
+    world.settle_until(is_listed);
+    assert_eq!(world.array.status().unreadable, one);
+    world.settle();
+    assert!(!is_listed(&world), "it is mended");
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+    assert!(world.read_now(0, 16).unwrap() == content);
 }
 
 /// An array whose regions' logs are long, and its commit logs short.

@@ -194,16 +194,17 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_says_more_than_its_place_holds_is_not_believed() {
+    fn a_list_that_says_what_no_list_can_is_not_believed() {
         let (array, block) = (Identity([3; 16]), Sectors::new(1));
-        let of = |length: Sectors, count: usize| {
+        let of = |length: Sectors, count: usize, sequence: u64| {
             let mut out = Writer::new(length.bytes().as_usize());
-            out.bytes(&MAGIC).u32(0).u32(count as u32).bytes(&array.0).u64(9);
+            out.bytes(&MAGIC).u32(0).u32(count as u32).bytes(&array.0).u64(sequence);
             UnreadableList::decode(&out.sealed(CHECKSUM_AT), array, block)
         };
-        assert!(of(LIST_LENGTH, UnreadableList::ROOM).is_some());
-        assert_eq!(of(LIST_LENGTH, UnreadableList::ROOM + 1), None);
-        assert_eq!(of(LIST_LENGTH - Sectors::new(1), 0), None);
+        assert!(of(LIST_LENGTH, UnreadableList::ROOM, (1 << 63) - 1).is_some());
+        assert_eq!(of(LIST_LENGTH, UnreadableList::ROOM + 1, 9), None);
+        assert_eq!(of(LIST_LENGTH, 0, 1 << 63), None, "the next number would be none");
+        assert_eq!(of(LIST_LENGTH - Sectors::new(1), 0, 9), None);
     }
 
     #[test]

@@ -119,19 +119,36 @@ fn what_was_missed_is_still_known_after_a_crash() {
 
 /// What a missing member would hold is in the check unit alone: it is not durable before that is.
 #[test]
-fn a_durable_write_to_a_member_that_is_away_is_durable_in_the_check_unit() {
-    for setup in setups() {
+fn what_is_durable_while_a_member_is_away_is_read_after_a_cut_of_power() {
+    #[derive(Clone, Copy, Debug)]
+    enum Case {
+        DurableWrites,
+        Flush,
+        FlushOfWhatWasWrittenBefore,
+    }
+    let cases = [Case::DurableWrites, Case::Flush, Case::FlushOfWhatWasWrittenBefore];
+    for (setup, case) in setups().into_iter().flat_map(|setup| cases.map(|case| (setup.clone(), case))) {
         let mut world = World::new(&setup, SEED);
         world.settle();
         world.all_volatile();
-        fail(&mut world);
-        world.settle();
+        let before = matches!(case, Case::FlushOfWhatWasWrittenBefore);
+        if !before {
+            fail(&mut world);
+            world.settle();
+        }
         let content = payload(&mut Random(SEED), 100);
         for (at, sector) in (0..).zip(content.chunks(512)) {
-            world.do_now(Operation::Write { durable: true }, at, 1, Some(sector)).0.unwrap();
+            let write = Operation::Write { durable: matches!(case, Case::DurableWrites) };
+            world.do_now(write, at, 1, Some(sector)).0.unwrap();
+        }
+        if before {
+            fail(&mut world);
+        }
+        if !matches!(case, Case::DurableWrites) {
+            world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
         }
         let mut world = world.crash(true).unwrap();
-        assert!(world.read_now(0, 100).unwrap() == content, "{:?}", setup.organization);
+        assert!(world.read_now(0, 100).unwrap() == content, "{:?}, {case:?}", setup.organization);
     }
 }
 

@@ -102,6 +102,31 @@ fn parity_that_a_reintegration_was_rewriting_and_cannot_be_read_costs_only_its_b
     assert!(world.read_now(0, 16).unwrap() == content);
 }
 
+#[test]
+fn a_whole_stripe_that_is_cut_off_while_it_is_written_in_slices_has_parity_that_fits() {
+    let mut setup = Setup::logged(4);
+    setup.member_length = 3 * 2_048;
+    setup.tuning.slice = Sectors::new(8);
+    setup.tuning.large_write = Some(parlour_array::LargeWrite::Cancel);
+    for seed in 0..60 {
+        let mut world = World::new(&setup, SEED + seed);
+        world.settle();
+        world.all_volatile();
+        let mut random = Random(seed);
+        let stripe = world.array.geometry().layout().stripe_data().get();
+        for number in 0..4 {
+            // The first slice of the first unit is not written: of the stripe only the second slice is written whole.
+            world.write(number * stripe + 8, &payload(&mut random, stripe - 8));
+        }
+        for _ in 0..random.below(100) {
+            world.step();
+        }
+        let mut world = world.crash(false).unwrap();
+        world.settle();
+        assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "seed {seed}");
+    }
+}
+
 /// An array whose regions' logs are long, and its commit logs short.
 fn with_long_logs() -> Setup {
     let mut setup = Setup::logged(4);

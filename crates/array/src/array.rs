@@ -28,6 +28,7 @@ use crate::listing::Listing;
 use crate::locks::Locks;
 use crate::log::Logs;
 use crate::maintenance::Maintenance;
+use crate::map::Columns;
 use crate::metadata::Records;
 use crate::plan::{Builder, Source};
 use crate::planted::{Bug, is_planted};
@@ -454,6 +455,7 @@ impl Array {
             Kind::Reintegrate { .. } => self.reintegrate_pass_done(id),
             Kind::Load { .. } => self.load_done(id),
             Kind::Commit { .. } => self.commit_done(id),
+            Kind::CommitMark { .. } => self.mark_done(id),
             Kind::CommitFlush { .. } => self.commit_flushed(id, true),
             Kind::Intent { .. } => self.intent_done(id),
             Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, true),
@@ -462,7 +464,7 @@ impl Array {
             Kind::ResyncFlush { .. } => self.resync_flushed(id, true),
             Kind::Checkpoint { .. } => self.checkpoint_done(id),
             Kind::CleanFlush => self.clean_flush_done(id),
-            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_done(id),
+            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_done(id, true),
         }
     }
 
@@ -484,6 +486,7 @@ impl Array {
             Kind::Reintegrate { .. } => self.reintegrate_broken(id, &troubles),
             Kind::Load { .. } => self.load_broken(id, &troubles),
             Kind::Commit { .. } => self.commit_broken(id, &troubles),
+            Kind::CommitMark { .. } => self.mark_broken(id, &troubles),
             Kind::CommitFlush { .. } => self.commit_flushed(id, false),
             Kind::Intent { .. } => self.intent_broken(id),
             Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, false),
@@ -592,6 +595,12 @@ fn target(action: &mut Action) -> Option<&mut Member> {
 }
 
 impl Trouble {
+    /// A part of what `read` has read is not what was written there.
+    pub(crate) fn unlike(read: Action, part: Columns) -> Trouble {
+        let whole = Trouble::new(Fault::Unreadable, read);
+        Trouble { at: whole.at + part.from, length: part.length(), ..whole }
+    }
+
     fn new(fault: Fault, mut action: Action) -> Trouble {
         let member = target(&mut action).copied().unwrap_or(Member::new(u16::MAX));
         let (at, length) = match action {

@@ -7,7 +7,7 @@
 
 use parlour_units::Sectors;
 
-use crate::dirty::{Bits, StoredMap, decode_applied};
+use crate::dirty::{Bits, StoredMap, TableEntry, decode_table};
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
@@ -34,6 +34,8 @@ pub enum Verdict {
     Spare,
     /// It was excluded, or missed a session: what it holds is old.
     Stale(u16),
+    /// Its metadata is older than the others': it is a copy that was made earlier, or has lost what it called durable.
+    Older(u16),
     /// It belongs to another array.
     Foreign,
     /// The array does not know it (any more).
@@ -70,6 +72,16 @@ pub enum AssemblyError {
         missing: String,
         /// How many it survives.
         tolerance: u16,
+    },
+    /// Members that are needed are older than the others.
+    #[error(
+        "the metadata of {older} is older than that of the other members (an old copy, or a device that lost what it had \
+         called durable), and without it too many are missing; give the current members, or use --force to believe what is \
+         there, some of which is old"
+    )]
+    OlderMembers {
+        /// Which.
+        older: String,
     },
     /// It was not stopped properly and a member is missing.
     #[error(
@@ -215,6 +227,13 @@ impl Assembly {
         }
     }
 
+    /// The member in `place` turns out to be older than the others.
+    pub(crate) fn leave_out_older(&mut self, place: u16) {
+        if let Some(candidate) = self.places[usize::from(place)].take() {
+            self.verdicts[candidate] = Verdict::Older(place);
+        }
+    }
+
     /// Places without a member.
     pub fn missing(&self) -> Vec<u16> {
         (0..self.geometry.members()).filter(|place| self.places[usize::from(*place)].is_none()).collect()
@@ -259,12 +278,12 @@ impl Assembly {
         newest.sure().unwrap_or_else(unknown)
     }
 
-    /// The newest table of applied sequence numbers, if it is known; and the sequence number of the newest that can be
+    /// The newest table of the regions' logs, if it is known; and the sequence number of the newest that can be
     /// read.
-    pub(crate) fn newest_table(&self, tables: &[Slots]) -> (Option<Vec<u64>>, u64) {
+    pub(crate) fn newest_table(&self, tables: &[Slots]) -> (Option<Vec<TableEntry>>, u64) {
         let regions = self.geometry.layout().region_count();
         let newest =
-            Newest::of(self.of_whole(tables), |block| decode_applied(block, self.superblock.array, regions));
+            Newest::of(self.of_whole(tables), |block| decode_table(block, self.superblock.array, regions));
         // Where it is written only when a session ends, one of an earlier session says nothing.
         let sequence = newest.sequence();
         let counts = self.geometry.is_logged() || sequence >> 32 == self.superblock.session_number;

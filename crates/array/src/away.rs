@@ -54,8 +54,9 @@ fn short(session: Identity) -> u64 {
 /// that should be there, and is not, was whole until its last session ended.
 pub(crate) fn keeps(assembly: &Assembly, place: u16) -> Option<Kept> {
     let superblock = &assembly.superblock;
-    // What was shorter for a while has lost what was there.
-    if assembly.verdicts.contains(&Verdict::Truncated(place)) {
+    // What was shorter for a while, or is older than it should be, has lost what was there.
+    let distrusted = [Verdict::Truncated(place), Verdict::Older(place)];
+    if assembly.verdicts.iter().any(|verdict| distrusted.contains(verdict)) {
         return None;
     }
     match superblock.table[usize::from(place)].state {
@@ -99,7 +100,10 @@ impl Array {
     pub(crate) fn note_away(&mut self, place: Member, cause: FailureCause) {
         let trusted = match cause {
             FailureCause::Gone | FailureCause::Asked => true,
-            FailureCause::Errors | FailureCause::Unfaithful | FailureCause::Truncated => false,
+            FailureCause::Errors
+            | FailureCause::Unfaithful
+            | FailureCause::Truncated
+            | FailureCause::Older => false,
         };
         let record = &mut self.health.places[place.as_usize()];
         let whole = record.state == PlaceState::Active || record.keeps.is_some();

@@ -15,6 +15,7 @@ const MAP_MAGIC: [u8; 8] = *b"PRLRDIRT";
 const TABLE_MAGIC: [u8; 8] = *b"PRLRAPPL";
 const CHECKSUM_AT: usize = 8;
 const HEADER_BYTES: usize = 64;
+const TABLE_ENTRY_BYTES: u64 = 24;
 
 /// Bytes of an encoded map of `regions` regions.
 pub(crate) fn map_bytes(regions: u32) -> u64 {
@@ -23,7 +24,7 @@ pub(crate) fn map_bytes(regions: u32) -> u64 {
 
 /// Bytes of an encoded table of applied sequence numbers.
 pub(crate) fn table_bytes(regions: u32) -> u64 {
-    HEADER_BYTES as u64 + 8 * u64::from(regions)
+    HEADER_BYTES as u64 + TABLE_ENTRY_BYTES * u64::from(regions)
 }
 
 /// One bit a region.
@@ -160,20 +161,56 @@ impl MapContent {
     }
 }
 
-/// The table of applied sequence numbers, one a region.
-pub(crate) fn encode_applied(applied: &[u64], sequence: u64, array: Identity, padded: usize) -> Vec<u8> {
-    let mut out = header(TABLE_MAGIC, array, applied.len() as u32, sequence, padded);
-    for sequence in applied {
-        out.u64(*sequence);
+/// What the table says of a region's log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TableEntry {
+    /// Records up to this sequence number are in the parity.
+    pub(crate) applied: u64,
+    /// What the segments up to `stamp` hold beyond that.
+    pub(crate) stored: Stored,
+}
+
+/// The live records that stand in a region's log: nothing of them may be missing when it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stored {
+    /// Of the newest segment that is counted.
+    pub(crate) stamp: u64,
+    pub(crate) records: u32,
+    /// The sum of what [`Stored::add`] makes of each.
+    pub(crate) digest: u32,
+}
+
+impl Stored {
+    pub(crate) fn up_to(stamp: u64) -> Stored {
+        Stored { stamp, ..Stored::default() }
+    }
+
+    /// Counts a record by its sequence number and the digest of its payload, in any order.
+    pub(crate) fn add(&mut self, sequence: u64, digest: u32) {
+        let mixed = (sequence ^ u64::from(digest) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.records += 1;
+        self.digest = self.digest.wrapping_add((mixed ^ mixed >> 29) as u32);
+    }
+}
+
+/// The table of all regions' logs.
+pub(crate) fn encode_table(table: &[TableEntry], sequence: u64, array: Identity, padded: usize) -> Vec<u8> {
+    let mut out = header(TABLE_MAGIC, array, table.len() as u32, sequence, padded);
+    for TableEntry { applied, stored } in table {
+        out.u64(*applied).u64(stored.stamp).u32(stored.records).u32(stored.digest);
     }
     out.sealed(CHECKSUM_AT)
 }
 
 /// The table in `block` and its own sequence number, if it is one of `array` with `regions` regions.
-pub(crate) fn decode_applied(block: &[u8], array: Identity, regions: u32) -> Option<(u64, Vec<u64>)> {
+pub(crate) fn decode_table(block: &[u8], array: Identity, regions: u32) -> Option<(u64, Vec<TableEntry>)> {
     let sequence = decode_header(block, TABLE_MAGIC, array, regions, table_bytes(regions))?;
     let mut from = Reader::new(&block[HEADER_BYTES..]);
-    Some((sequence, (0..regions).map(|_| from.u64()).collect()))
+    let entry = |from: &mut Reader<'_>| TableEntry {
+        applied: from.u64(),
+        stored: Stored { stamp: from.u64(), records: from.u32(), digest: from.u32() },
+    };
+    Some((sequence, (0..regions).map(|_| entry(&mut from)).collect()))
 }
 
 fn header(magic: [u8; 8], array: Identity, regions: u32, sequence: u64, padded: usize) -> Writer {
@@ -210,8 +247,35 @@ mod tests {
         assert_eq!(StoredMap::decode(&block, Identity([4; 16]), 70), None);
         block[100] ^= 1;
         assert_eq!(StoredMap::decode(&block, array, 70), None);
-        let table = encode_applied(&[1, 2, 3], 9, array, 4_096);
-        assert_eq!(decode_applied(&table, array, 3), Some((9, vec![1, 2, 3])));
-        assert_eq!(decode_applied(&table, array, 4), None);
+    }
+
+    #[test]
+    fn a_table_survives_encoding_and_a_damaged_one_is_not_believed() {
+        let array = Identity([3; 16]);
+        let entry = |number: u64| {
+            let mut stored = Stored::up_to(70 + number);
+            stored.add(number, 8);
+            TableEntry { applied: number, stored }
+        };
+        let table: Vec<TableEntry> = (1..4).map(entry).collect();
+        let mut block = encode_table(&table, 9, array, 4_096);
+        assert_eq!(decode_table(&block, array, 3), Some((9, table)));
+        assert_eq!(decode_table(&block, array, 4), None);
+        block[70] ^= 1;
+        assert_eq!(decode_table(&block, array, 3), None);
+    }
+
+    #[test]
+    fn stored_records_are_counted_in_any_order() {
+        let of = |records: &[(u64, u32)]| {
+            let mut stored = Stored::default();
+            records.iter().for_each(|(sequence, digest)| stored.add(*sequence, *digest));
+            stored
+        };
+        let all = of(&[(1, 5), (2, 6), (3, 7)]);
+        assert_eq!(all, of(&[(3, 7), (1, 5), (2, 6)]));
+        for other in [of(&[(1, 5), (2, 6)]), of(&[(1, 5), (2, 6), (4, 7)]), of(&[(1, 5), (2, 6), (3, 8)])] {
+            assert_ne!(all, other);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Hosts' requests: checked, cut into jobs, answered when all jobs are done.
 
-use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
+use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
@@ -249,6 +249,7 @@ impl Array {
     /// something is missing.
     fn begin_read(&mut self, host: HostId, request: Request) {
         if self.waits_for_recovery(request) {
+            self.hasten_recoveries(request);
             self.hosts.get(host).jobs += 1;
             self.hosts.recovery_waiters.push(host);
             return;
@@ -300,6 +301,12 @@ impl Array {
             let given_up = self.geometry.is_logged() && !recorded;
             self.is_recovering(region) || given_up || unrecorded && self.records.resync.get(region)
         })
+    }
+
+    fn hasten_recoveries(&mut self, request: Request) {
+        let regions: Vec<Region> =
+            self.stripes_of(request).map(|stripe| self.geometry.layout().region_of(stripe).0).collect();
+        regions.into_iter().for_each(|region| self.hasten_recovery(region));
     }
 
     /// A region was recovered, or the members' states are recorded: reads that waited for it look again.

@@ -4,6 +4,7 @@ use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::buffer::{BufferId, Slice};
 use crate::effect::{Class, EffectId, Fault};
+use crate::geometry::CommitPart;
 use crate::log::{EntryName, Intent, Record, Redo, Room};
 use crate::map::{Piece, Window};
 use crate::plan::{Content, Fragment, LogMethod, Plan, UnitSet};
@@ -34,7 +35,7 @@ pub(crate) enum Kind {
     Superblock,
     /// The dirty map is written.
     Map,
-    /// The table of applied sequence numbers is written.
+    /// The table of the regions' logs is written.
     Table,
     /// The list of unreadable blocks is written.
     List,
@@ -42,6 +43,8 @@ pub(crate) enum Kind {
     Append { region: Region, segments: Vec<u32> },
     /// Records are written to a commit log, for these jobs.
     Commit { place: Member, number: u64, jobs: Vec<(JobId, Vec<Record>)> },
+    /// An empty entry is written to a commit log.
+    CommitMark { place: Member, part: CommitPart },
     /// Members are flushed so that commit logs can forget.
     CommitFlush { turn: u64 },
     /// What is about to happen to parity is written to a commit log.
@@ -280,6 +283,13 @@ impl Jobs {
 impl Job {
     /// Keeps what checksum step `step` found.
     pub(crate) fn take_checksums(&mut self, step: u32, sums: &[u64]) {
+        if let Some(verified) = self.plan.verified(step) {
+            if !verified.holds(sums) {
+                let read = self.plan.steps[verified.read as usize].action;
+                self.troubles.push(Trouble::unlike(read, verified.part));
+            }
+            return;
+        }
         let end = self.plan.checksums_up_to(step);
         if self.checksums.len() < end {
             self.checksums.resize(end, 0);

@@ -332,6 +332,9 @@ impl Array {
             self.listing.informed_from = self.listing.informed_from.min(self.listing.sequence + 1);
             return;
         }
+        if whole {
+            self.records.recorded.list = self.listing.sequence;
+        }
         self.listing.written_added = version;
         // (What came off it meanwhile is perhaps not flushed, though the list be as it was: it is written again.)
         if version == self.listing.wanted && stored == self.listing.list {

@@ -9,7 +9,7 @@
 use parlour_units::{Instant, Member, Region, Sectors};
 
 use crate::array::{Array, Mode};
-use crate::dirty::{Bits, StoredMap, encode_applied};
+use crate::dirty::{Bits, StoredMap, TableEntry, encode_table};
 use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::PlaceState;
@@ -18,7 +18,7 @@ use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::slots::sequence_of_session;
-use crate::superblock::{Entry, EntryState, Superblock};
+use crate::superblock::{Entry, EntryState, Recorded, Superblock};
 
 /// How far stopping has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +28,14 @@ enum Stop {
     Table,
     Map,
     Superblock,
+}
+
+/// A table of the regions' logs that is being written.
+#[derive(Debug)]
+struct TableWriting {
+    /// Who waits for it.
+    regions: Vec<Region>,
+    table: Vec<TableEntry>,
 }
 
 /// The array's records of itself.
@@ -72,11 +80,11 @@ pub(crate) struct Records {
     /// Regions in which members that are away may lack what was written; and those of which that is durable.
     pub(crate) missed: Bits,
     durable_missed: Bits,
-    /// The table of applied records: how often it was written, and which regions wait for the next and for this one.
+    /// The table of the regions' logs: how often it was written, which regions wait for the next, and the one on its way.
     table_sequence: u64,
     table_waiters: Vec<Region>,
     table_wanted: bool,
-    table_writing: Option<Vec<Region>>,
+    table_writing: Option<TableWriting>,
     /// All members have the map, and the table, from these sequence numbers on: also one that is being rebuilt.
     informed_from: (u64, u64),
     /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
@@ -84,6 +92,8 @@ pub(crate) struct Records {
     /// A write that was waited for then was cut off.
     pub(crate) closing_spoilt: bool,
     map_waiters: Vec<JobId>,
+    /// What all members hold.
+    pub(crate) recorded: Recorded,
     /// Writes in flight, by region.
     writers: Vec<u32>,
     /// Written since the last look for idle regions.
@@ -107,6 +117,8 @@ pub(crate) struct RecordsStart {
     pub(crate) table_sequence: u64,
     /// The member table.
     pub(crate) members: Vec<Entry>,
+    /// What all members hold.
+    pub(crate) recorded: Recorded,
 }
 
 impl Records {
@@ -151,6 +163,7 @@ impl Records {
             map_wanted: start.enabled,
             map_writing: None,
             map_waiters: Vec::new(),
+            recorded: start.recorded,
             writers: vec![0; regions as usize],
             touched: Bits::new(regions),
             clean_at: None,
@@ -509,6 +522,7 @@ impl Array {
             name: records.name.clone(),
             created: records.created,
             table,
+            recorded: records.recorded,
         }
     }
 
@@ -566,8 +580,11 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// A record is written.
-    pub(crate) fn record_done(&mut self, id: JobId) {
+    /// A record is written; unless `whole`, not to all members.
+    pub(crate) fn record_done(&mut self, id: JobId, whole: bool) {
+        if whole {
+            self.note_recorded(id);
+        }
         match self.jobs.get_mut(id).kind.take() {
             Some(Kind::Superblock) => self.superblocks_written(true),
             Some(Kind::Map) => self.map_written(),
@@ -579,6 +596,16 @@ impl Array {
             other => unreachable!("{other:?} is no record"),
         }
         self.end_job(id);
+    }
+
+    /// All members hold what the job has written.
+    fn note_recorded(&mut self, id: JobId) {
+        let records = &mut self.records;
+        match self.jobs.get(id).kind {
+            Some(Kind::Map) => records.recorded.map = records.map_sequence,
+            Some(Kind::Table) => records.recorded.table = records.table_sequence,
+            _ => {}
+        }
     }
 
     pub(crate) fn writers_in(&self, region: Region) -> u32 {
@@ -596,7 +623,7 @@ impl Array {
     /// the survivors' superblocks are to be written again; one that could not is left as it is.
     pub(crate) fn record_broken(&mut self, id: JobId, troubles: &[Trouble]) {
         if !matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
-            return self.record_done(id);
+            return self.record_done(id, false);
         }
         let untold = !self.is_told(id, troubles);
         let changed = self.records.writing.is_some_and(|version| self.records.wanted > version);
@@ -719,7 +746,10 @@ impl Array {
                 self.start_plan(id, None, &[]);
             }
             // A member that was kept has not flushed: the array comes back as after a crash.
-            Stop::Table | Stop::Map | Stop::Superblock if self.health.has_lost_writes() => {
+            // So it does where something is still to be redone.
+            Stop::Table | Stop::Map | Stop::Superblock
+                if self.health.has_lost_writes() || self.recovery_is_left() =>
+            {
                 self.records.stop = None;
                 self.mode = Mode::Stopped;
             }
@@ -745,19 +775,26 @@ impl Array {
     }
 
     pub(crate) fn write_table(&mut self) {
-        let Some(logs) = &self.logs else {
+        let Some(logs) = &mut self.logs else {
             self.records.stop = Some(Stop::Map);
             return;
         };
+        let table = logs.table();
         let length = self.geometry.table_length();
-        self.records.table_writing = Some(std::mem::take(&mut self.records.table_waiters));
         self.records.table_wanted = false;
         self.records.table_sequence += 1;
         let sequence = self.records.table_sequence;
-        let block = encode_applied(&logs.applied, sequence, self.identity, length.bytes().as_usize());
+        let block = encode_table(&table, sequence, self.identity, length.bytes().as_usize());
+        let regions = std::mem::take(&mut self.records.table_waiters);
+        self.records.table_writing = Some(TableWriting { regions, table });
         let at = self.geometry.table_place((sequence % 2) as usize);
         let id = self.jobs.start(Kind::Table, Class::Metadata);
         self.write_to_all(id, at, block, length);
+    }
+
+    /// The table is to be written.
+    pub(crate) fn want_table(&mut self) {
+        self.records.table_wanted = true;
     }
 
     /// `region`'s records up to the newest that was applied are in durable parity: that is to be recorded before they
@@ -795,6 +832,11 @@ impl Array {
 
     /// Whether that has been done.
     pub(crate) fn members_are_informed(&self) -> bool {
+        self.records_are_informed() && self.commit_logs_are_begun()
+    }
+
+    /// The same of map, table and list.
+    pub(crate) fn records_are_informed(&self) -> bool {
         let records = &self.records;
         let (map, table) = records.informed_from;
         let map_written = records.map_sequence - u64::from(records.map_writing.is_some());
@@ -805,7 +847,11 @@ impl Array {
     }
 
     fn applied_recorded(&mut self) {
-        for region in self.records.table_writing.take().unwrap_or_default() {
+        let Some(TableWriting { regions, table }) = self.records.table_writing.take() else { return };
+        if let Some(logs) = &mut self.logs {
+            logs.table_written(&table);
+        }
+        for region in regions {
             if self.records.closing == Some(region) {
                 self.close_resynced(region);
             } else {
@@ -866,6 +912,7 @@ mod tests {
                 map: map.clone(),
                 table_sequence: 0,
                 members: Vec::new(),
+                recorded: Recorded::default(),
             },
             1,
         );

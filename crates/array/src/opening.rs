@@ -8,18 +8,20 @@ use parlour_units::{Instant, Member, Region, Sector, Sectors};
 use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
 use crate::away;
-use crate::dirty::{Bits, StoredMap, encode_applied};
+use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
 use crate::front::Front;
 use crate::geometry::{CommitPart, Geometry};
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::identity::Identity;
 use crate::listing::Listing;
-use crate::log::{self, CommitLogs, FoundLog, LoadState, Logs, read_ring, remember};
+use crate::log::{self, CommitLogs, Found, FoundLog, LoadState, Logs, read_ring, remember};
 use crate::metadata::{Records, RecordsStart};
+use crate::older::older_places;
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
 use crate::slots::Slots;
-use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, SUPERBLOCK_BYTES, Superblock};
+use crate::status::{Event, FailureCause};
+use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock};
 use crate::tuning::{Simulated, Tuning};
 
 /// The session in which an array is created.
@@ -52,8 +54,12 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
     let resync = if new.zeroed || !redundant { Bits::new(regions) } else { Bits::full(regions) };
     let map = StoredMap { sequence: 1, dirty: Bits::new(regions), resync, missed: Bits::new(regions) };
     let map_bytes = map.encode(new.array, geometry.map_length().bytes().as_usize());
-    let table_bytes =
-        encode_applied(&vec![0; regions as usize], 1, new.array, geometry.table_length().bytes().as_usize());
+    let table_bytes = encode_table(
+        &vec![TableEntry::default(); regions as usize],
+        1,
+        new.array,
+        geometry.table_length().bytes().as_usize(),
+    );
     let table = new.members.iter().map(|(member, _)| Entry { member: *member, state: EntryState::Active });
     let table: Vec<Entry> = table.collect();
     let image = |(entry, (member, length)): (usize, &(Identity, Sectors))| {
@@ -73,6 +79,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             name: new.name.clone(),
             created: new.created,
             table: table.clone(),
+            recorded: Recorded::default(),
         };
         let mut image = vec![(geometry.map_place(1), map_bytes.clone())];
         image.push((geometry.map_place(0), vec![0; map_bytes.len()]));
@@ -101,7 +108,7 @@ pub struct Opening<'a> {
     pub spares: Vec<MemberInfo>,
     /// By place: both dirty maps, as read.
     pub maps: Vec<Slots>,
-    /// By place: both tables of applied sequence numbers, as read; none where there are no logs.
+    /// By place: both tables of the regions' logs, as read; none where there are no logs.
     pub tables: Vec<Slots>,
     /// By place: both lists of unreadable blocks, as read; none where there is no room for them.
     pub lists: Vec<Slots>,
@@ -135,9 +142,10 @@ impl Array {
     /// As [`Array::open`].
     pub fn open_simulated(
         now: Instant,
-        opening: Opening<'_>,
+        mut opening: Opening<'_>,
         simulated: Simulated,
     ) -> Result<Array, AssemblyError> {
+        let older = leave_out_older(&mut opening)?;
         let Opening { assembly, members, spares, tuning, read_only, force, session, .. } = &opening;
         let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
         if !assembly.survives() {
@@ -161,8 +169,10 @@ impl Array {
         if !superblock.clean && !redo || logged && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
+        let found = if geometry.is_logged() { read_commit_logs(&opening) } else { Vec::new() };
+        let damaged = if redo { damaged_commit_logs(assembly, &opening.commits, &found) } else { Vec::new() };
         if redo && !superblock.clean {
-            unrecoverable(assembly, &opening.commits, &mut map);
+            unrecoverable(assembly, &opening.commits, &damaged, &mut map);
         }
         let taken_on_trust = trusted_regions(assembly, &map);
         let starts_over = *force && !taken_on_trust.is_empty();
@@ -189,7 +199,7 @@ impl Array {
         // An opening that did not come to an end has written nothing: who missed it missed nothing.
         let vain = usize::from(superblock.opening);
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
-        let logs = open_logs(&opening, &map, table, first_sequence);
+        let logs = open_logs(&opening, &map, table, &found, first_sequence);
         if *read_only && logs.as_ref().is_some_and(Logs::is_to_be_recovered) {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
@@ -207,6 +217,7 @@ impl Array {
                 map,
                 table_sequence,
                 members: superblock.table.clone(),
+                recorded: superblock.recorded,
             },
             geometry.layout().region_count(),
         );
@@ -226,6 +237,10 @@ impl Array {
             logs,
         };
         let mut array = Array::from_parts(parts, now);
+        let cause = FailureCause::Older;
+        array.events.extend(older.into_iter().map(|place| Event::MemberFailed { place, cause }));
+        let report = |place| Event::CommitLogDamaged { place };
+        array.events.extend(damaged.into_iter().map(report));
         array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
         array.inform_members();
         array.resume_rebuild();
@@ -261,6 +276,24 @@ impl Array {
         }
         self.take_spare();
     }
+}
+
+/// Takes members away whose own metadata is older than the others', unless the array needs them and that is accepted.
+fn leave_out_older(opening: &mut Opening<'_>) -> Result<Vec<Member>, AssemblyError> {
+    let Opening { assembly, maps, tables, lists, force, .. } = opening;
+    let older = older_places(assembly, maps, tables, lists);
+    if older.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut without = assembly.clone();
+    older.iter().for_each(|place| without.leave_out_older(*place));
+    if !without.survives() {
+        let names = older.iter().map(|place| Member::new(*place).to_string()).collect::<Vec<_>>().join(", ");
+        return if *force { Ok(Vec::new()) } else { Err(AssemblyError::OlderMembers { older: names }) };
+    }
+    opening.assembly = without;
+    older.iter().for_each(|place| opening.members[usize::from(*place)] = None);
+    Ok(older.into_iter().map(Member::new).collect())
 }
 
 /// How far a rebuild has come. Of a frontier behind the array's end nothing is believed.
@@ -332,11 +365,12 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
 
 /// Where records are durable before their data, regions whose log stands on a member that is missing, or was not
 /// whole, cannot be redone: their parity follows from their data, all of which stands elsewhere.
-fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], map: &mut StoredMap) {
+fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], damaged: &[Member], map: &mut StoredMap) {
     let layout = assembly.geometry.layout();
     let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
     let gone = gone(assembly);
-    let unread = |place: Member| commits.get(place.as_usize()).is_none_or(Vec::is_empty);
+    let unread =
+        |place: Member| commits.get(place.as_usize()).is_none_or(Vec::is_empty) || damaged.contains(&place);
     let lost = |region: &Region| {
         let places = (0..sublogs).filter_map(|sublog| layout.sublog_member(*region, sublog));
         places.into_iter().any(|place| gone.contains(&place) || unread(place))
@@ -347,67 +381,96 @@ fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], map: &mut StoredMap) 
 
 /// After a proper stop the logs of dirty regions are still to be read. After any other they are void, unless records
 /// were durable before their data: then what the commit logs hold is to be redone.
-fn open_logs(opening: &Opening<'_>, map: &StoredMap, table: Vec<u64>, first_sequence: u64) -> Option<Logs> {
+fn open_logs(
+    opening: &Opening<'_>,
+    map: &StoredMap,
+    table: Vec<TableEntry>,
+    found: &[FoundLog],
+    first_sequence: u64,
+) -> Option<Logs> {
     let Opening { assembly, tuning, .. } = opening;
     let geometry = &assembly.geometry;
     let regions = geometry.layout().region_count() as usize;
     let clean = assembly.superblock.clean;
     let whole = (clean || geometry.is_logged()) && table.len() == regions;
-    let mut applied = if whole { table } else { vec![first_sequence; regions] };
+    let nothing = TableEntry { applied: first_sequence, stored: Stored::default() };
+    let mut table = if whole { table } else { vec![nothing; regions] };
     if !geometry.is_logged() {
         // Their parity follows from their data: nothing that their logs held counts any more, also when it has followed.
-        map.resync.iter().for_each(|region| applied[region.as_usize()] = first_sequence);
+        map.resync.iter().for_each(|region| table[region.as_usize()] = nothing);
     }
-    let mut logs = Logs::new(geometry, tuning, first_sequence, applied)?;
+    let mut logs = Logs::new(geometry, tuning, first_sequence, &table)?;
     if whole {
         for region in map.dirty.iter().filter(|region| !map.resync.get(*region)) {
             logs.region(region).load = LoadState::Unknown;
         }
     }
     if geometry.is_logged() {
-        open_commit_logs(opening, map, clean, first_sequence, &mut logs);
+        open_commit_logs(geometry, map, found, first_sequence, &mut logs);
     }
     Some(logs)
 }
 
-/// Takes in what the members' commit logs hold. After a proper stop nothing in them counts, but their entries go on where
+/// By place, what the members' commit logs hold. After a clean stop nothing in them counts, but their entries go on where
 /// they ended.
-fn open_commit_logs(
-    opening: &Opening<'_>,
-    map: &StoredMap,
-    clean: bool,
-    first_sequence: u64,
-    logs: &mut Logs,
-) {
+fn read_commit_logs(opening: &Opening<'_>) -> Vec<FoundLog> {
     let Opening { assembly, commits, .. } = opening;
     let geometry = &assembly.geometry;
     let (array, block) = (assembly.superblock.array, geometry.block());
     let key = SectorKey::new(array.0);
-    let empty = Vec::new();
     let whole = geometry.commit_log().0;
     let read_part = |bytes: &[u8], part: CommitPart| {
         let (start, length) = geometry.commit_part(part);
         let from = (start - whole).bytes().as_usize();
         let ring = bytes.get(from..from + length.bytes().as_usize()).unwrap_or_default();
         let mut found = read_ring(ring, array, &key, block, |entry| entry.suits(geometry));
-        if clean {
+        if assembly.superblock.clean {
             found.entries.clear();
         }
         found
     };
     let read = |place: u16| {
-        let bytes = commits.get(usize::from(place)).unwrap_or(&empty);
+        let bytes = commits.get(usize::from(place)).map_or(&[][..], Vec::as_slice);
         FoundLog {
             records: read_part(bytes, CommitPart::Records),
             intents: read_part(bytes, CommitPart::Intents),
         }
     };
-    let found: Vec<FoundLog> = (0..geometry.members()).map(read).collect();
+    (0..geometry.members()).map(read).collect()
+}
+
+/// After a crash: members whose commit log could be read, and has lost entries that count. Where none of the last session is
+/// left all of them are lost: each session begins with one.
+fn damaged_commit_logs(assembly: &Assembly, commits: &[Vec<u8>], found: &[FoundLog]) -> Vec<Member> {
+    let superblock = &assembly.superblock;
+    if superblock.clean || is_planted(Bug::LostEntriesIgnored) {
+        return Vec::new();
+    }
+    let gone = gone(assembly);
+    // A session whose opening came to no end may have begun some of its logs and not others.
+    let first = if superblock.opening { 0 } else { log::first_sequence(superblock.session_number) };
+    let is_damaged = |place: &Member| {
+        let read = commits.get(place.as_usize()).is_some_and(|bytes| !bytes.is_empty());
+        let FoundLog { records, intents } = &found[place.as_usize()];
+        let damaged = |ring: &Found| !ring.whole || ring.newest < first;
+        read && !gone.contains(place) && (damaged(records) || damaged(intents))
+    };
+    (0..assembly.geometry.members()).map(Member::new).filter(is_damaged).collect()
+}
+
+/// Takes in what the members' commit logs hold.
+fn open_commit_logs(
+    geometry: &Geometry,
+    map: &StoredMap,
+    found: &[FoundLog],
+    first_sequence: u64,
+    logs: &mut Logs,
+) {
     let counts = |region: Region, sequence: u64| {
         map.dirty.get(region) && !map.resync.get(region) && sequence > logs.applied[region.as_usize()]
     };
-    let recoveries = remember(&found, geometry, counts);
-    let mut commits = CommitLogs::new(&found, first_sequence, geometry);
+    let recoveries = remember(found, geometry, counts);
+    let mut commits = CommitLogs::new(found, first_sequence, geometry);
     for (region, recovery) in recoveries {
         recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
         logs.region(region).recovery = Some(Box::new(recovery));

@@ -131,6 +131,18 @@ pub enum Bug {
     DegradedDurableNotFlushed,
     /// A flush of an array without a member passes by what its logs hold.
     DegradedFlushBeforeParity,
+    /// A commit log that has lost entries is taken for what is left of it.
+    LostEntriesIgnored,
+    /// A region's log that has lost records is taken for what is left of it.
+    MissingRecordsIgnored,
+    /// What is read of a log is folded into the parity unseen.
+    PayloadsUnverified,
+    /// After a crash, what is none of what was written is left as it is.
+    UnlikeSectorsKept,
+    /// A commit log forgets records before a table counts on the segment that holds them.
+    RecordsForgottenBeforeTable,
+    /// A member whose own metadata is older than the others' is believed.
+    OlderMemberBelieved,
     /// The engine asks the kernel for no write to be durable.
     #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "it is the engine's"))]
     SyncFlagDropped,

@@ -1,6 +1,6 @@
 //! What people are told: events as they happen, and the array's state on request.
 
-use parlour_units::{Bytes, Member, Sector, Sectors};
+use parlour_units::{Bytes, Member, Region, Sector, Sectors};
 use serde::Serialize;
 
 use crate::array::{Array, Mode};
@@ -57,6 +57,27 @@ pub enum Event {
         /// The first sector of the array in its stripe.
         stripe: Sector,
     },
+    /// A member's commit log has lost entries that count: the regions whose records it holds are resynced.
+    CommitLogDamaged {
+        /// Its place.
+        place: Member,
+    },
+    /// The log of a region has lost records that count, or does not hold what it should: the region is resynced.
+    LogDamaged {
+        /// Which region.
+        region: Region,
+        /// In which places its log stands.
+        places: Vec<Member>,
+    },
+    /// After a crash, what stands there is none of what was written: it is computed from the rest of its stripe.
+    BlockDamaged {
+        /// In which place.
+        place: Member,
+        /// From which sector of the member there.
+        at: Sector,
+        /// How much.
+        length: Sectors,
+    },
     /// All regions are in sync.
     ResyncDone,
     /// Check units of some stripes could not be recomputed.
@@ -86,6 +107,8 @@ pub enum FailureCause {
     Unfaithful,
     /// It ends before its end.
     Truncated,
+    /// Its metadata is older than the others'.
+    Older,
     /// People said so.
     Asked,
 }

@@ -4,6 +4,7 @@
 //! reserves memory and log space before it takes its lock, and holds one lock at most; what it waits for
 //! behind the lock (a map, a superblock, a reintegration) needs no stripe lock. So nothing waits in a circle.
 
+use parlour_codec::sector::digest;
 use parlour_units::{Member, Region, Sectors, Stripe};
 
 use crate::array::{Array, Mode};
@@ -638,8 +639,14 @@ impl Array {
         };
         let (fragments, rooms) = (std::mem::take(&mut job.fragments), std::mem::take(&mut job.rooms));
         job.committed = true;
+        let sums = std::mem::take(&mut self.jobs.get_mut(id).checksums);
+        let mut sums = sums.into_iter();
+        let digests = fragments.iter().map(|fragment| match fragment.bare {
+            true => 0,
+            false => digest(sums.by_ref().take(fragment.columns.length().get() as usize)),
+        });
         let logs = self.logs.as_mut().expect("records are committed to logs");
-        logs.commit(index, &fragments, &rooms, kind);
+        logs.commit(index, &fragments, &rooms, kind, digests);
         let many = logs.records > self.tuning.live_records;
         let region = self.jobs.stripe(id).region;
         self.after_rooms(&rooms);

@@ -30,6 +30,7 @@ const CHECKSUM_AT: usize = 12;
 const GEOMETRY_AT: usize = 128;
 const CYLINDER_AT: usize = 208;
 const INTENT_LOG_AT: usize = 220;
+const RECORDED_AT: usize = 224;
 const NAME_AT: usize = 256;
 const NAME_BYTES: usize = 64;
 const SESSIONS_AT: usize = 512;
@@ -81,6 +82,19 @@ pub struct Superblock {
     pub created: u64,
     /// Members, then spares.
     pub table: Vec<Entry>,
+    /// What was durable on all members when it was written.
+    pub recorded: Recorded,
+}
+
+/// Sequence numbers of metadata that all members hold: one that holds only older is older itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Of the map.
+    pub map: u64,
+    /// Of the table of the regions' logs.
+    pub table: u64,
+    /// Of the list of unreadable blocks.
+    pub list: u64,
 }
 
 /// A line of the member table.
@@ -153,6 +167,8 @@ impl Superblock {
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
         out.u64(u64::from(self.clean) | u64::from(self.opening) << 1).u64(self.created);
         encode_geometry(out.seek(GEOMETRY_AT), &self.geometry);
+        let Recorded { map, table, list } = self.recorded;
+        out.seek(RECORDED_AT).u64(map).u64(table).u64(list);
         out.seek(NAME_AT).bytes(self.name.as_bytes());
         out.seek(SESSIONS_AT);
         for session in self.sessions.iter().take(REMEMBERED_SESSIONS) {
@@ -196,6 +212,8 @@ impl Superblock {
             return Err(SuperblockError::Nonsense("sequence"));
         }
         let geometry = decode_geometry(from.seek(GEOMETRY_AT))?;
+        from.seek(RECORDED_AT);
+        let recorded = Recorded { map: from.u64(), table: from.u64(), list: from.u64() };
         if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
             return Err(SuperblockError::Nonsense("member table"));
         }
@@ -227,6 +245,7 @@ impl Superblock {
             name: name.into(),
             created,
             table,
+            recorded,
         })
     }
 

@@ -29,19 +29,23 @@ fn is_rewriting(world: &World) -> bool {
     rewritten(world).is_some()
 }
 
-/// An array that is about to rewrite parity, and what was written at its start.
-fn about_to_rewrite() -> (World, Vec<u8>) {
+/// An array that is about to rewrite parity, and what may be read at its start: what was written last, and, if that was
+/// not answered, what was there before.
+fn about_to_rewrite() -> (World, [Vec<u8>; 2]) {
     let mut setup = Setup::logged(4);
     setup.member_length = 3 * 2_048;
     setup.tuning.log_memory = Sectors::new(64);
     let mut world = World::new(&setup, SEED);
     world.all_volatile();
     let mut random = Random(SEED);
-    let mut content = Vec::new();
+    let mut content = [Vec::new(), Vec::new()];
     while !is_rewriting(&world) {
-        content = payload(&mut random, 16);
-        let tag = world.write(0, &content);
+        content[1] = payload(&mut random, 16);
+        let tag = world.write(0, &content[1]);
         world.settle_until(|world| world.done.contains_key(&tag) || is_rewriting(world));
+        if world.done.contains_key(&tag) {
+            content[0] = content[1].clone();
+        }
     }
     (world, content)
 }
@@ -65,7 +69,7 @@ fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that()
     }
     world = cut(world);
     world.settle();
-    assert_eq!(world.read_now(0, 16).unwrap(), content);
+    assert!(content.contains(&world.read_now(0, 16).unwrap()));
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
 }
 
@@ -82,7 +86,7 @@ fn parity_that_is_neither_what_it_was_nor_what_it_was_to_become_is_computed_from
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
     world.array.fail(world.now, Member::new(0)).unwrap();
     world.drain();
-    assert!(world.read_now(0, 16).unwrap() == content);
+    assert!(content.contains(&world.read_now(0, 16).unwrap()));
 }
 
 #[test]
@@ -99,7 +103,7 @@ fn parity_that_a_reintegration_was_rewriting_and_cannot_be_read_costs_only_its_b
     world.settle();
     assert!(!is_listed(&world), "it is mended");
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
-    assert!(world.read_now(0, 16).unwrap() == content);
+    assert!(content.contains(&world.read_now(0, 16).unwrap()));
 }
 
 #[test]

@@ -47,6 +47,12 @@ impl SectorKey {
     }
 }
 
+/// The digest of sectors with these checksums, in their order: 0 of zeroes alone.
+pub fn digest(checksums: impl IntoIterator<Item = u64>) -> u32 {
+    let mix = |mixed: u64, sum: u64| (mixed.rotate_left(5) ^ sum).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (checksums.into_iter().fold(0, mix) >> 32) as u32
+}
+
 /// The next word of the SplitMix64 sequence (Steele, Lea, Flood 2014).
 fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -117,6 +123,15 @@ mod tests {
             let sector: [u8; SECTOR_BYTES] = std::array::from_fn(|_| split_mix(&mut state) as u8);
             assert_eq!(reduce(product(&sector, &key.words)), key.checksum(&sector));
         }
+    }
+
+    #[test]
+    fn a_digest_knows_each_sector_and_their_order() {
+        let whole = digest([1, 2, 3]);
+        for other in [digest([1, 2]), digest([2, 1, 3]), digest([1, 2, 4]), digest([0, 0, 0]), digest([])] {
+            assert_ne!(whole, other);
+        }
+        assert_eq!(digest([0; 8]), 0);
     }
 
     #[test]

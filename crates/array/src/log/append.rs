@@ -97,8 +97,11 @@ impl Array {
 
     fn start_append(&mut self, region: Region, segments: Vec<u32>) {
         let logs = self.logs.as_mut().expect("only logs are appended to");
-        let first_stamp = logs.stamp + 1;
-        logs.stamp += segments.len() as u64;
+        for index in &segments {
+            logs.stamp += 1;
+            logs.segment_mut(*index).stamp = logs.stamp;
+        }
+        logs.region(region).forget_count();
         let logs = self.logs.as_ref().expect("only logs are appended to");
         let layout = self.geometry.layout();
         let (header, payload) = (logs.header, logs.payload());
@@ -112,8 +115,7 @@ impl Array {
         job.plan.strategy = Strategy::Metadata;
         for (index, segment) in segments.iter().enumerate() {
             let segment = logs.segment(*segment);
-            let stamp = first_stamp + index as u64;
-            let block = Header { region, stamp, records: segment.records.clone() };
+            let block = Header { region, stamp: segment.stamp, records: segment.records.clone() };
             let block = block.encode(self.identity, header);
             job.metadata.extend(block);
             let head = Span::new(Source::Metadata, header * index as u64, header);
@@ -191,7 +193,8 @@ impl Array {
             self.runnable.extend(logs.pool_waiters.drain(..));
             return true;
         }
-        if !logs.pool_waiters.is_empty() && self.relieve_pool() || self.pump_commits() {
+        if !logs.pool_waiters.is_empty() && self.relieve_pool() || self.pump_commits() || self.pump_recovery()
+        {
             return true;
         }
         // Parity is not written before all members know of the session, or of a member's exclusion.

@@ -18,9 +18,9 @@ use std::collections::VecDeque;
 
 use parlour_units::{Member, Region, Sectors};
 
-use super::commit_entry::{Change, Committed, EntryHeader, FoundLog, Told, entry_length};
-use super::ring::{Entry, Ring};
-use super::{Record, RecordKind, RegionLog, Room, SegmentState};
+use super::commit_entry::{Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest};
+use super::ring::{Entry, Placed, Ring};
+use super::{Logs, Record, RecordKind, RegionLog, Room, SegmentState};
 use crate::array::Array;
 use crate::effect::{Action, Class};
 use crate::geometry::{CommitPart, Geometry};
@@ -82,6 +82,13 @@ impl CommitLog {
     /// Whether the oldest records are to be stored elsewhere.
     fn is_pressed(&self) -> bool {
         self.records.used() > self.records.length() / 3
+    }
+
+    fn part(&self, part: CommitPart) -> &Ring {
+        match part {
+            CommitPart::Records => &self.records,
+            CommitPart::Intents => &self.intents,
+        }
     }
 
     fn ring(&mut self, part: CommitPart) -> &mut Ring {
@@ -182,9 +189,9 @@ impl CommitLogs {
         self.log(place).announced.push_back(waiting);
     }
 
-    /// An entry was written, or could not be.
-    pub(crate) fn written(&mut self, place: Member, part: CommitPart) {
-        self.log(place).ring(part).writing = false;
+    /// An entry was written, or (unless `whole`) could not be.
+    pub(crate) fn written(&mut self, place: Member, part: CommitPart, whole: bool) {
+        self.log(place).ring(part).written(whole);
     }
 
     /// An entry is to be kept until something more is stored.
@@ -211,6 +218,12 @@ impl CommitLogs {
 
     fn pressed(&self) -> bool {
         self.logs.iter().any(CommitLog::is_pressed)
+    }
+
+    /// Whether some log is half full, or has no room for a job: a table is worth its writing.
+    fn wants_table(&self) -> bool {
+        let half = |log: &CommitLog| log.records.used() * 2 > log.records.length();
+        !self.waiters.is_empty() || self.logs.iter().any(half)
     }
 
     /// Sectors that the intents of one reintegration may take: the other half is for what a crash makes it tell anew.
@@ -317,16 +330,124 @@ impl Array {
 
     /// Writes what is announced or waits, where nothing is being written. Says whether there was anything.
     fn start_entry(&mut self) -> bool {
+        if self.start_fresh_ring() {
+            return true;
+        }
         let logs = &self.commits().logs;
-        let announced = logs.iter().position(|log| !log.intents.writing && !log.announced.is_empty());
-        let waiting = logs.iter().position(|log| !log.records.writing && !log.waiting.is_empty());
+        let announced = logs.iter().position(|log| !log.intents.is_writing() && !log.announced.is_empty());
+        let waiting = logs.iter().position(|log| !log.records.is_writing() && !log.waiting.is_empty());
         let Some(index) = announced.or(waiting).filter(|_| !self.records.barrier()) else { return false };
         let place = Member::new(index as u16);
+        let block = self.geometry.block();
+        let part = if announced.is_some() { CommitPart::Intents } else { CommitPart::Records };
+        let log = self.commits().log(place);
+        let length = match part {
+            CommitPart::Intents => {
+                log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.told.header_length(block))
+            }
+            CommitPart::Records => self.group(place).1,
+        };
+        let ring = self.commits().log(place).ring(part);
+        if !ring.fits(length) && ring.lags() {
+            self.write_mark(place, part);
+            return true;
+        }
         match announced.and_then(|_| self.commits().log(place).announced.pop_front()) {
             Some(intent) => self.write_intent(place, intent),
             None => self.start_commit(place),
         }
         true
+    }
+
+    /// Writes the first entry of this session, which is empty, to a ring that has none. A ring without one was lost. Says
+    /// whether there was such a ring.
+    fn start_fresh_ring(&mut self) -> bool {
+        if !self.records.enabled || !self.records_are_informed() {
+            return false;
+        }
+        let Some((place, part)) = self.fresh_ring(|ring| !ring.is_writing()) else { return false };
+        self.write_mark(place, part);
+        true
+    }
+
+    /// A ring of a standing member that has no entry of this session.
+    fn fresh_ring(&self, wanted: impl Fn(&Ring) -> bool) -> Option<(Member, CommitPart)> {
+        let logs = &self.logs.as_ref()?.commits.as_ref()?.logs;
+        let rings = self
+            .health
+            .standing()
+            .flat_map(|(place, _)| [CommitPart::Records, CommitPart::Intents].map(|part| (place, part)));
+        let mut rings = rings.into_iter();
+        rings.find(|(place, part)| {
+            let ring = logs[place.as_usize()].part(*part);
+            ring.is_fresh() && wanted(ring)
+        })
+    }
+
+    /// Whether all commit logs have an entry of this session.
+    pub(crate) fn commit_logs_are_begun(&self) -> bool {
+        self.fresh_ring(|_| true).is_none()
+    }
+
+    /// Writes an entry that holds nothing.
+    fn write_mark(&mut self, place: Member, part: CommitPart) {
+        let header = self.begin_entry(place, part, Told::default(), 0, 0);
+        let kind = Kind::CommitMark { place, part };
+        self.write_entry(place, header, Vec::new(), kind);
+    }
+
+    /// An empty entry is durable, unless its member was failed meanwhile.
+    pub(crate) fn mark_done(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(id);
+        let turn = job.turn;
+        let Some(Kind::CommitMark { place, part }) = job.kind.take() else { unreachable!("a mark") };
+        self.end_job(id);
+        let stands = self.health.member_since(place, turn).is_some();
+        self.commits().written(place, part, stands);
+    }
+
+    /// An empty entry could not be written, and neither can what waits behind it.
+    pub(crate) fn mark_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let job = self.jobs.get_mut(id);
+        let turn = job.turn;
+        let Some(Kind::CommitMark { place, part }) = job.kind.take() else { unreachable!("a mark") };
+        self.end_job(id);
+        let stands = self.health.member_since(place, turn).is_some();
+        let log = self.commits().log(place);
+        log.ring(part).written(false);
+        if stands {
+            log.ring(part).give_up_beginning();
+        }
+        match part {
+            CommitPart::Records => {
+                for job in std::mem::take(&mut log.waiting) {
+                    self.release_scratch(job);
+                    self.stripe_broken(job, troubles);
+                }
+            }
+            CommitPart::Intents => {
+                for waiting in std::mem::take(&mut log.announced) {
+                    self.pass_without_intent(waiting.region);
+                }
+            }
+        }
+    }
+
+    /// How many of the jobs that wait for `place` the next entry takes, and how long it is at the most.
+    fn group(&mut self, place: Member) -> (usize, Sectors) {
+        let log = &self.logs.as_ref().and_then(|logs| logs.commits.as_ref()).expect("commit logs").logs
+            [place.as_usize()];
+        let most = Sectors::new(log.records.length() / LONGEST);
+        let waiting: Vec<JobId> = log.waiting.iter().take(GROUP).copied().collect();
+        let mut length = Sectors::ZERO;
+        for (index, id) in waiting.iter().enumerate() {
+            let space = self.jobs.stripe(*id).commit_space;
+            if index > 0 && length + space > most {
+                return (index, length);
+            }
+            length += space;
+        }
+        (waiting.len(), length)
     }
 
     /// Makes old entries superfluous where a log fills up: their records go to their regions' logs, their data is
@@ -343,6 +464,9 @@ impl Array {
         if let Some(region) = self.kept_back() {
             self.append_ready(region);
             return true;
+        }
+        if self.commits().wants_table() && self.logs.as_ref().is_some_and(Logs::awaits_table) {
+            self.want_table();
         }
         let open = self.pressed_segment();
         if let Some(index) = open {
@@ -387,16 +511,9 @@ impl Array {
     /// Writes all that waits, as one entry.
     fn start_commit(&mut self, place: Member) {
         let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
-        let mut left = self.commits().log(place).records.length() / LONGEST;
-        while told.records.len() < GROUP
-            && let Some(id) = self.commits().log(place).waiting.front().copied()
-        {
-            let space = self.jobs.stripe(id).commit_space.get();
-            if space > left && !jobs.is_empty() {
-                break;
-            }
-            left = left.saturating_sub(space);
-            self.commits().log(place).waiting.pop_front();
+        let (count, _) = self.group(place);
+        let group: Vec<JobId> = self.commits().log(place).waiting.drain(..count).collect();
+        for id in group {
             let records = self.tell_records(id, &mut told, &mut spans);
             jobs.push((id, records));
         }
@@ -416,8 +533,9 @@ impl Array {
         unlanded: u32,
     ) -> EntryHeader {
         let length = told.header_length(self.geometry.block()) + told.payload();
-        let (number, at, tail) = self.commits().log(place).ring(part).append(length, unstored, unlanded);
-        EntryHeader { number, at, tail, told }
+        let placed = self.commits().log(place).ring(part).append(length, unstored, unlanded);
+        let Placed { number, at, tail, previous } = placed;
+        EntryHeader { number, at, tail, previous, told }
     }
 
     /// Adds what a job commits: its records with the checksums that its plan has found, and where their payload is.
@@ -433,7 +551,9 @@ impl Array {
         let mut payload = told.payload();
         let mut records = Vec::with_capacity(job.fragments.len().max(1));
         let mut tell = |unit, kind, columns: Columns, start, changes: Vec<Change>| {
-            let record = Record { sequence: logs.next_sequence(), stripe, unit, kind, columns, start };
+            let digest = payload_digest(kind, &changes);
+            let sequence = logs.next_sequence();
+            let record = Record { sequence, stripe, unit, kind, columns, start, digest };
             let stored = Record { start: payload, ..record };
             payload += record.payload();
             told.records.push(Committed { region, record: stored, changes });
@@ -466,6 +586,7 @@ impl Array {
     /// Writes an entry whose payload is `spans`.
     pub(crate) fn write_entry(&mut self, place: Member, header: EntryHeader, spans: Vec<Span>, kind: Kind) {
         let (part, lax) = match &kind {
+            Kind::CommitMark { part, .. } => (*part, false),
             Kind::Intent { .. } => (CommitPart::Intents, is_planted(Bug::IntentNotDurable)),
             _ => (CommitPart::Records, is_planted(Bug::CommitNotDurable)),
         };
@@ -497,7 +618,7 @@ impl Array {
             unreachable!("a commit")
         };
         self.end_job(id);
-        self.commits().written(place, CommitPart::Records);
+        self.commits().written(place, CommitPart::Records, true);
         let name = EntryName { place, part: CommitPart::Records, number };
         for (job, records) in jobs {
             self.committed(job, name, &records);
@@ -545,7 +666,7 @@ impl Array {
             unreachable!("a commit")
         };
         self.end_job(id);
-        self.commits().written(place, CommitPart::Records);
+        self.commits().written(place, CommitPart::Records, false);
         if let Some(entry) = self.commits().log(place).records.entry(number) {
             entry.broken();
         }
@@ -615,15 +736,26 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::commit_entry::tests::something;
     use crate::log::commit_entry::{EntryHeader, Found};
 
     const PLACE: Member = Member::new(0);
 
     /// Logs whose rings for records are of 96 sectors, the first with entries of a block each, numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
-        let entry = |number| EntryHeader { number, at: (number - 1) * 8, tail: 1, told: Told::default() };
-        let found =
-            Found { entries: (1..=entries).map(entry).collect(), next: entries + 1, head: entries * 8 };
+        let entry = |number| EntryHeader {
+            number,
+            at: (number - 1) * 8,
+            tail: 1,
+            previous: number - 1,
+            told: something(),
+        };
+        let found = Found {
+            entries: (1..=entries).map(entry).collect(),
+            newest: entries,
+            head: entries * 8,
+            whole: true,
+        };
         let log = |found| {
             let ring = |found, length| Ring::new(found, 1, Sectors::new(length), Sectors::new(8));
             CommitLog {

@@ -4,7 +4,7 @@
 //! new content in it, which are linear: the checksum of a difference is the difference of the checksums. So a torn
 //! entry is no entry. `docs/format.md` draws it.
 
-use parlour_codec::sector::SectorKey;
+use parlour_codec::sector::{SectorKey, digest};
 use parlour_units::{Member, Region, Sectors};
 
 use super::{Record, RecordKind};
@@ -16,7 +16,7 @@ use crate::map::Columns;
 
 const MAGIC: [u8; 8] = *b"PRLRCMMT";
 const CHECKSUM_AT: usize = 8;
-const HEADER_BYTES: usize = 64;
+const HEADER_BYTES: usize = 72;
 const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
 const CHANGE_BYTES: usize = 16;
@@ -118,6 +118,8 @@ pub(crate) struct EntryHeader {
     pub(crate) at: u64,
     /// Entries before this number no longer count.
     pub(crate) tail: u64,
+    /// The number of the entry that was written before; 0 where there was none.
+    pub(crate) previous: u64,
     pub(crate) told: Told,
 }
 
@@ -154,7 +156,7 @@ impl EntryHeader {
         let length = self.told.header_length(block);
         let mut out = Writer::new(length.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(length.get() as u32).bytes(&array.0);
-        out.u64(self.number).u64(self.at).u64(self.tail);
+        out.u64(self.number).u64(self.at).u64(self.tail).u64(self.previous);
         out.u32(self.told.records.len() as u32).u32(self.told.intents.len() as u32);
         for Committed { region, record, changes } in &self.told.records {
             out.u64(record.sequence).u32(region.get()).u32(record.stripe).u16(record.unit.get());
@@ -182,7 +184,8 @@ impl EntryHeader {
         if from.array() != array.0 || !seal_holds(header, CHECKSUM_AT) {
             return None;
         }
-        let (number, at, tail) = (from.u64(), from.u64(), from.u64());
+        let (number, at) = (from.u64(), from.u64());
+        let (tail, previous) = (from.u64(), from.u64());
         let (records, intents) = (from.u32() as usize, from.u32() as usize);
         // Each takes room in the header: no count is believed beyond that.
         if records * RECORD_BYTES + intents * INTENT_BYTES > length {
@@ -192,7 +195,7 @@ impl EntryHeader {
         let intents = (0..intents).map(|_| decode_intent(&mut from, length)).collect::<Option<_>>()?;
         let told = Told { records, intents };
         let payload = bytes.get(length..length + told.payload().bytes().as_usize())?;
-        payload_fits(&told, payload, key).then_some(EntryHeader { number, at, tail, told })
+        payload_fits(&told, payload, key).then_some(EntryHeader { number, at, tail, previous, told })
     }
 
     pub(crate) fn length(&self, block: Sectors) -> Sectors {
@@ -205,6 +208,7 @@ impl EntryHeader {
         self.number < LEAST_SENSELESS
             && self.at < LEAST_SENSELESS
             && self.tail <= self.number
+            && self.previous < self.number.max(1)
             && self.told.records.iter().all(|committed| committed.suits(geometry))
             && self.told.intents.iter().all(|intent| intent.suits(geometry))
     }
@@ -260,7 +264,8 @@ fn decode_record(from: &mut Reader<'_>, header: usize) -> Option<Committed> {
         RecordKind::Cancel => (count as u64).is_multiple_of(length.get().max(1)),
         _ => count as u64 == length.get(),
     };
-    let record = Record { sequence, stripe, unit, kind, columns, start };
+    let digest = payload_digest(kind, &changes);
+    let record = Record { sequence, stripe, unit, kind, columns, start, digest };
     sound.then_some(Committed { region, record, changes })
 }
 
@@ -270,6 +275,16 @@ fn decode_intent(from: &mut Reader<'_>, header: usize) -> Option<Intent> {
     let (at, count, _) = (from.u64(), from.u32() as usize, from.u32());
     let changes = decode_changes(from, count, header)?;
     Some(Intent { region, newest, place, at, changes })
+}
+
+/// The digest of a record's payload, which is the difference of what its changes name.
+pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
+    match kind {
+        RecordKind::Cancel => 0,
+        RecordKind::Update | RecordKind::Overwrite => {
+            digest(changes.iter().map(|change| change.old ^ change.new))
+        }
+    }
 }
 
 /// Whether each record's payload is the difference that its checksums tell of.
@@ -282,8 +297,11 @@ fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
     })
 }
 
-/// All entries in the bytes of one ring of a member's commit log that count, in order; and the number and place of the next.
-/// Those that do not `suit` are none.
+/// What the bytes of one ring of a member's commit log hold. Entries that do not `suit` are none.
+///
+/// The newest entry says which ones before it count, and each names the one before: so what is missing between is
+/// known to be missing. Nothing of what counted when an entry was written is overwritten by the one behind it
+/// ([`Ring`](super::ring::Ring)): an entry that a crash cut off has damaged none of them.
 pub(crate) fn read_ring(
     bytes: &[u8],
     array: Identity,
@@ -303,10 +321,28 @@ pub(crate) fn read_ring(
         .collect();
     entries.sort_unstable_by_key(|entry| entry.number);
     let Some(newest) = entries.last() else { return Found::default() };
-    let (tail, next) = (newest.tail, newest.number + 1);
-    let head = newest.at + newest.length(block).get();
-    entries.retain(|entry| entry.number >= tail);
-    Found { entries, next, head }
+    let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
+    match chain(entries, tail) {
+        Some(entries) => Found { entries, newest, head, whole: true },
+        None => Found { entries: Vec::new(), newest, head, whole: false },
+    }
+}
+
+/// The entries from the newest of `entries` back to the one numbered `tail`, each of which the one behind it names.
+/// None where one is missing. An entry that is not named was given up when it was written: its writes went another
+/// way.
+fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
+    let mut chain = Vec::with_capacity(entries.len());
+    let mut wanted = entries.last()?.number;
+    while wanted >= tail && wanted > 0 {
+        let entry = entries.pop().filter(|entry| entry.number >= wanted)?;
+        if entry.number == wanted {
+            wanted = entry.previous;
+            chain.push(entry);
+        }
+    }
+    chain.reverse();
+    Some(chain)
 }
 
 /// What a member's commit log holds.
@@ -326,13 +362,22 @@ impl FoundLog {
 }
 
 /// What one ring of it holds.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) entries: Vec<EntryHeader>,
-    /// The next entry's number.
-    pub(crate) next: u64,
-    /// Where it may stand, in sectors ever appended.
+    /// The number of the newest; 0 where there is none.
+    pub(crate) newest: u64,
+    /// Where it ends, in sectors ever appended.
     pub(crate) head: u64,
+    /// Whether none that counts is missing.
+    pub(crate) whole: bool,
+}
+
+impl Default for Found {
+    /// Nothing was ever written there.
+    fn default() -> Found {
+        Found { entries: Vec::new(), newest: 0, head: 0, whole: true }
+    }
 }
 
 #[cfg(test)]
@@ -370,8 +415,7 @@ pub(super) mod tests {
             let start = Sectors::new(payload.len() as u64 / 512);
             let columns = Columns::new(Sectors::new(from), Sectors::new(from + length));
             let (unit, kind) = (Unit::new(unit), kind(of_kind));
-            let record = Record { sequence, stripe: number, unit, kind, columns, start };
-            let changes = match kind {
+            let changes: Vec<Change> = match kind {
                 RecordKind::Cancel => (0..2 * length).map(change).collect(),
                 _ => {
                     let content: Vec<u8> = (0..length * 512).map(|byte| (byte ^ sequence) as u8).collect();
@@ -380,6 +424,8 @@ pub(super) mod tests {
                     sums.into_iter().map(|sum| Change { old: sequence, new: sequence ^ sum }).collect()
                 }
             };
+            let digest = payload_digest(kind, &changes);
+            let record = Record { sequence, stripe: number, unit, kind, columns, start, digest };
             Committed { region: Region::new(number / 2), record, changes }
         };
         let records = records.iter().map(record).collect();
@@ -391,7 +437,7 @@ pub(super) mod tests {
             changes: (0..length).map(change).collect(),
         };
         let told = Told { records, intents: intents.iter().map(intent).collect() };
-        (EntryHeader { number: 5, at: 24, tail: 3, told }, payload)
+        (EntryHeader { number: 5, at: 24, tail: 3, previous: 4, told }, payload)
     }
 
     proptest! {
@@ -464,32 +510,71 @@ pub(super) mod tests {
         assert!(blocks.iter().all(|block| (block.region, block.newest) == (whole.region, whole.newest)));
     }
 
-    /// The bytes of a log of `length` sectors with entries of these numbers, each of a block, where they belong.
-    fn log(length: u64, entries: &[(u64, u64, u64)]) -> Vec<u8> {
+    /// The bytes of a log of `length` sectors with entries of a block each: number, place, tail and the number of the one
+    /// before.
+    fn log(length: u64, entries: &[(u64, u64, u64, u64)]) -> Vec<u8> {
         let mut bytes = vec![0; length as usize * 512];
-        for &(number, at, tail) in entries {
-            let encoded = EntryHeader { number, at, tail, told: Told::default() }.encode(ARRAY, BLOCK);
+        for &(number, at, tail, previous) in entries {
+            let encoded =
+                EntryHeader { number, at, tail, previous, told: Told::default() }.encode(ARRAY, BLOCK);
             let place = (at % length) as usize * 512;
             bytes[place..place + encoded.len()].copy_from_slice(&encoded);
         }
         bytes
     }
 
+    fn read(bytes: &[u8]) -> Found {
+        read_ring(bytes, ARRAY, &key(), BLOCK, |_| true)
+    }
+
+    fn numbers(found: &Found) -> Vec<u64> {
+        found.entries.iter().map(|entry| entry.number).collect()
+    }
+
     #[test]
     fn entries_that_count_are_found_in_order_around_the_end() {
-        let bytes = log(32, &[(4, 24, 2), (5, 32, 4), (6, 40, 4), (3, 16, 1)]);
-        let found = read_ring(&bytes, ARRAY, &key(), BLOCK, |_| true);
-        let numbers: Vec<u64> = found.entries.iter().map(|entry| entry.number).collect();
-        assert_eq!((&numbers[..], found.next, found.head), (&[4, 5, 6][..], 7, 48));
+        let found = read(&log(32, &[(4, 24, 2, 3), (5, 32, 4, 4), (6, 40, 4, 5), (3, 16, 1, 2)]));
+        assert_eq!((numbers(&found), found.newest, found.head, found.whole), (vec![4, 5, 6], 6, 48, true));
+    }
+
+    #[test]
+    fn an_entry_that_is_missing_between_others_is_noticed() {
+        let entries = [(4, 0, 4, 3), (5, 8, 4, 4), (7, 16, 4, 5), (9, 24, 4, 7)];
+        let found = read(&log(40, &entries));
+        assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7, 9], true), "numbers may be left out");
+        for missing in 0..3 {
+            let mut left = entries.to_vec();
+            left.remove(missing);
+            let found = read(&log(40, &left));
+            assert_eq!((numbers(&found), found.newest, found.whole), (vec![], 9, false), "{missing}");
+        }
+        let found = read(&log(40, &entries[..3]));
+        assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7], true), "the newest may have been cut off");
+        let found = read(&log(40, &[(5, 8, 4, 4), (7, 16, 6, 5), (9, 24, 7, 7)]));
+        assert_eq!((numbers(&found), found.whole), (vec![7, 9], true), "what no longer counts is not missed");
+    }
+
+    #[test]
+    fn an_entry_that_was_given_up_does_not_count() {
+        let found = read(&log(40, &[(4, 0, 4, 0), (5, 8, 4, 4), (6, 16, 4, 4), (7, 24, 4, 6)]));
+        assert_eq!((numbers(&found), found.whole), (vec![4, 6, 7], true));
     }
 
     #[test]
     fn an_entry_that_stands_elsewhere_is_content_of_another() {
-        let mut bytes = log(32, &[(4, 24, 4)]);
-        let copy = EntryHeader { number: 9, at: 8, tail: 9, told: Told::default() }.encode(ARRAY, BLOCK);
+        let mut bytes = log(32, &[(4, 24, 4, 0)]);
+        let copy = EntryHeader { number: 9, at: 8, tail: 9, previous: 0, told: Told::default() }
+            .encode(ARRAY, BLOCK);
         bytes[..copy.len()].copy_from_slice(&copy);
-        let found = read_ring(&bytes, ARRAY, &key(), BLOCK, |_| true);
-        assert_eq!((found.entries.len(), found.next, found.head), (1, 5, 32));
+        let found = read(&bytes);
+        assert_eq!((found.entries.len(), found.newest, found.head), (1, 4, 32));
+    }
+
+    /// What an entry of one block holds.
+    pub(in crate::log) fn something() -> Told {
+        let (region, place) = (Region::new(0), Member::new(0));
+        let intent = Intent { region, newest: 0, place, at: 0, changes: Vec::new() };
+        Told { intents: vec![intent], ..Told::default() }
     }
 
     /// An array of four members with blocks of 8 sectors, units of 16, and logs.
@@ -519,13 +604,14 @@ pub(super) mod tests {
             kind: RecordKind::Update,
             columns: Columns::new(BLOCK, BLOCK * 2),
             start: Sectors::ZERO,
+            digest: 0,
         };
         let committed = Committed { region: Region::new(0), record, changes: vec![change; 8] };
         let length = geometry.stored().layout.length;
         let (region, place, at) = (Region::new(0), Member::new(3), length - 8);
         let intent = Intent { region, newest: 5, place, at, changes: vec![change; 8] };
         let told = Told { records: vec![committed.clone()], intents: vec![intent.clone()] };
-        let entry = EntryHeader { number: 7, at: 16, tail: 7, told };
+        let entry = EntryHeader { number: 7, at: 16, tail: 7, previous: 6, told };
         let of_record =
             |record| Told { records: vec![Committed { record, ..committed.clone() }], ..Told::default() };
         let of_intent = |intent| Told { intents: vec![intent], ..Told::default() };
@@ -539,6 +625,7 @@ pub(super) mod tests {
             EntryHeader { number: u64::MAX, ..entry.clone() },
             EntryHeader { at: u64::MAX - 7, ..entry.clone() },
             EntryHeader { tail: 8, ..entry.clone() },
+            EntryHeader { previous: 7, ..entry.clone() },
             with(Told {
                 records: vec![Committed { region: Region::new(beyond), ..committed.clone() }],
                 ..Told::default()

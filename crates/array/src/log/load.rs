@@ -4,18 +4,39 @@ use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sectors};
 
-use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState};
+use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState, first_sequence, session_of};
 use crate::array::Array;
+use crate::dirty::Stored;
 use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::status::Event;
+
+/// Whether all live records are in `headers`, the newest segment first, that the table says are `stored`. Records that
+/// are `held` by a commit log and stood there before the table's session may have been counted or not: in that session
+/// they were used as the commit log holds them.
+fn is_complete(headers: &[(u32, Header)], stored: Stored, applied: u64, held: &BTreeSet<u64>) -> bool {
+    let session = first_sequence(session_of(stored.stamp));
+    let mut seen = BTreeSet::new();
+    let mut found = Stored::up_to(stored.stamp);
+    for (_, header) in headers.iter().filter(|(_, header)| header.stamp <= stored.stamp) {
+        for record in header.records.iter().filter(|record| record.sequence > applied) {
+            let shadow = header.stamp <= session && held.contains(&record.sequence);
+            if seen.insert(record.sequence) && !shadow {
+                found.add(record.sequence, record.digest);
+            }
+        }
+    }
+    found == stored || is_planted(Bug::MissingRecordsIgnored)
+}
 
 impl Array {
     /// Reads both headers of each slot of `region`.
     pub(crate) fn start_load(&mut self, region: Region) {
         let layout = self.geometry.layout();
         let logs = self.logs.as_mut().expect("only logs are loaded");
+        logs.begin_recovery(region);
         logs.region(region).load = LoadState::Loading;
         let (header, length) = (logs.header, logs.segment_length);
         let shape = layout.logs().expect("a logged layout");
@@ -52,8 +73,7 @@ impl Array {
         let (applied, identity) = (logs.applied[region.as_usize()], self.identity);
         // A segment may have been cut off behind its header: what a commit log still holds is taken from there.
         let log = &logs.regions[&region];
-        let mut known: BTreeSet<u64> =
-            log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect();
+        let held: BTreeSet<u64> = log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect();
         let header = |(slot, copies): (usize, &[u8])| {
             let (first, second) = copies.split_at(pair / 2);
             let header = Header::decode(first, identity).or_else(|| Header::decode(second, identity))?;
@@ -62,19 +82,27 @@ impl Array {
         let mut headers: Vec<(u32, Header)> = metadata.chunks(pair).enumerate().filter_map(header).collect();
         // And what was appended twice, because a crash came between, counts where it was appended last.
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
-        let mut sound = true;
+        let mut sound = is_complete(&headers, logs.stored[region.as_usize()], applied, &held);
+        logs.region(region).read_at = logs.stamp;
+        let mut known = held.clone();
         for (slot, header) in headers {
+            let shadow = header.records.iter().any(|record| held.contains(&record.sequence));
             let counts = |record: &Record| {
                 let new = known.insert(record.sequence) || is_planted(Bug::RecordCountsTwice);
                 new && (record.sequence > applied || is_planted(Bug::AppliedRecordsCount))
             };
-            let live: Vec<Record> = header.records.into_iter().filter(counts).collect();
+            let live: Vec<Record> = header.records.iter().copied().filter(counts).collect();
             sound &= live.iter().all(|record| self.is_sound(record));
             if sound && !live.is_empty() {
-                self.restore(region, slot, live, turn);
+                self.restore(region, slot, header.stamp, live, turn);
+            } else if shadow {
+                self.keep_shadow(region, slot);
             }
         }
         // A member may have been lost while its headers were read.
+        if !sound {
+            self.events.push_back(Event::LogDamaged { region, places: self.log_places(region).collect() });
+        }
         if !sound
             || self.log_is_lost(region)
             || self.is_recovering(region) && !self.remembered_log_stands(region)
@@ -93,7 +121,14 @@ impl Array {
         record.suits(self.geometry.layout()) && (record.kind == RecordKind::Cancel || within)
     }
 
-    fn restore(&mut self, region: Region, slot: u32, records: Vec<Record>, turn: u64) {
+    /// What stands in `slot` is used as a commit log holds it. The slot stays as it is while a table counts on it.
+    fn keep_shadow(&mut self, region: Region, slot: u32) {
+        let log = self.logs.as_mut().expect("only logs are loaded").region(region);
+        log.slots[slot as usize] = true;
+        log.shadows.push(slot);
+    }
+
+    fn restore(&mut self, region: Region, slot: u32, stamp: u64, records: Vec<Record>, turn: u64) {
         let logs = self.logs.as_mut().expect("only logs are loaded");
         logs.records += records.len() as u64;
         for record in &records {
@@ -111,6 +146,7 @@ impl Array {
             records,
             taken: 0,
             turn,
+            stamp,
         });
         let log = logs.region(region);
         log.segments.push(index);
@@ -153,7 +189,7 @@ impl Array {
     /// A region's log cannot be read: nothing is redone from it, and what commit logs hold of it is worth nothing either.
     pub(crate) fn give_log_up(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are read");
-        let recovery = logs.region(region).recovery.take();
+        let recovery = logs.end_recovery(region);
         if let Some(recovery) = &recovery {
             let commits = self.commits();
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.orphan(name));

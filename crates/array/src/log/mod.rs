@@ -25,17 +25,19 @@ use std::collections::{BTreeMap, VecDeque};
 use parlour_units::{Region, Sectors};
 
 use crate::buffer::BufferId;
+use crate::dirty::{Stored, TableEntry};
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
 use crate::job::JobId;
 use crate::layout::Unit;
 use crate::map::Columns;
 use crate::plan::Fragment;
+use crate::planted::{Bug, is_planted};
 use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use commit::{CommitLogs, EntryName};
-pub(crate) use commit_entry::{FoundLog, Intent, read_ring};
-pub(crate) use recover::{Recovery, Redo, remember};
+pub(crate) use commit_entry::{Found, FoundLog, Intent, read_ring};
+pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
@@ -46,6 +48,11 @@ const SESSION_SEQUENCES: u64 = 1 << 40;
 /// The number before those of a session's records.
 pub(crate) fn first_sequence(session_number: u64) -> u64 {
     session_number * SESSION_SEQUENCES
+}
+
+/// The session that numbers a record, or stamps a segment, so.
+pub(crate) fn session_of(sequence: u64) -> u64 {
+    sequence / SESSION_SEQUENCES
 }
 
 /// Room for one record's payload.
@@ -96,6 +103,8 @@ pub(crate) struct Segment {
     pub(crate) taken: usize,
     /// When its slot was written: a member that came to stand there later does not hold it.
     pub(crate) turn: u64,
+    /// What its header calls it; 0 while it stands in no slot.
+    pub(crate) stamp: u64,
 }
 
 /// Whether the log's headers on the members are known.
@@ -112,12 +121,19 @@ pub(crate) enum LoadState {
 #[derive(Debug)]
 pub(crate) struct RegionLog {
     pub(crate) load: LoadState,
+    /// The newest stamp when they came to be known.
+    pub(crate) read_at: u64,
+    /// What was counted of it last, unless it has changed since.
+    counted: Option<TableEntry>,
     pub(crate) open: Option<u32>,
     /// Sealed, in the order to be appended.
     pub(crate) sealed: VecDeque<u32>,
     /// All segments with records or rooms.
     pub(crate) segments: Vec<u32>,
     pub(crate) slots: Vec<bool>,
+    /// Slots whose records a commit log holds as well, and in whose place they are used: kept as they are until a table
+    /// counts no longer on them.
+    pub(crate) shadows: Vec<u32>,
     pub(crate) next_slot: u32,
     /// Committed records that are not in the parity, by stripe.
     pub(crate) live: ByStripe<u32, u32>,
@@ -167,8 +183,14 @@ pub(crate) struct Logs {
     /// Regions that wait for a reintegration buffer.
     pub(crate) queue: VecDeque<Region>,
     pub(crate) running: u32,
+    /// After a crash: what is still to be redone.
+    recoveries: Recoveries,
     /// By region: records up to this sequence number are in the parity.
     pub(crate) applied: Vec<u64>,
+    /// By region: what the newest table says that stands in its log.
+    pub(crate) stored: Vec<Stored>,
+    /// Segments, and their stamps, on which no durable table counts yet: commit logs hold their records until one does.
+    uncounted: Vec<(u32, u64)>,
     /// Buffers were freed since waiting jobs last looked.
     pub(crate) freed: bool,
     /// Where records are durable before their data is written.
@@ -180,7 +202,7 @@ impl Logs {
         geometry: &Geometry,
         tuning: &Tuning,
         first_sequence: u64,
-        applied: Vec<u64>,
+        table: &[TableEntry],
     ) -> Option<Logs> {
         let regions = geometry.layout().logs()?;
         let segment_length = Sectors::new(regions.shape().segment);
@@ -209,7 +231,10 @@ impl Logs {
             menders: Vec::new(),
             queue: VecDeque::new(),
             running: 0,
-            applied,
+            recoveries: Recoveries::default(),
+            applied: table.iter().map(|entry| entry.applied).collect(),
+            stored: table.iter().map(|entry| entry.stored).collect(),
+            uncounted: Vec::new(),
             freed: false,
             commits: None,
         })
@@ -438,11 +463,20 @@ impl Logs {
     }
 
     /// The rooms of a job hold what they should: its records count from now on.
-    pub(crate) fn commit(&mut self, stripe: u32, fragments: &[Fragment], rooms: &[Room], kind: RecordKind) {
+    /// `digests` are those of their payloads.
+    pub(crate) fn commit(
+        &mut self,
+        stripe: u32,
+        fragments: &[Fragment],
+        rooms: &[Room],
+        kind: RecordKind,
+        mut digests: impl Iterator<Item = u32>,
+    ) {
         for (fragment, room) in fragments.iter().zip(rooms) {
             let sequence = self.next_sequence();
             let (unit, columns) = (fragment.unit, fragment.columns);
-            let record = Record { sequence, stripe, unit, kind, columns, start: room.start };
+            let digest = digests.next().expect("each payload has a digest");
+            let record = Record { sequence, stripe, unit, kind, columns, start: room.start, digest };
             self.commit_record(room.segment, record, None);
         }
     }
@@ -477,9 +511,81 @@ impl Logs {
         segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
     }
 
-    /// The segment stands in its slot.
+    /// The segment stands in its slot. Where a commit log holds its records it does so until a table counts on them: what
+    /// vanishes from a log that no table counts would not be missed.
     pub(crate) fn segment_stored(&mut self, index: u32) {
-        self.let_go_of_commits(index, usize::MAX);
+        let region = self.segment(index).region;
+        self.region(region).forget_count();
+        if is_planted(Bug::RecordsForgottenBeforeTable) {
+            self.let_go_of_commits(index, usize::MAX);
+        } else if self.commits.is_some() {
+            self.uncounted.push((index, self.segment(index).stamp));
+        }
+    }
+
+    /// Whether commit logs hold records that wait for a table.
+    pub(crate) fn awaits_table(&self) -> bool {
+        !self.uncounted.is_empty()
+    }
+
+    /// What a table says of all regions' logs now. Of those that are not yet read it says what the last one said.
+    pub(crate) fn table(&mut self) -> Vec<TableEntry> {
+        let last = self.applied.iter().zip(&self.stored);
+        let mut table: Vec<TableEntry> =
+            last.map(|(applied, stored)| TableEntry { applied: *applied, stored: *stored }).collect();
+        let read: Vec<Region> =
+            self.regions.iter().filter(|(_, log)| log.is_read()).map(|(region, _)| *region).collect();
+        for region in read {
+            let entry = &mut table[region.as_usize()];
+            let counted = self.regions[&region].counted;
+            entry.stored = match counted.filter(|counted| counted.applied == entry.applied) {
+                Some(counted) => Stored { stamp: self.stamp, ..counted.stored },
+                None => self.count_stored(region, entry.applied),
+            };
+        }
+        table
+    }
+
+    /// What stands in the slots of `log`. What is on its way to one may or may not be there after a crash: it is not counted, and
+    /// nothing that is newer.
+    fn count_stored(&mut self, region: Region, applied: u64) -> Stored {
+        let log = &self.regions[&region];
+        let segments = || log.segments.iter().map(|index| self.segment(*index));
+        let appending = segments().filter(|segment| segment.state == SegmentState::Appending);
+        let oldest = appending.map(|segment| segment.stamp).min();
+        let mut stored = Stored::up_to(oldest.map_or(self.stamp, |stamp| stamp - 1));
+        let counts =
+            |segment: &&Segment| segment.state == SegmentState::Stored && segment.stamp <= stored.stamp;
+        let records = segments().filter(counts).flat_map(|segment| &segment.records);
+        let live = records.filter(|record| record.sequence > applied);
+        let live: Vec<(u64, u32)> = live.map(|record| (record.sequence, record.digest)).collect();
+        live.into_iter().for_each(|(sequence, digest)| stored.add(sequence, digest));
+        if oldest.is_none() {
+            self.region(region).counted = Some(TableEntry { applied, stored });
+        }
+        stored
+    }
+
+    /// `table` is durable: commit logs need not hold what it counts on, and what it no longer counts on may be overwritten.
+    pub(crate) fn table_written(&mut self, table: &[TableEntry]) {
+        for (stored, entry) in self.stored.iter_mut().zip(table) {
+            *stored = entry.stored;
+        }
+        for (region, log) in self.regions.iter_mut().filter(|(_, log)| log.is_read()) {
+            // A log that has been read since this table was put together has shadows on which it counts.
+            if table[region.as_usize()].stored.stamp >= log.read_at {
+                log.shadows.drain(..).for_each(|slot| log.slots[slot as usize] = false);
+            }
+        }
+        for (index, stamp) in std::mem::take(&mut self.uncounted) {
+            let segment = self.alive(index).filter(|segment| segment.stamp == stamp);
+            let Some(region) = segment.map(|segment| segment.region) else { continue };
+            if stamp <= table[region.as_usize()].stored.stamp {
+                self.let_go_of_commits(index, usize::MAX);
+            } else {
+                self.uncounted.push((index, stamp));
+            }
+        }
     }
 
     /// The rooms of a job stay unused.
@@ -499,6 +605,7 @@ impl Logs {
         segment.taken = 0;
         self.records -= dropped.len() as u64;
         let log = self.region(region);
+        log.forget_count();
         for stripe in dropped {
             let count = log.live.get_mut(&stripe).expect("a committed record is counted");
             *count -= 1;
@@ -549,6 +656,16 @@ impl Logs {
 }
 
 impl RegionLog {
+    /// What was counted of it is no longer so.
+    fn forget_count(&mut self) {
+        self.counted = None;
+    }
+
+    /// Whether all that its slots hold is known.
+    fn is_read(&self) -> bool {
+        self.load == LoadState::Known && self.recovery.is_none()
+    }
+
     fn new(slots: usize) -> RegionLog {
         RegionLog {
             load: LoadState::Known,
@@ -556,6 +673,9 @@ impl RegionLog {
             sealed: VecDeque::new(),
             segments: Vec::new(),
             slots: vec![false; slots],
+            shadows: Vec::new(),
+            read_at: 0,
+            counted: None,
             next_slot: 0,
             live: ByStripe::default(),
             holders: 0,
@@ -586,6 +706,7 @@ impl Segment {
             commits: Vec::new(),
             taken: 0,
             turn: 0,
+            stamp: 0,
         }
     }
 }

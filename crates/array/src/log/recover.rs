@@ -8,21 +8,42 @@
 //! Parity that was being rewritten in place is told by the checksums of an intent: what is new already is left alone
 //! when the reintegration is done again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use super::commit_entry::{Change, Committed, Intent};
-use super::{EntryName, FoundLog, LoadState, RecordKind};
-use crate::array::Array;
+use super::{EntryName, FoundLog, LoadState, Logs, RecordKind, RegionLog};
+use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class, Fault};
 use crate::geometry::{CommitPart, Geometry};
 use crate::job::{JobId, Kind, Trouble};
 use crate::layout::Unit;
 use crate::map::{Columns, Window};
-use crate::plan::{Lost, Plan, Source, Span, Strategy};
+use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::status::Event;
+
+/// Regions that are recovered at a time.
+const RECOVERIES: u32 = 4;
+
+/// Which regions are still to be recovered.
+#[derive(Debug, Default)]
+pub(crate) struct Recoveries {
+    /// Hosts wait for these.
+    wanted: VecDeque<Region>,
+    waiting: VecDeque<Region>,
+    /// How many are being recovered.
+    running: u32,
+}
+
+impl Recoveries {
+    /// The next; where the array is being stopped, only what hosts still wait for.
+    fn next(&mut self, serving: bool) -> Option<Region> {
+        self.wanted.pop_front().or_else(|| if serving { self.waiting.pop_front() } else { None })
+    }
+}
 
 /// A record that a commit log holds.
 #[derive(Clone, Debug)]
@@ -71,8 +92,8 @@ pub(crate) struct Redo {
 /// What the comparison says.
 #[derive(Debug, Default)]
 struct Verdict {
-    /// Sectors that fit no record: something else has written there.
-    damaged: u64,
+    /// Blocks with sectors that fit no record: something else has written there.
+    damaged: BTreeSet<(u32, Unit, Sectors)>,
     /// A full-stripe write was cut off while a member is missing, whose content can no longer be told.
     lost: bool,
 }
@@ -136,6 +157,28 @@ impl Chain {
         let last = self.links.iter().rposition(|(_, change)| change.new == sum).map(|index| index + 1);
         let first = self.base.or(self.links.first().map(|(_, change)| change.old));
         last.or((first == Some(sum)).then_some(0))
+    }
+}
+
+impl RegionLog {
+    /// Whether a commit log holds records of it, and nobody has begun to redo them.
+    fn waits_for_recovery(&self) -> bool {
+        self.recovery.is_some() && self.load == LoadState::Unknown
+    }
+}
+
+impl Logs {
+    /// Takes what was to be redone in `region`.
+    pub(crate) fn end_recovery(&mut self, region: Region) -> Option<Box<Recovery>> {
+        let log = self.region(region);
+        let (recovery, begun) = (log.recovery.take(), log.load != LoadState::Unknown);
+        self.recoveries.running -= u32::from(recovery.is_some() && begun);
+        recovery
+    }
+
+    /// `region` is about to be loaded.
+    pub(crate) fn begin_recovery(&mut self, region: Region) {
+        self.recoveries.running += u32::from(self.region(region).recovery.is_some());
     }
 }
 
@@ -225,20 +268,44 @@ impl Recovery {
 }
 
 impl Array {
-    /// After a crash: all regions that commit logs tell of are brought up to their records.
+    /// After a crash: all regions that commit logs name are to be brought up to their records, a few at a time, so that
+    /// it takes as much memory as these few.
     pub(crate) fn start_recovery(&mut self) {
         let Some(logs) = &mut self.logs else { return };
-        let regions: Vec<Region> = logs
-            .regions
-            .iter()
-            .filter(|(_, log)| log.recovery.is_some())
-            .map(|(region, _)| *region)
-            .collect();
-        for region in regions {
-            if self.logs.as_ref().is_some_and(|logs| logs.regions[&region].load == LoadState::Unknown) {
+        let waiting = logs.regions.iter().filter(|(_, log)| log.recovery.is_some());
+        logs.recoveries.waiting = waiting.map(|(region, _)| *region).collect();
+    }
+
+    /// Hosts wait for `region`: it comes before those that nobody waits for.
+    pub(crate) fn hasten_recovery(&mut self, region: Region) {
+        let Some(logs) = &mut self.logs else { return };
+        let waits = logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
+        if waits && !logs.recoveries.wanted.contains(&region) {
+            logs.recoveries.wanted.push_back(region);
+        }
+    }
+
+    /// Starts to recover the next regions. Says whether it did.
+    pub(crate) fn pump_recovery(&mut self) -> bool {
+        let serving = self.mode != Mode::Stopping;
+        let Some(logs) = &mut self.logs else { return false };
+        // One goes on whatever is in memory, so that recovery comes to an end.
+        let fits = logs.recoveries.running == 0 || logs.in_memory < logs.pool_limit() / 2;
+        if logs.recoveries.running >= RECOVERIES || !fits {
+            return false;
+        }
+        while let Some(region) = logs.recoveries.next(serving) {
+            if logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery()) {
                 self.start_load(region);
+                return true;
             }
         }
+        false
+    }
+
+    /// Whether some region is not yet brought up to its records.
+    pub(crate) fn recovery_is_left(&self) -> bool {
+        self.logs.as_ref().is_some_and(Logs::is_to_be_recovered)
     }
 
     /// Whether hosts must not see `region` yet: it is not brought up to its records.
@@ -333,8 +400,10 @@ impl Array {
         let mut plan = Plan::of(Strategy::Redo);
         let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
+        let mut reads: Vec<(u32, Span, &Committed)> = Vec::new();
         for (remembered, span) in recovery.records.iter().zip(&redo.payloads) {
             if let Some(span) = span {
+                reads.push((plan.steps.len() as u32, *span, &remembered.committed));
                 plan.read(remembered.place, remembered.at, *span);
             }
         }
@@ -343,10 +412,36 @@ impl Array {
             plan.read(member, at, Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
         }
         plan.next_phase();
+        // They fitted when the array was opened.
+        for (read, span, committed) in reads {
+            let sums = committed.changes.iter().map(|change| change.old ^ change.new).collect();
+            let part = Columns::new(Sectors::ZERO, span.length);
+            plan.verify(span, read, part, Expected::Sums(sums));
+        }
         for run in &redo.runs {
             plan.checksum(Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
         }
         plan
+    }
+
+    /// What stands in these blocks is none of what was written there: it is as good as unreadable. The rest is compared
+    /// again without them.
+    fn leave_out_damaged(&mut self, redo: Redo, damaged: BTreeSet<(u32, Unit, Sectors)>) {
+        let Redo { region, buffers, .. } = redo;
+        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+        self.counters.unlike_records += damaged.len() as u64;
+        let length = self.geometry.block();
+        for (stripe, unit, from) in &damaged {
+            let columns = Columns::new(*from, *from + length);
+            let run = Run { stripe: *stripe, unit: *unit, columns, buffer: BufferId::ZEROES };
+            let (place, at) = self.run_place(region, &run);
+            self.events.push_back(Event::BlockDamaged { place, at, length });
+        }
+        let log = self.logs.as_mut().expect("only logs are recovered").region(region);
+        let recovery = log.recovery.as_mut().expect("there is something to redo");
+        recovery.block_by_block = true;
+        recovery.unreadable.extend(damaged);
+        self.start_redo(region);
     }
 
     fn run_place(&self, region: Region, run: &Run) -> (Member, Sector) {
@@ -367,6 +462,10 @@ impl Array {
             return;
         }
         let plan = self.compare_with_records(&mut redo, &sums);
+        let damaged = redo.found.as_mut().map(|found| std::mem::take(&mut found.damaged)).unwrap_or_default();
+        if !damaged.is_empty() && !is_planted(Bug::UnlikeSectorsKept) {
+            return self.leave_out_damaged(redo, damaged);
+        }
         let id = self.jobs.start(Kind::Redo(redo), Class::Log);
         self.jobs.get_mut(id).plan = plan;
         self.start_plan(id, None, &[]);
@@ -401,7 +500,10 @@ impl Array {
                     None if chain.whole_last => {
                         torn.insert((run.stripe, column));
                     }
-                    None => verdict.damaged += 1,
+                    None => {
+                        let from = column.round_down(self.geometry.block());
+                        verdict.damaged.insert((run.stripe, run.unit, from));
+                    }
                 }
             }
             if any {
@@ -470,8 +572,7 @@ impl Array {
         let found = found.expect("the data was compared");
         self.counters.redone += 1;
         let logs = self.logs.as_mut().expect("only logs are recovered");
-        let recovery = logs.region(region).recovery.take().expect("it was redone");
-        self.counters.unlike_records += found.damaged;
+        let recovery = logs.end_recovery(region).expect("it was redone");
         let commits = self.commits();
         // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
         recovery.record_names().for_each(|name| commits.redone(name));
@@ -483,10 +584,24 @@ impl Array {
             self.discard_log(region);
         } else if recovery.intents.is_empty() {
             self.region_known(region);
+            self.store_recovered(region);
         } else {
             self.finish_intents(region, recovery.intents);
         }
         self.resume_recovered_hosts();
+    }
+
+    /// Records of many regions, a few in each, must not fill the memory: where it gets tight they go to the log as they are.
+    fn store_recovered(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs are recovered");
+        let tight = logs.in_memory > logs.pool_limit() / 4;
+        let open = logs.region(region).open;
+        let open = open.filter(|open| tight && logs.segment(*open).unfilled == 0);
+        if let Some(open) = open {
+            logs.close(open);
+            self.counters.short_segments += 1;
+            self.append_ready(region);
+        }
     }
 
     /// Blocks that could not be read lack their records perhaps: they go on the list of unreadable blocks, and until that is
@@ -561,12 +676,14 @@ mod tests {
     fn commit_log() -> FoundLog {
         let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
         let (unit, kind, start) = (Unit::new(0), RecordKind::Update, Sectors::ZERO);
-        let record = Record { sequence: 9, stripe: 0, unit, kind, columns, start };
+        let record = Record { sequence: 9, stripe: 0, unit, kind, columns, start, digest: 0 };
         let changes = vec![Change { old: 1, new: 2 }; 8];
         let told =
             Told { records: vec![Committed { region: Region::new(0), record, changes }], ..Told::default() };
-        let records =
-            Found { entries: vec![EntryHeader { number: 1, at: 0, tail: 1, told }], ..Found::default() };
+        let records = Found {
+            entries: vec![EntryHeader { number: 1, at: 0, tail: 1, previous: 0, told }],
+            ..Found::default()
+        };
         FoundLog { records, intents: Found::default() }
     }
 

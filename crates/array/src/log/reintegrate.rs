@@ -25,7 +25,7 @@ use crate::effect::{Action, Class};
 use crate::health::PlaceState;
 use crate::job::{JobId, Kind, Trouble};
 use crate::map::Columns;
-use crate::plan::{Plan, Source, Span, Strategy};
+use crate::plan::{Expected, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use worthless::{Suspect, is_suspect};
 
@@ -40,6 +40,16 @@ struct Apply {
     start: Sectors,
     /// Parity starts from zero here.
     overwrites: bool,
+}
+
+/// A segment that a step reads, perhaps with others.
+#[derive(Clone, Copy, Debug)]
+struct SegmentRead {
+    segment: u32,
+    buffer: BufferId,
+    step: u32,
+    /// How far behind the start of the access it starts.
+    behind: Sectors,
 }
 
 /// Parity that is read and written in one access.
@@ -392,12 +402,13 @@ impl Array {
         // The first part of the log is read beside the parity.
         let mut parts = stored.chunks(chunk);
         let first = parts.next().unwrap_or(&[]);
-        self.plan_log_reads(plan, region, (first, &chunk_buffers), &reintegration.suspects);
+        let reads = self.plan_log_reads(plan, region, (first, &chunk_buffers), &reintegration.suspects);
         plan.next_phase();
+        self.verify_payloads(plan, &reads);
         if logged {
             plan_checksums(plan, runs, &parity);
-            plan.next_phase();
         }
+        plan.next_phase();
         zero_overwritten(plan, runs, &parity, &reintegration.applies);
         plan.next_phase();
         let mut sources = reintegration.held.clone();
@@ -405,7 +416,9 @@ impl Array {
         self.plan_applies(plan, runs, &parity, &reintegration, &sources, first);
         for part in parts {
             plan.next_phase();
-            self.plan_log_reads(plan, region, (part, &chunk_buffers), &reintegration.suspects);
+            let reads = self.plan_log_reads(plan, region, (part, &chunk_buffers), &reintegration.suspects);
+            plan.next_phase();
+            self.verify_payloads(plan, &reads);
             plan.next_phase();
             let sources: Vec<(u32, BufferId)> =
                 part.iter().copied().zip(chunk_buffers.iter().copied()).collect();
@@ -440,6 +453,21 @@ impl Array {
         ((left / segment) as usize).max(1)
     }
 
+    /// Verifies that segments hold what was appended: what did not get there, or has rotted, must not go into the parity.
+    fn verify_payloads(&self, plan: &mut Plan, reads: &[SegmentRead]) {
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        for read in reads.iter().filter(|_| !is_planted(Bug::PayloadsUnverified)) {
+            let segment = logs.segment(read.segment);
+            let part = Columns::new(read.behind, read.behind + logs.segment_length);
+            let taken = segment.records[..segment.taken].iter();
+            for record in taken.filter(|record| !record.payload().is_zero()) {
+                let start = logs.header + record.start;
+                let span = Span::new(Source::Buffer(read.buffer), start, record.payload());
+                plan.verify(span, read.step, part, Expected::Digest(record.digest));
+            }
+        }
+    }
+
     /// Reads segments into buffers; those that are neighbours on a sublog, and not suspect, in one access.
     fn plan_log_reads(
         &self,
@@ -447,29 +475,29 @@ impl Array {
         region: Region,
         (segments, buffers): (&[u32], &[BufferId]),
         suspects: &[Suspect],
-    ) {
-        let mut reads: Vec<(Member, Sector, BufferId)> = segments
-            .iter()
-            .zip(buffers)
-            .map(|(index, buffer)| {
-                let (member, at) = self.segment_place(region, *index);
-                (member, at, *buffer)
-            })
-            .collect();
-        reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
+    ) -> Vec<SegmentRead> {
+        let place =
+            |(segment, buffer): (&u32, &BufferId)| (self.segment_place(region, *segment), *segment, *buffer);
+        let mut places: Vec<((Member, Sector), u32, BufferId)> =
+            segments.iter().zip(buffers).map(place).collect();
+        places.sort_unstable_by_key(|(place, ..)| *place);
         let length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
-        let neighbours = |a: &(Member, Sector, BufferId), b: &(Member, Sector, BufferId)| {
+        type Place = ((Member, Sector), u32, BufferId);
+        let neighbours = |(a, ..): &Place, (b, ..): &Place| {
             a.0 == b.0 && a.1 + length == b.1 && !is_suspect(suspects, a.0, a.1, length * 2)
         };
-        for access in reads.chunk_by(neighbours) {
-            let from = plan.spans.len() as u32;
-            let whole = |(_, _, buffer): &(Member, Sector, BufferId)| {
-                Span::new(Source::Buffer(*buffer), Sectors::ZERO, length)
-            };
-            plan.spans.extend(access.iter().map(whole));
-            let (member, at, _) = access[0];
+        let mut reads = Vec::with_capacity(places.len());
+        for access in places.chunk_by(neighbours) {
+            let (from, step) = (plan.spans.len() as u32, plan.steps.len() as u32);
+            let ((member, at), ..) = access[0];
+            for (number, (_, segment, buffer)) in access.iter().enumerate() {
+                plan.spans.push(Span::new(Source::Buffer(*buffer), Sectors::ZERO, length));
+                let behind = length * number as u64;
+                reads.push(SegmentRead { segment: *segment, buffer: *buffer, step, behind });
+            }
             plan.close(Action::Read { member, at, length: length * access.len() as u64 }, from);
         }
+        reads
     }
 
     /// Where a segment that is not in memory stands.
@@ -782,7 +810,9 @@ impl Array {
             // Records that were durable on it alone are in memory only from here on, and a crash would take them.
             let live = log.load == LoadState::Known && logs.region_is_live(region);
             let undurable = self.geometry.is_logged() && on_it && live;
-            if unknown && log.load == LoadState::Unknown || undurable || self.log_is_lost(region) {
+            if unknown && log.load == LoadState::Unknown && log.recovery.is_some() {
+                self.give_log_up(region);
+            } else if unknown && log.load == LoadState::Unknown || undurable || self.log_is_lost(region) {
                 self.discard_log(region);
             } else if !unknown && logs.region_is_live(region) && !self.geometry.is_logged() {
                 self.want_parity(region);

@@ -2,13 +2,15 @@
 //!
 //! Invariants: entries stand in the order of their numbers; what is between the oldest that counts and the head is not
 //! longer than the ring; an entry does not wrap around the end; entries are forgotten from the front alone, and one that
-//! is forgotten is no longer needed after a crash.
+//! is forgotten is no longer needed after a crash. What the last entry that was written calls the oldest that counts, and
+//! all behind it, is not overwritten before a later entry is durable: so after a crash each entry that the newest one
+//! counts on is there, or was damaged.
 
 use std::collections::VecDeque;
 
 use parlour_units::Sectors;
 
-use super::commit_entry::Found;
+use super::commit_entry::{Found, Told};
 
 /// An entry that still counts.
 #[derive(Clone, Debug)]
@@ -66,19 +68,48 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct Ring {
     length: u64,
+    block: u64,
     /// Where the next entry goes, in sectors ever appended.
     head: u64,
     next: u64,
     entries: VecDeque<Entry>,
+    /// The number of the last entry that was written; 0 where there is none.
+    last: u64,
+    /// Where the oldest entry starts that the last one which was written counts on.
+    floor: u64,
     /// An entry is on its way.
-    pub(super) writing: bool,
+    writing: Option<Writing>,
+    /// No entry was written since the ring was opened, or since another member took its place.
+    fresh: bool,
+}
+
+/// An entry that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Writing {
+    number: u64,
+    floor: u64,
+}
+
+/// A new entry: its number, where it starts, and the numbers of the oldest that counts and of the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub(super) number: u64,
+    pub(super) at: u64,
+    pub(super) tail: u64,
+    pub(super) previous: u64,
 }
 
 impl Ring {
     /// What was found goes on; what still counts of it is to be kept. Entries to come are numbered from `first`, so that
     /// they come after whatever could not be found.
     pub(super) fn new(found: &Found, first: u64, length: Sectors, block: Sectors) -> Ring {
-        let entries = found.entries.iter().map(|entry| Entry {
+        let (head, last, kept) = match found.entries.split_last() {
+            // The empty entry of a session in which nothing followed: that of this one takes its place, or the ring would
+            // fill up with them from crash to crash.
+            Some((newest, before)) if newest.told == Told::default() => (newest.at, newest.previous, before),
+            _ => (found.head, found.newest, &found.entries[..]),
+        };
+        let entries = kept.iter().map(|entry| Entry {
             number: entry.number,
             at: entry.at,
             end: entry.at + entry.length(block).get(),
@@ -86,13 +117,28 @@ impl Ring {
             unlanded: 0,
             landed: None,
         });
+        let entries: VecDeque<Entry> = entries.collect();
         Ring {
             length: length.get(),
-            head: found.head,
-            next: found.next.max(first),
-            entries: entries.collect(),
-            writing: false,
+            block: block.get(),
+            head,
+            next: first.max(found.newest + 1),
+            last,
+            floor: entries.front().map_or(head, |entry| entry.at),
+            entries,
+            writing: None,
+            fresh: true,
         }
+    }
+
+    /// Whether an entry is on its way.
+    pub(super) fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// Whether it holds no entry of this session yet. Without one a crash could not be told from a loss of all of them.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.fresh
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -113,9 +159,10 @@ impl Ring {
         self.next
     }
 
-    /// Entries to come are numbered from `next`.
+    /// Another member holds it from now on: entries to come are numbered from `next`.
     pub(super) fn renumber(&mut self, next: u64) {
-        self.next = next;
+        self.entries.clear();
+        (self.next, self.last, self.floor, self.fresh) = (next, 0, self.head, true);
     }
 
     /// The entry with this number, if it still counts.
@@ -124,36 +171,53 @@ impl Ring {
         self.entries.get_mut(index)
     }
 
-    /// Begins an entry of `length` that tells of `unlanded` writes, and is kept until `unstored` things are stored. Says its
-    /// number, where it starts, and the number of the oldest entry that counts.
-    pub(super) fn append(&mut self, length: Sectors, unstored: u32, unlanded: u32) -> (u64, u64, u64) {
-        let at = self.place(length);
-        let number = self.next;
-        self.next += 1;
-        self.writing = true;
-        self.entries.push_back(Entry {
-            number,
-            at,
-            end: at + length.get(),
-            unstored,
-            unlanded,
-            landed: None,
-        });
-        (number, at, self.oldest().expect("one was pushed"))
+    /// Whether there is room for an entry of `length`. Where there is none, an empty entry makes some: what was forgotten
+    /// since the last one was written is free once another is.
+    pub(super) fn fits(&self, length: Sectors) -> bool {
+        self.start(length.get(), self.length - self.block).is_some()
     }
 
-    /// Makes room for an entry of `length`; says where it starts. One that nothing stands before goes to the start, so that
-    /// no room is lost at the end of the ring while it is filled for the first time.
-    fn place(&mut self, length: Sectors) -> u64 {
-        let at = self.head % self.length;
-        if at > 0 && (self.entries.is_empty() || at + length.get() > self.length) {
-            self.head += self.length - at;
+    /// Whether an empty entry would make room.
+    pub(super) fn lags(&self) -> bool {
+        self.floor < self.entries.front().map_or(self.head, |entry| entry.at)
+    }
+
+    /// Begins an entry of `length` that tells of `unlanded` writes, and is kept until `unstored` things are stored.
+    pub(super) fn append(&mut self, length: Sectors, unstored: u32, unlanded: u32) -> Placed {
+        let at = self.start(length.get(), self.length).expect("space is reserved before it is used");
+        assert!(self.writing.is_none(), "one entry is written at a time");
+        self.head = at + length.get();
+        let (number, previous) = (self.next, self.last);
+        self.next += 1;
+        self.entries.push_back(Entry { number, at, end: self.head, unstored, unlanded, landed: None });
+        let oldest = self.entries.front().expect("one was pushed");
+        self.writing = Some(Writing { number, floor: oldest.at });
+        Placed { number, at, tail: oldest.number, previous }
+    }
+
+    /// The entry on its way was written, or (unless `whole`) could not be.
+    pub(super) fn written(&mut self, whole: bool) {
+        let writing = self.writing.take().expect("an entry was on its way");
+        if whole {
+            (self.last, self.floor, self.fresh) = (writing.number, writing.floor, false);
         }
-        let start = self.head;
-        self.head += length.get();
-        let from = self.entries.front().map_or(start, |entry| entry.at);
-        assert!(self.head - from <= self.length, "space is reserved before it is used");
-        start
+    }
+
+    /// Not even an empty entry can be written: nobody waits for one any more.
+    pub(super) fn give_up_beginning(&mut self) {
+        self.fresh = false;
+    }
+
+    /// Where an entry of `length` may start so that no more than `most` is in use. One that nothing stands before goes to
+    /// the start of the ring, if it can, so that no room is lost at its end.
+    fn start(&self, length: u64, most: u64) -> Option<u64> {
+        let at = self.head % self.length;
+        let around = if at == 0 { self.head } else { self.head + self.length - at };
+        let wraps = at + length > self.length;
+        let first = if self.entries.is_empty() || wraps { around } else { self.head };
+        let fits = |start: &u64| start + length - self.floor <= most;
+        let behind = (!wraps).then_some(self.head);
+        Some(first).filter(fits).or(behind.filter(fits))
     }
 
     fn oldest(&self) -> Option<u64> {
@@ -189,17 +253,31 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::super::commit_entry::{EntryHeader, Told};
+    use super::super::commit_entry::EntryHeader;
+    use super::super::commit_entry::tests::something;
     use super::*;
 
     const BLOCK: Sectors = Sectors::new(8);
 
     /// A ring of 80 sectors with entries of a block each, numbered from 1.
     fn ring(entries: u64) -> Ring {
-        let entry = |number| EntryHeader { number, at: (number - 1) * 8, tail: 1, told: Told::default() };
-        let found =
-            Found { entries: (1..=entries).map(entry).collect(), next: entries + 1, head: entries * 8 };
-        Ring::new(&found, 1, Sectors::new(80), BLOCK)
+        let entry = |number| EntryHeader {
+            number,
+            at: (number - 1) * 8,
+            tail: 1,
+            previous: number - 1,
+            told: something(),
+        };
+        let entries: Vec<EntryHeader> = (1..=entries).map(entry).collect();
+        let (newest, head) = (entries.len() as u64, entries.len() as u64 * 8);
+        Ring::new(&Found { entries, newest, head, whole: true }, 1, Sectors::new(80), BLOCK)
+    }
+
+    /// Appends an entry, which is written; returns its number, its place and the oldest that counts.
+    fn append(ring: &mut Ring, length: u64, unstored: u32) -> (u64, u64, u64) {
+        let placed = ring.append(Sectors::new(length), unstored, 0);
+        ring.written(true);
+        (placed.number, placed.at, placed.tail)
     }
 
     #[test]
@@ -213,13 +291,17 @@ mod tests {
     #[test]
     fn an_entry_does_not_wrap_around_the_end() {
         let mut ring = ring(0);
-        assert_eq!(ring.append(Sectors::new(56), 1, 0), (1, 0, 1));
-        assert_eq!(ring.append(Sectors::new(16), 1, 0), (2, 56, 1));
+        assert_eq!(append(&mut ring, 56, 1), (1, 0, 1));
+        assert_eq!(append(&mut ring, 16, 1), (2, 56, 1));
         ring.entry(1).unwrap().stored();
         assert!(ring.release(0));
-        assert_eq!(ring.append(Sectors::new(16), 1, 0), (3, 80, 2), "8 sectors are left over");
+        assert!(!ring.fits(Sectors::new(16)), "the last entry counts on the first still");
+        assert_eq!(append(&mut ring, 8, 0), (3, 72, 2));
+        assert!(ring.fits(Sectors::new(16)));
+        assert_eq!(append(&mut ring, 16, 1), (4, 80, 2));
         assert_eq!(ring.used(), 40);
-        assert_eq!(ring.append(Sectors::new(40), 1, 0), (4, 96, 2), "it just fits");
+        assert_eq!(append(&mut ring, 32, 1), (5, 96, 2));
+        assert!(!ring.fits(Sectors::new(8)), "a block is kept for an empty entry");
     }
 
     #[test]
@@ -232,11 +314,48 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_where_nothing_counts_is_filled_from_its_start() {
-        let mut ring = ring(3);
+    fn what_the_last_entry_counts_on_is_not_overwritten_before_another_is_written() {
+        let mut ring = ring(7);
         assert!(ring.release(0));
         assert!(ring.is_empty());
-        assert_eq!(ring.append(Sectors::new(80), 1, 0), (4, 80, 4));
+        assert!(!ring.fits(Sectors::new(40)), "a tear would cost the first");
+        assert_eq!(append(&mut ring, 8, 0), (8, 56, 8));
+        assert!(ring.release(0));
+        assert!(ring.fits(Sectors::new(40)));
+        assert_eq!(append(&mut ring, 40, 1), (9, 80, 9), "nothing stands before it");
+    }
+
+    #[test]
+    fn an_entry_that_could_not_be_written_is_not_the_one_before() {
+        let mut ring = ring(2);
+        ring.append(Sectors::new(8), 0, 1);
+        ring.written(false);
+        ring.entry(3).unwrap().broken();
+        let placed = ring.append(Sectors::new(8), 0, 0);
+        assert_eq!((placed.number, placed.previous, placed.at), (4, 2, 24));
+    }
+
+    #[test]
+    fn empty_entries_of_sessions_do_not_fill_a_ring() {
+        let header = |number, previous, told| EntryHeader { number, at: number * 8, tail: 0, previous, told };
+        let entries = vec![header(0, 0, something()), header(1, 0, Told::default())];
+        let found = Found { entries, newest: 1, head: 16, whole: true };
+        let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
+        let placed = ring.append(Sectors::new(8), 0, 0);
+        assert_eq!((placed.number, placed.at, placed.previous), (90, 8, 0));
+    }
+
+    #[test]
+    fn a_ring_is_fresh_until_an_entry_of_its_member_is_written() {
+        let mut ring = ring(2);
+        assert!(ring.is_fresh());
+        append(&mut ring, 8, 0);
+        assert!(!ring.is_fresh());
+        ring.forget();
+        ring.renumber(90);
+        assert!(ring.is_fresh());
+        let placed = ring.append(Sectors::new(8), 0, 0);
+        assert_eq!((placed.number, placed.previous, placed.tail), (90, 0, 90));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(crate) struct Record {
     pub(crate) columns: Columns,
     /// Where in the segment's payload the record's own stands.
     pub(crate) start: Sectors,
+    /// The digest of its payload; 0 where it has none.
+    pub(crate) digest: u32,
 }
 
 impl Record {
@@ -135,7 +137,7 @@ impl Header {
             out.u64(record.sequence).u32(record.stripe).u16(record.unit.get());
             out.u16(record.kind as u16);
             out.u32(record.columns.from.get() as u32).u32(record.columns.length().get() as u32);
-            out.u32(record.start.get() as u32).u32(0);
+            out.u32(record.start.get() as u32).u32(record.digest);
         }
         out.sealed(CHECKSUM_AT)
     }
@@ -164,10 +166,10 @@ fn decode_record(from: &mut Reader<'_>) -> Option<Record> {
     let (sequence, stripe, unit) = (from.u64(), from.u32(), Unit::new(from.u16()));
     let kind = RecordKind::decode(from.u16())?;
     let (first, length, start) = (from.u32(), from.u32(), Sectors::new(from.u32().into()));
-    from.u32();
+    let digest = from.u32();
     let first = Sectors::new(first.into());
     let columns = Columns::new(first, first + Sectors::new(length.into()));
-    Some(Record { sequence, stripe, unit, kind, columns, start })
+    Some(Record { sequence, stripe, unit, kind, columns, start, digest })
 }
 
 #[cfg(test)]
@@ -188,6 +190,7 @@ mod tests {
                 Sectors::new(16 + 2 * u64::from(number)),
             ),
             start: Sectors::new(24 + u64::from(number)),
+            digest: 7 * u32::from(number),
         };
         Header { region: Region::new(3), stamp: 4, records: (0..count).map(record).collect() }
     }

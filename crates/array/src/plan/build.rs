@@ -628,6 +628,7 @@ impl Builder {
             };
             let record = Span::new(Source::Record(index as u16), Sectors::ZERO, columns.length());
             plan.xor(record, view.data().map(source));
+            plan.checksum(record);
         }
     }
 
@@ -713,7 +714,8 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
     plan_differences(plan, pieces, content, fragments, &old, false);
 }
 
-/// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if they are told.
+/// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if they are told, else with its
+/// own.
 pub(super) fn plan_differences(
     plan: &mut Plan,
     pieces: &[Piece],
@@ -734,6 +736,8 @@ pub(super) fn plan_differences(
         if checksums {
             plan.checksum(before);
             plan.checksum(after);
+        } else {
+            plan.checksum(record);
         }
     }
 }

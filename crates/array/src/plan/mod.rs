@@ -16,6 +16,7 @@ mod recompute;
 use std::fmt;
 use std::ops::Range;
 
+use parlour_codec::sector::digest;
 use parlour_units::{Member, Sector, Sectors};
 
 use crate::buffer::BufferId;
@@ -166,6 +167,39 @@ pub struct Plan {
     phase: u16,
     /// Steps that ask for checksums, and how many all of them up to there find.
     checksums: Vec<(u32, usize)>,
+    /// Steps that verify what others have read.
+    verified: Vec<Verified>,
+}
+
+/// What a step's checksums must be.
+#[derive(Clone, Debug)]
+pub(crate) struct Verified {
+    /// The step that asks for them.
+    step: u32,
+    /// The step that has read what they are of.
+    pub(crate) read: u32,
+    /// The part of it that cannot be used if they differ: how far behind its start, and how long.
+    pub(crate) part: Columns,
+    expected: Expected,
+}
+
+/// Checksums by which it is known whether what was read is what was written.
+#[derive(Clone, Debug)]
+pub(crate) enum Expected {
+    /// Their digest.
+    Digest(u32),
+    /// Each of them.
+    Sums(Vec<u64>),
+}
+
+impl Verified {
+    /// Whether what was read is what was written.
+    pub(crate) fn holds(&self, sums: &[u64]) -> bool {
+        match &self.expected {
+            Expected::Digest(expected) => digest(sums.iter().copied()) == *expected,
+            Expected::Sums(expected) => expected == sums,
+        }
+    }
 }
 
 /// How reads of a member become fewer.
@@ -192,6 +226,7 @@ impl Plan {
         self.commit_before = None;
         self.phase = 0;
         self.checksums.clear();
+        self.verified.clear();
     }
 
     /// Steps from here on wait for all before, if there are any in the current phase.
@@ -316,6 +351,19 @@ impl Plan {
         let all = self.checksums.last().map_or(0, |(_, all)| *all) + span.length.get() as usize;
         self.checksums.push((self.steps.len() as u32, all));
         self.push(Action::Checksum, &[span]);
+    }
+
+    /// Verifies `span`, which lies in the `part` of what the step numbered `read` reads. What is not as `expected` is as
+    /// unreadable as that part.
+    pub(crate) fn verify(&mut self, span: Span, read: u32, part: Columns, expected: Expected) {
+        self.verified.push(Verified { step: self.steps.len() as u32, read, part, expected });
+        self.push(Action::Checksum, &[span]);
+    }
+
+    /// What `step` verifies, if it does.
+    pub(crate) fn verified(&self, step: u32) -> Option<&Verified> {
+        let index = self.verified.binary_search_by_key(&step, |verified| verified.step).ok()?;
+        Some(&self.verified[index])
     }
 
     /// How many checksums the steps up to `step` find, which asks for some itself.

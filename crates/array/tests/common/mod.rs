@@ -56,6 +56,8 @@ pub struct Disk {
     pub base: usize,
     pub flush_fails: bool,
     pub durable_writes_fail: bool,
+    /// It answers writes and does not do them.
+    pub drops: bool,
 }
 
 impl Disk {
@@ -618,6 +620,9 @@ impl World {
 
     fn put(&mut self, number: usize, at: Sector, bytes: &[u8], durable: bool) {
         let disk = &mut self.disks[number];
+        if disk.drops {
+            return;
+        }
         if disk.stable.is_some() {
             disk.cache.push((at.get(), bytes.to_vec(), durable));
             disk.compact();

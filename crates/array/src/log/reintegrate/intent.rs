@@ -121,26 +121,38 @@ impl Array {
     }
 
     pub(crate) fn intent_done(&mut self, id: JobId) {
-        let (_, pass) = self.end_intent(id);
+        let region = self.end_intent(id, true);
+        let pass = self.waiting_pass(region);
         self.go_on(pass);
     }
 
-    /// Ends the writing of an intent; returns its region and the pass that waits for it.
-    fn end_intent(&mut self, id: JobId) -> (Region, JobId) {
+    /// Ends the writing of an intent; returns its region.
+    fn end_intent(&mut self, id: JobId, whole: bool) -> Region {
         let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("an intent")
         };
         self.end_job(id);
         let place = self.commit_place(region);
-        self.commits().written(place, CommitPart::Intents);
+        self.commits().written(place, CommitPart::Intents, whole);
+        region
+    }
+
+    /// The pass of `region` that waits for its intent.
+    fn waiting_pass(&mut self, region: Region) -> JobId {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let pass = log.reintegrating.as_mut().and_then(|reintegration| reintegration.waiting.take());
-        (region, pass.expect("a pass waits for its intent"))
+        pass.expect("a pass waits for its intent")
     }
 
     /// The commit log is lost, and the region's log with it.
     pub(crate) fn intent_broken(&mut self, id: JobId) {
-        let (region, pass) = self.end_intent(id);
+        let region = self.end_intent(id, false);
+        self.pass_without_intent(region);
+    }
+
+    /// What a pass is about to write cannot be told: it is given up.
+    pub(crate) fn pass_without_intent(&mut self, region: Region) {
+        let pass = self.waiting_pass(region);
         self.release_scratch(pass);
         self.jobs.get_mut(pass).kind = None;
         self.end_job(pass);

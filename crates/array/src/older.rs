@@ -1,0 +1,93 @@
+//! Members whose own metadata is older than the others': copies that were taken earlier, or members that lost what they
+//! had called durable (G5). Their data is not believed.
+//!
+//! A writing of the map, the table or the list begins when the one before is durable on all members. So a member that was
+//! there all the time holds at least the one before the newest, and at least what a superblock says to be durable
+//! everywhere. A member that cannot read its slots, or finds them torn, says nothing about its age.
+
+use crate::assembly::Assembly;
+use crate::dirty::{StoredMap, decode_table};
+use crate::planted::{Bug, is_planted};
+use crate::slots::Slots;
+use crate::superblock::{EntryState, Recorded};
+use crate::unreadable::UnreadableList;
+
+/// Places of `assembly` whose members are older than others.
+pub(crate) fn older_places(
+    assembly: &Assembly,
+    maps: &[Slots],
+    tables: &[Slots],
+    lists: &[Slots],
+) -> Vec<u16> {
+    let (array, regions) = (assembly.superblock.array, assembly.geometry.layout().region_count());
+    let Recorded { map, table, list } = assembly.superblock.recorded;
+    let map_sequence = |block: &[u8]| Some(StoredMap::decode(block, array, regions)?.sequence);
+    let table_sequence = |block: &[u8]| Some(decode_table(block, array, regions)?.0);
+    let block = assembly.geometry.block();
+    let list_sequence = |bytes: &[u8]| Some(UnreadableList::decode(bytes, array, block)?.0);
+    let mut older = older_of(assembly, maps, map, map_sequence);
+    older.extend(older_of(assembly, tables, table, table_sequence));
+    older.extend(older_of(assembly, lists, list, list_sequence));
+    older.retain(|_| !is_planted(Bug::OlderMemberBelieved));
+    older.sort_unstable();
+    older.dedup();
+    older
+}
+
+/// The places whose newest slot is older than what all members should hold.
+fn older_of(
+    assembly: &Assembly,
+    slots: &[Slots],
+    recorded: u64,
+    sequence: impl Fn(&[u8]) -> Option<u64>,
+) -> Vec<u16> {
+    let active = |place: &u16| {
+        let active = assembly.superblock.table[usize::from(*place)].state == EntryState::Active;
+        active && assembly.places[usize::from(*place)].is_some()
+    };
+    let active = (0..assembly.geometry.members()).filter(active);
+    let held: Vec<(u16, [Held; 2])> = active
+        .filter_map(|place| {
+            let slots = slots.get(usize::from(place))?;
+            Some((place, [0, 1].map(|slot| held(slots[slot].as_deref(), &sequence))))
+        })
+        .collect();
+    let slots = held.iter().flat_map(|(_, slots)| slots);
+    let sequences: Vec<u64> = slots.filter_map(|one| one.sequence()).collect();
+    let newest = sequences.iter().copied().max().unwrap_or(0);
+    // What the session before wrote last need not have reached all.
+    let in_session = |sequence: &u64| *sequence < newest && sequence >> 32 == newest >> 32;
+    let before = sequences.iter().copied().filter(in_session).max().unwrap_or(0);
+    let least = before.max(recorded.min(newest));
+    let is_older = |slots: &[Held; 2]| {
+        let own = slots.iter().map(|one| one.sequence());
+        own.collect::<Option<Vec<u64>>>().is_some_and(|own| own.iter().all(|sequence| *sequence < least))
+    };
+    held.iter().filter(|(_, slots)| is_older(slots)).map(|(place, _)| *place).collect()
+}
+
+/// What a slot says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// It cannot be read, or is torn.
+    Unknown,
+    /// This writing; 0 where there never was one.
+    Sequence(u64),
+}
+
+impl Held {
+    fn sequence(self) -> Option<u64> {
+        match self {
+            Held::Unknown => None,
+            Held::Sequence(sequence) => Some(sequence),
+        }
+    }
+}
+
+fn held(bytes: Option<&[u8]>, sequence: impl Fn(&[u8]) -> Option<u64>) -> Held {
+    match bytes {
+        Some(bytes) if bytes.iter().all(|byte| *byte == 0) => Held::Sequence(0),
+        Some(bytes) => sequence(bytes).map_or(Held::Unknown, Held::Sequence),
+        None => Held::Unknown,
+    }
+}

@@ -1,0 +1,296 @@
+//! Metadata of logs that is damaged: entries, headers, records and payloads that have rotted or were never written.
+//! None of it may be taken for absent, and nothing may read wrong for it. Each test is the story of one defect.
+#![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+mod common;
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::{Event, Operation, Repair, RequestError};
+use parlour_units::{Member, Sectors};
+
+/// What the array should hold, and from where on.
+struct Expected {
+    at: u64,
+    content: Vec<u8>,
+}
+
+const AT: u64 = 0;
+/// Sectors that are written to: several stripes of several regions.
+const SPAN: u64 = 16 * 4 * 24;
+
+fn setup() -> Setup {
+    Setup { member_length: 6 * 2_048, ..Setup::logged(5) }
+}
+
+/// An array that was written to all over, and then by `writes` small durable writes, each answered before the next.
+fn written(setup: &Setup, seed: u64, writes: usize) -> (World, Expected) {
+    let mut world = World::new(setup, seed);
+    let mut random = Random(seed);
+    let mut content = payload(&mut random, SPAN);
+    for (index, part) in content.chunks(64 * 512).enumerate() {
+        world.write_now(AT + index as u64 * 64, part).unwrap();
+    }
+    for _ in 0..writes {
+        let at = random.below(SPAN / 8 - 1) * 8;
+        let bytes = payload(&mut random, 8);
+        let write = Operation::Write { durable: true };
+        world.do_now(write, AT + at, 8, Some(&bytes)).0.unwrap();
+        content[at as usize * 512..][..bytes.len()].copy_from_slice(&bytes);
+    }
+    (world, Expected { at: AT, content })
+}
+
+/// Opens the array again as after `kill -9`.
+fn killed(world: World) -> World {
+    let mut world = world.reopen(false).unwrap();
+    world.settle();
+    world
+}
+
+impl Expected {
+    /// All of it reads right.
+    fn check(&self, world: &mut World) {
+        for (index, part) in self.content.chunks(16 * 512).enumerate() {
+            let at = self.at + index as u64 * 16;
+            assert!(world.read_now(at, 16).unwrap() == part, "what was flushed reads wrong at sector {at}");
+        }
+    }
+
+    /// All of it reads right or is reported lost; says how many blocks are.
+    fn check_or_lost(&self, world: &mut World) -> usize {
+        let mut lost = 0;
+        for (index, part) in self.content.chunks(8 * 512).enumerate() {
+            let at = self.at + index as u64 * 8;
+            match world.read_now(at, 8) {
+                Ok(bytes) => assert!(bytes == part, "what was flushed reads wrong at sector {at}"),
+                Err(RequestError::Lost) => lost += 1,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        lost
+    }
+
+    /// All of it reads right with each one member lost, and parity fits everywhere.
+    fn check_redundancy(&self, mut world: World, lost: u16) {
+        self.check(&mut world);
+        let report = world.scrub(Repair::Nothing);
+        assert_eq!((report.mismatches, report.unreadable), (0, 0), "{report:?}");
+        world.array.fail(world.now, Member::new(lost)).unwrap();
+        world.drain();
+        self.check(&mut world);
+    }
+}
+
+/// An entry of a commit log: its number, where it is on the disk in bytes, and the length of its header.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    number: u64,
+    at: usize,
+    header: usize,
+}
+
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+fn half_word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+/// The entries with records in `disk`'s commit log, in order.
+fn entries(world: &World, disk: usize) -> Vec<Entry> {
+    let (start, length) = world.array.geometry().commit_log();
+    let bytes = &world.disks[disk].bytes;
+    let (from, to) = (start.bytes() as usize, (start + length).bytes() as usize);
+    let found = (from..to).step_by(512).filter(|at| bytes[*at..].starts_with(b"PRLRCMMT"));
+    let mut entries: Vec<Entry> = found
+        .filter(|at| half_word(bytes, at + 64) > 0)
+        .map(|at| Entry {
+            number: word(bytes, at + 32),
+            at,
+            header: half_word(bytes, at + 12) as usize * 512,
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.number);
+    entries
+}
+
+/// Where the segments that hold records stand: disk, and the place of the first header in bytes.
+fn segments(world: &World) -> Vec<(usize, usize)> {
+    let start = world.array.geometry().data_start().bytes() as usize;
+    let mut found = Vec::new();
+    for (index, disk) in world.disks.iter().enumerate() {
+        let length = world.setup.log.segment.unwrap().bytes().as_usize();
+        let headers: Vec<usize> = (start..disk.bytes.len() - length)
+            .step_by(512)
+            .filter(|at| disk.bytes[*at..].starts_with(b"PRLRSEGM") && half_word(&disk.bytes, at + 32) > 0)
+            .collect();
+        // The second header of a segment is not the first of one.
+        let first = |at: &&usize| !headers.contains(&(**at + 512 - length));
+        found.extend(headers.iter().filter(first).map(|at| (index, *at)));
+    }
+    found
+}
+
+fn commit_logs_damaged(world: &World) -> Vec<Member> {
+    let place = |event: &Event| match event {
+        Event::CommitLogDamaged { place } => Some(*place),
+        _ => None,
+    };
+    world.events.iter().filter_map(place).collect()
+}
+
+fn logs_damaged(world: &World) -> usize {
+    world.events.iter().filter(|event| matches!(event, Event::LogDamaged { .. })).count()
+}
+
+#[test]
+fn a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed() {
+    for lost in 0..5 {
+        let (mut world, expected) = written(&setup(), SEED, 40);
+        let all: Vec<Vec<Entry>> = (0..5).map(|disk| entries(&world, disk)).collect();
+        let disk = (0..5).max_by_key(|disk| all[*disk].len()).unwrap();
+        // Entries before the newest one's tail no longer count.
+        let middle = all[disk][all[disk].len() - 2];
+        world.disks[disk].bytes[middle.at + middle.header + 100] ^= 4;
+        let world = killed(world);
+        assert_eq!(commit_logs_damaged(&world), [Member::new(disk as u16)]);
+        expected.check_redundancy(world, lost);
+    }
+}
+
+#[test]
+fn a_commit_log_whose_entries_were_never_written_is_not_believed() {
+    for lost in 0..5 {
+        let (mut world, expected) = written(&setup(), SEED, 40);
+        let disk = (0..5).max_by_key(|disk| entries(&world, *disk).len()).unwrap();
+        let (start, length) = world.array.geometry().commit_log();
+        let range = start.bytes() as usize..(start + length).bytes() as usize;
+        world.disks[disk].bytes[range].fill(0);
+        let world = killed(world);
+        assert_eq!(commit_logs_damaged(&world), [Member::new(disk as u16)]);
+        expected.check_redundancy(world, lost);
+    }
+}
+
+#[test]
+fn a_sound_commit_log_is_believed_wherever_the_array_is_killed() {
+    for writes in 0..60 {
+        let (mut world, expected) = written(&setup(), SEED + writes, writes as usize);
+        for _ in 0..3 {
+            world = killed(world);
+            assert_eq!((commit_logs_damaged(&world).len(), logs_damaged(&world)), (0, 0), "after {writes}");
+            assert!(world.array.status().resync.is_none());
+        }
+        expected.check_redundancy(world, (writes % 5) as u16);
+    }
+}
+
+/// What happens to a segment that stands at this place.
+type Damage = fn(&mut [u8]);
+
+const DAMAGES: [(&str, Damage); 4] = [
+    ("both headers rot", |segment| {
+        let last = segment.len() - 512;
+        segment[40] ^= 1;
+        segment[last + 40] ^= 1;
+    }),
+    ("it was never written", |segment| segment.fill(0)),
+    ("its payload rots", |segment| segment[512 + 77] ^= 8),
+    ("its payload was never written", |segment| {
+        let last = segment.len() - 512;
+        segment[512..last].fill(0);
+    }),
+];
+
+#[test]
+fn a_segment_that_rots_while_the_array_is_stopped_makes_nothing_read_wrong() {
+    for (story, damage) in DAMAGES {
+        for lost in 0..5 {
+            let (mut world, expected) = written(&setup(), SEED, 120);
+            world.stop();
+            let all = segments(&world);
+            assert!(all.len() > 3, "the logs hold something");
+            let (disk, at) = all[all.len() / 2];
+            let length = world.setup.log.segment.unwrap().bytes().as_usize();
+            damage(&mut world.disks[disk].bytes[at..at + length]);
+            let mut world = world.reopen(false).unwrap();
+            world.settle();
+            world.array.fail(world.now, Member::new(lost)).unwrap();
+            world.drain();
+            // With a member lost besides, what only the log could tell is lost as well.
+            let blocks = expected.check_or_lost(&mut world);
+            assert!(blocks < 200, "{story}: {blocks} blocks are lost with member {lost}");
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_rots_costs_nothing_while_all_members_are_there() {
+    for (story, damage) in DAMAGES {
+        for clean in [true, false] {
+            let (mut world, expected) = written(&setup(), SEED, 120);
+            if clean {
+                world.stop();
+            }
+            let (disk, at) = segments(&world)[2];
+            let length = world.setup.log.segment.unwrap().bytes().as_usize();
+            damage(&mut world.disks[disk].bytes[at..at + length]);
+            let mut world = world.reopen(false).unwrap();
+            world.settle();
+            expected.check(&mut world);
+            let report = world.scrub(Repair::Nothing);
+            assert_eq!(report.mismatches, 0, "{story}, clean {clean}");
+            expected.check_redundancy(world, 3);
+        }
+    }
+}
+
+#[test]
+fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
+    for dropping in 0..5 {
+        let (mut world, mut expected) = written(&setup(), SEED, 30);
+        world.disks[dropping].drops = true;
+        let mut random = Random(7);
+        // (No block twice: what it held would be read of the member that does not hold it.)
+        for index in 0..96 {
+            let at = index * 2 * 8;
+            let bytes = payload(&mut random, 8);
+            world.write_now(AT + at, &bytes).unwrap();
+            expected.content[at as usize * 512..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        world.disks[dropping].drops = false;
+        world.settle();
+        // Only this member is wrong: without it all is right.
+        world.array.fail(world.now, Member::new(dropping as u16)).unwrap();
+        world.drain();
+        world.replace(dropping as u16);
+        world.settle();
+        let report = world.scrub(Repair::Nothing);
+        assert_eq!(report.mismatches, 0, "member {dropping}: {report:?}");
+        expected.check(&mut world);
+    }
+}
+
+#[test]
+fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
+    let (mut world, expected) = written(&setup(), SEED, 40);
+    // The last block that was written, as its commit log has it.
+    let found = (0..5).find_map(|disk| entries(&world, disk).last().map(|entry| (disk, *entry)));
+    let (disk, entry) = found.unwrap();
+    let bytes = &world.disks[disk].bytes[entry.at..];
+    let record = 72;
+    let (region, stripe) = (half_word(bytes, record + 8), half_word(bytes, record + 12));
+    let unit = u16::from_le_bytes(bytes[record + 16..record + 18].try_into().unwrap());
+    let first = half_word(bytes, record + 20);
+    let layout = world.array.geometry().layout();
+    let stripe = layout.stripe_in(parlour_units::Region::new(region), stripe.into()).unwrap();
+    let place = layout.place(stripe, parlour_array::layout::Unit::new(unit));
+    let at = world.array.geometry().data_start() + (place.at + Sectors::new(first.into())).from_start();
+    world.disks[place.member.as_usize()].bytes[at.bytes() as usize + 33] ^= 0x40;
+    let world = killed(world);
+    let told =
+        |event: &Event| matches!(event, Event::BlockDamaged { place: told, .. } if *told == place.member);
+    assert!(world.events.iter().any(told), "{:?}", world.events);
+    expected.check_redundancy(world, (disk as u16 + 1) % 5);
+}

@@ -33,6 +33,7 @@ use crate::map::Columns;
 use crate::plan::Fragment;
 use crate::tuning::{LogPool, Tuning};
 
+pub(crate) use append::Closing;
 pub(crate) use commit::{CommitLogs, EntryName};
 pub(crate) use commit_entry::{FoundLog, Intent, read_ring};
 pub(crate) use recover::{Recovery, Redo, remember};
@@ -171,6 +172,8 @@ pub(crate) struct Logs {
     pub(crate) applied: Vec<u64>,
     /// Buffers were freed since waiting jobs last looked.
     pub(crate) freed: bool,
+    /// How far a stop has come with what is in memory.
+    closing: append::ClosingProgress,
     /// Where records are durable before their data is written.
     pub(crate) commits: Option<CommitLogs>,
 }
@@ -198,6 +201,7 @@ impl Logs {
             pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
             least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
             in_memory: 0,
+            closing: append::ClosingProgress::default(),
             regions: BTreeMap::new(),
             segments: Vec::new(),
             free: Vec::new(),

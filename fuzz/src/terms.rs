@@ -37,6 +37,10 @@ pub(crate) fn terms(choice: u8) -> Terms {
 fn limits() -> Limits {
     Limits {
         connections: 4096,
+        per_client: 4096,
+        reserved_for_unix: 0,
+        reserved_for_owner: 0,
+        handshakes: 4096,
         option_length: 4608,
         options: 12,
         payload: PAYLOAD,

@@ -264,8 +264,14 @@ impl Array {
         }
     }
 
-    /// Hands out the first phase of a job whose plan is built. `host` is the payload that it works on.
-    pub(crate) fn start_plan(&mut self, id: JobId, host: Option<BufferId>, rooms: &[(BufferId, Sectors)]) {
+    /// Hands out the first phase of a job whose plan is built. `host` is the buffer that it works on, and where
+    /// the payload begins there.
+    pub(crate) fn start_plan(
+        &mut self,
+        id: JobId,
+        host: Option<(BufferId, Sectors)>,
+        rooms: &[(BufferId, Sectors)],
+    ) {
         let turn = self.health.turn;
         self.start_plan_of(id, turn, host, rooms);
     }
@@ -275,7 +281,7 @@ impl Array {
         &mut self,
         id: JobId,
         turn: u64,
-        host: Option<BufferId>,
+        host: Option<(BufferId, Sectors)>,
         rooms: &[(BufferId, Sectors)],
     ) {
         let job = self.jobs.get_mut(id);
@@ -286,7 +292,7 @@ impl Array {
         job.slices.clear();
         for span in &job.plan.spans {
             let (buffer, base) = match span.source {
-                Source::Host => (host.expect("a plan on the host's payload has one"), Sectors::ZERO),
+                Source::Host => host.expect("a plan on the host's payload has one"),
                 Source::Zeroes => (BufferId::ZEROES, Sectors::ZERO),
                 Source::Scratch(index) => (job.scratch[index as usize], Sectors::ZERO),
                 Source::Record(index) => rooms[usize::from(index)],

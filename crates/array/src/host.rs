@@ -18,6 +18,8 @@ use crate::stripe::ATTEMPTS;
 #[derive(Debug)]
 struct HostRequest {
     request: Request,
+    /// Where its payload begins in its buffer.
+    start: Sectors,
     jobs: u32,
     error: Option<RequestError>,
     /// What comes from here on has no jobs yet.
@@ -62,9 +64,10 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    fn insert(&mut self, request: Request) -> HostId {
+    fn insert(&mut self, request: Request, start: Sectors) -> HostId {
         let slot = Some(HostRequest {
             request,
+            start,
             jobs: 0,
             error: None,
             cursor: request.at + request.length,
@@ -103,14 +106,20 @@ impl Hosts {
 impl Array {
     /// Takes a host's request. It is answered by a completion, at once if it is refused.
     pub fn submit(&mut self, now: Instant, request: Request) {
+        self.submit_part(now, request, Sectors::ZERO);
+    }
+
+    /// The same for a part of a longer request, whose payload begins at `start` in the buffer. Each part is
+    /// answered for itself.
+    pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
         self.advance_clock(now);
         self.maintenance.last_host = Some(self.now);
-        match self.check(&request) {
+        match self.check(&request, start) {
             Ok(()) if request.length.is_zero() && request.operation != Operation::Flush => {
                 self.answer(request, Ok(()));
             }
             Ok(()) => {
-                let host = self.hosts.insert(request);
+                let host = self.hosts.insert(request, start);
                 self.begin(host, request);
             }
             Err(error) => self.answer(request, Err(error)),
@@ -118,7 +127,7 @@ impl Array {
         self.work();
     }
 
-    fn check(&self, request: &Request) -> Result<(), RequestError> {
+    fn check(&self, request: &Request, start: Sectors) -> Result<(), RequestError> {
         let block = self.geometry.block();
         let Request { operation, at, length, .. } = *request;
         let writes = !matches!(operation, Operation::Read | Operation::Flush);
@@ -136,7 +145,7 @@ impl Array {
             return Err(RequestError::BeyondEnd);
         }
         let payload = matches!(operation, Operation::Read | Operation::Write { .. }) && !length.is_zero();
-        let fits = request.buffer.is_some_and(|buffer| self.buffers.length(buffer) >= length);
+        let fits = request.buffer.is_some_and(|buffer| self.buffers.length(buffer) >= start + length);
         if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
     }
 
@@ -239,8 +248,10 @@ impl Array {
         self.resume_hosts();
     }
 
-    pub(crate) fn host_buffer(&mut self, host: HostId) -> Option<BufferId> {
-        self.hosts.get(host).request.buffer
+    /// A request's buffer, and where its payload begins there.
+    pub(crate) fn host_buffer(&mut self, host: HostId) -> Option<(BufferId, Sectors)> {
+        let HostRequest { request, start, .. } = self.hosts.get(host);
+        request.buffer.map(|buffer| (buffer, *start))
     }
 
     // Reads.
@@ -407,7 +418,7 @@ impl Array {
     }
 
     fn keep_read(&mut self, host: HostId) {
-        let HostRequest { request, jobs, .. } = *self.hosts.get(host);
+        let HostRequest { request, start, jobs, .. } = *self.hosts.get(host);
         // What another job of the same request computes is not in the buffer yet.
         if !self.cache.read_ends(host) || jobs != 1 {
             return;
@@ -421,7 +432,7 @@ impl Array {
             content.extend(found.iter().map(|piece| (stripe, *piece)));
         }
         let buffer = request.buffer.expect("a read has a payload");
-        self.keep_content(buffer, &content);
+        self.keep_content((buffer, start), content);
     }
 
     /// The stripes that a request touches.

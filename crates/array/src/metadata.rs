@@ -15,6 +15,7 @@ use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::PlaceState;
 use crate::identity::Identity;
 use crate::job::{JobId, Kind, Trouble};
+use crate::log::Closing;
 use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::slots::sequence_of_session;
@@ -48,7 +49,7 @@ pub(crate) struct Records {
     sequence: u64,
     pub(crate) session_number: u64,
     pub(crate) sessions: Vec<Identity>,
-    clean: bool,
+    pub(crate) clean: bool,
     /// Until all members have this session's first superblock.
     opening: bool,
     /// The member table as it was read. An opening that does not come to its end says nothing else: who was absent then has
@@ -734,10 +735,15 @@ impl Array {
             return true;
         }
         match stage {
-            Stop::Draining if self.close_logs() => return true,
-            Stop::Draining => {
-                self.records.stop = Some(Stop::Flushing);
-            }
+            Stop::Draining => match self.close_logs() {
+                Closing::UnderWay => {}
+                Closing::Done => self.records.stop = Some(Stop::Flushing),
+                // What is in memory is lost: the array comes back as after a crash.
+                Closing::Stuck => {
+                    self.records.stop = None;
+                    self.mode = Mode::Stopped;
+                }
+            },
             Stop::Flushing => {
                 let id = self.jobs.start(Kind::StopFlush, Class::Metadata);
                 if !is_planted(Bug::StopWithoutFlush) {

@@ -583,20 +583,25 @@ impl Array {
         let content: Vec<(Stripe, Piece)> = job.pieces.iter().map(|piece| (stripe, *piece)).collect();
         let host = job.host.expect("a host waits for it");
         let buffer = self.host_buffer(host).expect("a write has a payload");
-        self.keep_content(buffer, &content);
+        self.keep_content(buffer, content);
     }
 
-    /// Puts what stands in a host's buffer into the preread cache.
+    /// Puts what stands in a host's buffer, from `start` on, into the preread cache.
     ///
     /// However little of it is kept, it is there as a whole, and counts as a whole.
-    pub(crate) fn keep_content(&mut self, buffer: BufferId, content: &[(Stripe, Piece)]) {
+    pub(crate) fn keep_content(
+        &mut self,
+        (buffer, start): (BufferId, Sectors),
+        mut content: Vec<(Stripe, Piece)>,
+    ) {
         let length = self.buffers.length(buffer);
         if !self.cache.takes(length) {
             return;
         }
+        content.iter_mut().for_each(|(_, piece)| piece.host += start);
         self.buffers.hold(buffer);
         let buffers = &mut self.buffers;
-        self.cache.keep(buffer, length, content, |old| buffers.release(old));
+        self.cache.keep(buffer, length, &content, |old| buffers.release(old));
     }
 
     /// What was read of a member that is failed, or written there, need not be what is rebuilt in its place.

@@ -32,8 +32,6 @@ pub(crate) enum Failure {
     Tuning(#[from] TuningError),
     #[error("no members were named; write 'parlour {0} MEMBER…', or name them in a configuration file")]
     NoMembers(&'static str),
-    #[error("say where to serve: --unix PATH, --tcp ADDRESS, or both")]
-    Nowhere,
     #[error("this layout has no regions; --region is for organizations with a parity log")]
     NoRegions,
     #[error("there is no region {0}; this array has regions 0 to {1}")]
@@ -103,7 +101,6 @@ impl Failure {
             | Failure::Setting(_)
             | Failure::Tuning(_)
             | Failure::NoMembers(_)
-            | Failure::Nowhere
             | Failure::NoRegions
             | Failure::NoSuchRegion(..)
             | Failure::Explain(_) => true,

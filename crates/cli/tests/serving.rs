@@ -3,18 +3,14 @@
 mod common;
 mod tools;
 
-use std::sync::RwLock;
+use std::io::Write;
 
 use common::Workbench;
 use serde_json::Value;
 use tools::{Array, PARITY_LOGGING, is_same, json, make_image, succeed, tool};
 
-/// The port that `up` takes if it can: tests of `up` share it, but for the one that takes it from them.
-static USUAL_PORT: RwLock<()> = RwLock::new(());
-
 #[test]
 fn up_makes_an_array_serves_it_and_brings_it_back() {
-    let _shared = USUAL_PORT.read();
     let bench = Workbench::new();
     let served = bench.serve("up --size 8MiB");
     assert!(served.greeting.contains("parity-logging") && served.greeting.contains("nbd-client -unix"));
@@ -33,10 +29,9 @@ fn up_makes_an_array_serves_it_and_brings_it_back() {
 
 #[test]
 fn up_takes_another_port_where_its_own_is_taken_and_says_which() {
-    let _alone = USUAL_PORT.write();
     let _taken = std::net::TcpListener::bind("127.0.0.1:10809");
     let bench = Workbench::new();
-    let served = bench.serve("up --size 8MiB --json");
+    let served = bench.serve("up --size 8MiB --json --tcp");
     let ready = json(&served.greeting);
     let address = ready["tcp"].as_str().unwrap().to_owned();
     assert_ne!(address, "127.0.0.1:10809");
@@ -44,10 +39,53 @@ fn up_takes_another_port_where_its_own_is_taken_and_says_which() {
     assert!(told.contains("port 10809 is taken"), "{told}");
 }
 
+/// `up` opened a port of the machine: another user wrote root's array.
+#[test]
+fn a_port_is_opened_only_where_it_is_asked_for_and_with_a_warning() {
+    let bench = Workbench::new();
+    let served = bench.serve("up --size 8MiB");
+    assert!(!served.greeting.contains("nbd://"), "{}", served.greeting);
+    assert_eq!(served.stop(), "");
+    let served = bench.serve("serve parlour-data --json");
+    assert_eq!(json(&served.greeting)["tcp"], Value::Null);
+    served.stop();
+    let served = bench.serve("serve parlour-data --json --tcp 127.0.0.1:0");
+    let address = json(&served.greeting)["tcp"].as_str().unwrap().to_owned();
+    std::net::TcpStream::connect(&address).unwrap();
+    let told = served.stop();
+    let warning = format!("parlour: {address} asks for no password and encrypts nothing: every user");
+    assert!(told.starts_with(&warning) && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn a_socket_lies_in_the_arrays_directory_or_beside_its_members() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let socket = |served: &common::Served| json(&served.greeting)["unix"].as_str().unwrap().to_owned();
+    let served = bench.serve("serve . --json");
+    assert!(socket(&served).ends_with("/nbd.sock"));
+    served.stop();
+    let served = bench.serve("serve a b c --json");
+    let identity = json(&served.greeting)["array"].as_str().unwrap()[..8].to_owned();
+    assert!(socket(&served).ends_with(&format!("/nbd-{identity}.sock")));
+    served.stop();
+}
+
+#[test]
+fn a_sockets_mode_is_what_was_asked_for_and_the_control_sockets_is_its_owners() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let served = bench.serve("serve . --json --socket-mode 0660");
+    let ready = json(&served.greeting);
+    let mode = |key: &str| std::fs::metadata(ready[key].as_str().unwrap()).unwrap().permissions().mode();
+    assert_eq!((mode("unix") & 0o777, mode("control") & 0o777), (0o660, 0o600));
+    served.stop();
+}
+
 #[test]
 fn a_sockets_mode_lets_only_its_owner_in() {
     use std::os::unix::fs::PermissionsExt;
-    let _shared = USUAL_PORT.read();
     let bench = Workbench::new();
     let served = bench.serve("up --size 8MiB");
     let mode = bench.path("parlour-data/nbd.sock").metadata().unwrap().permissions().mode();
@@ -57,10 +95,10 @@ fn a_sockets_mode_lets_only_its_owner_in() {
 }
 
 #[test]
-fn both_signals_and_the_stop_command_end_a_server_properly() {
+fn signals_and_the_stop_command_end_a_server_properly() {
     let bench = Workbench::new();
     bench.succeed("create -o raid5 --size 8MiB a b c");
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         let served = bench.serve("serve . --unix nbd.sock");
         served.signal(signal);
         assert!(served.end().0.success());
@@ -69,6 +107,53 @@ fn both_signals_and_the_stop_command_end_a_server_properly() {
     let served = bench.serve("serve . --unix nbd.sock");
     assert_eq!(bench.succeed("stop -a ."), "The array is stopped\n");
     assert!(served.end().0.success());
+}
+
+#[test]
+fn a_server_that_was_started_to_outlive_its_terminal_does() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let served = bench.serve_under("trap '' HUP", "serve . --unix nbd.sock");
+    served.signal("HUP");
+    assert!(bench.succeed("status .").contains("state: healthy"));
+    served.stop();
+}
+
+/// SIGXFSZ killed a server whose member reached the limit on the size of files.
+#[test]
+fn a_limit_on_the_size_of_files_counts_as_no_space_and_kills_nobody() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let served = bench.serve("serve . --unix nbd.sock");
+    // From here on no file may be written beyond its first MiB, and superblocks lie at both ends.
+    let limit = format!("--pid={}", served.id());
+    let mut command = std::process::Command::new("prlimit");
+    assert!(command.args([&limit, "--fsize=1048576:"]).status().unwrap().success());
+    bench.succeed("fail 1 -a .");
+    let events = bench.succeed("status . --json");
+    assert!(events.contains("has no space left"), "{events}");
+    served.signal("TERM");
+    let (status, told) = served.end();
+    assert_eq!(status.code(), Some(0), "{told}");
+}
+
+/// The reactor wrote what happens itself: a stuck reader of standard error froze the disk.
+#[test]
+fn a_stuck_reader_of_standard_error_stops_nothing() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    bench.files("spare", 8);
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    while writer.write(&[b'x'; 512]).is_ok() {}
+    rustix::io::ioctl_fionbio(&writer, false).unwrap();
+    let served = bench.serve_telling("serve a b c --unix nbd.sock", writer.into());
+    bench.succeed("fail 1 -a .");
+    bench.succeed("replace 1 spare -a . --wait");
+    assert!(bench.succeed("status .").contains("state: healthy"));
+    assert_eq!(bench.succeed("stop -a ."), "The array is stopped\n");
+    assert!(served.end().0.success());
+    drop(reader);
 }
 
 #[test]
@@ -285,7 +370,6 @@ fn the_members_of_an_array_draw_and_explain_it() {
 #[test]
 fn every_key_that_a_server_tells_is_documented() {
     let documented = include_str!("../../../docs/json.md");
-    let _shared = USUAL_PORT.read();
     let bench = Workbench::new();
     let served = bench.serve("up --size 8MiB");
     let status = json(&bench.succeed("status --json"));

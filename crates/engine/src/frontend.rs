@@ -8,6 +8,7 @@ use parlour_units::{Bytes, Sector, Sectors};
 use rustix::fd::BorrowedFd;
 
 use crate::machine::Machine;
+use crate::requests::Asked;
 
 /// Serves hosts by some protocol, on the server's thread.
 ///
@@ -84,9 +85,11 @@ impl<'a> Port<'a> {
         self.machine.release(buffer);
     }
 
-    /// Submits a request. Its answer comes by [`Frontend::complete`] with `tag`, never from within this call.
+    /// Submits a request of a client, as the frontend numbers them from 0: clients take turns. Its answer comes by
+    /// [`Frontend::complete`] with `tag`, never from within this call.
     pub fn submit(
         &mut self,
+        client: u32,
         tag: u64,
         operation: Operation,
         at: Sector,
@@ -94,7 +97,7 @@ impl<'a> Port<'a> {
         buffer: Option<BufferId>,
     ) {
         self.submitted += 1;
-        self.machine.submit(tag, operation, at, length, buffer);
+        self.machine.submit(Asked { client, tag, operation, at, length, buffer });
     }
 
     /// Whether and how the array serves.

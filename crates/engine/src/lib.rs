@@ -25,6 +25,7 @@ mod events;
 mod examine;
 mod fault;
 mod frontend;
+mod helper;
 mod identity;
 mod inline;
 mod io;

@@ -7,9 +7,7 @@ use std::io;
 use std::time::Instant as Clock;
 
 use parlour_array::record::Recorded;
-use parlour_array::{
-    BufferId, Completion, Effect, EffectId, Fault, Operation as HostOperation, Outcome, Request,
-};
+use parlour_array::{BufferId, Completion, Effect, EffectId, Fault, Outcome, Request};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Bytes, Instant, Member, Sector, Sectors};
 
@@ -19,7 +17,7 @@ use crate::fault::Failure;
 use crate::io::{Io, IoBackend};
 use crate::memory::{Buffer, Memory, Part};
 use crate::meter::Meter;
-use crate::requests::{Pending, Requests};
+use crate::requests::{Answered, Asked, Requests, Slice};
 use crate::roster::Roster;
 use crate::seam::{self, Task};
 use crate::uring::Lease;
@@ -71,6 +69,7 @@ struct Flight {
 impl Machine {
     pub(crate) fn new(array: Recorded, roster: Roster, io: Io, clock: Clock, retain: Bytes) -> Machine {
         let key = array.get().sector_key();
+        let requests = Requests::new(array.get().geometry().layout().stripe_data());
         Machine {
             key,
             sums: Vec::new(),
@@ -79,7 +78,7 @@ impl Machine {
             meter: Meter::new(),
             memory: Memory::new(retain),
             io,
-            requests: Requests::default(),
+            requests,
             clock,
             now: Instant::ZERO,
             flights: Vec::new(),
@@ -153,24 +152,37 @@ impl Machine {
         Part { buffer: Buffer::Payload(number(buffer)), start: 0, length }
     }
 
-    pub(crate) fn submit(
-        &mut self,
-        tag: u64,
-        operation: HostOperation,
-        at: Sector,
-        length: Sectors,
-        buffer: Option<BufferId>,
-    ) {
-        let tag = self.requests.insert(tag, self.now, operation, length);
-        self.array.submit(self.now, Request { tag, operation, at, length, buffer });
+    /// Takes a request; it goes to the array when its turn has come.
+    pub(crate) fn submit(&mut self, asked: Asked) {
+        self.requests.push(asked, self.now);
+    }
+
+    /// Gives the array the requests whose turn it is, as far as more may be under way.
+    pub(crate) fn admit(&mut self) {
+        while let Some(slice) = self.requests.next(self.now) {
+            let Slice { tag, operation, at, length, buffer, start } = slice;
+            let request = Request { tag, operation, at, length, buffer };
+            if start.is_zero() {
+                self.array.submit(self.now, request);
+            } else {
+                self.array.submit_part(self.now, request, start);
+            }
+        }
+    }
+
+    /// Refuses all requests that the array was not given.
+    pub(crate) fn refuse_waiting(&mut self) {
+        self.requests.close();
     }
 
     /// A request that is done.
-    pub(crate) fn poll_completion(&mut self) -> Option<(Pending, Completion)> {
-        let completion = self.next_completion.take().or_else(|| self.array.poll_completion())?;
-        let pending = self.requests.take(completion.tag);
-        self.meter.count(&pending, self.now, completion.result.is_ok());
-        Some((pending, completion))
+    pub(crate) fn poll_answer(&mut self) -> Option<Answered> {
+        while let Some(completion) = self.next_completion.take().or_else(|| self.array.poll_completion()) {
+            self.requests.complete(self.now, completion);
+        }
+        let answered = self.requests.poll_answer()?;
+        self.meter.count(&answered, self.now);
+        Some(answered)
     }
 
     /// Whether there is something to do or to say without waiting for a member.
@@ -181,7 +193,8 @@ impl Machine {
         if self.next_completion.is_none() {
             self.next_completion = self.array.poll_completion();
         }
-        self.next_effect.is_some() || self.next_completion.is_some() || !self.waiting.is_empty()
+        let answers = self.next_completion.is_some() || self.requests.has_answers();
+        self.next_effect.is_some() || answers || !self.waiting.is_empty()
     }
 
     // Effects.

@@ -4,7 +4,7 @@ use hdrhistogram::Histogram;
 use parlour_units::{Bytes, Duration, Instant};
 use serde::Serialize;
 
-use crate::requests::{Direction, Pending};
+use crate::requests::{Answered, Direction};
 
 /// Response times longer than this are counted as this long.
 const LONGEST: u64 = 600_000_000_000;
@@ -30,7 +30,7 @@ pub struct Rates {
     pub response: Option<ResponseTimes>,
 }
 
-/// Response times, from the moment the array took the request, in nanoseconds.
+/// Response times, from the moment the frontend submitted the request, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ResponseTimes {
     /// Half of the requests were answered within this.
@@ -57,16 +57,16 @@ impl Meter {
         Meter { since: Instant::ZERO, counts: Rates::default(), times }
     }
 
-    pub(crate) fn count(&mut self, pending: &Pending, now: Instant, ok: bool) {
+    pub(crate) fn count(&mut self, answered: &Answered, now: Instant) {
         let counts = &mut self.counts;
-        let sum = |a: Bytes| Bytes::new(a.get() + pending.moved.get());
-        match pending.direction {
-            _ if !ok => counts.errors += 1,
+        let sum = |a: Bytes| Bytes::new(a.get() + answered.moved.get());
+        match answered.direction {
+            _ if answered.result.is_err() => counts.errors += 1,
             Direction::Read => (counts.reads, counts.read) = (counts.reads + 1, sum(counts.read)),
             Direction::Write => (counts.writes, counts.written) = (counts.writes + 1, sum(counts.written)),
             Direction::Neither => counts.others += 1,
         }
-        self.times.saturating_record(now.since(pending.began).nanoseconds().max(1));
+        self.times.saturating_record(now.since(answered.began).nanoseconds().max(1));
     }
 
     /// What was served since the last call.

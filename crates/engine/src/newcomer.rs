@@ -5,7 +5,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::Builder;
 
 use parlour_array::{Geometry, Identity, Superblock};
 use parlour_units::Bytes;
@@ -14,6 +13,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::create::{held, membership, wipe};
 use crate::fault::Failure;
+use crate::helper;
 use crate::identity::{self, RandomError};
 use crate::member::{Member, MemberError, Mode};
 use crate::opening::superblock_copies;
@@ -176,7 +176,7 @@ impl<T: Send + 'static> Reception<T> {
             let _ = sender.send((name, application.examine()));
             let _ = rustix::io::write(&event, &1_u64.to_ne_bytes());
         };
-        Builder::new().name("newcomer".into()).spawn(examine).map(drop)
+        helper::spawn("newcomer", examine).map(drop)
     }
 
     /// Somebody who is through.

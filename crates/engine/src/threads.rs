@@ -3,7 +3,7 @@
 use std::io;
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::access::{Access, Done};
 use crate::backlog::Backlog;
+use crate::helper;
 use crate::io::IoBackend;
 use crate::member::Round;
 use crate::perform::perform;
@@ -54,7 +55,7 @@ impl Threads {
         let mut pool = Threads { shared, threads: Vec::with_capacity(THREADS), in_flight: 0 };
         for number in 0..THREADS {
             let shared = Arc::clone(&pool.shared);
-            let thread = Builder::new().name(format!("member-io-{number}")).spawn(move || shared.work())?;
+            let thread = helper::spawn(&format!("member-io-{number}"), move || shared.work())?;
             pool.threads.push(thread);
         }
         Ok(pool)
@@ -104,7 +105,7 @@ impl Drop for Threads {
         lock(&self.shared.queue).closed = true;
         self.shared.work.notify_all();
         for thread in mem::take(&mut self.threads) {
-            // A thread that panicked has said so; there is nothing to add while dropping.
+            // None panics and lives to tell.
             let _ = thread.join();
         }
     }

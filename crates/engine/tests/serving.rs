@@ -2,10 +2,15 @@
 
 mod common;
 
-use common::rig::{MEMBERS, Reference, create, member_paths, open_request, serve, serve_open};
+use std::sync::mpsc::channel;
+
+use common::rig::{MEMBERS, Reference, create, member_paths, open_request, serve, serve_open, serve_watched};
 use common::{on_disk, on_memory, ways};
 use parlour_array::organization::NAMED;
+use parlour_array::{Operation, RequestError, Tuning};
+use parlour_engine::ServeOptions;
 use parlour_engine::control::Request;
+use parlour_units::{Duration, Sectors};
 
 #[test]
 fn every_organization_serves_stops_and_comes_back_in_any_order() {
@@ -108,4 +113,48 @@ fn a_missing_member_is_done_without_replaced_and_rebuilt() {
         reference.verify(&served);
         served.stop();
     }
+}
+
+/// 128 long requests for zeroes kept a server from stopping for more than a minute.
+#[test]
+fn a_stop_refuses_what_is_not_begun_when_the_grace_is_over() {
+    let named = NAMED.iter().find(|named| named.name == "raid5").expect("it is in the table");
+    let directory = on_memory().unwrap_or_else(on_disk);
+    let members = member_paths(directory.path(), MEMBERS);
+    create(named, &members);
+    let open = parlour_engine::open(&open_request(&members)).expect("it opens");
+    let options = ServeOptions { grace: Duration::ZERO, ..ServeOptions::default() };
+    let served = serve_watched(open, options, None);
+    let zeroes = Operation::WriteZeroes { may_unmap: false, fast_only: false, durable: false };
+    let (reply, answers) = channel();
+    for tag in 0..1_000 {
+        served.host.post(tag, zeroes, (0, served.capacity), &[], &reply);
+    }
+    drop(reply);
+    // The server has taken them when it answers this.
+    served.status();
+    served.stop();
+    let refused = answers.iter().filter(|(_, answer)| *answer == Err(RequestError::Stopping)).count();
+    assert!(refused > 900, "{refused}");
+    // What is under way was finished: the array was stopped properly.
+    let served = serve(&members);
+    served.assert_consistent();
+    assert!(served.status()["notes"].as_array().expect("notes").is_empty());
+    served.stop();
+}
+
+#[test]
+fn long_requests_are_served_whole_though_they_go_to_the_array_in_slices() {
+    let named = NAMED.iter().find(|named| named.name == "raid5").expect("it is in the table");
+    let directory = on_memory().unwrap_or_else(on_disk);
+    let members = member_paths(directory.path(), MEMBERS);
+    create(named, &members);
+    let tuning = Tuning { host_memory: Sectors::new(64 << 11), ..Tuning::default() };
+    let request = parlour_engine::OpenRequest { tuning, ..open_request(&members) };
+    let served = serve_open(parlour_engine::open(&request).expect("it opens"), None);
+    let length = 20 << 20;
+    let bytes: Vec<u8> = (0..length).map(|at| (at / 512 * 31 + at % 251) as u8).collect();
+    served.host.write(512, &bytes).expect("it is written");
+    assert!(served.host.read(512, length).expect("it is read") == bytes);
+    served.stop();
 }

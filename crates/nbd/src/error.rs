@@ -127,8 +127,11 @@ pub enum ConfigError {
     /// The maximum length of an option is not between 4608 bytes and 64 KiB.
     #[error("maximum option length {0} is not between 4608 and 65536 bytes")]
     OptionLength(u32),
-    /// The number of requests in flight or of connections is zero, or of connections above 65535.
-    #[error("limits on requests in flight and connections must be at least 1, and connections at most 65535")]
+    /// A limit on requests in flight, connections, connections of a client, or handshakes is zero, or that on
+    /// connections above 65535.
+    #[error(
+        "limits on requests in flight, connections and handshakes must be at least 1, and connections at most 65535"
+    )]
     Count,
 }
 
@@ -141,6 +144,9 @@ pub enum ListenError {
     /// Something that is not a socket is in the way.
     #[error("{0}: exists and is not a socket; remove it or choose another path")]
     NotASocket(PathBuf),
+    /// There is no such group here.
+    #[error("{0}: no group of this name in /etc/group; give the group's number")]
+    NoSuchGroup(String),
     /// The system refused.
     #[error("cannot listen on {address}: {source}")]
     Io {

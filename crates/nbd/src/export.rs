@@ -68,6 +68,14 @@ pub struct Limits {
     /// Connections at a time, closed ones with requests in flight included; more are accepted and closed at
     /// once.
     pub connections: usize,
+    /// Connections of one client: a TCP address, or another user than the server's own and root.
+    pub per_client: usize,
+    /// Of all connections, so many are for Unix sockets.
+    pub reserved_for_unix: usize,
+    /// Of all connections, so many more are for the server's own user and root, through Unix sockets.
+    pub reserved_for_owner: usize,
+    /// Connections in their handshake, of each kind: TCP, other users', the owner's. One more closes the oldest.
+    pub handshakes: usize,
     /// Longest option data, in bytes, 4608 to 65536; a longer option is skipped and answered
     /// `NBD_REP_ERR_TOO_BIG`.
     pub option_length: u32,
@@ -90,19 +98,28 @@ pub struct Limits {
     pub pressed_timeout: Duration,
 }
 
+impl Limits {
+    /// What suits most.
+    pub const DEFAULT: Self = Self {
+        connections: 64,
+        per_client: 32,
+        reserved_for_unix: 8,
+        reserved_for_owner: 8,
+        handshakes: 16,
+        option_length: 16 << 10,
+        options: 64,
+        payload: 32 << 20,
+        in_flight: 128,
+        held: 16 << 20,
+        handshake_timeout: Duration::from_secs(10),
+        stall_timeout: Duration::from_secs(30),
+        pressed_timeout: Duration::from_secs(5),
+    };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            connections: 64,
-            option_length: 16 << 10,
-            options: 64,
-            payload: 32 << 20,
-            in_flight: 128,
-            held: 16 << 20,
-            handshake_timeout: Duration::from_secs(10),
-            stall_timeout: Duration::from_secs(30),
-            pressed_timeout: Duration::from_secs(5),
-        }
+        Self::DEFAULT
     }
 }
 
@@ -171,7 +188,10 @@ fn check_limits(limits: &Limits) -> Result<(), ConfigError> {
     if !(4608..=64 << 10).contains(&limits.option_length) {
         return Err(ConfigError::OptionLength(limits.option_length));
     }
-    if limits.in_flight == 0 || !(1..=usize::from(u16::MAX)).contains(&limits.connections) {
+    if limits.in_flight == 0 || limits.handshakes == 0 || limits.per_client == 0 {
+        return Err(ConfigError::Count);
+    }
+    if !(1..=usize::from(u16::MAX)).contains(&limits.connections) {
         return Err(ConfigError::Count);
     }
     Ok(())

@@ -42,4 +42,4 @@ pub use connection::{Advance, Connection, Event, RequestId};
 pub use error::{ConfigError, Disconnect, ListenError, NbdError};
 pub use export::{Export, Features, Limits, Terms};
 pub use request::{Extent, Request};
-pub use server::{Backend, BufferHandle, RequestToken, Server, Statistics};
+pub use server::{Backend, BufferHandle, RequestToken, Server, SocketAccess, Statistics, group_number};

@@ -293,14 +293,122 @@ fn an_idle_client_is_kept_and_a_late_handshake_dropped() {
     let mut late = rig.connect();
     late.send(&client_flags(3));
     rig.settle();
-    assert_eq!(rig.server.deadline(), Some(rig.now + Duration::from_secs(10)));
-    rig.pass(Duration::from_secs(10));
+    rig.pass(Duration::from_secs(9));
+    assert_eq!(rig.server.deadline(), Some(rig.now + Duration::from_secs(1)));
+    assert!(late.pull());
+    rig.pass(Duration::from_secs(1));
     late.pull();
     assert!(!late.pull());
     rig.pass(Duration::from_secs(100_000));
     assert!(idle.pull());
     assert_eq!(rig.server.connections(), 1);
     assert_eq!(rig.server.deadline(), None);
+}
+
+/// A process that was stopped for 33 seconds judged the time before it read, and reset a client that had sent all of its
+/// write by then.
+#[test]
+fn what_has_come_while_the_process_was_stopped_is_read_before_anybody_is_late() {
+    let mut rig = Rig::new(limits(), 4);
+    let mut client = rig.open(&simple_opening());
+    let bytes = write(0, 1, 0, &[5; 60_000]);
+    client.send(&bytes[..1_000]);
+    rig.settle();
+    client.send(&bytes[1_000..]);
+    rig.now += Duration::from_secs(33);
+    rig.carry_out();
+    assert_eq!(client.receive().simple(), (0, 1));
+    assert_eq!(rig.server.statistics().timed_out, 0);
+}
+
+#[test]
+fn the_time_for_which_the_process_was_stopped_is_not_the_clients() {
+    let mut rig = Rig::new(large(), 4);
+    let mut sender = rig.open(&simple_opening());
+    let mut greeted = rig.connect();
+    let bytes = write(0, 1, 0, &vec![5; MIB as usize]);
+    sender.send(&bytes[..40_000]);
+    rig.settle();
+    // It could send no more than the socket takes.
+    sender.send(&bytes[40_000..50_000]);
+    rig.now += Duration::from_secs(3_600);
+    rig.settle();
+    assert_eq!(rig.server.connections(), 2);
+    rig.pass(Duration::from_secs(7));
+    greeted.send(&simple_opening());
+    rig.pass(Duration::from_secs(20));
+    sender.send(&bytes[50_000..]);
+    while !sender.unsent.is_empty() {
+        rig.settle();
+        sender.send(&[]);
+    }
+    rig.carry_out();
+    assert_eq!(sender.receive().simple(), (0, 1));
+    // Whoever sends nothing is late all the same.
+    sender.send(&bytes[..40_000]);
+    rig.settle();
+    rig.pass(Duration::from_secs(30));
+    assert_eq!((rig.server.connections(), rig.server.statistics().timed_out), (1, 1));
+}
+
+/// 64 connections of another user by TCP, idle, kept the owner out of his Unix socket.
+#[test]
+fn the_owner_comes_in_through_the_unix_socket_however_many_came_by_tcp() -> io::Result<()> {
+    let scratch = Scratch::new("owner")?;
+    let mut rig = Rig::new(Limits { connections: 64, ..Limits::default() }, 4);
+    rig.server.listen_unix(&scratch.socket()).expect("nothing is in the way");
+    let address = rig.server.listen_tcp(([127, 0, 0, 1], 0).into()).expect("a port is free");
+    let mut idle = Vec::new();
+    for _ in 0..70 {
+        let mut stream = std::net::TcpStream::connect(address)?;
+        // Turned away, it may have been closed already.
+        let _ = io::Write::write_all(&mut stream, &simple_opening());
+        idle.push(stream);
+        rig.settle();
+    }
+    assert_eq!(rig.server.connections(), 32);
+    for _ in 0..20 {
+        idle.push(std::net::TcpStream::connect(address)?);
+        rig.settle();
+    }
+    assert_eq!(rig.server.connections(), 32);
+    let mut owner = Client::new(UnixStream::connect(scratch.socket())?);
+    owner.send(&[simple_opening(), request(FLUSH, 0, 5, 0, 0)].concat());
+    rig.carry_out();
+    let replies = owner.receive().0;
+    assert_eq!(Replies(replies[replies.len() - 16..].to_vec()).simple(), (0, 5));
+    Ok(())
+}
+
+#[test]
+fn handshakes_that_stand_still_keep_nobody_out() {
+    let mut rig = Rig::new(limits(), 4);
+    let idle = rig.open(&simple_opening());
+    let stalled: Vec<_> = (0..4).map(|_| rig.connect()).collect();
+    let mut client = rig.open(&simple_opening());
+    client.send(&request(FLUSH, 0, 5, 0, 0));
+    rig.carry_out();
+    assert_eq!(client.receive().simple(), (0, 5));
+    assert_eq!(rig.server.statistics().displaced, 2);
+    drop((idle, stalled));
+}
+
+#[test]
+fn a_group_is_let_in_by_the_sockets_mode_whatever_the_umask() -> io::Result<()> {
+    use parlour_nbd::SocketAccess;
+    let scratch = Scratch::new("group")?;
+    let mut rig = Rig::new(limits(), 4);
+    let group = rustix::process::getegid().as_raw();
+    let access = SocketAccess { mode: 0o660, group: Some(group) };
+    rig.server.listen_unix_for(&scratch.socket(), access).expect("nothing is in the way");
+    let metadata = fs::metadata(scratch.socket())?;
+    assert_eq!(metadata.permissions().mode() & 0o7777, 0o660);
+    assert_eq!(std::os::unix::fs::MetadataExt::gid(&metadata), group);
+    assert_eq!(parlour_nbd::group_number("7").expect("a number"), 7);
+    assert_eq!(parlour_nbd::group_number("root").expect("there is one everywhere"), 0);
+    let refused = parlour_nbd::group_number("no such group").expect_err("there is none");
+    assert!(refused.to_string().contains("no such group: no group of this name"), "{refused}");
+    Ok(())
 }
 
 #[test]

@@ -107,7 +107,8 @@ fn assert_served(rig: &mut Rig, good: &mut Client, round: usize) {
 fn a_thousand_connections_stay_within_the_bound_and_a_good_client_is_served_among_them() {
     raise_descriptor_limit();
     let before = memory();
-    let limits = Limits { connections: CROWD + 1, payload: PAYLOAD, held: PAYLOAD, ..limits() };
+    let limits =
+        Limits { connections: CROWD + 1, handshakes: CROWD + 1, payload: PAYLOAD, held: PAYLOAD, ..limits() };
     let mut rig = Rig::new(limits, BUFFERS);
     let mut good = rig.open(&simple_opening());
     let mut crowd: Vec<Member> = (0..CROWD).map(|index| Member::new(index, rig.connect())).collect();

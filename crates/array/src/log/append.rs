@@ -2,7 +2,7 @@
 
 use parlour_units::{Region, Sectors};
 
-use super::{CommitLogs, Header, Room, SegmentState};
+use super::{CommitLogs, Header, RegionLog, Room, SegmentState};
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
 use crate::job::{JobId, Kind};
@@ -226,23 +226,64 @@ impl Array {
         true
     }
 
-    /// Before the array stops, all that is in memory goes to the log. Says whether there was anything.
-    pub(crate) fn close_logs(&mut self) -> bool {
-        let Some(logs) = &self.logs else { return false };
-        let regions: Vec<Region> = logs.regions.keys().copied().collect();
-        let mut any = false;
+    /// Before the array stops, all that is in memory goes to the log, or to the parity. Called when nothing else is under
+    /// way; so what is still there after several calls stays there.
+    pub(crate) fn close_logs(&mut self) -> Closing {
+        let Some(logs) = &mut self.logs else { return Closing::Done };
+        let held = |index: &u32| logs.segment(*index).buffer.is_some();
+        let holding = |log: &&RegionLog| log.segments.iter().any(held);
+        let segments: usize =
+            logs.regions.values().map(|log| log.segments.iter().filter(|index| held(index)).count()).sum();
+        let regions: Vec<Region> =
+            logs.regions.iter().filter(|(_, log)| holding(log)).map(|(region, _)| *region).collect();
+        if regions.is_empty() {
+            return Closing::Done;
+        }
+        if !logs.closing.goes_on(segments) {
+            return Closing::Stuck;
+        }
         for region in regions {
             let logs = self.logs.as_mut().expect("it was there");
-            if logs.regions[&region].segments.iter().all(|index| logs.segment(*index).buffer.is_none()) {
-                continue;
-            }
-            any = true;
             if let Some(open) = logs.region(region).open {
                 logs.close(open);
             }
             self.append_ready(region);
         }
-        any
+        Closing::UnderWay
+    }
+}
+
+/// What has come of taking all log buffers out of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// None is left.
+    Done,
+    /// Some are being written, or wait for what is.
+    UnderWay,
+    /// Some can go neither to the log nor to the parity, and nothing is under way that would change that.
+    Stuck,
+}
+
+/// How it goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClosingProgress {
+    /// The fewest buffers that were left.
+    least: Option<usize>,
+    /// Calls since there were more.
+    calls: u32,
+}
+
+impl ClosingProgress {
+    /// A region takes a few: it is loaded, folded into the parity, given up.
+    const PATIENCE: u32 = 16;
+
+    /// So many buffers are left. Says whether that may become fewer.
+    fn goes_on(&mut self, left: usize) -> bool {
+        if self.least.is_none_or(|least| left < least) {
+            *self = ClosingProgress { least: Some(left), calls: 0 };
+        }
+        self.calls += 1;
+        self.calls <= Self::PATIENCE
     }
 }
 
@@ -262,5 +303,135 @@ impl super::Logs {
         segment.state = SegmentState::Appending;
         (segment.slot, segment.turn) = (Some(slot), turn);
         self.region(region).sealed.retain(|other| *other != index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parlour_units::{Instant, Member, Sector};
+
+    use super::*;
+    use crate::organization::{Consistency, Organization};
+    use crate::{
+        Assembly, BufferId, Candidate, Creation, Geometry, Identity, LogCreation, MemberInfo, NewArray,
+        Opening, Operation, Outcome, Request, SUPERBLOCK, Superblock, Tag, Tuning, create,
+    };
+
+    const LENGTH: Sectors = Sectors::new(20_480);
+
+    fn identity(number: u8) -> Identity {
+        Identity([number; 16])
+    }
+
+    fn geometry() -> Geometry {
+        Geometry::create(&Creation {
+            organization: Organization::named("parity-logging").expect("it is in the table").organization,
+            copies: 1,
+            members: 5,
+            groups: 1,
+            unit: Sectors::new(16),
+            block: Sectors::new(1),
+            member_length: LENGTH,
+            log: LogCreation { segment: Some(Sectors::new(32)), ..LogCreation::default() },
+            consistency: Consistency::Resync,
+        })
+        .expect("a possible array")
+    }
+
+    /// A new array whose members do all that is asked, and hold nothing.
+    fn opened() -> Array {
+        let geometry = geometry();
+        let members: Vec<(Identity, Sectors)> =
+            (0..5).map(|number| (identity(number + 10), LENGTH)).collect();
+        let new = NewArray {
+            array: identity(1),
+            session: identity(2),
+            members: members.clone(),
+            name: "test".into(),
+            created: 0,
+            zeroed: true,
+        };
+        let images = create(&geometry, &new);
+        let at = |image: usize, place: (Sector, Sectors)| {
+            let found = images[image].iter().find(|(at, _)| *at == place.0);
+            found.map(|(_, block)| {
+                let mut bytes = block.clone();
+                bytes.resize(place.1.bytes().as_usize(), 0);
+                bytes
+            })
+        };
+        let slots = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<[Option<Vec<u8>>; 2]> {
+            (0..5).map(|member| [0, 1].map(|slot| at(member, place(slot)))).collect()
+        };
+        let candidate = |member: usize| {
+            let copy = |place| at(member, (place, SUPERBLOCK)).expect("both copies are written");
+            let [first, second] = Geometry::superblock_places(LENGTH).map(copy);
+            let superblock = Superblock::decode_copies(&first, &second);
+            Candidate { name: format!("member {member}"), length: LENGTH, superblock }
+        };
+        let candidates: Vec<Candidate> = (0..5).map(candidate).collect();
+        let info = |(identity, length): &(Identity, Sectors)| MemberInfo {
+            identity: *identity,
+            length: *length,
+            unmaps: true,
+        };
+        let opening = Opening {
+            assembly: Assembly::new(&candidates).expect("it is whole"),
+            members: members.iter().map(info).map(Some).collect(),
+            spares: Vec::new(),
+            maps: slots(&|slot| (geometry.map_place(slot), geometry.map_length())),
+            tables: slots(&|slot| (geometry.table_place(slot), geometry.table_length())),
+            lists: Vec::new(),
+            commits: vec![Vec::new(); 5].into(),
+            session: identity(3),
+            read_only: false,
+            force: false,
+            tuning: Tuning::default(),
+        };
+        let mut array = Array::open(Instant::ZERO, opening).expect("it can be opened");
+        run(&mut array);
+        array
+    }
+
+    fn run(array: &mut Array) {
+        while let Some(effect) = array.poll_effect() {
+            array.complete(Instant::ZERO, effect.id, Outcome::Done);
+        }
+    }
+
+    /// An array with one record in memory, of region 0.
+    fn written() -> Array {
+        let mut array = opened();
+        let buffer: Option<BufferId> = array.reserve(Sectors::new(1));
+        let operation = Operation::Write { durable: false };
+        let request = Request { tag: Tag(1), operation, at: Sector::ZERO, length: Sectors::new(1), buffer };
+        array.submit(Instant::ZERO, request);
+        run(&mut array);
+        assert_eq!(array.poll_completion().map(|completion| completion.result), Some(Ok(())));
+        assert_eq!(array.logs.as_ref().expect("it logs").in_memory, 1);
+        array
+    }
+
+    #[test]
+    fn what_is_in_memory_goes_to_the_log_before_the_array_stops() {
+        let mut array = written();
+        array.stop(Instant::ZERO);
+        run(&mut array);
+        assert_eq!((array.mode(), array.records.clean), (crate::Mode::Stopped, true));
+        assert_eq!(array.counters.appends, 1);
+    }
+
+    /// A region whose log is full, and whose parity somebody holds who never lets go, could be neither appended nor
+    /// folded in: the stop asked for both again and again, without end.
+    #[test]
+    fn a_stop_ends_where_a_region_can_never_be_appended_and_is_not_called_clean() {
+        let mut array = written();
+        let log = array.logs.as_mut().expect("it logs").region(Region::new(0));
+        log.slots.fill(true);
+        log.holders = 1;
+        array.stop(Instant::ZERO);
+        run(&mut array);
+        assert_eq!((array.mode(), array.records.clean), (crate::Mode::Stopped, false));
+        assert_eq!(array.health.state(Member::new(0)), crate::health::PlaceState::Active);
     }
 }

@@ -35,6 +35,7 @@ use crate::plan::Fragment;
 use crate::planted::{Bug, is_planted};
 use crate::tuning::{LogPool, Tuning};
 
+pub(crate) use append::Closing;
 pub(crate) use commit::{CommitLogs, EntryName};
 pub(crate) use commit_entry::{Found, FoundLog, Intent, read_ring};
 pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
@@ -193,6 +194,8 @@ pub(crate) struct Logs {
     uncounted: Vec<(u32, u64)>,
     /// Buffers were freed since waiting jobs last looked.
     pub(crate) freed: bool,
+    /// How far a stop has come with what is in memory.
+    closing: append::ClosingProgress,
     /// Where records are durable before their data is written.
     pub(crate) commits: Option<CommitLogs>,
 }
@@ -220,6 +223,7 @@ impl Logs {
             pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
             least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
             in_memory: 0,
+            closing: append::ClosingProgress::default(),
             regions: BTreeMap::new(),
             segments: Vec::new(),
             free: Vec::new(),

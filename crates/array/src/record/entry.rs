@@ -26,6 +26,8 @@ pub enum Input {
     Release { buffer: u64 },
     /// A host's request.
     Submit { now: u64, tag: u64, operation: Asked, at: u64, length: u64, buffer: Option<u64> },
+    /// A part of one, whose payload begins at `start` in the buffer.
+    SubmitPart { now: u64, tag: u64, operation: Asked, at: u64, length: u64, buffer: Option<u64>, start: u64 },
     /// What became of an effect.
     Complete { now: u64, effect: u64, outcome: Became },
     /// Time has come.

@@ -74,6 +74,20 @@ impl Recorded {
         self.array.submit(now, request);
     }
 
+    /// [`Array::submit_part`].
+    pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
+        self.told(|| Input::SubmitPart {
+            now: now.nanoseconds(),
+            tag: request.tag.0,
+            operation: request.operation.into(),
+            at: request.at.get(),
+            length: request.length.get(),
+            buffer: request.buffer.map(|buffer| buffer.as_usize() as u64),
+            start: start.get(),
+        });
+        self.array.submit_part(now, request, start);
+    }
+
     /// [`Array::complete`].
     pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.told(|| Input::Complete {

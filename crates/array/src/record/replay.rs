@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use parlour_units::{Member, Sector, Sectors};
 
 use super::Recording;
-use super::entry::{Entry, Input, instant};
+use super::entry::{Asked, Entry, Input, instant};
 use crate::{Array, AssemblyError, BufferId, EffectId, Request, Tag};
 
 /// Where a fresh array first differed from the recorded one.
@@ -77,14 +77,12 @@ impl Player {
                 return;
             }
             Input::Submit { now, tag, operation, at, length, buffer } => {
-                let request = Request {
-                    tag: Tag(*tag),
-                    operation: (*operation).into(),
-                    at: Sector::new(*at),
-                    length: Sectors::new(*length),
-                    buffer: buffer.and_then(|buffer| self.buffer(buffer)),
-                };
+                let request = self.request(*tag, *operation, (*at, *length), *buffer);
                 return self.array.submit(instant(*now), request);
+            }
+            Input::SubmitPart { now, tag, operation, at, length, buffer, start } => {
+                let request = self.request(*tag, *operation, (*at, *length), *buffer);
+                return self.array.submit_part(instant(*now), request, Sectors::new(*start));
             }
             Input::Complete { now, effect, outcome } => {
                 return array.complete(instant(*now), EffectId::from_raw(*effect), outcome.outcome());
@@ -114,6 +112,16 @@ impl Player {
             self.buffers.resize(number + 1, None);
         }
         self.buffers[number] = Some(buffer);
+    }
+
+    fn request(&self, tag: u64, operation: Asked, (at, length): (u64, u64), buffer: Option<u64>) -> Request {
+        Request {
+            tag: Tag(tag),
+            operation: operation.into(),
+            at: Sector::new(at),
+            length: Sectors::new(length),
+            buffer: buffer.and_then(|buffer| self.buffer(buffer)),
+        }
     }
 
     fn buffer(&self, number: u64) -> Option<BufferId> {

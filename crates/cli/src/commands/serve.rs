@@ -8,13 +8,14 @@ use parlour_engine::OpenRequest;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::members;
-use crate::serve::{Service, Sockets};
+use crate::serve::{Service, Serving};
 use crate::settings::{ConfigFile, ServingSettings, TuningSettings};
 
 /// Serve an array over NBD until it is stopped
 ///
 /// Members are found by their superblocks, in any order; a directory stands for all members in it. Prints `ready` when
-/// clients may connect. Stops cleanly on SIGINT, SIGTERM and `parlour stop`.
+/// clients may connect. Only the user who serves may connect, unless options let others in. Stops cleanly on SIGINT,
+/// SIGTERM, SIGHUP and `parlour stop`.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Members and spares, or one directory of them
@@ -42,9 +43,6 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         return Err(Failure::NoMembers("serve"));
     }
     let serving = options.serving.clone().or(file.serving);
-    if serving.unix.is_none() && serving.tcp.is_none() {
-        return Err(Failure::Nowhere);
-    }
     let open = parlour_engine::open(&OpenRequest {
         members: members::expand(named)?,
         read_only: options.read_only,
@@ -52,7 +50,10 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
     })?;
-    let sockets = Sockets { unix: serving.unix.as_deref(), tcp: serving.tcp, any_port: false };
-    let service = Service::new(open, &sockets, serving.export.as_deref(), options.read_only)?;
-    Ok(service.run(console, |_| String::new())?)
+    let directory = match named.as_slice() {
+        [directory] if directory.is_dir() => Some(directory.as_path()),
+        _ => None,
+    };
+    let serving = Serving { settings: &serving, directory, read_only: options.read_only, any_port: false };
+    Ok(Service::new(open, &serving)?.run(console, |_| String::new())?)
 }

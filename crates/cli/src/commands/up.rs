@@ -9,14 +9,14 @@ use super::create;
 use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::members;
-use crate::serve::{Service, Sockets, attach};
-use crate::settings::{Address, LogSettings, NBD_PORT, OrganizationSettings, Size, TuningSettings};
+use crate::serve::{Service, Serving, attach};
+use crate::settings::{Address, LogSettings, OrganizationSettings, ServingSettings, Size, TuningSettings};
 
 /// Make an array out of files in ./parlour-data and serve it
 ///
 /// Needs no root and no arguments. The first time it makes five sparse files of 1 GiB and a parity-logging array of them;
-/// run again, it brings the same array back with its data. Serves on nbd.sock in that directory and on 127.0.0.1:10809, or
-/// another port if that is taken. Stops cleanly on Ctrl-C.
+/// run again, it brings the same array back with its data. Serves on nbd.sock in that directory, which only you may use,
+/// unless options let others in. Stops cleanly on Ctrl-C, and when the terminal is closed.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Where the array's files are
@@ -33,11 +33,10 @@ pub(crate) struct Options {
     #[command(flatten)]
     log: LogSettings,
     #[command(flatten)]
+    serving: ServingSettings,
+    #[command(flatten)]
     tuning: TuningSettings,
 }
-
-/// The name of the socket in the array's directory.
-const SOCKET: &str = "nbd.sock";
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let tuning = options.tuning.tuning()?;
@@ -48,13 +47,12 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         }
         _ => make(options)?,
     };
-    let request =
-        OpenRequest { members, read_only: false, force: false, tuning, io: parlour_engine::Choice::Auto };
-    let open = parlour_engine::open(&request)?;
-    let unix = options.dir.join(SOCKET);
-    let sockets = Sockets { unix: Some(&unix), tcp: Some(Address::loopback(NBD_PORT)), any_port: true };
-    let service = Service::new(open, &sockets, None, false)?;
-    Ok(service.run(console, |served| attach::text(served, &options.dir))?)
+    let settings = &options.serving;
+    let io = settings.io.map(Into::into).unwrap_or_default();
+    let open = parlour_engine::open(&OpenRequest { members, read_only: false, force: false, tuning, io })?;
+    let any_port = settings.tcp.is_some_and(Address::is_usual);
+    let serving = Serving { settings, directory: Some(&options.dir), read_only: false, any_port };
+    Ok(Service::new(open, &serving)?.run(console, |served| attach::text(served, &options.dir))?)
 }
 
 /// Says so where options that describe a new array meet one that exists.

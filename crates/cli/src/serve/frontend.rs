@@ -135,7 +135,7 @@ impl Backend for Counter<'_, '_> {
         let length = Sectors::from_bytes(Bytes::new(u64::from(length)))
             .expect("the minimum block is a whole number of sectors");
         let buffer = buffer.map(|buffer| self.buffer(buffer));
-        self.port.submit(token.to_bits(), operation, at, length, buffer);
+        self.port.submit(token.client(), token.to_bits(), operation, at, length, buffer);
     }
 }
 

@@ -1,44 +1,105 @@
 //! What people see while an array is served: what happens, a line each, and on a terminal one line that lives.
 
+use std::io;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parlour_engine::{Pulse, Rates};
 use parlour_units::{Bytes, Duration};
 
-use crate::console::{Console, note};
+use super::outlet::{Outlet, Screen};
+use crate::console::{self, Console, note};
 use crate::status::Account;
 
-/// Shows a server's pulse.
-pub(crate) struct LiveLine {
-    /// The line on the terminal; none where no person looks on.
-    line: Option<ProgressBar>,
+/// How long the end waits for whoever reads what was said.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Tells what a server does, without waiting for anybody who reads it.
+pub(crate) struct Live {
+    /// Standard error.
+    notes: Outlet,
+    /// Standard output.
+    answers: Outlet,
+    /// Whether a person looks on, and sees a line that lives.
+    lives: bool,
 }
 
-impl LiveLine {
-    pub(crate) fn new(console: Console) -> LiveLine {
-        let line = console.shows_progress().then(|| {
-            let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            line.set_style(ProgressStyle::with_template("{wide_msg}").expect("the template is sound"));
-            line
-        });
-        LiveLine { line }
+impl Live {
+    /// # Errors
+    /// The system has no threads left.
+    pub(crate) fn new(console: Console) -> io::Result<Live> {
+        let lives = console.shows_progress();
+        let notes = Outlet::new("standard-error", Terminal { line: lives.then(line) })?;
+        Ok(Live { notes, answers: Outlet::new("standard-output", Output)?, lives })
     }
 
-    pub(crate) fn show(&mut self, pulse: &Pulse<'_>) {
-        let Some(line) = &self.line else {
-            return pulse.events.iter().for_each(|event| note(event));
-        };
-        if !pulse.events.is_empty() {
-            line.suspend(|| pulse.events.iter().for_each(|event| note(event)));
+    /// A line that people should read.
+    pub(crate) fn note(&self, line: &str) {
+        self.notes.say(line);
+    }
+
+    /// What was asked for, on standard output.
+    pub(crate) fn answer(&self, text: &str) {
+        self.answers.say(text);
+    }
+
+    pub(crate) fn show(&self, pulse: &Pulse<'_>) {
+        pulse.events.iter().for_each(|event| self.note(event));
+        if self.lives {
+            let health =
+                Account::of_server(&pulse.status()).map_or(String::new(), |account| account.health());
+            self.notes.show(format!("{health}  {}", rates(&pulse.rates)));
         }
-        let health = Account::of_server(&pulse.status()).map_or(String::new(), |account| account.health());
-        line.set_message(format!("{health}  {}", rates(&pulse.rates)));
     }
 
     pub(crate) fn finish(&self) {
+        self.notes.close(PATIENCE);
+        self.answers.close(PATIENCE);
+    }
+}
+
+fn line() -> ProgressBar {
+    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    line.set_style(ProgressStyle::with_template("{wide_msg}").expect("the template is sound"));
+    line
+}
+
+/// Standard error, with the line that lives, if one does.
+struct Terminal {
+    line: Option<ProgressBar>,
+}
+
+impl Screen for Terminal {
+    fn line(&mut self, text: &str) {
+        match &self.line {
+            Some(line) => line.suspend(|| note(&text)),
+            None => note(&text),
+        }
+    }
+
+    fn status(&mut self, status: &str) {
+        if let Some(line) = &self.line {
+            line.set_message(status.to_owned());
+        }
+    }
+
+    fn clear(&mut self) {
         if let Some(line) = &self.line {
             line.finish_and_clear();
         }
     }
+}
+
+/// Standard output. A server goes on though it cannot be written.
+struct Output;
+
+impl Screen for Output {
+    fn line(&mut self, text: &str) {
+        let _ = console::print(text);
+    }
+
+    fn status(&mut self, _: &str) {}
+
+    fn clear(&mut self) {}
 }
 
 /// Throughput and response time, at the same places in every line.

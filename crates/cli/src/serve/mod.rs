@@ -3,21 +3,26 @@
 pub(crate) mod attach;
 mod frontend;
 mod live;
+mod outlet;
+mod signals;
 
+use std::fs::DirBuilder;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use parlour_engine::{Note, OpenArray, ServeError, ServeOptions, Stopper};
-use parlour_nbd::{ConfigError, Export, Features, Limits, ListenError, Server, Terms};
+use parlour_engine::{Note, OpenArray, ServeError, ServeOptions};
+use parlour_nbd::{
+    ConfigError, Export, Features, Limits, ListenError, Server, SocketAccess, Terms, group_number,
+};
 use serde::Serialize;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::commands::create::sentence;
-use crate::console::{self, Console, note};
-use crate::settings::Address;
+use crate::console::Console;
+use crate::settings::{Address, ServingSettings};
 use frontend::NbdFrontend;
-use live::LiveLine;
+use live::Live;
 
 /// Why an array could not be served, or not to the end.
 #[derive(Debug, thiserror::Error)]
@@ -32,14 +37,19 @@ pub(crate) enum ServiceError {
     System(#[from] io::Error),
 }
 
-/// Where to listen.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sockets<'a> {
-    pub(crate) unix: Option<&'a Path>,
-    pub(crate) tcp: Option<Address>,
-    /// Take any free port where the one that is asked for is taken.
+/// How an array is served.
+#[derive(Debug)]
+pub(crate) struct Serving<'a> {
+    pub(crate) settings: &'a ServingSettings,
+    /// The Unix socket, if none is set: in this directory, or beside the control socket.
+    pub(crate) directory: Option<&'a Path>,
+    pub(crate) read_only: bool,
+    /// Take any free port where the usual one is taken.
     pub(crate) any_port: bool,
 }
+
+/// The name of the socket in an array's directory.
+const SOCKET: &str = "nbd.sock";
 
 /// Where an array is served.
 #[derive(Clone, Debug, Serialize)]
@@ -64,6 +74,8 @@ pub(crate) struct Service {
     served: Served,
     /// The array in a sentence.
     about: String,
+    /// What people should know about how it is served.
+    notes: Vec<String>,
 }
 
 /// Requests up to this long: what clients commonly ask at the most.
@@ -74,20 +86,19 @@ impl Service {
     ///
     /// # Errors
     /// A socket is taken, or the system refuses something.
-    pub(crate) fn new(
-        open: OpenArray,
-        sockets: &Sockets<'_>,
-        export: Option<&str>,
-        read_only: bool,
-    ) -> Result<Service, ServiceError> {
-        let mut nbd = Server::new(terms(&open, export, read_only)?)?;
-        let tcp = listen(&mut nbd, sockets)?;
+    pub(crate) fn new(open: OpenArray, serving: &Serving<'_>) -> Result<Service, ServiceError> {
+        let Serving { settings, read_only, .. } = *serving;
+        let mut nbd = Server::new(terms(&open, settings.export.as_deref(), read_only)?)?;
         let control = open.control_path();
+        let unix = serving.unix(&control)?;
+        nbd.listen_unix_for(&unix, settings.access()?)?;
+        let mut notes = Vec::new();
+        let tcp = listen_tcp(&mut nbd, serving, &mut notes)?;
         let served = Served {
             event: "ready",
             name: open.name().to_owned(),
             array: open.identity().to_string(),
-            unix: sockets.unix.map(std::path::absolute).transpose()?,
+            unix: Some(unix),
             tcp,
             control: control.clone(),
             read_only,
@@ -95,9 +106,10 @@ impl Service {
             notes: open.notes().iter().map(Note::to_string).collect(),
         };
         let about = format!("'{}': {}", open.name(), sentence(open.geometry()));
-        let options = ServeOptions { control: Some(control), ..ServeOptions::default() };
+        let mut options = ServeOptions { control: Some(control), ..ServeOptions::default() };
+        options.grace = settings.grace.map_or(options.grace, |grace| grace.0);
         let server = parlour_engine::Server::new(open, NbdFrontend::new(nbd), options)?;
-        Ok(Service { server, served, about })
+        Ok(Service { server, served, about, notes })
     }
 
     /// Serves until stopped. `guide` says how to use what is served.
@@ -109,23 +121,23 @@ impl Service {
         console: Console,
         guide: impl FnOnce(&Served) -> String,
     ) -> Result<(), ServiceError> {
-        stop_on_signals(&self.server.stopper())?;
-        self.served.notes.iter().for_each(|line| note(line));
-        self.announce(console, guide)?;
-        let mut live = LiveLine::new(console);
-        self.server.run(&mut |pulse| live.show(pulse))?;
+        signals::handle(&self.server.stopper())?;
+        let live = Live::new(console)?;
+        self.served.notes.iter().chain(&self.notes).for_each(|line| live.note(line));
+        live.answer(&self.announcement(console, guide)?);
+        let result = self.server.run(&mut |pulse| live.show(pulse));
         live.finish();
-        Ok(())
+        Ok(result?)
     }
 
-    fn announce(&self, console: Console, guide: impl FnOnce(&Served) -> String) -> io::Result<()> {
+    fn announcement(&self, console: Console, guide: impl FnOnce(&Served) -> String) -> io::Result<String> {
         if console.json {
             // One line, so that it can be waited for.
             let mut line = serde_json::to_string(&self.served)?;
             line.push('\n');
-            return console::print(&line);
+            return Ok(line);
         }
-        console::print(&format!("{}{}ready\n", self.text(), guide(&self.served)))
+        Ok(format!("{}{}ready\n", self.text(), guide(&self.served)))
     }
 
     fn text(&self) -> String {
@@ -153,27 +165,99 @@ fn terms(open: &OpenArray, export: Option<&str>, read_only: bool) -> Result<Term
     Terms::new(export, Limits { payload: LONGEST_REQUEST, ..Limits::default() })
 }
 
-/// Listens; returns the TCP address with the port that it really is.
-fn listen(server: &mut Server, sockets: &Sockets<'_>) -> Result<Option<SocketAddr>, ListenError> {
-    if let Some(path) = sockets.unix {
-        server.listen_unix(path)?;
-    }
-    let Some(Address(address)) = sockets.tcp else { return Ok(None) };
-    match server.listen_tcp(address) {
-        Err(ListenError::Io { source, .. })
-            if sockets.any_port && source.kind() == io::ErrorKind::AddrInUse =>
-        {
-            let bound = server.listen_tcp(SocketAddr::new(address.ip(), 0))?;
-            note(&format_args!("port {} is taken; port {} is used instead", address.port(), bound.port()));
-            Ok(Some(bound))
-        }
-        bound => bound.map(Some),
+impl Serving<'_> {
+    /// Where the Unix socket is, absolute. `control` is where the control socket is.
+    fn unix(&self, control: &Path) -> io::Result<PathBuf> {
+        let path = match (&self.settings.unix, self.directory) {
+            (Some(path), _) => path.clone(),
+            (None, Some(directory)) => directory.join(SOCKET),
+            (None, None) => beside(control)?,
+        };
+        std::path::absolute(path)
     }
 }
 
-fn stop_on_signals(stopper: &Stopper) -> io::Result<()> {
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, stopper.descriptor()?)?;
+/// A socket with the name of the control socket, but for its beginning. Below /run the directory is made, for its owner.
+fn beside(control: &Path) -> io::Result<PathBuf> {
+    let name = control.file_name().unwrap_or_default().to_string_lossy();
+    let path = control.with_file_name(name.replacen("parlour-", "nbd-", 1));
+    if let Some(directory) = path.parent().filter(|directory| directory.starts_with("/run")) {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     }
-    Ok(())
+    Ok(path)
+}
+
+impl ServingSettings {
+    /// Who may use the Unix socket.
+    fn access(&self) -> Result<SocketAccess, ListenError> {
+        let group = self.socket_group.as_deref().map(group_number).transpose()?;
+        // A group is named to be let in.
+        let usual = if group.is_some() { 0o660 } else { SocketAccess::default().mode };
+        Ok(SocketAccess { mode: self.socket_mode.as_ref().map_or(usual, |mode| mode.0), group })
+    }
+}
+
+/// Listens by TCP where that is asked for; returns the address with the port that it really is.
+fn listen_tcp(
+    server: &mut Server,
+    serving: &Serving<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<SocketAddr>, ListenError> {
+    let Some(Address(address)) = serving.settings.tcp else { return Ok(None) };
+    let bound = match server.listen_tcp(address) {
+        Err(ListenError::Io { source, .. })
+            if serving.any_port && source.kind() == io::ErrorKind::AddrInUse =>
+        {
+            let bound = server.listen_tcp(SocketAddr::new(address.ip(), 0))?;
+            notes.push(format!("port {} is taken; port {} is used instead", address.port(), bound.port()));
+            bound
+        }
+        bound => bound?,
+    };
+    notes.push(warning(bound));
+    Ok(Some(bound))
+}
+
+/// What TCP means.
+fn warning(address: SocketAddr) -> String {
+    let whoever = match address.ip().is_loopback() {
+        true => "every user and program of this machine",
+        false => "whoever reaches this address over the network",
+    };
+    format!(
+        "{address} asks for no password and encrypts nothing: {whoever} can read and write the whole array \
+         (docs/security.md)"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_socket_lies_in_the_arrays_directory_or_beside_the_control_socket() {
+        let settings = ServingSettings::default();
+        let control = Path::new("/disks/parlour-0f52c1d3.sock");
+        let serving =
+            |directory| Serving { settings: &settings, directory, read_only: false, any_port: false };
+        assert_eq!(serving(None).unix(control).unwrap(), Path::new("/disks/nbd-0f52c1d3.sock"));
+        let inside = serving(Some(Path::new("/data"))).unix(control).unwrap();
+        assert_eq!(inside, Path::new("/data/nbd.sock"));
+    }
+
+    #[test]
+    fn a_group_that_is_named_is_let_in() {
+        let mut settings = ServingSettings::default();
+        assert_eq!(settings.access().unwrap(), SocketAccess { mode: 0o600, group: None });
+        settings.socket_group = Some("7".into());
+        assert_eq!(settings.access().unwrap(), SocketAccess { mode: 0o660, group: Some(7) });
+        settings.socket_mode = Some("0666".parse().unwrap());
+        assert_eq!(settings.access().unwrap(), SocketAccess { mode: 0o666, group: Some(7) });
+    }
+
+    #[test]
+    fn the_warning_names_those_who_can_come() {
+        assert!(warning(([127, 0, 0, 1], 5).into()).contains("every user and program of this machine"));
+        assert!(warning(([0, 0, 0, 0], 5).into()).starts_with("0.0.0.0:5 asks for no password"));
+    }
 }

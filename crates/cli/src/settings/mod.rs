@@ -5,7 +5,7 @@ mod serving;
 mod shape;
 
 pub(crate) use file::ConfigFile;
-pub(crate) use serving::{Address, NBD_PORT, ServingSettings};
+pub(crate) use serving::{Address, ServingSettings};
 pub(crate) use shape::{ShapeError, ShapeOptions};
 
 pub(crate) use parlour_lab::settings::{

@@ -2,29 +2,80 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use parlour_lab::fill;
+use parlour_lab::settings::Time;
+use parlour_units::ParseDurationError;
 
 /// Where and how an array is served.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[command(next_help_heading = "Serving")]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ServingSettings {
-    /// Serve on this Unix socket, which its owner alone may use
+    /// Serve on this Unix socket [default: nbd.sock in the array's directory, or nbd-ID.sock beside its first member]
     #[arg(long, value_name = "PATH")]
     pub(crate) unix: Option<PathBuf>,
-    /// Serve on this TCP address: PORT or IP:PORT [default IP: 127.0.0.1]
-    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    /// Permissions of the Unix socket, such as 0660 [default: 0600, and 0660 with --socket-group]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) socket_mode: Option<SocketMode>,
+    /// Group of the Unix socket, by name or number [default: the server's own]
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) socket_group: Option<String>,
+    /// Serve on this TCP address, too, to whoever reaches it: PORT or IP:PORT [default: 127.0.0.1:10809]
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address, num_args = 0..=1,
+          default_missing_value = NBD_PORT_TEXT)]
     pub(crate) tcp: Option<Address>,
     /// Name of the export [default: the array's name; clients may leave it out]
     #[arg(long, value_name = "NAME")]
     pub(crate) export: Option<String>,
+    /// How long clients may finish what they have asked when the server is stopped; then what is not begun is
+    /// refused [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) grace: Option<Time>,
     /// How members are accessed [default: auto]
     #[arg(long, value_name = "HOW")]
     pub(crate) io: Option<IoChoice>,
+}
+
+/// Permission bits of a socket, in octal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct SocketMode(pub(crate) u32);
+
+/// A text that is no such mode.
+#[derive(Debug, thiserror::Error)]
+#[error("'{0}' is no mode of a socket; write three or four octal digits, such as 0660")]
+pub(crate) struct ModeError(String);
+
+impl FromStr for SocketMode {
+    type Err = ModeError;
+
+    fn from_str(text: &str) -> Result<SocketMode, ModeError> {
+        let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777 && text.len() >= 3);
+        mode.map(SocketMode).ok_or_else(|| ModeError(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for SocketMode {
+    type Error = ModeError;
+
+    fn try_from(text: String) -> Result<SocketMode, ModeError> {
+        text.parse()
+    }
+}
+
+impl From<SocketMode> for String {
+    fn from(mode: SocketMode) -> String {
+        format!("{:04o}", mode.0)
+    }
+}
+
+fn parse_time(text: &str) -> Result<Time, ParseDurationError> {
+    text.parse().map(Time)
 }
 
 /// How members are accessed.
@@ -45,11 +96,17 @@ pub(crate) enum IoChoice {
 pub(crate) struct Address(pub(crate) SocketAddr);
 
 /// The port that is registered for NBD.
-pub(crate) const NBD_PORT: u16 = 10809;
+const NBD_PORT: u16 = 10809;
+const NBD_PORT_TEXT: &str = "10809";
 
 impl Address {
-    pub(crate) fn loopback(port: u16) -> Address {
+    fn loopback(port: u16) -> Address {
         Address(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
+    }
+
+    /// Whether it is the one that is used where none is named.
+    pub(crate) fn is_usual(self) -> bool {
+        self == Address::loopback(NBD_PORT)
     }
 }
 
@@ -81,7 +138,7 @@ impl TryFrom<String> for Address {
 
 impl ServingSettings {
     pub(crate) fn or(self, file: Self) -> Self {
-        fill!(self, file, [unix, tcp, export, io])
+        fill!(self, file, [unix, socket_mode, socket_group, tcp, export, grace, io])
     }
 }
 

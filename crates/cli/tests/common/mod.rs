@@ -97,6 +97,15 @@ impl Workbench {
         self.serve_telling(arguments, Stdio::piped())
     }
 
+    /// The same, started by a shell that does `first` before.
+    pub(crate) fn serve_under(&self, first: &str, arguments: &str) -> Served {
+        let mut command = Command::new("sh");
+        let script = format!("{first}; exec \"$0\" \"$@\"");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_parlour")]);
+        let mut command = self.with_arguments(command, arguments);
+        Served::wait(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sh starts"))
+    }
+
     /// The same, with another standard error.
     pub(crate) fn serve_telling(&self, arguments: &str, error: Stdio) -> Served {
         let mut command = self.command(arguments);

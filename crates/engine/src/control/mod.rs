@@ -24,7 +24,7 @@ pub use error::ControlError;
 pub use message::{Repairing, Request, Response};
 use socket::Listener;
 
-/// Connections at once; beyond, the one that was silent the longest is closed.
+/// Connections at once; beyond, the one that was silent the longest is closed, and one that waits for an answer last.
 const CONNECTIONS: usize = 16;
 /// A connection that waits for no answer and is silent this long is closed.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -160,7 +160,8 @@ impl Control {
         }
     }
 
-    /// A free place; if there is none, that of the connection that was silent the longest.
+    /// A free place; if there is none, that of the connection that was silent the longest. What was commanded by one that
+    /// waits goes on without it.
     fn make_room(&mut self) -> usize {
         if let Some(place) = self.connections.iter().position(Option::is_none) {
             return place;
@@ -169,7 +170,10 @@ impl Control {
             self.connections.push(None);
             return self.connections.len() - 1;
         }
-        let silent = |place: &usize| self.connections[*place].as_ref().map(Connection::last_heard);
+        let silent = |place: &usize| {
+            let connection = self.connections[*place].as_ref();
+            connection.map(|connection| (connection.is_waiting(), connection.last_heard()))
+        };
         let place = (0..CONNECTIONS).min_by_key(silent).unwrap_or(0);
         self.connections[place] = None;
         place

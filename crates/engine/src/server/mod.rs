@@ -63,7 +63,7 @@ enum Stage {
     Serving,
     /// The frontend finishes what is under way, until then.
     Draining(Instant),
-    /// The array finishes what is under way and records that all is well.
+    /// The array finishes what is under way and records that all is well. What waited is refused.
     Stopping,
     Stopped,
 }
@@ -159,8 +159,10 @@ impl<F: Frontend> Server<F> {
         }
         let submitted = if ready.frontend || self.frontend_due() { self.poll_frontend()? } else { 0 };
         self.eagerness.learn(&ready, submitted);
+        self.machine.admit();
         self.machine.run_foreground()?;
         self.answer_hosts();
+        self.machine.admit();
         self.machine.run_background()?;
         self.hear_events();
         if ready.stop {
@@ -229,8 +231,8 @@ impl<F: Frontend> Server<F> {
     }
 
     fn answer_hosts(&mut self) {
-        while let Some((pending, completion)) = self.machine.poll_completion() {
-            self.frontend.complete(pending.tag, completion.result, &mut Port::new(&mut self.machine));
+        while let Some(answered) = self.machine.poll_answer() {
+            self.frontend.complete(answered.tag, answered.result, &mut Port::new(&mut self.machine));
         }
         self.frontend.flush(&mut Port::new(&mut self.machine));
     }
@@ -277,6 +279,7 @@ impl<F: Frontend> Server<F> {
         match self.stage {
             Stage::Draining(until) if self.frontend.is_idle() || until <= self.machine.now() => {
                 let now = self.machine.now();
+                self.machine.refuse_waiting();
                 self.machine.array.stop(now);
                 self.stage = Stage::Stopping;
             }

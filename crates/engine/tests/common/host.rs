@@ -153,7 +153,7 @@ impl Double {
         self.in_flight.insert(self.next, Pending { reply: job.reply, tag: job.tag, buffer, reads });
         let at = Sector::from_bytes(job.at).expect("whole sectors");
         let length = Sectors::from_bytes(Bytes::new(job.length)).expect("whole sectors");
-        port.submit(self.next, job.operation, at, length, buffer);
+        port.submit(0, self.next, job.operation, at, length, buffer);
         self.next += 1;
     }
 }

@@ -23,6 +23,12 @@ impl RequestToken {
         u64::from(self.generation) << 32 | u64::from(self.peer) << 16 | u64::from(self.id.0)
     }
 
+    /// The number of the connection by which it came; used again when the connection is gone.
+    #[must_use]
+    pub fn client(self) -> u32 {
+        u32::from(self.peer)
+    }
+
     /// The token of that number; one that was never given out is harmless.
     #[must_use]
     pub fn from_bits(bits: u64) -> Self {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,51 @@ use crate::error::ListenError;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 
+/// Who may connect to a Unix socket: connecting takes the permission to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketAccess {
+    /// Permission bits, such as 0o660.
+    pub mode: u32,
+    /// The group's number; the server's own group if absent.
+    pub group: Option<u32>,
+}
+
+impl Default for SocketAccess {
+    /// The owner only.
+    fn default() -> Self {
+        Self { mode: OWNER_ONLY, group: None }
+    }
+}
+
+const OWNER_ONLY: u32 = 0o600;
+
+impl SocketAccess {
+    /// Gives it at `path`, which had the owner's only; nobody listens there yet.
+    fn give(self, path: &Path) -> io::Result<()> {
+        if self.group.is_some() {
+            lchown(path, None, self.group)?;
+        }
+        if self.mode == OWNER_ONLY {
+            return Ok(());
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(self.mode))
+    }
+}
+
+/// The number of a group that is named, or numbered.
+///
+/// # Errors
+/// If there is no such group in `/etc/group`.
+pub fn group_number(name: &str) -> Result<u32, ListenError> {
+    let groups = fs::read_to_string("/etc/group").unwrap_or_default();
+    let of_line = |line: &str| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(name)).then(|| fields.nth(1)?.parse().ok()).flatten()
+    };
+    let unknown = || ListenError::NoSuchGroup(name.to_owned());
+    name.parse().ok().or_else(|| groups.lines().find_map(of_line)).ok_or_else(unknown)
+}
+
 pub(super) struct Listener {
     socket: OwnedFd,
     /// The socket file, with its device and inode; removed with the listener.
@@ -25,8 +70,9 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Listens on a path, with mode 0600 from its first moment. A socket that nobody listens on is replaced.
-    pub(super) fn unix(path: &Path) -> Result<Self, ListenError> {
+    /// Listens on a path, which only its owner may use until `access` is given to others. A socket that nobody listens
+    /// on is replaced.
+    pub(super) fn unix(path: &Path, access: SocketAccess) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Io { address: path.display().to_string(), source };
         let socket = match bind_unix(path) {
             Err(Errno::ADDRINUSE) => {
@@ -37,7 +83,11 @@ impl Listener {
         };
         let metadata = fs::symlink_metadata(path).map_err(failed)?;
         let file = Some((path.to_owned(), metadata.dev(), metadata.ino()));
-        Ok(Self { socket, file })
+        // Made here, so that the file goes again if the rest fails.
+        let listener = Self { socket, file };
+        access.give(path).map_err(failed)?;
+        rustix::net::listen(&listener.socket, BACKLOG).map_err(|error| failed(error.into()))?;
+        Ok(listener)
     }
 
     /// Listens on an address; port 0 chooses one, which is returned.
@@ -82,10 +132,9 @@ fn bind_unix(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     // The file that bind makes takes its mode from the socket: there is no moment at which others may
-    // connect.
+    // connect. Nobody may before there is a listener.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-    rustix::net::listen(&socket, BACKLOG)?;
     Ok(socket)
 }
 

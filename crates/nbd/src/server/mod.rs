@@ -4,6 +4,7 @@ mod backend;
 mod listener;
 mod outbox;
 mod peer;
+mod places;
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,7 +19,9 @@ use rustix::io::Errno;
 
 pub use backend::{Backend, BufferHandle, RequestToken};
 use listener::Listener;
+pub use listener::{SocketAccess, group_number};
 use peer::{Answer, Pause, Peer, Turn};
+use places::{Occupant, Verdict, Who, judge};
 
 use crate::error::{Disconnect, ListenError, NbdError};
 use crate::export::Terms;
@@ -30,6 +33,9 @@ const EVENTS: usize = 64;
 const ACCEPTS: usize = 16;
 /// How long accepting pauses when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(250);
+/// While a client's time runs, the owner is asked to call this often; of a longer absence no more than twice as much
+/// counts. Time in which nobody looks at the sockets, because the process was stopped, is not the clients'.
+const TICK: Duration = Duration::from_secs(1);
 /// Marks the event of a listener; the others are indices of peers.
 const LISTENER: u64 = 1 << 63;
 
@@ -40,6 +46,8 @@ pub struct Statistics {
     pub accepted: u64,
     /// Connections closed at once because there were too many.
     pub turned_away: u64,
+    /// Connections closed in their handshake because others came.
+    pub displaced: u64,
     /// Connections dropped because the client did not move in time.
     pub timed_out: u64,
     /// Connections dropped because the client broke the protocol.
@@ -60,6 +68,8 @@ pub struct Statistics {
 /// [`Limits::held`](crate::Limits::held) of what the backend gives out.
 pub struct Server {
     turn: Turn,
+    /// When the owner called last, on its clock. [`Turn::now`] runs only while it calls.
+    called: Option<Duration>,
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
     listeners: Vec<Listener>,
@@ -75,6 +85,8 @@ pub struct Server {
     starved: VecDeque<u16>,
     /// No peer is to be dropped before.
     next_deadline: Option<Duration>,
+    /// Not all that was ready has been looked at: nobody is late.
+    more_is_ready: bool,
     draining: bool,
     statistics: Statistics,
 }
@@ -95,6 +107,7 @@ impl Server {
         let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
         Ok(Self {
             turn: Turn { terms, now: Duration::ZERO, generation: 0 },
+            called: None,
             epoll,
             events: vec![nothing; EVENTS],
             listeners: Vec::new(),
@@ -106,6 +119,7 @@ impl Server {
             runnable: Vec::new(),
             starved: VecDeque::new(),
             next_deadline: None,
+            more_is_ready: false,
             draining: false,
             statistics: Statistics::default(),
         })
@@ -116,8 +130,16 @@ impl Server {
     /// # Errors
     /// When somebody listens there, something else is in the way, or the system refuses.
     pub fn listen_unix(&mut self, path: &Path) -> Result<(), ListenError> {
+        self.listen_unix_for(path, SocketAccess::default())
+    }
+
+    /// The same for whom `access` says.
+    ///
+    /// # Errors
+    /// As there, or when the group may not be given.
+    pub fn listen_unix_for(&mut self, path: &Path, access: SocketAccess) -> Result<(), ListenError> {
         let failed = |source| ListenError::Io { address: path.display().to_string(), source };
-        let listener = Listener::unix(path)?;
+        let listener = Listener::unix(path, access)?;
         self.add_listener(listener).map_err(failed)
     }
 
@@ -146,18 +168,19 @@ impl Server {
     /// # Errors
     /// When the system refuses; the socket is closed.
     pub fn adopt(&mut self, now: Duration, socket: OwnedFd) -> io::Result<()> {
-        self.turn.now = self.turn.now.max(now);
+        self.attend(now);
         rustix::io::ioctl_fionbio(&socket, true)?;
         self.add_peer(socket)?;
         Ok(())
     }
 
     fn add_peer(&mut self, socket: OwnedFd) -> Result<(), Errno> {
-        let Some(index) = self.take_place() else {
+        let who = Who::of(socket.as_fd());
+        let Some(index) = self.take_place(who) else {
             self.statistics.turned_away += 1;
             return Ok(());
         };
-        let peer = Peer::new(socket, index, &self.turn);
+        let peer = Peer::new(socket, index, who, &self.turn);
         let added = peer.socket().map_or(Ok(()), |socket| {
             epoll::add(&self.epoll, socket, EventData::new_u64(u64::from(index)), EventFlags::IN)
         });
@@ -175,9 +198,15 @@ impl Server {
         Ok(())
     }
 
-    fn take_place(&mut self) -> Option<u16> {
+    fn take_place(&mut self, who: Who) -> Option<u16> {
         if self.draining {
             return None;
+        }
+        let others: Vec<Occupant> = self.peers.iter().flatten().map(|peer| peer.occupant()).collect();
+        match judge(self.turn.terms.limits(), who, &others) {
+            Verdict::Welcome => {}
+            Verdict::Instead(index) => self.displace(index),
+            Verdict::Full => return None,
         }
         if self.free.is_empty() && self.peers.len() < self.turn.terms.limits().connections {
             // The limit is at most 65535.
@@ -185,6 +214,21 @@ impl Server {
             self.peers.push(None);
         }
         self.free.pop()
+    }
+
+    /// Closes a connection that is in its handshake, and so holds nothing of the backend's.
+    fn displace(&mut self, index: u16) {
+        self.peers[usize::from(index)] = None;
+        self.free.push(index);
+        self.open -= 1;
+        self.statistics.displaced += 1;
+    }
+
+    /// The owner calls.
+    fn attend(&mut self, now: Duration) {
+        let passed = now.saturating_sub(*self.called.get_or_insert(now));
+        self.called = self.called.max(Some(now));
+        self.turn.now += passed.min(TICK * 2);
     }
 
     /// Handles what is ready, without blocking: at most 64 events, and one receive of at most 256 KiB, or of
@@ -195,8 +239,7 @@ impl Server {
     /// When the system refuses to tell what is ready; what goes wrong with one connection ends that
     /// connection only.
     pub fn poll(&mut self, now: Duration, backend: &mut impl Backend) -> io::Result<()> {
-        self.turn.now = self.turn.now.max(now);
-        self.drop_late(backend);
+        self.attend(now);
         self.unpause_accepting()?;
         self.run_runnable(backend);
         let mut events = std::mem::take(&mut self.events);
@@ -205,11 +248,20 @@ impl Server {
             Err(Errno::INTR) => Ok(0),
             ready => ready,
         };
-        for event in &events[..ready.unwrap_or(0)] {
+        let is_listener = |event: &&epoll::Event| event.data.u64() & LISTENER != 0;
+        let found = &events[..ready.unwrap_or(0)];
+        // Listeners last: whoever comes may be given a place that an event is about.
+        for event in found.iter().filter(|event| !is_listener(event)).chain(found.iter().filter(is_listener))
+        {
             self.handle(*event, backend);
         }
         self.events = events;
-        ready?;
+        // What has come was read: whoever is late now has sent nothing. Where not all was looked at, once more.
+        let more = ready? == EVENTS;
+        if !more || std::mem::replace(&mut self.more_is_ready, more) {
+            self.more_is_ready = false;
+            self.drop_late(backend);
+        }
         Ok(())
     }
 
@@ -459,13 +511,15 @@ impl Server {
     }
 
     /// When to call [`poll`](Self::poll) even if the descriptor is not readable, on the clock of `poll`: at
-    /// once if work is left in memory, or when the next client will be late. `None` while nothing is due.
+    /// once if work is left in memory, and every second while a client's time runs. `None` while nothing is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
+        let called = self.called.unwrap_or(Duration::ZERO);
         if !self.runnable.is_empty() {
-            return Some(self.turn.now);
+            return Some(called);
         }
-        [self.next_deadline, self.accept_pause].into_iter().flatten().min()
+        let next = [self.next_deadline, self.accept_pause].into_iter().flatten().min()?;
+        Some(called + next.saturating_sub(self.turn.now).min(TICK))
     }
 
     /// Stops listening and reading: requests in flight are answered, then their connections close. A request

@@ -10,6 +10,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
 
 use super::backend::{Backend, BufferHandle, RequestToken};
 use super::outbox::{Outbox, Sent};
+use super::places::{Occupant, Who};
 use crate::connection::{Connection, Event, RequestId};
 use crate::error::{Disconnect, NbdError};
 use crate::export::Terms;
@@ -87,6 +88,7 @@ pub(super) struct Peer {
     /// `None` when it is closed and only its requests in flight remain.
     socket: Option<OwnedFd>,
     index: u16,
+    who: Who,
     connection: Connection,
     attached: Vec<Option<Attached>>,
     /// Bytes of payload attached to requests in flight.
@@ -120,13 +122,14 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub(super) fn new(socket: OwnedFd, index: u16, turn: &Turn) -> Self {
+    pub(super) fn new(socket: OwnedFd, index: u16, who: Who, turn: &Turn) -> Self {
         let terms = &turn.terms;
         let mut outbox = Outbox::default();
         let connection = Connection::new(terms, &mut outbox.bytes);
         Self {
             socket: Some(socket),
             index,
+            who,
             connection,
             attached: vec![None; usize::from(terms.limits().in_flight)],
             attached_bytes: 0,
@@ -153,6 +156,11 @@ impl Peer {
 
     pub(super) fn socket(&self) -> Option<BorrowedFd<'_>> {
         self.socket.as_ref().map(AsFd::as_fd)
+    }
+
+    pub(super) fn occupant(&self) -> Occupant {
+        let handshake = self.socket.is_some() && !self.connection.is_transmitting();
+        Occupant { place: self.index, who: self.who, handshake: handshake.then_some(self.accepted) }
     }
 
     pub(super) fn in_flight(&self) -> usize {

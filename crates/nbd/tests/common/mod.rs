@@ -62,6 +62,10 @@ pub(crate) fn export() -> Export {
 pub(crate) fn limits() -> Limits {
     Limits {
         connections: 4,
+        per_client: 4,
+        reserved_for_unix: 0,
+        reserved_for_owner: 0,
+        handshakes: 4,
         option_length: 8192,
         options: 16,
         payload: 64 << 10,

@@ -132,9 +132,13 @@ impl Rig {
         }
     }
 
+    /// Lets time pass, and calls the server as often as it asks.
     pub(crate) fn pass(&mut self, time: Duration) {
-        self.now += time;
-        self.settle();
+        let end = self.now + time;
+        while self.now < end {
+            self.now = self.server.deadline().map_or(end, |due| due.clamp(self.now, end));
+            self.settle();
+        }
     }
 
     pub(crate) fn assert_nothing_held(&self) {

@@ -51,7 +51,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
-    })?;
+    })
+    .map_err(|error| Failure::opening(error, None))?;
     let sockets = Sockets { unix: serving.unix.as_deref(), tcp: serving.tcp, any_port: false };
     let service = Service::new(open, &sockets, serving.export.as_deref(), options.read_only)?;
     Ok(service.run(console, |_| String::new())?)

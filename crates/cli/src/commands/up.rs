@@ -8,7 +8,7 @@ use parlour_engine::OpenRequest;
 use super::create;
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::members;
+use crate::members::{self, MembersError};
 use crate::serve::{Service, Sockets, attach};
 use crate::settings::{Address, LogSettings, NBD_PORT, OrganizationSettings, Size, TuningSettings};
 
@@ -46,11 +46,13 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
             note_ignored(options);
             members
         }
-        _ => make(options)?,
+        // A directory that is not there, or has no member, gets an array.
+        Err(MembersError::EmptyDirectory { .. }) | Ok(_) => make(options)?,
+        Err(error) => return Err(error.into()),
     };
     let request =
         OpenRequest { members, read_only: false, force: false, tuning, io: parlour_engine::Choice::Auto };
-    let open = parlour_engine::open(&request)?;
+    let open = parlour_engine::open(&request).map_err(|error| Failure::opening(error, Some(&options.dir)))?;
     let unix = options.dir.join(SOCKET);
     let sockets = Sockets { unix: Some(&unix), tcp: Some(Address::loopback(NBD_PORT)), any_port: true };
     let service = Service::new(open, &sockets, None, false)?;

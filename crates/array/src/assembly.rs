@@ -251,7 +251,7 @@ impl Assembly {
     }
 
     /// Whether the data of all missing places can be had from the others.
-    pub(crate) fn survives(&self) -> bool {
+    pub fn survives(&self) -> bool {
         use parlour_units::Member;
         let whole = |place| self.is_whole(place);
         let tolerance = usize::from(self.geometry.fault_tolerance());

@@ -1,6 +1,7 @@
 //! An organization is four choices: layout, code, update, read. The names that people know are rows of one
 //! table; a combination that makes no sense is refused with the reason.
 
+use parlour_units::words::{did_you_mean, meant};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rotation;
@@ -222,28 +223,62 @@ impl Organization {
         }
     }
 
-    /// The row called `name`.
+    /// The row called `name`, in capitals or not.
     ///
     /// # Errors
     /// The name is not in the table; the error names the one that may have been meant.
     pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
-        NAMED.iter().chain(&SIMULATED).find(|row| row.name == name).ok_or_else(|| UnknownOrganization {
+        let lower = name.to_lowercase();
+        NAMED.iter().chain(&SIMULATED).find(|row| row.name == lower).ok_or_else(|| {
             // In a configuration file it may hold anything.
-            name: name.escape_debug().to_string(),
-            meant: meant(name, NAMED.iter().map(|row| row.name)),
+            let name = name.escape_debug().to_string();
+            match UNBUILT.contains(&lower.as_str()) {
+                true => UnknownOrganization::TwoParities { name },
+                false => {
+                    let meant = meant(&lower, NAMED.iter().map(|row| row.name));
+                    UnknownOrganization::Name { name, meant }
+                }
+            }
         })
     }
 }
 
+/// Usual names of organizations with two or more parities. None is implemented yet.
+const UNBUILT: [&str; 9] =
+    ["raid6", "raid-6", "raid60", "raid-60", "raidz2", "raidz3", "raid-dp", "p+q", "rs"];
+
 /// A name that is not in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "'{name}' is no organization{} (known: simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5, parity-logging; in simulations, floating)",
-    .meant.map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))
-)]
-pub struct UnknownOrganization {
-    name: String,
-    meant: Option<&'static str>,
+pub enum UnknownOrganization {
+    /// No row has this name.
+    #[error(
+        "'{name}' is no organization{} (known: {})",
+        .meant.map_or(String::new(), |meant| format!("; {}", did_you_mean(meant))),
+        known()
+    )]
+    Name {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        meant: Option<&'static str>,
+    },
+    /// It needs a second parity.
+    #[error(
+        "'{name}' does not exist yet: no organization with parity survives two failures. raid1 with three members does, and \
+         raid10 with --copies 3 (known: {})",
+        known()
+    )]
+    TwoParities {
+        /// What was asked for.
+        name: String,
+    },
+}
+
+/// All names, for messages.
+fn known() -> String {
+    let served: Vec<&str> = NAMED.iter().map(|row| row.name).collect();
+    let simulated: Vec<&str> = SIMULATED.iter().map(|row| row.name).collect();
+    format!("{}; in simulations, {}", served.join(", "), simulated.join(", "))
 }
 
 /// A row with the name that people know it by.
@@ -351,28 +386,6 @@ pub const SIMULATED: [NamedOrganization; 1] = [row(
     Copies::One,
 )];
 
-/// The candidate that `word` may have been meant to be: more than half of it is as it should be.
-pub fn meant<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let nearest = candidates.min_by_key(|candidate| edits(word, candidate))?;
-    (edits(word, nearest) * 2 < nearest.chars().count()).then_some(nearest)
-}
-
-/// Levenshtein's distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,5 +403,16 @@ mod tests {
         assert!(error.to_string().contains("did you mean 'parity-logging'?"), "{error}");
         let error = Organization::named("zfs").unwrap_err();
         assert!(!error.to_string().contains("did you mean"), "{error}");
+        assert_eq!(Organization::named("RAID5").map(|row| row.name), Ok("raid5"));
+    }
+
+    /// `raid6` was answered with "did you mean 'raid0'?".
+    #[test]
+    fn two_parities_are_said_not_to_exist_and_what_survives_two_failures_is_named() {
+        for name in ["raid6", "RAID6", "raidz2"] {
+            let error = Organization::named(name).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("'{name}' does not exist yet")), "{error}");
+            assert!(error.contains("raid1 with three members") && !error.contains("did you"), "{error}");
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::effect::Class;
 use crate::health::{PlaceState, Traffic};
 use crate::layout::{Occupant, Place};
 use crate::maintenance::{ScrubReport, Task};
+use crate::organization::Code;
 use crate::plan::Strategy;
 
 /// Something that happened.
@@ -217,6 +218,9 @@ pub struct Status {
     pub regions: u32,
     /// Regions that may be inconsistent if the array dies now.
     pub dirty_regions: u32,
+    /// Regions whose parity may not fit and has to stand in for data of a member that is not whole:
+    /// what is read there may be wrong.
+    pub doubtful_regions: u32,
     /// The parity logs, if there are any.
     pub log: Option<LogStatus>,
     /// Counts since the array was opened.
@@ -327,10 +331,24 @@ impl Array {
             last_scrub: self.maintenance.last_scrub.clone(),
             regions: geometry.layout().region_count(),
             dirty_regions: self.records.dirty.count(),
+            doubtful_regions: self.doubtful_regions(),
             log: self.log_status(),
             counters: self.counters,
             memory: (self.buffers.in_use().bytes(), self.buffers.peak().bytes()),
         }
+    }
+
+    /// Counts regions whose parity may not fit and stands in for data. A copy is read by itself.
+    fn doubtful_regions(&self) -> u32 {
+        if self.geometry.organization().code != Code::Xor || !self.health.is_degraded() {
+            return 0;
+        }
+        let layout = self.geometry.layout();
+        let places = (0..self.geometry.members()).map(Member::new);
+        let gone: Vec<Member> =
+            places.filter(|place| self.health.state(*place) != PlaceState::Active).collect();
+        let stands_in = |region: &Region| gone.iter().any(|place| layout.region_has_data_on(*region, *place));
+        self.records.resync.iter().filter(stands_in).count() as u32
     }
 
     fn unreadable_stripes(&self) -> Vec<u64> {

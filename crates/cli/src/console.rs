@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
+use parlour_units::words::without_numbers;
 use serde::Serialize;
 
 /// How a command answers.
@@ -101,6 +102,8 @@ pub(crate) fn counted(count: u64, word: &str) -> String {
 
 /// A line that people should read, though nothing has failed.
 pub(crate) fn note(line: &dyn Display) {
+    // Error numbers of the system are of no use to the user.
+    let line = without_numbers(&line.to_string());
     // A server goes on though its standard error is a full disk or a closed pipe.
     let _ = writeln!(io::stderr(), "parlour: {line}");
 }

@@ -1,19 +1,23 @@
 //! Finding the server of an array, and commanding it.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use parlour_array::{Identity, SuperblockError};
 use parlour_engine::control::{self, ControlError, Request};
 use serde_json::Value;
 
 use crate::members::{self, MembersError};
+use crate::serve::attach::quoted;
 
 /// Which array is meant.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ArrayOption {
-    /// The array: its directory, one of its members, or its server's control socket
-    #[arg(long, short = 'a', value_name = "PATH", default_value = DEFAULT_DIRECTORY)]
+    /// The array: its directory, one of its members, its server's control socket, or the name of
+    /// one that is served
+    #[arg(long, short = 'a', value_name = "ARRAY", default_value = DEFAULT_DIRECTORY)]
     pub(crate) array: PathBuf,
 }
 
@@ -27,21 +31,32 @@ pub(crate) enum CommandError {
     Control(#[from] ControlError),
     #[error(transparent)]
     Members(#[from] MembersError),
-    #[error("{path}: no such file or directory; name the array with --array", path = .path.display())]
+    #[error(
+        "{path}: no such file or directory, and no array of this name is served here; name the array with --array: its \
+         directory, one of its members, or its control socket",
+        path = .path.display()
+    )]
     Missing { path: PathBuf },
     #[error("{path}: several arrays are served here ({sockets}); name one of these sockets with --array", path = .path.display())]
     Several { path: PathBuf, sockets: String },
     #[error("{path}: nobody serves this array; serve it first, then ask again", path = .path.display())]
     NotServed { path: PathBuf },
+    #[error(
+        "no array is served here, and there is no directory {DEFAULT_DIRECTORY}; name an array's directory, its members or \
+         its control socket"
+    )]
+    Nothing,
     #[error("the server's answer is not understood ({0}); is it of another version?")]
     Answer(#[from] serde_json::Error),
 }
 
-impl CommandError {
-    /// Whether nobody serves the array.
-    pub(crate) fn is_not_served(&self) -> bool {
-        matches!(self, CommandError::NotServed { .. })
-    }
+/// An array that was found.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// Its server's control socket.
+    Served(PathBuf),
+    /// Nobody serves it; its members, as far as they were found.
+    Idle(Vec<PathBuf>),
 }
 
 /// Has the server of the array at `path` carry out `request`.
@@ -49,10 +64,17 @@ impl CommandError {
 /// # Errors
 /// There is none, or it refuses.
 pub(crate) fn call(path: &Path, request: &Request) -> Result<Value, CommandError> {
-    let socket = socket(path)?;
-    match control::call(&socket, request) {
+    ask(&socket(path)?, request)
+}
+
+/// Has the server that listens on `socket` carry out `request`.
+///
+/// # Errors
+/// There is none, or it refuses.
+pub(crate) fn ask(socket: &Path, request: &Request) -> Result<Value, CommandError> {
+    match control::call(socket, request) {
         Ok(response) => Ok(response.ok),
-        Err(ControlError::NoServer { .. }) => Err(CommandError::NotServed { path: path.to_owned() }),
+        Err(ControlError::NoServer { .. }) => Err(CommandError::NotServed { path: socket.to_owned() }),
         Err(error) => Err(error.into()),
     }
 }
@@ -70,37 +92,156 @@ pub(crate) fn reminder(array: &Path, member: &Path) -> String {
     }
 }
 
-/// The control socket of the array at `path`: itself, or beside the member or in the directory that it is.
+/// The option that names the array at `path`; empty for the default array.
+pub(crate) fn naming(path: &Path) -> String {
+    match path == Path::new(DEFAULT_DIRECTORY) {
+        true => String::new(),
+        false => format!(" --array {}", quoted(path)),
+    }
+}
+
+/// The control socket of the one array that `path` leads to.
 fn socket(path: &Path) -> Result<PathBuf, CommandError> {
-    let found = path.metadata().map_err(|_| CommandError::Missing { path: path.to_owned() })?;
-    if found.file_type().is_socket() {
-        return Ok(path.to_owned());
+    let mut sockets = Vec::new();
+    for found in find(std::slice::from_ref(&path.to_owned()))? {
+        if let Found::Served(socket) = found {
+            sockets.push(socket);
+        }
     }
-    if !found.is_dir() {
-        let superblock = members::newest_superblock(&[path.to_owned()])?;
-        return Ok(control::path_for(path, superblock.array));
-    }
-    match sockets_in(path).as_slice() {
-        [] => Err(CommandError::NotServed { path: path.to_owned() }),
-        [socket] => Ok(socket.clone()),
-        several => Err(CommandError::Several {
+    match sockets.len() {
+        0 => Err(CommandError::NotServed { path: path.to_owned() }),
+        1 => Ok(sockets.remove(0)),
+        _ => Err(CommandError::Several {
             path: path.to_owned(),
-            sockets: several.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+            sockets: sockets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
         }),
     }
 }
 
-/// Control sockets in a directory that somebody listens on.
-fn sockets_in(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let is_control = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_socket = path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
-        is_socket && name.starts_with("parlour-") && name.ends_with(".sock")
-    };
-    let listens = |path: &PathBuf| std::os::unix::net::UnixStream::connect(path).is_ok();
-    let mut sockets: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_control).filter(listens).collect();
+/// The arrays that are meant where none is named: that of `parlour up`, or else all that are served
+/// on this machine.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn find_any() -> Result<Vec<Found>, CommandError> {
+    let usual = PathBuf::from(DEFAULT_DIRECTORY);
+    if usual.symlink_metadata().is_ok() {
+        return find(&[usual]);
+    }
+    let served: Vec<Found> = control::listening().into_iter().map(Found::Served).collect();
+    if served.is_empty() { Err(CommandError::Nothing) } else { Ok(served) }
+}
+
+/// The arrays that `paths` lead to, each once: directories, members, control sockets, and names of
+/// arrays that are served.
+///
+/// # Errors
+/// One of them leads to none, or may not be read.
+pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, CommandError> {
+    let (mut sockets, mut members) = (Vec::new(), Vec::new());
+    for path in paths {
+        gather(path, &mut sockets, &mut members)?;
+    }
+    let (groups, damaged) = by_array(&members)?;
+    let mut idle = Vec::new();
+    for (array, group) in groups {
+        match socket_of(array, &group) {
+            Some(socket) => sockets.push(socket),
+            None => idle.push(group),
+        }
+    }
     sockets.sort();
-    sockets
+    sockets.dedup_by_key(|socket| socket.canonicalize().unwrap_or_else(|_| socket.clone()));
+    // Members without a sound superblock are shown with the largest array.
+    match idle.iter_mut().max_by_key(|group| group.len()) {
+        Some(most) => most.extend(damaged),
+        None if sockets.is_empty() => idle.push(damaged),
+        None => {}
+    }
+    Ok(sockets.into_iter().map(Found::Served).chain(idle.into_iter().map(Found::Idle)).collect())
+}
+
+/// Adds what `path` leads to.
+fn gather(path: &Path, sockets: &mut Vec<PathBuf>, members: &mut Vec<PathBuf>) -> Result<(), CommandError> {
+    let found = match path.metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            sockets.extend(sockets_called(path)?);
+            return Ok(());
+        }
+        found => found.map_err(|error| MembersError::unreadable(path, error))?,
+    };
+    if found.file_type().is_socket() {
+        sockets.push(path.to_owned());
+    } else if found.is_dir() {
+        let here = control::sockets_in(path).map_err(|error| MembersError::unreadable(path, error))?;
+        match members::expand(&[path.to_owned()]) {
+            Ok(found) => members.extend(found),
+            // The members of an array that is served here may lie elsewhere.
+            Err(_) if !here.is_empty() => {}
+            Err(error) => return Err(error.into()),
+        }
+        sockets.extend(here);
+    } else {
+        members.push(path.to_owned());
+    }
+    Ok(())
+}
+
+/// Members grouped by array, and those without a sound superblock.
+#[expect(clippy::type_complexity, reason = "a list of groups, and a list")]
+fn by_array(members: &[PathBuf]) -> Result<(Vec<(Identity, Vec<PathBuf>)>, Vec<PathBuf>), CommandError> {
+    let mut groups: Vec<(Identity, Vec<PathBuf>)> = Vec::new();
+    let mut others = Vec::new();
+    for path in members {
+        match members::look(path)?.superblock {
+            Ok(superblock) => match groups.iter_mut().find(|(array, _)| *array == superblock.array) {
+                Some((_, group)) => group.push(path.clone()),
+                None => groups.push((superblock.array, vec![path.clone()])),
+            },
+            Err(reason @ SuperblockError::Absent) if members.len() == 1 => {
+                return Err(MembersError::NotAMember { path: path.clone(), reason }.into());
+            }
+            Err(_) => others.push(path.clone()),
+        }
+    }
+    Ok((groups, others))
+}
+
+/// The control socket of the server of `array`: beside the member that was named to it first, or
+/// wherever else it listens.
+fn socket_of(array: Identity, members: &[PathBuf]) -> Option<PathBuf> {
+    let beside = members.iter().map(|member| control::path_for(member, array));
+    let listens = |socket: &PathBuf| {
+        let refused = std::os::unix::net::UnixStream::connect(socket).err().map(|error| error.kind());
+        refused.is_none_or(|kind| kind == ErrorKind::PermissionDenied && socket.symlink_metadata().is_ok())
+    };
+    beside.into_iter().find(listens).or_else(|| control::socket_of(array))
+}
+
+/// The sockets of servers whose array has this name, or an identity that begins so.
+fn sockets_called(name: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    let missing = || CommandError::Missing { path: name.to_owned() };
+    let wanted = name.to_str().filter(|name| !name.is_empty()).ok_or_else(missing)?;
+    let is_called = |socket: &PathBuf| {
+        let told = ask(socket, &Request::Status).unwrap_or_default();
+        let identity = told["identity"].as_str().unwrap_or_default();
+        told["name"] == wanted || wanted.len() >= 8 && identity.starts_with(wanted)
+    };
+    let found: Vec<PathBuf> = control::listening().into_iter().filter(is_called).collect();
+    if found.is_empty() { Err(missing()) } else { Ok(found) }
+}
+
+/// The server that has a member open.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    pub(crate) name: String,
+    pub(crate) process: Option<u32>,
+}
+
+/// The server that has the member at `path` open, if it can be found.
+pub(crate) fn holder_of(path: &Path) -> Option<Holder> {
+    let superblock = members::look(path).ok()?.superblock.ok()?;
+    let socket = socket_of(superblock.array, std::slice::from_ref(&path.to_owned()))?;
+    let process = control::process_behind(&socket);
+    Some(Holder { name: superblock.name, process })
 }

@@ -1,21 +1,23 @@
 //! How a command fails: one clear line, and an exit status.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use parlour_array::ExplainError;
-use parlour_engine::{CreateError, ExamineError, OpenError};
+use parlour_engine::{CreateError, ExamineError, MemberError, OpenError};
 use parlour_lab::file::FileError;
 
 use crate::commands::drives::DriveError;
 use crate::commands::experiments::FilesError;
 use crate::commands::reproduce::ReproduceError;
-use crate::control::CommandError;
+use crate::control::{self, CommandError, Holder};
 use crate::members::MembersError;
 use crate::serve::ServiceError;
 use crate::settings::{SettingError, ShapeError, TuningError};
 use crate::status::OfflineError;
+
+/// What `status --check` exits with where it can tell nothing.
+pub(crate) const CANNOT_TELL: u8 = 3;
 
 /// Why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -62,13 +64,29 @@ pub(crate) enum Failure {
     Examine(#[from] ExamineError),
     #[error(transparent)]
     Members(#[from] MembersError),
-    #[error("{path}: cannot be made: {source}; use another --dir", path = .path.display())]
+    #[error("{path}: {}; use another --dir", unmade(.source), path = .path.display())]
     Directory { path: PathBuf, source: std::io::Error },
     #[error("the rebuild has stopped before its end; 'parlour status' shows why")]
     RebuildStopped,
+    #[error("member {0} is not rebuilt: the new member has failed meanwhile; 'parlour status' shows why")]
+    RebuildFailed(u64),
+    #[error("{path}: {}", is_served(.name, *.process, .command), path = .path.display())]
+    Served { path: PathBuf, name: String, process: Option<u32>, command: String },
+    /// Behind `status --check`: the reason why nothing can be said.
+    #[error("{0}")]
+    CannotTell(Box<Failure>),
+    #[error(
+        "the scrub compared nothing: {skipped} of {skipped} stripes were skipped, because a member is missing or they are yet \
+         to be resynced; 'parlour status' shows which, and what to do"
+    )]
+    NothingCompared { skipped: u64 },
+    #[error("the scrub was cancelled before its end")]
+    ScrubCancelled,
     #[error("the server tells nothing of the scrub; was the array opened again meanwhile?")]
     ScrubVanished,
-    #[error("the scrub was broken off before its end")]
+    #[error(
+        "the scrub was broken off before its end, because the array can only be read now; 'parlour status' shows why"
+    )]
     ScrubBroken,
     #[error("{}", mismatches(*.left, *.unreadable, *.repairing))]
     Mismatches { left: u64, unreadable: u64, repairing: bool },
@@ -76,6 +94,48 @@ pub(crate) enum Failure {
     Tortured { seed: u64, violation: String },
     #[error("cannot write the answer: {0}")]
     Output(#[from] std::io::Error),
+}
+
+/// Why a directory cannot be made.
+fn unmade(source: &std::io::Error) -> String {
+    match source.kind() {
+        std::io::ErrorKind::AlreadyExists => "is no directory".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "cannot be made: permission denied".to_owned(),
+        _ => format!("cannot be made: {source}"),
+    }
+}
+
+/// The array is served already. `command` is the option that names it in commands.
+fn is_served(name: &str, process: Option<u32>, command: &str) -> String {
+    let process = process.map_or(String::new(), |process| format!(" by process {process}"));
+    format!(
+        "the array '{name}' is served already{process}; 'parlour status{command}' shows how it is, and 'parlour stop{command}' \
+         ends it"
+    )
+}
+
+impl Failure {
+    /// The failure to open an array. If it is served already, `directory` (or the member in use) is
+    /// named.
+    pub(crate) fn opening(error: OpenError, directory: Option<&Path>) -> Failure {
+        match &error {
+            OpenError::Member(MemberError::InUse { path }) => {
+                let path = path.clone();
+                Failure::in_use(&path, directory.unwrap_or(&path), error)
+            }
+            _ => error.into(),
+        }
+    }
+
+    /// The failure to open a member that is in use: names the server, if it can be found.
+    pub(crate) fn in_use(path: &Path, shown: &Path, otherwise: impl Into<Failure>) -> Failure {
+        match control::holder_of(path) {
+            Some(Holder { name, process }) => {
+                Failure::Served { path: shown.to_owned(), name, process, command: control::naming(shown) }
+            }
+            None => otherwise.into(),
+        }
+    }
 }
 
 fn mismatches(left: u64, unreadable: u64, repairing: bool) -> String {
@@ -88,9 +148,14 @@ fn mismatches(left: u64, unreadable: u64, repairing: bool) -> String {
 }
 
 impl Failure {
-    /// 2 where something else was to be asked, 1 where it could not be done.
+    /// 2 where something else was to be asked, 1 where it could not be done, 3 where a check can
+    /// tell nothing.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(if self.is_misuse() { 2 } else { 1 })
+        match self {
+            Failure::CannotTell(_) => ExitCode::from(CANNOT_TELL),
+            _ if self.is_misuse() => ExitCode::from(2),
+            _ => ExitCode::from(1),
+        }
     }
 
     fn is_misuse(&self) -> bool {
@@ -119,24 +184,5 @@ impl Failure {
             ),
             _ => false,
         }
-    }
-}
-
-impl From<clap::Error> for Failure {
-    /// Clap's account of a misuse, brought to one line.
-    fn from(error: clap::Error) -> Failure {
-        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-            return Failure::NoCommand;
-        }
-        let text = error.to_string();
-        let text = text.strip_prefix("error: ").unwrap_or(&text);
-        let (told, usage) = text.split_once("\n\nUsage: ").unwrap_or((text, ""));
-        let told = told.split("\n\nFor more information").next().unwrap_or(told);
-        let told =
-            told.replace("tip: ", "; ").split_whitespace().collect::<Vec<_>>().join(" ").replace(" ; ", "; ");
-        let command = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
-        let command: Vec<&str> = command.collect();
-        let command = if command.is_empty() { "parlour".to_owned() } else { command.join(" ") };
-        Failure::Usage(format!("{told}; see '{command} --help'"))
     }
 }

@@ -11,11 +11,13 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod members;
+mod misuse;
 mod serve;
 mod settings;
 mod status;
 mod waiting;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -26,9 +28,12 @@ use crate::failure::Failure;
 /// Runs the program: reads its arguments, does what they say, prints what came of it.
 #[must_use]
 pub fn main() -> ExitCode {
-    match Arguments::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    match Arguments::try_parse_from(&words) {
         Ok(arguments) => report(commands::run(&arguments)),
-        Err(error) if error.use_stderr() => report(Err(Failure::from(error))),
+        Err(error) if error.use_stderr() => {
+            report(Err(misuse::failure(&error, words.get(1..).unwrap_or_default())))
+        }
         // Help and version: people asked for them.
         Err(error) => match error.print() {
             Ok(()) => ExitCode::SUCCESS,
@@ -37,10 +42,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Exit status 0, 1, 2: fine, failed, misused.
-fn report(result: Result<(), Failure>) -> ExitCode {
+/// Exit status 0, 1, 2: fine, failed, misused (but for what `status --check` says).
+fn report(result: Result<ExitCode, Failure>) -> ExitCode {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
             console::note(&failure);
             failure.exit_code()

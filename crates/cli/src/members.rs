@@ -1,8 +1,8 @@
 //! Members as people name them: by their paths, or by the one directory that holds them.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::FileTypeExt;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use parlour_array::{Candidate, Geometry, SUPERBLOCK_BYTES, Superblock, SuperblockError};
@@ -13,10 +13,36 @@ use parlour_units::{Bytes, Sectors};
 pub(crate) enum MembersError {
     #[error("{path}: cannot be read: {source}", path = .path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{path}: permission denied; run this as its owner, {owner}, or as root", path = .path.display(), owner = owner(.path))]
+    Forbidden { path: PathBuf },
+    #[error("{path}: no such file or directory; check the path", path = .path.display())]
+    Missing { path: PathBuf },
     #[error("{path}: no member of an array in this directory; create an array first, or name its members", path = .path.display())]
     EmptyDirectory { path: PathBuf },
     #[error("{path}: {reason}; it is no member of an array that can be used", path = .path.display())]
     NotAMember { path: PathBuf, reason: SuperblockError },
+}
+
+impl MembersError {
+    /// Why `path` cannot be read.
+    pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> MembersError {
+        let path = path.to_owned();
+        match source.kind() {
+            ErrorKind::PermissionDenied => MembersError::Forbidden { path },
+            ErrorKind::NotFound | ErrorKind::NotADirectory => MembersError::Missing { path },
+            _ => MembersError::Unreadable { path, source },
+        }
+    }
+}
+
+/// The owner of a path, or of the nearest directory above it that can be seen.
+fn owner(path: &Path) -> String {
+    let seen = path.ancestors().find_map(|path| path.symlink_metadata().ok());
+    match seen.map(|found| found.uid()) {
+        Some(0) => "root".to_owned(),
+        Some(uid) => format!("user {uid}"),
+        None => "whoever that is".to_owned(),
+    }
 }
 
 /// Replaces each directory among `paths` by the members in it.
@@ -36,20 +62,51 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, MembersError> {
 
 /// The files and devices in `directory` that have a superblock, whole or damaged, in the order of their names.
 fn members_in(directory: &Path) -> Result<Vec<PathBuf>, MembersError> {
-    let unreadable = |source| MembersError::Unreadable { path: directory.to_owned(), source };
-    let mut members = Vec::new();
+    let unreadable = |source| MembersError::unreadable(directory, source);
+    let (mut members, mut forbidden) = (Vec::new(), None);
     for entry in std::fs::read_dir(directory).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        // What cannot be read cannot be told to be a member; the array will name what it misses.
-        if is_disk(&path) && look(&path).is_ok_and(|found| found.superblock != Err(SuperblockError::Absent)) {
-            members.push(path);
+        // Members in the working directory are named without `./`.
+        let path = path.strip_prefix(".").map_or(path.clone(), Path::to_owned);
+        if !is_disk(&path) {
+            continue;
+        }
+        match look(&path) {
+            Ok(found) if found.superblock != Err(SuperblockError::Absent) => members.push(path),
+            // What cannot be read cannot be told to be a member; the array will name what it
+            // misses.
+            Err(error @ MembersError::Forbidden { .. }) => forbidden = Some(error),
+            _ => {}
         }
     }
-    if members.is_empty() {
-        return Err(MembersError::EmptyDirectory { path: directory.to_owned() });
+    match (members.is_empty(), forbidden) {
+        (true, Some(error)) => Err(error),
+        (true, None) => Err(MembersError::EmptyDirectory { path: directory.to_owned() }),
+        (false, _) => Ok(each_once(members)),
     }
-    members.sort();
-    Ok(members)
+}
+
+/// Drops symbolic links to files that are listed already.
+fn each_once(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    paths.sort_by_key(|path| (path.is_symlink(), path.clone()));
+    let mut seen = Vec::new();
+    paths.retain(|path| match path.metadata().ok().map(|found| identity(&found)) {
+        Some(identity) if seen.contains(&identity) => false,
+        identity => {
+            seen.extend(identity);
+            true
+        }
+    });
+    paths.sort();
+    paths
+}
+
+/// Equal for two paths that lead to the same file or device.
+fn identity(found: &Metadata) -> (u64, u64) {
+    match found.file_type().is_block_device() {
+        true => (found.rdev(), u64::MAX),
+        false => (found.dev(), found.ino()),
+    }
 }
 
 fn is_disk(path: &Path) -> bool {
@@ -61,7 +118,7 @@ fn is_disk(path: &Path) -> bool {
 /// # Errors
 /// It cannot be read.
 pub(crate) fn look(path: &Path) -> Result<Candidate, MembersError> {
-    let unreadable = |source| MembersError::Unreadable { path: path.to_owned(), source };
+    let unreadable = |source| MembersError::unreadable(path, source);
     let mut file = File::open(path).map_err(unreadable)?;
     let end = file.seek(SeekFrom::End(0)).map_err(unreadable)?;
     let length = Sectors::new(end / 512);

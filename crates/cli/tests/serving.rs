@@ -207,7 +207,10 @@ fn a_failed_member_is_replaced_and_rebuilt_and_the_scrub_is_clean() {
     let served = bench.serve("serve a b c --unix nbd.sock");
     bench.succeed("fail 1 -a .");
     let status = bench.succeed("status .");
-    assert!(status.contains("state: degraded") && status.contains("survives no failure"), "{status}");
+    assert!(
+        status.contains("state: degraded") && status.contains("does not survive the failure of another"),
+        "{status}"
+    );
     assert!(bench.succeed("remove 1 -a .").contains("b is free"));
     bench.succeed("replace 1 d -a . --wait");
     let report = json(&bench.succeed("scrub -a . --json"));
@@ -378,7 +381,16 @@ fn every_key_that_a_server_tells_is_documented() {
     let examined = json(&bench.succeed("examine parlour-data/member0 --json"));
     let explained = json(&bench.succeed("explain write 0 4KiB --json"));
     let drawn = json(&bench.succeed("layout --json"));
-    for answer in [&status, &status["counters"], &status["rates"], &stopped, &examined, &explained, &drawn] {
+    for answer in [
+        &status,
+        &status["verdict"],
+        &status["counters"],
+        &status["rates"],
+        &stopped,
+        &examined,
+        &explained,
+        &drawn,
+    ] {
         for key in answer.as_object().unwrap().keys() {
             assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/json.md");
         }

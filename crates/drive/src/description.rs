@@ -391,6 +391,7 @@ impl Description {
             let at = error.span().map_or(0, |span| span.start);
             let line = text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
             let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            let message = parlour_units::words::bad_value(&message).unwrap_or(message);
             DescriptionError::Unreadable { line, message }
         })
     }

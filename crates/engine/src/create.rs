@@ -129,7 +129,8 @@ pub fn create(request: &CreateRequest) -> Result<CreateReport, CreateError> {
     }
     let mut made = MadeFiles::default();
     let members = open_members(request, &mut made)?;
-    let report = create_on(request, &members)?;
+    let mut report = create_on(request, &members)?;
+    report.notes.extend(space::overcommitted(&made.0));
     made.keep();
     Ok(report)
 }

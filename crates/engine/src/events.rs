@@ -46,10 +46,11 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
         }
         Event::ScrubDone(report) => format!(
             "scrub {}: {} stripes compared, {} skipped, {} mismatches ({} repaired), {} unreadable",
-            if report.complete {
-                "is complete"
-            } else {
-                "was broken off, because the array can only be read"
+            match (report.complete, report.cancelled) {
+                (true, _) if report.stripes == 0 => "has compared nothing",
+                (true, _) => "is complete",
+                (false, true) => "was cancelled",
+                (false, false) => "was broken off, because the array can only be read",
             },
             report.stripes,
             report.skipped,

@@ -1,5 +1,6 @@
 //! What a failed access says about its member.
 
+use parlour_units::words::without_numbers;
 use rustix::io::Errno;
 
 /// How an access to a member failed, as far as the array must know.
@@ -19,7 +20,7 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The kernel refused.
-    #[error("{errno}")]
+    #[error("{}", without_numbers(&.errno.to_string()))]
     Refused {
         /// What that says about the member.
         fault: Fault,

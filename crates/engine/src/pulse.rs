@@ -30,6 +30,8 @@ pub struct ServerStatus {
     pub array: Status,
     /// Paths of members and spares, by the numbers that the account names them by.
     pub paths: Vec<MemberPath>,
+    /// The directory that relative paths start from: the one that the server was started in.
+    pub directory: PathBuf,
     /// What was remarkable when the array was opened, a line each.
     pub notes: Vec<String>,
     /// What has happened since, the last hundred lines.
@@ -75,6 +77,8 @@ pub(crate) fn status(machine: &Machine, notes: &[String], history: &[String], ra
     ServerStatus {
         array: machine.array.get().status(),
         paths: paths.map(|(member, path, open)| MemberPath { member, path: path.into(), open }).collect(),
+        // Without one (it was removed) relative paths lead nowhere.
+        directory: std::env::current_dir().unwrap_or_default(),
         notes: notes.to_vec(),
         events: history.to_vec(),
         io: machine.io().name(),

@@ -77,6 +77,15 @@ impl Roster {
         self.entries.get(usize::from(number))?.path.as_deref()
     }
 
+    /// `path` in the style of the other members' paths: relative to the server's directory if it
+    /// lies below that and one of theirs is relative. Clients send absolute paths.
+    pub(crate) fn in_style(&self, path: PathBuf) -> PathBuf {
+        let relative = self.entries.iter().filter_map(|entry| entry.path.as_deref()).any(Path::is_relative);
+        let directory = std::env::current_dir().ok().filter(|_| relative);
+        let below = directory.and_then(|directory| path.strip_prefix(directory).ok().map(Path::to_owned));
+        below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)
+    }
+
     /// Remembers why an access failed, for the line that people read when the member is excluded.
     pub(crate) fn note_failure(&mut self, number: u16, failure: Failure) {
         if let Some(entry) = self.entries.get_mut(usize::from(number)) {

@@ -1,8 +1,11 @@
 //! Setting space aside on members: metadata and logs must not run out of it; data may stay sparse.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
 use parlour_array::layout::Layout;
 use parlour_array::{Geometry, SUPERBLOCK};
-use parlour_units::{Region, Sector, Sectors};
+use parlour_units::{Bytes, Region, Sector, Sectors};
 
 use crate::member::{Member, MemberError};
 
@@ -32,6 +35,34 @@ pub(crate) fn log_extents(geometry: &Geometry) -> Vec<Vec<Extent>> {
         extents[place].push((geometry.data_start() + at, length));
     }
     extents.into_iter().map(joined).collect()
+}
+
+/// A line for each file system that has less room than sparse `files` may come to take.
+pub(crate) fn overcommitted(files: &[PathBuf]) -> Vec<String> {
+    // By file system: a file on it, and what is yet to be taken.
+    let mut systems: Vec<(u64, &Path, u64)> = Vec::new();
+    for path in files {
+        let Ok(found) = std::fs::metadata(path) else { continue };
+        let missing = found.len().saturating_sub(found.blocks() * 512);
+        match systems.iter_mut().find(|(device, ..)| *device == found.dev()) {
+            Some((_, _, sum)) => *sum = sum.saturating_add(missing),
+            None => systems.push((found.dev(), path, missing)),
+        }
+    }
+    let short = |(_, path, missing): (u64, &Path, u64)| {
+        let system = rustix::fs::statvfs(path).ok()?;
+        let free = system.f_bavail.saturating_mul(system.f_frsize);
+        (free < missing).then(|| {
+            format!(
+                "{}: sparse members may come to take {} more on this file system, and {} are free: writes fail when it is \
+                 full; use a smaller --size, or make room",
+                path.display(),
+                Bytes::new(missing),
+                Bytes::new(free)
+            )
+        })
+    };
+    systems.into_iter().filter_map(short).collect()
 }
 
 /// The place and offset of each sublog of each region.

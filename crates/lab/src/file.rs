@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use parlour_array::organization::meant;
+use parlour_units::words::{bad_value, did_you_mean, meant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn check_table(path: &Path, prefix: &str, table: &toml::Table, known: &Value) ->
         None => {
             let known = || known.keys().map(String::as_str);
             let hint = match meant(key, known()) {
-                Some(meant) => format!("did you mean '{prefix}{meant}'?"),
+                Some(meant) => did_you_mean(&format!("{prefix}{meant}")),
                 None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
             };
             // A quoted key may hold anything.
@@ -113,5 +113,17 @@ pub(crate) fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> FileEr
     let at = error.span().map_or(0, |span| span.start);
     let line = 1 + text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
     let message = error.message().lines().collect::<Vec<_>>().join(", ");
+    let message = match bad_value(&message) {
+        Some(told) => key_of(text, line).map_or(told.clone(), |key| format!("{key}: {told}")),
+        None => message,
+    };
     FileError::Syntax { path: path.to_owned(), line, message }
+}
+
+/// The key that a line gives a value to.
+fn key_of(text: &str, line: usize) -> Option<&str> {
+    let (key, _) = text.lines().nth(line - 1)?.split_once('=')?;
+    let key = key.trim();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.\"".contains(c);
+    (!key.is_empty() && key.chars().all(plain)).then_some(key)
 }

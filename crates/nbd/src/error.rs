@@ -1,7 +1,10 @@
 //! What can go wrong: towards the client, with the client, and with the owner's configuration.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
+
+use rustix::io::Errno;
 
 /// An error value of a reply, as the protocol numbers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -135,6 +138,32 @@ pub enum ConfigError {
     Count,
 }
 
+/// Why the system does not let us listen, and what to do.
+fn refused(address: &str, source: &io::Error) -> String {
+    let next = address.parse::<SocketAddr>().ok().and_then(|mut address| {
+        address.set_port(address.port().checked_add(1)?);
+        Some(format!(", such as {address}"))
+    });
+    let next = next.unwrap_or_default();
+    match source.kind() {
+        io::ErrorKind::AddrInUse => format!("another program listens there; choose another port{next}"),
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; 'ip address' shows those that it has".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "permission denied; choose a port above 1023, or a directory that you may write to".to_owned()
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "the file system is read-only; choose a path elsewhere".to_owned()
+        }
+        io::ErrorKind::NotFound => "no such directory; make it, or choose another path".to_owned(),
+        _ if source.raw_os_error() == Some(Errno::NAMETOOLONG.raw_os_error()) => {
+            "the path of a socket has 107 bytes at the most; choose a shorter one".to_owned()
+        }
+        _ => source.to_string(),
+    }
+}
+
 /// Why [`Server`](crate::Server) cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
@@ -148,7 +177,7 @@ pub enum ListenError {
     #[error("{0}: no group of this name in /etc/group; give the group's number")]
     NoSuchGroup(String),
     /// The system refused.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {}", refused(.address, .source))]
     Io {
         /// The path or address.
         address: String,

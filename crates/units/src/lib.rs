@@ -4,11 +4,13 @@
 //! data. Each quantity here is a type of its own; conversions that can fail return `Option` or
 //! an error, and arithmetic that would overflow panics (in release builds too: the workspace's callers
 //! bound every quantity by an array's capacity, so an overflow is a bug that must not reach a member).
+//! The [wording](words) that messages of all crates share is here too.
 
 mod bytes;
 mod index;
 mod sector;
 mod time;
+pub mod words;
 
 pub use bytes::{Bytes, ParseBytesError};
 pub use index::{Member, Region, Stripe};

@@ -49,8 +49,11 @@ pub enum AdminError {
     #[error("no spare to rebuild onto; add one, or replace the failed member")]
     NoSpare,
     /// A scrub is under way.
-    #[error("a scrub is under way")]
+    #[error("a scrub is under way already; wait for its end, or cancel it")]
     ScrubUnderWay,
+    /// No scrub is under way.
+    #[error("no scrub is under way: there is nothing to cancel")]
+    NoScrub,
     /// The organization has nothing to compare.
     #[error("this organization keeps no redundancy: there is nothing to scrub")]
     NothingToScrub,

@@ -61,6 +61,8 @@ pub struct ScrubReport {
     pub listed: Vec<Mismatch>,
     /// Whether the scrub came to the end.
     pub complete: bool,
+    /// Whether it was cancelled by a command.
+    pub cancelled: bool,
 }
 
 /// A scrub that is under way.
@@ -104,6 +106,18 @@ impl Array {
         Ok(())
     }
 
+    /// Cancels the scrub under way. Stripes that it has begun are finished; its report is kept.
+    ///
+    /// # Errors
+    /// None is under way.
+    pub fn cancel_scrub(&mut self, now: Instant) -> Result<(), AdminError> {
+        self.advance_clock(now);
+        let scrub = self.maintenance.scrub.as_mut().ok_or(AdminError::NoScrub)?;
+        scrub.report.cancelled = true;
+        self.work();
+        Ok(())
+    }
+
     pub(crate) fn scrub_task(&self) -> Option<Task> {
         let scrub = self.maintenance.scrub.as_ref()?;
         Some(self.task(scrub.front.done(), self.geometry.layout().stripes(), scrub.began, false))
@@ -113,6 +127,9 @@ impl Array {
     pub(crate) fn step_scrub(&mut self) -> bool {
         let stripes = self.geometry.layout().stripes();
         let Some(scrub) = &mut self.maintenance.scrub else { return false };
+        if scrub.report.cancelled {
+            return self.finish_scrub(false);
+        }
         if scrub.front.next() == stripes {
             return self.finish_scrub(true);
         }

@@ -46,6 +46,8 @@ pub enum Input {
     Rebuild { now: u64 },
     /// A scrub is to begin.
     Scrub { now: u64, repair: Repair },
+    /// The scrub under way is to be broken off.
+    CancelScrub { now: u64 },
 }
 
 /// What a host asks.

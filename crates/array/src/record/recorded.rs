@@ -176,6 +176,17 @@ impl Recorded {
         result
     }
 
+    /// [`Array::cancel_scrub`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn cancel_scrub(&mut self, now: Instant) -> Result<(), AdminError> {
+        self.told(|| Input::CancelScrub { now: now.nanoseconds() });
+        let result = self.array.cancel_scrub(now);
+        self.answered(&result);
+        result
+    }
+
     /// [`Array::poll_effect`].
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let effect = self.array.poll_effect()?;

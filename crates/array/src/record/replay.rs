@@ -101,6 +101,7 @@ impl Player {
             Input::Scrub { now, repair } => {
                 format!("{:?}", array.scrub(instant(*now), *repair))
             }
+            Input::CancelScrub { now } => format!("{:?}", array.cancel_scrub(instant(*now))),
         };
         self.results.push_back(result);
     }

@@ -77,6 +77,9 @@ fn failure(error: CreateError, size: Option<Size>) -> Failure {
         CreateError::Member(MemberError::Missing { path }) if size.is_none() => {
             Failure::MissingMember { path }
         }
+        CreateError::Member(MemberError::InUse { path }) => {
+            Failure::in_use(&path, &path, CreateError::Member(MemberError::InUse { path: path.clone() }))
+        }
         error => error.into(),
     }
 }

@@ -22,21 +22,23 @@ pub(crate) mod stop;
 pub(crate) mod torture;
 pub(crate) mod up;
 
+use std::process::ExitCode;
+
 use crate::arguments::{Arguments, Command};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Does what was asked.
+/// Does what was asked, and says what to exit with.
 ///
 /// # Errors
 /// It could not be done.
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let console = Console { json: arguments.json };
-    match &arguments.command {
+    let done = match &arguments.command {
         Command::Up(options) => up::run(options, console),
         Command::Create(options) => create::run(options, console),
         Command::Serve(options) => serve::run(options, console),
-        Command::Status(options) => status::run(options, console),
+        Command::Status(options) => return status::run(options, console),
         Command::Examine(options) => examine::run(options, console),
         Command::Fail(options) => fail::run(options, console),
         Command::Remove(options) => remove::run(options, console),
@@ -53,5 +55,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Drives(options) => drives::run(options, console),
         Command::Torture(options) => torture::run(options, console),
         Command::Completions(options) => completions::run(options),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -1,7 +1,8 @@
 //! `parlour rebuild`: goes on with a rebuild that has stopped, or rebuilds onto a spare.
 
 use clap::Args;
-use parlour_engine::control::Request;
+use parlour_engine::control::{ControlError, Request};
+use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::control::{self, ArrayOption, CommandError};
@@ -12,7 +13,7 @@ use crate::waiting;
 /// Go on with a rebuild that has stopped, or rebuild onto a spare
 ///
 /// Rebuilds begin by themselves when a member is replaced or a spare is there; this is for those that stopped because
-/// something could not be read.
+/// something could not be read. With --wait it succeeds as well if nothing is left to rebuild.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Wait until it is done
@@ -23,26 +24,52 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
-    let answer = control::call(&options.array.array, &Request::Rebuild)?;
-    if options.wait {
-        wait(&options.array, console)?;
+    let answer = match control::call(&options.array.array, &Request::Rebuild) {
+        Err(CommandError::Control(ControlError::Refused(_)))
+            if options.wait && account(&options.array)?.is_whole() =>
+        {
+            json!({ "rebuilding": Value::Null })
+        }
+        answer => answer?,
+    };
+    let place = answer["rebuilding"].as_u64();
+    if let Some(place) = place.filter(|_| options.wait) {
+        wait(&options.array, place, console)?;
     }
-    let state = if options.wait { "is rebuilt" } else { "is being rebuilt" };
-    console.answer(&answer, || format!("Member {} {state}\n", answer["rebuilding"]))?;
+    console.answer(&answer, || match place {
+        None => "Nothing is left to rebuild: every member is active\n".to_owned(),
+        Some(place) if options.wait => format!("Member {place} is rebuilt\n"),
+        Some(place) => format!("Member {place} is being rebuilt\n"),
+    })?;
     Ok(())
 }
 
-/// Waits until no rebuild is under way, showing how far it is.
+/// The array's state.
 ///
 /// # Errors
-/// It stopped before its end, or the server did.
-pub(crate) fn wait(array: &ArrayOption, console: Console) -> Result<(), Failure> {
+/// The server cannot be asked.
+pub(crate) fn account(array: &ArrayOption) -> Result<Account, Failure> {
+    let answer = control::call(&array.array, &Request::Status)?;
+    Ok(Account::parse(&answer).map_err(CommandError::from)?)
+}
+
+/// Waits until the member in `place` is rebuilt and recorded as active, showing how far it is.
+///
+/// # Errors
+/// The rebuild stopped before its end, or the new member failed, or the server ended.
+pub(crate) fn wait(array: &ArrayOption, place: u64, console: Console) -> Result<(), Failure> {
+    let mut state = String::new();
     let last = waiting::until_done(console, || {
-        let answer = control::call(&array.array, &Request::Status)?;
-        Ok(Account::parse(&answer).map_err(CommandError::from)?.rebuild)
+        let account = account(array)?;
+        let member = account.members.iter().find(|member| u64::from(member.place) == place);
+        state = member.map_or_else(String::new, |member| member.state.clone());
+        // The superblocks record the end a moment after the last stripe is rebuilt.
+        let recording = Task { done: 1, total: 1, left_seconds: None, stopped: false };
+        Ok(account.rebuild.or((state == "rebuilding").then_some(recording)))
     })?;
-    match last {
-        Some(Task { stopped: true, .. }) => Err(Failure::RebuildStopped),
-        _ => Ok(()),
+    match (last, state.as_str()) {
+        (Some(Task { stopped: true, .. }), _) => Err(Failure::RebuildStopped),
+        (_, "active") => Ok(()),
+        _ => Err(Failure::RebuildFailed(place)),
     }
 }

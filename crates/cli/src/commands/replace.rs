@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let request = Request::Replace { member, path: options.path.clone(), force: options.force };
     let answer = control::call(&options.array.array, &request)?;
     if options.wait {
-        rebuild::wait(&options.array, console)?;
+        rebuild::wait(&options.array, u64::from(member), console)?;
     }
     let back = answer["back"] == true;
     console.answer(&answer, || {

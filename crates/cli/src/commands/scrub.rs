@@ -13,7 +13,8 @@ use crate::waiting;
 /// Read all redundancy and compare it, while the array serves
 ///
 /// Mismatches are counted and listed; they are repaired only if --repair says how, because a comparison does not say which
-/// side is right. Waits for the end, unless --background is given. Fails if mismatches are left.
+/// side is right. Waits for the end, unless --background is given. Fails if mismatches are left,
+/// and if nothing could be compared.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Repair mismatches: follow most of three or more copies, or believe the data
@@ -22,6 +23,9 @@ pub(crate) struct Options {
     /// Do not wait for the end
     #[arg(long)]
     background: bool,
+    /// Break off the scrub that is under way
+    #[arg(long, conflicts_with_all = ["repair", "background"])]
+    cancel: bool,
     #[command(flatten)]
     array: ArrayOption,
 }
@@ -36,6 +40,13 @@ enum RepairName {
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    if options.cancel {
+        let answer = control::call(&options.array.array, &Request::ScrubCancel)?;
+        console.answer(&answer, || {
+            "The scrub is cancelled; 'parlour status' shows what it had found\n".to_owned()
+        })?;
+        return Ok(());
+    }
     let repair = match options.repair {
         None => Repairing::Nothing,
         Some(RepairName::Majority) => Repairing::Majority,
@@ -67,8 +78,10 @@ fn report(answer: &Value, options: &Options, console: Console) -> Result<(), Fai
     console.answer(&answer["last_scrub"], || scrub.text())?;
     let left = scrub.mismatches.saturating_sub(scrub.repaired);
     match (left, scrub.unreadable, scrub.complete) {
-        (0, 0, true) => Ok(()),
+        (_, _, false) if scrub.cancelled => Err(Failure::ScrubCancelled),
         (_, _, false) => Err(Failure::ScrubBroken),
+        (0, 0, true) if scrub.stripes == 0 => Err(Failure::NothingCompared { skipped: scrub.skipped }),
+        (0, 0, true) => Ok(()),
         (left, unreadable, true) => {
             Err(Failure::Mismatches { left, unreadable, repairing: options.repair.is_some() })
         }

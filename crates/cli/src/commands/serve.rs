@@ -49,7 +49,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
-    })?;
+    })
+    .map_err(|error| Failure::opening(error, None))?;
     let directory = match named.as_slice() {
         [directory] if directory.is_dir() => Some(directory.as_path()),
         _ => None,

@@ -43,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long, short = 'o', value_name = "NAME")]
     organization: Option<String>,
     /// Stop after so many minutes
-    #[arg(long, value_name = "MINUTES")]
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     minutes: Option<f64>,
     /// Inject more than the organization survives: then it may say that data is lost where it is, but must not read wrong
     #[arg(long)]
@@ -54,6 +54,15 @@ pub(crate) struct Options {
     /// What arrays with a parity log promise after a crash [default: some this, some that]
     #[arg(long, value_name = "HOW")]
     consistency: Option<ConsistencyName>,
+}
+
+/// A time that can be waited for.
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
+    match Duration::try_from_secs_f64(minutes * 60.0).ok().and_then(|time| Instant::now().checked_add(time)) {
+        Some(_) => Ok(minutes),
+        None => Err("write a number of minutes that somebody may wait for, such as 5 or 0.5".to_owned()),
+    }
 }
 
 /// What was found.
@@ -134,7 +143,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
 fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, Found) {
     let began = Instant::now();
     let stop = stop_when_interrupted();
-    let until = options.minutes.map(|minutes| began + Duration::from_secs_f64(minutes.max(0.0) * 60.0));
+    let until = options.minutes.map(|minutes| began + Duration::from_secs_f64(minutes * 60.0));
     let count = options.seeds.unwrap_or(if until.is_some() { u64::MAX - options.seed } else { SEEDS });
     let bar = console.shows_progress().then(|| progress(options, count));
     // An assertion that fires is told as the run's violation.

@@ -8,7 +8,7 @@ use parlour_engine::OpenRequest;
 use super::create;
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::members;
+use crate::members::{self, MembersError};
 use crate::serve::{Service, Serving, attach};
 use crate::settings::{Address, LogSettings, OrganizationSettings, ServingSettings, Size, TuningSettings};
 
@@ -45,11 +45,14 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
             note_ignored(options);
             members
         }
-        _ => make(options)?,
+        // A directory that is not there, or has no member, gets an array.
+        Err(MembersError::EmptyDirectory { .. }) | Ok(_) => make(options)?,
+        Err(error) => return Err(error.into()),
     };
     let settings = &options.serving;
     let io = settings.io.map(Into::into).unwrap_or_default();
-    let open = parlour_engine::open(&OpenRequest { members, read_only: false, force: false, tuning, io })?;
+    let request = OpenRequest { members, read_only: false, force: false, tuning, io };
+    let open = parlour_engine::open(&request).map_err(|error| Failure::opening(error, Some(&options.dir)))?;
     let any_port = settings.tcp.is_some_and(Address::is_usual);
     let serving = Serving { settings, directory: Some(&options.dir), read_only: false, any_port };
     Ok(Service::new(open, &serving)?.run(console, |served| attach::text(served, &options.dir))?)

@@ -30,7 +30,7 @@ pub(crate) fn text(served: &Served, directory: &Path) -> String {
 }
 
 /// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
+pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }

@@ -1,6 +1,6 @@
 //! A server's account of its array, as it comes through the control socket.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parlour_engine::ServerStatus;
 use parlour_units::Bytes;
@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::text::duration;
+use super::verdict::Verdict;
 
 /// What of a server's account is put into words.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,10 +33,14 @@ pub(crate) struct Account {
     pub(crate) scrub: Option<Task>,
     pub(crate) last_scrub: Option<ScrubAccount>,
     pub(crate) regions: u32,
-    pub(crate) dirty_regions: u32,
+    #[serde(default)]
+    pub(crate) doubtful_regions: u32,
     pub(crate) log: Option<LogAccount>,
     pub(crate) counters: CounterAccount,
     pub(crate) paths: Vec<PathAccount>,
+    /// Where relative paths start.
+    #[serde(default)]
+    pub(crate) directory: PathBuf,
     pub(crate) notes: Vec<String>,
     pub(crate) events: Vec<String>,
     pub(crate) io: String,
@@ -81,6 +86,8 @@ pub(crate) struct ScrubAccount {
     pub(crate) unreadable: u64,
     pub(crate) listed: Vec<MismatchAccount>,
     pub(crate) complete: bool,
+    #[serde(default)]
+    pub(crate) cancelled: bool,
 }
 
 /// A place where redundancy does not fit.
@@ -133,32 +140,34 @@ impl Account {
         self.members.iter().filter(|member| member.state != "active")
     }
 
+    /// Whether every member is active.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.absent().next().is_none()
+    }
+
     pub(crate) fn path(&self, member: u16) -> Option<&PathAccount> {
         self.paths.iter().find(|path| path.member == member)
     }
 
-    /// The state in one word.
-    pub(crate) fn state(&self) -> &'static str {
-        if self.lost {
-            "data lost"
-        } else if self.mode == "stopping" || self.mode == "stopped" {
-            "stopping"
-        } else if self.absent().next().is_some() {
-            "degraded"
-        } else if self.resync.is_some() {
-            "resyncing"
-        } else {
-            "healthy"
-        }
+    /// A path as it is shown: as it was given to the server, or absolute if the client runs in
+    /// another directory.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let here = std::env::current_dir().is_ok_and(|here| here == self.directory);
+        let path = if here { path.to_owned() } else { self.directory.join(path) };
+        path.display().to_string()
     }
 
     /// State and what is being done about it, for a line.
     pub(crate) fn health(&self) -> String {
-        let mut parts = vec![self.state().to_owned()];
-        if self.mode == "read-only" {
-            parts.push("read-only".to_owned());
+        let mut parts = vec![Verdict::of_served(self, "").state.word().to_owned()];
+        match self.mode.as_str() {
+            "read-only" => parts.push("read-only".to_owned()),
+            "stopping" | "stopped" => parts.push("stopping".to_owned()),
+            _ => {}
         }
-        let tasks = [("rebuild", &self.rebuild), ("resync", &self.resync), ("scrub", &self.scrub)];
+        // A resync that waits for missing members is part of their failure.
+        let resync = self.resync.filter(|task| !task.stopped || self.absent().next().is_none());
+        let tasks = [("rebuild", self.rebuild), ("resync", resync), ("scrub", self.scrub)];
         for (word, task) in tasks {
             let Some(task) = task else { continue };
             let left = task.left_seconds.map_or(String::new(), |left| format!(", {} left", duration(left)));

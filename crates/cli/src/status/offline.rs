@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
-use parlour_array::organization::Consistency;
-use parlour_array::{Assembly, AssemblyError, Candidate, EntryState, Verdict};
+use parlour_array::organization::{Code, Consistency};
+use parlour_array::{Assembly, AssemblyError, Candidate, EntryState, Verdict as Standing};
 use parlour_units::Bytes;
 use serde::Serialize;
 
 use crate::console::{Columns, counted};
 use crate::members::{self, MembersError};
 use crate::settings::describe;
+
+use super::Verdict;
 
 /// Why nothing can be said.
 #[derive(Debug, thiserror::Error)]
@@ -30,20 +32,26 @@ pub(crate) struct Offline {
     mode: &'static str,
     organization: &'static str,
     consistency: Consistency,
+    verdict: Option<Verdict>,
     #[serde(skip)]
     about: String,
+    #[serde(skip)]
+    survives: bool,
+    /// Whether the array keeps parity, which a member's data may have to be computed from.
+    #[serde(skip)]
+    pub(super) keeps_parity: bool,
     capacity: Bytes,
     block: Bytes,
     stripe_unit: Bytes,
     fault_tolerance: u16,
-    members: Vec<OfflineMember>,
+    pub(super) members: Vec<OfflineMember>,
     /// Files that are no members of this array that could be used.
     others: Vec<OfflineMember>,
 }
 
 /// A place, or a file that has none.
 #[derive(Clone, Debug, Serialize)]
-struct OfflineMember {
+pub(super) struct OfflineMember {
     place: Option<u16>,
     state: String,
     path: Option<String>,
@@ -59,7 +67,10 @@ impl Offline {
             members::expand(paths)?.iter().map(|path| members::look(path)).collect::<Result<Vec<_>, _>>()?;
         let assembly = Assembly::new(&candidates)?;
         let geometry = &assembly.geometry;
-        Ok(Offline {
+        let mut offline = Offline {
+            verdict: None,
+            survives: assembly.survives(),
+            keeps_parity: geometry.organization().code == Code::Xor,
             served: false,
             name: assembly.superblock.name.clone(),
             identity: assembly.superblock.array.to_string(),
@@ -73,7 +84,44 @@ impl Offline {
             fault_tolerance: geometry.fault_tolerance(),
             members: places(&assembly, &candidates),
             others: others(&assembly, &candidates),
-        })
+        };
+        offline.verdict = Some(Verdict::of_idle(&offline));
+        Ok(offline)
+    }
+
+    pub(crate) fn verdict(&self) -> &Verdict {
+        self.verdict.as_ref().expect("it is given at the end of the look")
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        self.mode == "stopped"
+    }
+
+    pub(super) fn is_logged(&self) -> bool {
+        self.consistency == Consistency::Logged
+    }
+
+    /// Whether all data can be had from the members that are there.
+    pub(super) fn survives(&self) -> bool {
+        self.survives
+    }
+
+    /// Members that are missing, failed or not rebuilt, in words.
+    pub(super) fn absent(&self) -> Vec<String> {
+        let absent = self.members.iter().filter(|member| member.state != "active");
+        let told = |member: &OfflineMember| {
+            let place = member.place.unwrap_or_default();
+            match member.state.as_str() {
+                "rebuilding" => format!("member {place} is not yet rebuilt"),
+                "failed" => format!("member {place} has failed"),
+                _ => format!("member {place} is missing"),
+            }
+        };
+        absent.map(told).collect()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -85,11 +133,6 @@ impl Offline {
             (_, Consistency::Logged) => {
                 "not served; it was not stopped properly, and is recovered from its logs when it is served"
             }
-        };
-        let absent = self.members.iter().filter(|member| member.path.is_none()).count() as u64;
-        let degraded = match absent {
-            0 => String::new(),
-            count => format!("; {} cannot be used", counted(count, "member")),
         };
         let layout = format!(
             "{}, {}, {} for data, stripe unit {}, block {}",
@@ -106,7 +149,8 @@ impl Offline {
             columns.row([place, member.state.clone(), path]);
         }
         format!(
-            "    array: {}\n       id: {}\n    state: {state}{degraded}\n   layout: {layout}\n\n{}",
+            "{}\n\n    array: {}\n       id: {}\n    state: {state}\n   layout: {layout}\n\n{}",
+            self.verdict().sentence,
             self.name,
             self.identity,
             columns.text()
@@ -132,15 +176,15 @@ fn places(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
 }
 
 fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
-    let other = |(verdict, candidate): (&Verdict, &Candidate)| {
+    let other = |(verdict, candidate): (&Standing, &Candidate)| {
         let (place, state) = match verdict {
-            Verdict::Member(_) => return None,
-            Verdict::Spare => (None, "spare".to_owned()),
-            Verdict::Stale(place) => (Some(*place), "stale".to_owned()),
-            Verdict::Foreign => (None, "of another array".to_owned()),
-            Verdict::Unknown => (None, "not known to the array".to_owned()),
-            Verdict::Truncated(place) => (Some(*place), "truncated".to_owned()),
-            Verdict::Damaged(error) => (None, error.to_string()),
+            Standing::Member(_) => return None,
+            Standing::Spare => (None, "spare".to_owned()),
+            Standing::Stale(place) => (Some(*place), "stale".to_owned()),
+            Standing::Foreign => (None, "of another array".to_owned()),
+            Standing::Unknown => (None, "not known to the array".to_owned()),
+            Standing::Truncated(place) => (Some(*place), "truncated".to_owned()),
+            Standing::Damaged(error) => (None, error.to_string()),
         };
         Some(OfflineMember { place, state, path: Some(candidate.name.clone()) })
     };

@@ -2,20 +2,17 @@
 
 use parlour_units::Bytes;
 
-use super::account::ScrubAccount;
-use super::{Account, Task};
+use super::account::{PathAccount, ScrubAccount};
+use super::{Account, Task, Verdict};
 use crate::console::{Columns, counted};
 
-/// A served array's state.
-pub(crate) fn served_text(account: &Account) -> String {
-    let mut text = String::new();
+/// A served array's state, the verdict on it first.
+pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
+    let mut text = format!("{}\n\n", verdict.sentence);
     let mut line = |label: &str, value: &str| text += &format!("{label:>9}: {value}\n");
     line("array", &account.name);
     line("id", &account.identity);
     line("state", &account.health());
-    if let Some(advice) = advice(account) {
-        line("do", &advice);
-    }
     line("layout", &layout(account));
     line("protected", &protection(account));
     for (label, task) in
@@ -51,40 +48,6 @@ pub(crate) fn served_text(account: &Account) -> String {
     text
 }
 
-/// What a person should do, if anything.
-fn advice(account: &Account) -> Option<String> {
-    let failed = account.members.iter().find(|member| member.state == "failed");
-    if account.lost {
-        return Some(
-            "more members have failed than the array survives: restore what it held from a backup".into(),
-        );
-    }
-    if account.counters.out_of_space {
-        return Some("free space under the members, then stop and serve the array again".into());
-    }
-    if account.rebuild.is_some_and(|task| task.stopped) {
-        return Some("see below why the rebuild stopped; then 'parlour rebuild'".into());
-    }
-    match failed {
-        Some(member) if account.rebuild.is_none() => {
-            let place = member.place;
-            let back = if member.away {
-                "; if it comes back itself, only what it has missed is rebuilt"
-            } else {
-                ""
-            };
-            Some(format!(
-                "replace member {place}: 'parlour replace {place} NEW-MEMBER', or 'parlour add NEW-MEMBER' for a \
-                 spare{back}"
-            ))
-        }
-        None if account.unreadable > Bytes::ZERO => {
-            Some("restore what is unreadable from a backup: writing to it makes it readable".into())
-        }
-        _ => None,
-    }
-}
-
 fn layout(account: &Account) -> String {
     let consistency = match account.log {
         Some(_) => format!(", consistency {}", account.consistency),
@@ -114,21 +77,25 @@ fn unreadable(account: &Account) -> Option<String> {
         .then(|| format!("{} cannot be recovered, {place} {}{more}", account.unreadable, shown.join(", ")))
 }
 
-/// What the array survives now, and how much of it may be inconsistent.
+/// What the array survives now.
 fn protection(account: &Account) -> String {
-    if account.fault_tolerance == 0 {
-        return "not at all: this organization keeps no redundancy".into();
+    let degraded = account.absent().next().is_some();
+    let survives = match (account.fault_tolerance, account.spare_redundancy) {
+        (0, _) => return "not at all: this organization keeps no redundancy".into(),
+        (_, 0) => "does not survive the failure of another member".to_owned(),
+        (_, count) if degraded => {
+            format!("still survives the failure of {}", counted(u64::from(count), "member"))
+        }
+        (_, count) => format!("survives the failure of {}", counted(u64::from(count), "member")),
+    };
+    let unsynced = account.resync.map_or(0, |task| task.total.saturating_sub(task.done));
+    match unsynced {
+        0 => survives,
+        _ if degraded => {
+            format!("{survives} ({unsynced} of {} regions wait to be resynced)", account.regions)
+        }
+        _ => format!("{survives} in all but {unsynced} of {} regions", account.regions),
     }
-    let survives = match account.spare_redundancy {
-        0 => "no failure of a member".to_owned(),
-        count => format!("the failure of {}", counted(u64::from(count), "member")),
-    };
-    let dirty = match account.dirty_regions {
-        0 => String::new(),
-        dirty => format!(" ({dirty} of {} regions are being written)", account.regions),
-    };
-    let resync = if account.resync.is_some() { ", but for what is not yet resynced" } else { "" };
-    format!("survives {survives}{resync}{dirty}")
 }
 
 /// A task's progress.
@@ -148,7 +115,11 @@ const LISTED: usize = 8;
 
 /// What a scrub found; the lines behind the first are indented.
 pub(super) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
-    let end = if scrub.complete { "" } else { ", broken off" };
+    let end = match (scrub.complete, scrub.cancelled) {
+        (true, _) => "",
+        (false, true) => ", cancelled before its end",
+        (false, false) => ", broken off",
+    };
     let skipped = match scrub.skipped {
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),
@@ -180,6 +151,7 @@ fn log(account: &Account) -> Option<String> {
 }
 
 fn members(account: &Account) -> String {
+    let shown = |path: &PathAccount| account.shown(&path.path);
     let header = ["Member", "State", "Errors", "Reads", "Read", "Writes", "Written", "Path"];
     let mut columns = Columns::new(header).right([0, 2, 3, 4, 5, 6]);
     for member in &account.members {
@@ -192,18 +164,14 @@ fn members(account: &Account) -> String {
             Bytes::new(traffic.read_bytes).to_string(),
             traffic.writes.to_string(),
             Bytes::new(traffic.write_bytes).to_string(),
-            member.member.and_then(|number| account.path(number)).map_or("-".into(), shown),
+            member.member.and_then(|number| account.path(number)).map_or("-".into(), &shown),
         ]);
     }
     for spare in &account.spares {
-        let path = account.path(*spare).map_or("-".into(), shown);
+        let path = account.path(*spare).map_or("-".into(), &shown);
         columns.row(["-", "spare", "-", "-", "-", "-", "-", &path]);
     }
     columns.text()
-}
-
-fn shown(path: &super::account::PathAccount) -> String {
-    path.path.display().to_string()
 }
 
 /// Seconds as people say them.

@@ -12,6 +12,9 @@ use crate::newcomer::absolute;
 /// How long an answer may take, apart from those that wait for members.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How a server of NBD begins.
+const NBD_GREETING: &[u8] = b"NBDMAGIC";
+
 /// Has the server at `path` carry out `request`, and waits for the answer.
 ///
 /// # Errors
@@ -21,6 +24,7 @@ pub fn call(path: &Path, request: &Request) -> Result<Response, ControlError> {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
             ControlError::NoServer { path: path.into() }
         }
+        io::ErrorKind::PermissionDenied => ControlError::Forbidden { path: path.into() },
         _ => failed(path)(error),
     })?;
     let patience = (*request != Request::Stop).then_some(PATIENCE);
@@ -28,7 +32,12 @@ pub fn call(path: &Path, request: &Request) -> Result<Response, ControlError> {
     let line = serde_json::to_string(&resolved(request)).map_err(|error| failed(path)(error.into()))?;
     (&stream).write_all(format!("{line}\n").as_bytes()).map_err(failed(path))?;
     let mut answer = String::new();
-    BufReader::new(&stream).read_line(&mut answer).map_err(failed(path))?;
+    let mut reader = BufReader::new(&stream);
+    // An NBD server sends its greeting first.
+    if reader.fill_buf().map_err(unanswered(path))?.starts_with(NBD_GREETING) {
+        return Err(ControlError::Nbd { path: path.into() });
+    }
+    reader.read_line(&mut answer).map_err(unanswered(path))?;
     match serde_json::from_str(&answer) {
         Ok(Answer::Ok(ok)) => Ok(Response { ok }),
         Ok(Answer::Error(error)) => Err(ControlError::Refused(error)),
@@ -45,6 +54,17 @@ fn resolved(request: &Request) -> Request {
         Request::Add { path, force } => Request::Add { path: absolute(&path), force },
         Request::Replace { member, path, force } => Request::Replace { member, path: absolute(&path), force },
         other => other,
+    }
+}
+
+/// The failure to read an answer: a time-out, or an error.
+fn unanswered(path: &Path) -> impl FnOnce(io::Error) -> ControlError + use<> {
+    let path = path.to_owned();
+    move |source| match source.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            ControlError::Silent { path, seconds: PATIENCE.as_secs() }
+        }
+        _ => ControlError::Io { path, source },
     }
 }
 

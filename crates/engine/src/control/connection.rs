@@ -1,5 +1,6 @@
 //! One client's connection. What it does wrong costs itself only.
 
+use parlour_units::words::bad_value;
 use parlour_units::{Duration, Instant};
 use rustix::event::epoll::EventFlags;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,6 +30,13 @@ pub(super) struct Connection {
 /// The connection is to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Over;
+
+/// What is wrong with a command, without line and column.
+fn wrong(error: &serde_json::Error) -> String {
+    let told = error.to_string();
+    let told = told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told);
+    bad_value(told).unwrap_or_else(|| told.to_owned())
+}
 
 impl Connection {
     pub(super) fn new(socket: OwnedFd, generation: u64, now: Instant) -> Connection {
@@ -96,7 +104,7 @@ impl Connection {
                         self.waiting = true;
                         take(request);
                     }
-                    Err(error) => self.answer(now, Err(format!("not a command: {error}"))),
+                    Err(error) => self.answer(now, Err(format!("not a command: {}", wrong(&error)))),
                 }
                 continue;
             }

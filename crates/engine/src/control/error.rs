@@ -12,6 +12,34 @@ pub enum ControlError {
         /// The socket.
         path: PathBuf,
     },
+    /// The server belongs to another user.
+    #[error("{path}: permission denied; the array is served by another user: run this as that user, or as root", path = .path.display())]
+    Forbidden {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// It is an NBD socket.
+    #[error(
+        "{path}: this socket is for NBD clients; name the array's directory, one of its members or its control socket \
+         (parlour-….sock)",
+        path = .path.display()
+    )]
+    Nbd {
+        /// The socket.
+        path: PathBuf,
+    },
+    /// The server does not answer.
+    #[error(
+        "{path}: the server has not answered for {seconds} s; it may wait for a member: look at its own output, and for \
+         errors of disks at the kernel's (dmesg)",
+        path = .path.display()
+    )]
+    Silent {
+        /// The socket.
+        path: PathBuf,
+        /// How long the client has waited.
+        seconds: u64,
+    },
     /// Another server listens already.
     #[error("{path}: another server listens here; is the array being served already?", path = .path.display())]
     InUse {
@@ -25,7 +53,7 @@ pub enum ControlError {
         path: PathBuf,
     },
     /// The system refused something.
-    #[error("{path}: {source}", path = .path.display())]
+    #[error("{path}: cannot be used: {source}", path = .path.display())]
     Io {
         /// The socket.
         path: PathBuf,

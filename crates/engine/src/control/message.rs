@@ -48,6 +48,8 @@ pub enum Request {
         #[serde(default)]
         repair: Repairing,
     },
+    /// Break off the scrub that is under way.
+    ScrubCancel,
     /// How far the scrub has come, and what the last one found.
     ScrubStatus,
     /// Stop the array and its server. The answer comes when it is stopped.

@@ -3,6 +3,7 @@
 mod client;
 mod connection;
 mod error;
+mod find;
 mod message;
 mod socket;
 
@@ -15,12 +16,14 @@ use parlour_units::{Duration, Instant};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::Access;
 use rustix::io::Errno;
 use serde_json::Value;
 
 pub use client::call;
 use connection::Connection;
 pub use error::ControlError;
+pub use find::{listening, process_behind, socket_of, sockets_in};
 pub use message::{Repairing, Request, Response};
 use socket::Listener;
 
@@ -52,8 +55,7 @@ pub(crate) struct Control {
 
 /// Where a server of `array` is controlled: beside its first member, or under /run where that is a device.
 pub fn path_for(first_member: &Path, array: Identity) -> PathBuf {
-    let identity = array.to_string();
-    let name = format!("parlour-{}.sock", &identity[..8]);
+    let name = socket_name(array);
     let absolute = std::path::absolute(first_member).unwrap_or_else(|_| first_member.to_owned());
     match absolute.parent() {
         Some(directory) if !directory.starts_with("/dev") || directory.starts_with("/dev/shm") => {
@@ -61,6 +63,37 @@ pub fn path_for(first_member: &Path, array: Identity) -> PathBuf {
         }
         _ => Path::new("/run/parlour").join(name),
     }
+}
+
+/// Where a server of `array` listens: where [`path_for`] says, or, where that cannot be made (on a
+/// file system that is read-only, in a directory of somebody else, behind a path too long), in the
+/// directory that the system has for what runs: `$XDG_RUNTIME_DIR`, or for root `/run/parlour`.
+pub fn place_for(first_member: &Path, array: Identity) -> PathBuf {
+    let usual = path_for(first_member, array);
+    let fits = usual.as_os_str().len() <= LONGEST_PATH && usual.parent().is_some_and(may_be_written);
+    let runtime = match rustix::process::geteuid().is_root() {
+        true => Some(PathBuf::from("/run/parlour")),
+        false => std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from),
+    };
+    runtime.filter(|_| !fits).map_or(usual, |directory| directory.join(socket_name(array)))
+}
+
+/// The longest path that a socket may have, in bytes.
+const LONGEST_PATH: usize = 107;
+
+/// Whether a socket can be made in `directory`, or in the one above, which it is made in then.
+fn may_be_written(directory: &Path) -> bool {
+    match rustix::fs::access(directory, Access::WRITE_OK) {
+        Err(Errno::NOENT) if directory == Path::new("/run/parlour") => may_be_written(Path::new("/run")),
+        Err(Errno::ROFS | Errno::ACCESS) => false,
+        // Other errors are reported when the socket is made.
+        _ => true,
+    }
+}
+
+/// What a control socket is called.
+fn socket_name(array: Identity) -> String {
+    format!("parlour-{}.sock", &array.to_string()[..8])
 }
 
 impl Control {

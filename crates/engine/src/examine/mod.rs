@@ -26,7 +26,7 @@ pub enum ExamineError {
         path: PathBuf,
         /// What is wrong with the better of both superblocks.
         error: SuperblockError,
-        /// What it holds instead, in words; empty if that cannot be told.
+        /// What it holds instead, in words; empty if there is nothing to say.
         foreign: String,
     },
 }
@@ -148,8 +148,12 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
 
 fn no_superblock(member: &Member, error: SuperblockError) -> ExamineError {
     let found = member.probe_foreign().unwrap_or_default();
-    let foreign = found.first().map(|foreign| format!("; it holds {foreign}")).unwrap_or_default();
-    ExamineError::NoSuperblock { path: member.path().into(), error, foreign }
+    let told = match (found.first(), &error) {
+        (Some(foreign), _) => format!("; it holds {foreign}"),
+        (None, SuperblockError::Absent) => "; it is no member of an array; check the path".to_owned(),
+        (None, _) => String::new(),
+    };
+    ExamineError::NoSuperblock { path: member.path().into(), error, foreign: told }
 }
 
 fn long_places(length: Sectors) -> [Option<u64>; 2] {

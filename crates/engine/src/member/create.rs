@@ -23,14 +23,21 @@ impl Member {
     pub fn create_file(path: impl AsRef<Path>, length: Bytes) -> Result<Member, MemberError> {
         let path = path.as_ref();
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let file = open(path, flags, rustix::fs::Mode::from_raw_mode(0o600))
-            .map_err(|errno| refusal(path, errno))?;
+        let file =
+            open(path, flags, rustix::fs::Mode::from_raw_mode(0o600)).map_err(|errno| match errno {
+                Errno::NOENT | Errno::NOTDIR => MemberError::NoDirectory { path: path.into() },
+                errno => refusal(path, errno),
+            })?;
         let made =
             ftruncate(&file, length.get()).and_then(|()| fsync(&file)).and_then(|()| sync_directory(path));
         if let Err(errno) = made {
             // Nothing is to be left behind by what failed.
             let _ = std::fs::remove_file(path);
             return Err(match Failure::of_write(errno).fault() {
+                // INVAL: longer than any file may be.
+                _ if matches!(errno, Errno::FBIG | Errno::INVAL) => {
+                    MemberError::TooLong { path: path.into(), length }
+                }
                 Fault::NoSpace => MemberError::NoSpace { path: path.into(), length },
                 _ => MemberError::Refused { path: path.into(), action: "make the file", errno },
             });

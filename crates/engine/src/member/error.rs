@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use parlour_units::Bytes;
+use parlour_units::words::without_numbers;
 use rustix::io::Errno;
 
 /// Why a member cannot be opened, made or prepared.
@@ -62,8 +63,22 @@ pub enum MemberError {
         /// How much was to be set aside.
         length: Bytes,
     },
+    /// A file cannot be made in a directory that is not there.
+    #[error("{path}: cannot be made, because its directory is not there; make that first, or check the path", path = .path.display())]
+    NoDirectory {
+        /// The member's path.
+        path: PathBuf,
+    },
+    /// The file system has no files of that length.
+    #[error("{path}: a file of {length} is longer than this file system can have; use a smaller --size", path = .path.display())]
+    TooLong {
+        /// The member's path.
+        path: PathBuf,
+        /// How long it was to be.
+        length: Bytes,
+    },
     /// The kernel refused something else.
-    #[error("{path}: cannot {action}: {errno}", path = .path.display())]
+    #[error("{path}: cannot {action}: {}", without_numbers(&.errno.to_string()), path = .path.display())]
     Refused {
         /// The member's path.
         path: PathBuf,

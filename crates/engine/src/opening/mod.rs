@@ -172,7 +172,7 @@ fn assembled(
         identity: superblock.array,
         name: superblock.name.clone(),
         notes,
-        control_path: crate::control::path_for(first, superblock.array),
+        control_path: crate::control::place_for(first, superblock.array),
     }
 }
 

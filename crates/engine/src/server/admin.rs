@@ -107,6 +107,10 @@ impl<F: Frontend> Server<F> {
                 self.machine.array.scrub(now, repair.into())?;
                 Ok(json!({ "scrubbing": true }))
             }
+            Request::ScrubCancel => {
+                self.machine.array.cancel_scrub(now)?;
+                Ok(json!({ "cancelled": true }))
+            }
             Request::Add { .. } | Request::Replace { .. } | Request::Stop => {
                 unreachable!("these take their time")
             }
@@ -128,6 +132,7 @@ impl<F: Frontend> Server<F> {
         if let Some(place) = place.filter(|place| *place >= geometry.members()) {
             return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
         }
+        let path = self.machine.roster.in_style(path);
         self.reception.admit(Waiting { client, place }, Application { path, force, geometry, place })?;
         Ok(None)
     }

@@ -15,6 +15,7 @@ pub mod workload;
 
 use std::path::{Path, PathBuf};
 
+use parlour_units::words::bad_value;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{self, FileError};
@@ -59,7 +60,7 @@ pub enum ExperimentError {
         source: SweepError,
     },
     /// A value of an axis is none of its key.
-    #[error("{path}, with {labels}: {message}", path = .path.display())]
+    #[error("{path}{}: {message}", with(.labels), path = .path.display())]
     Value {
         /// The file.
         path: PathBuf,
@@ -68,6 +69,19 @@ pub enum ExperimentError {
         /// What is wrong.
         message: String,
     },
+}
+
+fn with(labels: &str) -> String {
+    if labels.is_empty() { String::new() } else { format!(", with {labels}") }
+}
+
+/// What is wrong with a value, behind its key, which is only said at the end of the whole message.
+fn bad_setting(error: &toml::de::Error) -> String {
+    let message = error.message().lines().collect::<Vec<_>>().join(", ");
+    let Some(told) = bad_value(&message) else { return message };
+    let whole = error.to_string();
+    let key = whole.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`'));
+    key.map_or(told.clone(), |key| format!("{key}: {told}"))
 }
 
 /// The keys that a setup does not have.
@@ -148,7 +162,7 @@ impl Experiment {
         let setup = table.try_into().map_err(|error: toml::de::Error| ExperimentError::Value {
             path: self.path.clone(),
             labels: self.named(&labels),
-            message: error.message().lines().collect::<Vec<_>>().join(", "),
+            message: bad_setting(&error),
         })?;
         Ok(Point { labels, setup })
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use parlour_array::organization::meant;
+use parlour_units::words::{did_you_mean, meant};
 use serde::{Deserialize, Serialize};
 
 /// A paper, by its first author.
@@ -24,7 +24,7 @@ pub enum Paper {
 
 /// There is no such paper.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("there is no paper '{name}';{} there are {}, and all", .meant.map_or(String::new(), |meant| format!(" did you mean '{meant}'?")), names())]
+#[error("there is no paper '{name}';{} there are {}, and all", .meant.map_or(String::new(), |meant| format!(" {}", did_you_mean(meant))), names())]
 pub struct UnknownPaper {
     name: String,
     meant: Option<&'static str>,

@@ -28,9 +28,12 @@ use crate::pulse::{self, Pulse, ServerStatus};
 use crate::stopper::{StopRequest, Stopper};
 use admin::Waiting;
 use eager::Eagerness;
-pub use options::{ServeError, ServeOptions};
+pub use options::{ACCESS_TIMEOUT, ServeError, ServeOptions};
 use ready::{Poller, Ready};
 use vigil::Vigil;
+
+/// How long to wait before the kernel is asked again, when it was out of memory.
+const STALL: Duration = Duration::from_millis(10);
 
 /// Lines of what has happened that are kept for those who ask.
 const HISTORY: usize = 100;
@@ -83,7 +86,7 @@ impl<F: Frontend> Server<F> {
         }
         let retain = retained(&inputs.tuning, array.geometry());
         let recorded = Recorded::new(array, &inputs, options.recorder.map(|recorder| recorder.0));
-        let machine = Machine::new(recorded, roster, io, began, retain);
+        let machine = Machine::new(recorded, roster, io, began, retain, options.access_timeout);
         let stop = StopRequest::new().map_err(ServeError::System)?;
         let reception = Reception::new().map_err(ServeError::System)?;
         let fds = ready::Descriptors {
@@ -157,6 +160,7 @@ impl<F: Frontend> Server<F> {
         if self.machine.array.get().poll_timeout().is_some_and(|due| due <= now) {
             self.machine.array.handle_timeout(now);
         }
+        self.machine.give_up_hung();
         let submitted = if ready.frontend || self.frontend_due() { self.poll_frontend()? } else { 0 };
         self.eagerness.learn(&ready, submitted);
         self.machine.run_foreground()?;
@@ -212,7 +216,10 @@ impl<F: Frontend> Server<F> {
         };
         let control = self.control.as_ref().and_then(Control::deadline);
         let array = self.machine.array.get().poll_timeout();
-        let next = [array, frontend, draining, control, Some(self.next_pulse)].into_iter().flatten().min();
+        let hang = self.machine.hang_deadline();
+        let stalled = self.machine.io().is_stalled().then(|| now + STALL);
+        let all = [array, frontend, draining, control, hang, stalled, Some(self.next_pulse)];
+        let next = all.into_iter().flatten().min();
         next.map(|next| next.since(now))
     }
 
@@ -242,18 +249,22 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Does what an event means for the files: a member that is out is closed as soon as its last access has
-    /// returned, and a spare that is in needs space for its logs.
+    /// Does what an event means for the files: nobody waits for a member that is out, which is closed as soon as its last
+    /// access has returned, and a spare that is in needs space for its logs.
     fn follow(&mut self, event: &Event) {
-        let roster = &mut self.machine.roster;
         match event {
             Event::MemberFailed { place, .. } => {
-                if let Some(number) = roster.in_place(place.get()) {
-                    roster.close(number);
+                if let Some(number) = self.machine.roster.in_place(place.get()) {
+                    self.machine.give_up(number);
+                    self.machine.roster.close(number);
                 }
             }
-            Event::SpareDropped { member } => roster.close(member.get()),
+            Event::SpareDropped { member } => {
+                self.machine.give_up(member.get());
+                self.machine.roster.close(member.get());
+            }
             Event::PlaceTaken { place, member, .. } => {
+                let roster = &mut self.machine.roster;
                 roster.occupy(place.get(), member.get());
                 let geometry = self.machine.array.get().geometry();
                 let settled = roster.get(member.get()).map(|m| newcomer::settle(m, geometry, place.get()));
@@ -296,6 +307,7 @@ impl<F: Frontend> Server<F> {
         let now = self.machine.now();
         let due = self.next_pulse <= now;
         if due {
+            self.machine.roster.look_at_lengths();
             self.rates = self.machine.meter.take(now);
             self.next_pulse = now + self.pulse;
         }

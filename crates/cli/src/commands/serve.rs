@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::members;
 use crate::serve::{Service, Sockets};
-use crate::settings::{ConfigFile, ServingSettings, TuningSettings};
+use crate::settings::{ConfigFile, ServingSettings, TimeoutSettings, TuningSettings};
 
 /// Serve an array over NBD until it is stopped
 ///
@@ -32,6 +32,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     serving: ServingSettings,
     #[command(flatten)]
+    timeouts: TimeoutSettings,
+    #[command(flatten)]
     tuning: TuningSettings,
 }
 
@@ -52,7 +54,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
     })?;
+    let timeouts = options.timeouts.clone().or(file.timeouts);
     let sockets = Sockets { unix: serving.unix.as_deref(), tcp: serving.tcp, any_port: false };
-    let service = Service::new(open, &sockets, serving.export.as_deref(), options.read_only)?;
+    let service = Service::new(open, &sockets, serving.export.as_deref(), options.read_only, &timeouts)?;
     Ok(service.run(console, |_| String::new())?)
 }

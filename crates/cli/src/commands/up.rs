@@ -10,7 +10,9 @@ use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::members;
 use crate::serve::{Service, Sockets, attach};
-use crate::settings::{Address, LogSettings, NBD_PORT, OrganizationSettings, Size, TuningSettings};
+use crate::settings::{
+    Address, LogSettings, NBD_PORT, OrganizationSettings, Size, TimeoutSettings, TuningSettings,
+};
 
 /// Make an array out of files in ./parlour-data and serve it
 ///
@@ -33,6 +35,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     log: LogSettings,
     #[command(flatten)]
+    timeouts: TimeoutSettings,
+    #[command(flatten)]
     tuning: TuningSettings,
 }
 
@@ -53,7 +57,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let open = parlour_engine::open(&request)?;
     let unix = options.dir.join(SOCKET);
     let sockets = Sockets { unix: Some(&unix), tcp: Some(Address::loopback(NBD_PORT)), any_port: true };
-    let service = Service::new(open, &sockets, None, false)?;
+    let service = Service::new(open, &sockets, None, false, &options.timeouts)?;
     Ok(service.run(console, |served| attach::text(served, &options.dir))?)
 }
 

@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::commands::create::sentence;
 use crate::console::{self, Console, note};
-use crate::settings::Address;
+use crate::settings::{Address, TimeoutSettings};
 use frontend::NbdFrontend;
 use live::LiveLine;
 
@@ -79,6 +79,7 @@ impl Service {
         sockets: &Sockets<'_>,
         export: Option<&str>,
         read_only: bool,
+        timeouts: &TimeoutSettings,
     ) -> Result<Service, ServiceError> {
         let mut nbd = Server::new(terms(&open, export, read_only)?)?;
         let tcp = listen(&mut nbd, sockets)?;
@@ -95,7 +96,8 @@ impl Service {
             notes: open.notes().iter().map(Note::to_string).collect(),
         };
         let about = format!("'{}': {}", open.name(), sentence(open.geometry()));
-        let options = ServeOptions { control: Some(control), ..ServeOptions::default() };
+        let access_timeout = timeouts.access_timeout();
+        let options = ServeOptions { control: Some(control), access_timeout, ..ServeOptions::default() };
         let server = parlour_engine::Server::new(open, NbdFrontend::new(nbd), options)?;
         Ok(Service { server, served, about })
     }

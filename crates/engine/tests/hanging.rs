@@ -19,12 +19,24 @@ use parlour_units::Duration;
 #[derive(Debug, Default)]
 struct Obstacle {
     blocked: Mutex<Option<PathBuf>>,
+    /// Whether somebody has waited since it was put up.
+    met: Mutex<bool>,
+    met_by: Condvar,
     changed: Condvar,
 }
 
 impl Obstacle {
     fn block(&self, member: &Path) {
+        *self.met.lock().expect("no test panics here") = false;
         *self.blocked.lock().expect("no test panics here") = Some(member.into());
+    }
+
+    /// Waits until somebody waits.
+    fn await_somebody(&self) {
+        let met = self.met.lock().expect("no test panics here");
+        let patience = Span::from_secs(60);
+        let (met, _) = self.met_by.wait_timeout_while(met, patience, |met| !*met).expect("no test panics here");
+        assert!(*met, "the member is not accessed");
     }
 
     fn clear(&self) {
@@ -37,6 +49,8 @@ impl Witness for Obstacle {
     fn asked(&self, member: &Path, _change: Change) -> u64 {
         let mut blocked = self.blocked.lock().expect("no test panics here");
         while blocked.as_deref() == Some(member) {
+            *self.met.lock().expect("no test panics here") = true;
+            self.met_by.notify_all();
             blocked = self.changed.wait(blocked).expect("no test panics here");
         }
         0
@@ -81,8 +95,13 @@ impl Rig {
         // In the pool of threads a member is waited for where its witness is.
         let request = OpenRequest { io: Choice::Threads, ..open_request(&self.members) };
         let open = parlour_engine::open(&request).expect("the array can be opened");
-        let witness = Some(Arc::clone(&self.obstacle) as _);
-        serve_watched(open, ServeOptions { access_timeout, witness, ..ServeOptions::default() }, None)
+        let options = ServeOptions {
+            access_timeout,
+            witness: Some(Arc::clone(&self.obstacle) as _),
+            look_every: Duration::from_millis(50),
+            ..ServeOptions::default()
+        };
+        serve_watched(open, options, None)
     }
 
     fn hang(&self) {
@@ -121,6 +140,7 @@ fn writes_go_on_after_a_hung_member_is_given_up_and_it_can_be_replaced() {
         let status = served.status();
         assert!(status["accesses_given_up"].as_u64() > Some(0), "{name}: {status:#}");
         reference.verify(&served);
+        // While the system may still write to it, it is not taken back.
         replace(&rig, &served, &reference);
         // What the system still has to do, it may do: it changes nothing any more.
         rig.obstacle.clear();
@@ -146,8 +166,7 @@ fn a_hung_member_that_is_failed_is_given_up_at_once() {
         let payload = vec![9; length as usize];
         reference.bytes[..payload.len()].copy_from_slice(&payload);
         served.host.post(0, Operation::Write { durable: true }, (0, length), &payload, &reply);
-        // It has come as far as the member.
-        served.until("an access", |status| status["accesses_in_flight"].as_u64() > Some(0));
+        rig.obstacle.await_somebody();
         served.command(&Request::Fail { member: 1 }).expect("it can be failed");
         let (_, answer) = answers.recv_timeout(Span::from_secs(60)).expect("an answer");
         answer.expect("the write succeeds");
@@ -195,5 +214,40 @@ fn a_member_that_cannot_be_done_without_is_asked_again_once_it_answers() {
     served.until("the last access", |status| status["accesses_given_up"] == 0);
     served.host.write(0, &payload).expect("it answers again");
     assert_eq!(served.host.read(0, payload.len()).as_ref(), Ok(&payload));
+    served.stop();
+}
+
+#[test]
+fn a_member_that_answers_again_is_taken_back_by_itself() {
+    for name in NAMES {
+        let rig = Rig::new(name);
+        let served = rig.serve(SOON);
+        let mut reference = Reference::new(&served, 4);
+        reference.exercise(&served, 20);
+        served.until_redundant();
+        rig.hang();
+        reference.exercise(&served, 10);
+        assert!(is_failed(&served), "{name}");
+        rig.obstacle.clear();
+        served.until_redundant();
+        assert!(served.heard("is back as member 1"), "{name}: {}", served.story());
+        reference.exercise(&served, 10);
+        served.assert_consistent();
+        reference.verify(&served);
+        served.stop();
+    }
+}
+
+#[test]
+fn a_member_that_was_failed_by_command_stays_out() {
+    let rig = Rig::new("raid5");
+    let served = rig.serve(FOR_EVER);
+    served.command(&Request::Fail { member: 1 }).expect("it can be failed");
+    let mut reference = Reference::new(&served, 5);
+    // Many times as long as it takes to look.
+    for _ in 0..40 {
+        reference.exercise(&served, 5);
+        assert!(is_failed(&served), "{}", served.story());
+    }
     served.stop();
 }

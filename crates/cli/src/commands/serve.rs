@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use parlour_engine::OpenRequest;
 
+use crate::arrival::await_members;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::members;
 use crate::serve::{Service, Sockets};
 use crate::settings::{ConfigFile, ServingSettings, TimeoutSettings, TuningSettings};
 
@@ -47,15 +47,15 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     if serving.unix.is_none() && serving.tcp.is_none() {
         return Err(Failure::Nowhere);
     }
+    let timeouts = options.timeouts.clone().or(file.timeouts);
     let open = parlour_engine::open(&OpenRequest {
-        members: members::expand(named)?,
+        members: await_members(named, timeouts.wait(), console)?,
         read_only: options.read_only,
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
     })?;
-    let timeouts = options.timeouts.clone().or(file.timeouts);
     let sockets = Sockets { unix: serving.unix.as_deref(), tcp: serving.tcp, any_port: false };
-    let service = Service::new(open, &sockets, serving.export.as_deref(), options.read_only, &timeouts)?;
+    let service = Service::new(open, &sockets, serving.export.as_deref(), options.read_only, &timeouts, named)?;
     Ok(service.run(console, |_| String::new())?)
 }

@@ -6,9 +6,9 @@ use clap::Args;
 use parlour_engine::OpenRequest;
 
 use super::create;
+use crate::arrival::await_members;
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::members;
 use crate::serve::{Service, Sockets, attach};
 use crate::settings::{
     Address, LogSettings, NBD_PORT, OrganizationSettings, Size, TimeoutSettings, TuningSettings,
@@ -45,7 +45,8 @@ const SOCKET: &str = "nbd.sock";
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let tuning = options.tuning.tuning()?;
-    let members = match members::expand(std::slice::from_ref(&options.dir)) {
+    let named = std::slice::from_ref(&options.dir);
+    let members = match await_members(named, options.timeouts.wait(), console) {
         Ok(members) if options.dir.is_dir() => {
             note_ignored(options);
             members
@@ -57,7 +58,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let open = parlour_engine::open(&request)?;
     let unix = options.dir.join(SOCKET);
     let sockets = Sockets { unix: Some(&unix), tcp: Some(Address::loopback(NBD_PORT)), any_port: true };
-    let service = Service::new(open, &sockets, None, false, &options.timeouts)?;
+    let service = Service::new(open, &sockets, None, false, &options.timeouts, named)?;
     Ok(service.run(console, |served| attach::text(served, &options.dir))?)
 }
 

@@ -80,6 +80,7 @@ impl Service {
         export: Option<&str>,
         read_only: bool,
         timeouts: &TimeoutSettings,
+        named: &[PathBuf],
     ) -> Result<Service, ServiceError> {
         let mut nbd = Server::new(terms(&open, export, read_only)?)?;
         let tcp = listen(&mut nbd, sockets)?;
@@ -97,7 +98,12 @@ impl Service {
         };
         let about = format!("'{}': {}", open.name(), sentence(open.geometry()));
         let access_timeout = timeouts.access_timeout();
-        let options = ServeOptions { control: Some(control), access_timeout, ..ServeOptions::default() };
+        let options = ServeOptions {
+            control: Some(control),
+            access_timeout,
+            watched: named.to_vec(),
+            ..ServeOptions::default()
+        };
         let server = parlour_engine::Server::new(open, NbdFrontend::new(nbd), options)?;
         Ok(Service { server, served, about })
     }

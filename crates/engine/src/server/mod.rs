@@ -7,6 +7,7 @@ mod admin;
 mod eager;
 mod options;
 mod ready;
+mod returning;
 mod vigil;
 
 use std::io;
@@ -30,6 +31,7 @@ use admin::Waiting;
 use eager::Eagerness;
 pub use options::{ACCESS_TIMEOUT, ServeError, ServeOptions};
 use ready::{Poller, Ready};
+use returning::Returns;
 use vigil::Vigil;
 
 /// How long to wait before the kernel is asked again, when it was out of memory.
@@ -47,6 +49,7 @@ pub struct Server<F: Frontend> {
     stop: StopRequest,
     control: Option<Control>,
     reception: Reception<Waiting>,
+    returns: Returns,
     stage: Stage,
     grace: Duration,
     pulse: Duration,
@@ -79,6 +82,7 @@ impl<F: Frontend> Server<F> {
     pub fn new(open: OpenArray, frontend: F, options: ServeOptions) -> Result<Server<F>, ServeError> {
         let io = Io::new(open.io)?;
         let control = options.control.as_deref().map(Control::listen).transpose()?;
+        let returns = Returns::new(options.watched, open.present().to_vec(), options.look_every);
         let notes = open.notes().iter().map(ToString::to_string).collect();
         let OpenArray { array, inputs, mut roster, began, .. } = open;
         if let Some(witness) = &options.witness {
@@ -104,6 +108,7 @@ impl<F: Frontend> Server<F> {
             stop,
             control,
             reception,
+            returns,
             stage: Stage::Serving,
             grace: options.grace,
             pulse: options.pulse,
@@ -172,6 +177,7 @@ impl<F: Frontend> Server<F> {
             self.begin_stop();
         }
         self.serve_control(&ready)?;
+        self.look_for_returns();
         self.advance_stage();
         self.beat(observer);
         Ok(())
@@ -216,9 +222,10 @@ impl<F: Frontend> Server<F> {
         };
         let control = self.control.as_ref().and_then(Control::deadline);
         let array = self.machine.array.get().poll_timeout();
+        let returns = self.machine.array.get().awaits_return().map(|_| self.returns.due());
         let hang = self.machine.hang_deadline();
         let stalled = self.machine.io().is_stalled().then(|| now + STALL);
-        let all = [array, frontend, draining, control, hang, stalled, Some(self.next_pulse)];
+        let all = [array, frontend, draining, control, hang, stalled, returns, Some(self.next_pulse)];
         let next = all.into_iter().flatten().min();
         next.map(|next| next.since(now))
     }
@@ -253,10 +260,13 @@ impl<F: Frontend> Server<F> {
     /// access has returned, and a spare that is in needs space for its logs.
     fn follow(&mut self, event: &Event) {
         match event {
-            Event::MemberFailed { place, .. } => {
+            Event::MemberFailed { place, cause } => {
                 if let Some(number) = self.machine.roster.in_place(place.get()) {
                     self.machine.give_up(number);
                     self.machine.roster.close(number);
+                    if let Some(path) = self.machine.roster.path(number) {
+                        self.returns.excluded(path, *cause, self.machine.now());
+                    }
                 }
             }
             Event::SpareDropped { member } => {

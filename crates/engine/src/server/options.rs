@@ -27,6 +27,10 @@ pub struct ServeOptions {
     pub witness: Option<Arc<dyn Witness>>,
     /// How long an access of a member may take: then the member is excluded, and goes on without anybody waiting for it.
     pub access_timeout: Duration,
+    /// Where members may come back from: their paths, and directories.
+    pub watched: Vec<PathBuf>,
+    /// How often it is looked there while a member is away, and how long one that has gone away is left alone at first.
+    pub look_every: Duration,
     /// How long hosts may take to finish when the server is stopped.
     pub grace: Duration,
     /// The time between two calls of the observer.
@@ -40,6 +44,8 @@ impl Default for ServeOptions {
             recorder: None,
             witness: None,
             access_timeout: ACCESS_TIMEOUT,
+            watched: Vec::new(),
+            look_every: Duration::from_secs(5),
             grace: Duration::from_secs(5),
             pulse: Duration::from_secs(1),
         }

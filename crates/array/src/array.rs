@@ -522,7 +522,7 @@ impl Array {
         match trouble.fault {
             Fault::Gone => self.fail_member(trouble.member, FailureCause::Gone),
             Fault::Truncated => self.fail_member(trouble.member, FailureCause::Truncated),
-            Fault::NoSpace => self.out_of_space(trouble.member),
+            Fault::NoSpace | Fault::Undurable => self.out_of_space(trouble.member),
             // What is on the list is no fault of the member's.
             Fault::Unreadable if self.is_listed(trouble) => {}
             Fault::Unreadable => self.count_error(trouble.member),
@@ -620,7 +620,7 @@ impl Trouble {
         // A write for which there is no room says nothing of others.
         let undurable = match action {
             Action::Flush { .. } => true,
-            action => fault.is_of_member() && makes_durable(action),
+            action => fault == Fault::Undurable || fault.is_of_member() && makes_durable(action),
         };
         Trouble { fault, member, at, length, undurable }
     }

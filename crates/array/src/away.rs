@@ -10,7 +10,7 @@ use parlour_units::{Member, Region, Stripe};
 use crate::array::{Array, Mode};
 use crate::assembly::{Assembly, Verdict};
 use crate::dirty::{Bits, StoredMap};
-use crate::health::{PlaceState, Standing};
+use crate::health::{PlaceRecord, PlaceState, Standing};
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
 use crate::status::FailureCause;
@@ -94,6 +94,13 @@ impl Array {
             away && place.keeps.is_some_and(|kept| kept.is(superblock))
         })?;
         (superblock.array == self.identity).then(|| Member::new(place as u16))
+    }
+
+    /// The array's identity, where a member is away that may return.
+    pub fn awaits_return(&self) -> Option<Identity> {
+        let away = |place: &PlaceRecord| place.state == PlaceState::Failed && place.keeps.is_some();
+        let awaits = self.mode() == Mode::Serving && self.health.places.iter().any(away);
+        awaits.then_some(self.identity)
     }
 
     /// The member in `place` is about to be excluded. If nothing is wrong with what it holds it may return.

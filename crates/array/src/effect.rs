@@ -213,13 +213,22 @@ pub enum Fault {
     Gone,
     /// The member is shorter than it was: what it held there is lost, and it is to be failed.
     Truncated,
-    /// The member has no space for what should be there (ENOSPC, EDQUOT): not its fault.
+    /// The member has no space for what should be there (ENOSPC, EDQUOT), or the system went on lacking what an access
+    /// takes: not the member's fault.
     NoSpace,
+    /// The same, and what was written to the member before and not yet flushed is perhaps lost: behind a page cache that is
+    /// told once, to whoever next makes something durable.
+    Undurable,
 }
 
 impl Fault {
     /// Whether it says of the whole member that it is to be failed.
     pub(crate) fn is_of_member(self) -> bool {
         matches!(self, Fault::Gone | Fault::Truncated)
+    }
+
+    /// Whether it says that the array cannot write any more, and nothing of a member.
+    pub(crate) fn is_of_space(self) -> bool {
+        matches!(self, Fault::NoSpace | Fault::Undurable)
     }
 }

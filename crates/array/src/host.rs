@@ -448,7 +448,7 @@ impl Array {
         if self.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(id);
         }
-        if self.still_standing(troubles) {
+        if self.still_standing(troubles) || troubles.iter().any(|trouble| trouble.fault.is_of_space()) {
             return self.read_failed(id);
         }
         if !self.may_repair() && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {

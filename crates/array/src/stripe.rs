@@ -696,7 +696,7 @@ impl Array {
         let job = self.jobs.stripe(id);
         job.attempts += 1;
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
-        let no_space = troubles.iter().any(|trouble| trouble.fault == Fault::NoSpace);
+        let no_space = troubles.iter().any(|trouble| trouble.fault.is_of_space());
         if purpose == Purpose::Write && (no_space || self.still_standing(troubles)) {
             // Some units may be written and some not.
             self.give_up_landing(id);

@@ -4,6 +4,7 @@
 //! and configuration files have in common, `serve/` for the array's way to the network.
 
 mod arguments;
+mod arrival;
 mod commands;
 mod console;
 mod control;

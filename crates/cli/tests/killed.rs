@@ -194,7 +194,7 @@ fn a_server_that_was_killed_without_a_member_is_brought_back_by_force_only() {
     for (row, create) in [(RAID5, ""), (PARITY_LOGGING, "--consistency resync")] {
         let mut array = Array::new(row, MEBIBYTES, create, "");
         write_until_killed_degraded(&mut array);
-        let line = array.bench.refuse("serve . --unix nbd.sock", 1);
+        let line = array.bench.refuse("serve . --unix nbd.sock --wait 0s", 1);
         assert!(line.contains("--force"), "{line}");
         array.serve("--force");
         let status = array.status();

@@ -1,18 +1,22 @@
 //! One access to one member, and how it goes on when the kernel does only a part of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parlour_units::{Sector, Sectors};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use crate::fault::Failure;
+use crate::fault::{Failure, Fault};
 use crate::member::{Member, Round, Zeroing};
 use crate::memory::zeroes;
 use crate::uring::Lease;
 use crate::witness::Change;
 
-/// How often an access is repeated for a reason that should pass (no kernel memory, say).
-const PATIENCE: u8 = 100;
+/// How long an access waits in all for what the system lacks and should have again (memory, say).
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The first pause of such a wait; each is twice as long as the one before, up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +54,10 @@ pub struct Access {
     length: u64,
     done: u64,
     step: Step,
-    repeats: u8,
+    /// The next pause, should the system lack something.
+    pause: Duration,
+    /// How long it may still wait for that.
+    patience: Duration,
     /// The witness's number of the step that the kernel is at.
     told: Option<u64>,
 }
@@ -73,6 +80,17 @@ pub(crate) enum Step {
     Write { durable: bool },
     Zero(Zeroing),
     Sync,
+}
+
+/// How an access goes on after an answer of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next step is due.
+    GoOn,
+    /// The same, after a pause: the system lacks something.
+    Pause(Duration),
+    /// It is over.
+    Over(Result<(), Failure>),
 }
 
 impl Step {
@@ -123,7 +141,25 @@ impl Access {
         };
         let expected = if matches!(step, Step::Read | Step::Write { .. }) { length } else { 0 };
         assert_eq!(lent, expected, "an access moves as much as its parts hold");
-        Access { id, member, priority, parts, at, length, done: 0, step, repeats: 0, told: None }
+        Access {
+            id,
+            member,
+            priority,
+            parts,
+            at,
+            length,
+            done: 0,
+            step,
+            pause: FIRST_PAUSE,
+            patience: PATIENCE,
+            told: None,
+        }
+    }
+
+    /// Waits no longer than `patience` for what the system lacks.
+    pub(crate) fn with_patience(mut self, patience: Duration) -> Access {
+        self.patience = patience.min(PATIENCE);
+        self
     }
 
     pub(crate) fn member(&self) -> &Member {
@@ -195,27 +231,57 @@ impl Access {
     /// Refuses what must not be begun: a write to a file that was truncated would make it long again, and the
     /// hole would read as if somebody had written zeroes.
     pub(crate) fn admit(&self, round: Round) -> Result<(), Failure> {
+        if self.member.is_given_up() {
+            return Err(Failure::Unanswered);
+        }
         match self.step {
             Step::Read | Step::Sync => Ok(()),
             _ => self.member.check_length_in(round),
         }
     }
 
-    /// Takes the kernel's answer to the last step: how the access ended, or `None` if it goes on.
-    pub(crate) fn settle(&mut self, answer: Result<usize, Errno>) -> Option<Result<(), Failure>> {
+    /// Takes the kernel's answer to the last step: how the access goes on.
+    pub(crate) fn settle(&mut self, answer: Result<usize, Errno>) -> Next {
         if let (Some(number), Some(witness)) = (self.told.take(), self.member.witness()) {
             let at_once = matches!(self.step, Step::Zero(way) if way != Zeroing::Write);
             let length = |moved: usize| if at_once { self.remaining() } else { moved as u64 };
             witness.answered(number, answer.ok().map(length));
         }
-        match answer {
+        let over = match answer {
             Ok(moved) => self.advance(moved),
-            Err(Errno::INTR | Errno::AGAIN | Errno::NOMEM) if self.repeats < PATIENCE => {
-                self.repeats += 1;
-                None
+            Err(Errno::INTR) => None,
+            Err(errno @ (Errno::AGAIN | Errno::NOMEM | Errno::NOBUFS)) if self.may_be_repeated() => {
+                return self.await_means(errno);
             }
             Err(errno) => self.refused(errno),
+        };
+        match over {
+            // Nobody waits for the rest.
+            None if self.member.is_given_up() => Next::Over(Err(Failure::Unanswered)),
+            None => Next::GoOn,
+            Some(result) => Next::Over(result),
         }
+    }
+
+    /// Whether the step may be done again after it failed. A flush may not: that it failed is perhaps about what was
+    /// written before, and the system tells of that once. Nor may a durable write behind the page cache, which flushes.
+    fn may_be_repeated(&self) -> bool {
+        match self.step {
+            Step::Sync => false,
+            Step::Write { durable: true } => self.member.is_direct(),
+            Step::Read | Step::Write { durable: false } | Step::Zero(_) => true,
+        }
+    }
+
+    /// The system lacks something that is no matter of the member's.
+    fn await_means(&mut self, errno: Errno) -> Next {
+        let pause = self.pause;
+        if pause > self.patience {
+            return Next::Over(Err(Failure::Refused { fault: Fault::Starved, errno }));
+        }
+        self.patience -= pause;
+        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        Next::Pause(pause)
     }
 
     pub(crate) fn finish(self, result: Result<(), Failure>) -> Done {
@@ -247,6 +313,9 @@ impl Access {
                 None
             }
             Step::Read => Some(Err(Failure::of_read(errno))),
+            Step::Write { durable: true } if !self.member.is_direct() => {
+                Some(Err(Failure::of_cached_durable_write(errno)))
+            }
             _ => Some(Err(Failure::of_write(errno))),
         }
     }

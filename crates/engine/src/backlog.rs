@@ -1,40 +1,134 @@
-//! Accesses that wait for a place with the kernel.
+//! Accesses that wait for a place with the kernel, a lane for each member: one that does not answer does not keep the
+//! places of the others.
 
 use std::collections::VecDeque;
 
 use crate::access::{Access, Priority};
+use crate::member::Serial;
 
 /// One of so many accesses that leave is from the background while both wait, so that it is not starved.
 const SHARE: u32 = 16;
 
-/// A queue that puts people first.
-#[derive(Debug, Default)]
+/// A queue that puts people first, and serves members in turn.
+#[derive(Debug)]
 pub(crate) struct Backlog {
+    lanes: Vec<Lane>,
+    /// Accesses of one member that are out at once.
+    width: usize,
+    turn: u32,
+    /// The lane that is asked first.
+    next: usize,
+}
+
+/// Accesses of one member.
+#[derive(Debug)]
+struct Lane {
+    member: Serial,
     foreground: VecDeque<Access>,
     background: VecDeque<Access>,
-    turn: u32,
+    /// Accesses that have left and are not done.
+    out: usize,
+    /// Those that are out were given up.
+    given_up: bool,
 }
 
 impl Backlog {
+    /// At most `width` accesses of each member are out at once.
+    pub(crate) fn new(width: usize) -> Backlog {
+        Backlog { lanes: Vec::new(), width, turn: 0, next: 0 }
+    }
+
     pub(crate) fn push(&mut self, access: Access) {
+        let member = access.member().serial();
+        let lane = match self.lane(member) {
+            Some(lane) => lane,
+            None => {
+                self.lanes.push(Lane::new(member));
+                self.lanes.len() - 1
+            }
+        };
         match access.priority() {
-            Priority::Foreground => self.foreground.push_back(access),
-            Priority::Background => self.background.push_back(access),
+            Priority::Foreground => self.lanes[lane].foreground.push_back(access),
+            Priority::Background => self.lanes[lane].background.push_back(access),
         }
     }
 
-    /// The access whose turn it is.
+    /// The access whose turn it is, of a member that has not too many out.
     pub(crate) fn pop(&mut self) -> Option<Access> {
         self.turn = self.turn.wrapping_add(1);
-        let (first, second) = if self.turn.is_multiple_of(SHARE) {
-            (&mut self.background, &mut self.foreground)
-        } else {
-            (&mut self.foreground, &mut self.background)
-        };
-        first.pop_front().or_else(|| second.pop_front())
+        let background_first = self.turn.is_multiple_of(SHARE);
+        self.pop_of(background_first).or_else(|| self.pop_of(!background_first))
     }
 
+    fn pop_of(&mut self, background: bool) -> Option<Access> {
+        let count = self.lanes.len();
+        for index in (self.next..count).chain(0..self.next.min(count)) {
+            let lane = &mut self.lanes[index];
+            if lane.out >= self.width {
+                continue;
+            }
+            let queue = if background { &mut lane.background } else { &mut lane.foreground };
+            if let Some(access) = queue.pop_front() {
+                lane.out += 1;
+                self.next = index + 1;
+                return Some(access);
+            }
+        }
+        None
+    }
+
+    /// An access of `member` that had left is done.
+    pub(crate) fn done(&mut self, member: Serial) {
+        let index = self.lane(member).expect("who has left was in a lane");
+        self.lanes[index].out -= 1;
+        if self.lanes[index].is_over() {
+            self.lanes.swap_remove(index);
+        }
+    }
+
+    /// Gives `member`'s accesses up: those that wait are returned, those that are out count no more.
+    pub(crate) fn give_up(&mut self, member: Serial) -> Vec<Access> {
+        let Some(index) = self.lane(member) else { return Vec::new() };
+        let lane = &mut self.lanes[index];
+        lane.given_up = true;
+        let waiting = lane.foreground.drain(..).chain(lane.background.drain(..)).collect();
+        if lane.is_over() {
+            self.lanes.swap_remove(index);
+        }
+        waiting
+    }
+
+    /// How many wait.
     pub(crate) fn len(&self) -> usize {
+        self.lanes.iter().map(Lane::waiting).sum()
+    }
+
+    /// How many could leave now.
+    pub(crate) fn ready(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.waiting().min(self.width.saturating_sub(lane.out))).sum()
+    }
+
+    /// How many have left, are not done, and were given up.
+    pub(crate) fn given_up(&self) -> usize {
+        self.lanes.iter().filter(|lane| lane.given_up).map(|lane| lane.out).sum()
+    }
+
+    fn lane(&self, member: Serial) -> Option<usize> {
+        self.lanes.iter().position(|lane| lane.member == member)
+    }
+}
+
+impl Lane {
+    fn new(member: Serial) -> Lane {
+        Lane { member, foreground: VecDeque::new(), background: VecDeque::new(), out: 0, given_up: false }
+    }
+
+    fn waiting(&self) -> usize {
         self.foreground.len() + self.background.len()
+    }
+
+    /// Whether it was given up and nothing of it is left. Lanes of members at work stay, empty or not.
+    fn is_over(&self) -> bool {
+        self.given_up && self.out == 0 && self.waiting() == 0
     }
 }

@@ -40,6 +40,24 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             at.bytes(),
             stripe.bytes()
         ),
+        Event::CommitLogDamaged { place } => format!(
+            "the commit log of {} has lost entries, or they have rotted: the regions whose records it holds are \
+             resynced from their data; scrub the array, and look after that device",
+            in_place(*place, roster)
+        ),
+        Event::LogDamaged { region, places } => format!(
+            "the log of region {} ({}) has lost records, or they have rotted: the region is resynced from its \
+             data; look after these devices",
+            region.get(),
+            places.iter().map(|place| in_place(*place, roster)).collect::<Vec<_>>().join(", ")
+        ),
+        Event::BlockDamaged { place, at, length } => format!(
+            "what {} holds at byte {} ({}) is none of what was written there: it is computed from the rest of its \
+             stripe",
+            in_place(*place, roster),
+            at.bytes(),
+            length.bytes()
+        ),
         Event::ResyncDone => "resync is complete: all check units fit their data".into(),
         Event::ResyncIncomplete => {
             "some stripes could not be resynced, because a member is missing or unreadable there".into()
@@ -77,6 +95,10 @@ fn why(place: Member, cause: FailureCause, roster: &Roster) -> String {
         FailureCause::Errors => format!("too many read errors ({})", last_failure(place, roster)),
         FailureCause::Truncated => "it ends before its end; was it truncated?".into(),
         FailureCause::Unfaithful => "what was written to it does not read back".into(),
+        FailureCause::Older => "its metadata is older than that of the other members: it is a copy that was made \
+                                earlier, or it has lost what it had called durable; replace it, or add it again to \
+                                have it rebuilt"
+            .into(),
         FailureCause::Asked => "as was asked".into(),
     }
 }

@@ -14,6 +14,11 @@ pub enum Fault {
     Truncated,
     /// The member has no room for what should be there; not its fault.
     NoSpace,
+    /// The member had no room for what it was to make durable, and what was written to it before is perhaps lost with
+    /// that; not its fault.
+    Undurable,
+    /// The system lacked the means for the access, and went on lacking them; not the member's fault.
+    Starved,
 }
 
 /// A failed access: its fault, and what the kernel said.
@@ -27,6 +32,9 @@ pub enum Failure {
         /// The kernel's reason.
         errno: Errno,
     },
+    /// The member did not answer in time, or has been excluded meanwhile.
+    #[error("it did not answer in time")]
+    Unanswered,
     /// A transfer ended early: the member is shorter than it was.
     #[error("the member ends before its end; was it truncated?")]
     Truncated,
@@ -58,10 +66,31 @@ impl Failure {
         Failure::Refused { fault, errno }
     }
 
+    /// The failure of a write that was to be durable, for the reason `errno`, on a member behind the page cache. That is
+    /// told once of all that was written before, so no such write is done again.
+    pub(crate) fn of_cached_durable_write(errno: Errno) -> Failure {
+        match Failure::of_write(errno) {
+            Failure::Refused { fault: Fault::NoSpace, errno } => {
+                Failure::Refused { fault: Fault::Undurable, errno }
+            }
+            failure => failure,
+        }
+    }
+
+    /// What the kernel said, or would have said.
+    pub(crate) fn errno(self) -> Errno {
+        match self {
+            Failure::Refused { errno, .. } => errno,
+            Failure::Unanswered => Errno::TIMEDOUT,
+            Failure::Truncated => Errno::NXIO,
+        }
+    }
+
     /// What it says about the member.
     pub fn fault(self) -> Fault {
         match self {
             Failure::Refused { fault, .. } => fault,
+            Failure::Unanswered => Fault::Gone,
             Failure::Truncated => Fault::Truncated,
         }
     }

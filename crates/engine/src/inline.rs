@@ -2,7 +2,7 @@
 
 use crate::access::{Access, Done, Step};
 use crate::member::Round;
-use crate::perform::perform;
+use crate::perform::perform_at_once;
 
 /// The longest access to memory that is done at once. `examples/backends.rs` measures it: io_uring is slower at
 /// every size up to here, by 30 times for one 4 KiB read and by a tenth for 1 MiB, since somebody has to copy the
@@ -21,13 +21,15 @@ impl Inline {
         access.member().is_on_memory() && (access.remaining() <= LIMIT || access.step() == Step::Sync)
     }
 
-    /// Does all of `batch`.
+    /// Does all of `batch`, but for what has to wait for the system's means: that stays in it.
     pub(crate) fn run(&mut self, batch: &mut Vec<Access>) {
         let round = Round::begin();
-        self.done.extend(batch.drain(..).map(|mut access| {
-            let result = perform(&mut access, round);
-            access.finish(result)
-        }));
+        for mut access in std::mem::take(batch) {
+            match perform_at_once(&mut access, round) {
+                Some(result) => self.done.push(access.finish(result)),
+                None => batch.push(access),
+            }
+        }
     }
 
     /// Hands over what is done.

@@ -13,7 +13,7 @@ use crate::uring::Ring;
 
 /// A way to carry accesses out. They are done in any order and at the same time.
 ///
-/// Dropping it waits for what is in flight.
+/// Dropping it waits for what is in flight, but for accesses that were given up.
 pub trait IoBackend: fmt::Debug + Send {
     /// Takes all of `batch`, entering the kernel once if it can.
     ///
@@ -27,11 +27,18 @@ pub trait IoBackend: fmt::Debug + Send {
     /// If the way itself is broken.
     fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()>;
 
+    /// Gives all accesses of `member` up, which has to be marked so before ([`Member::give_up`]). Those that are not with
+    /// the kernel come back in `done` as failed; the others when the kernel answers, if ever.
+    fn give_up(&mut self, member: &Member, done: &mut Vec<Done>);
+
+    /// Whether it has to be asked again soon, though nothing will make it readable: the system lacked the means.
+    fn is_stalled(&self) -> bool;
+
     /// Readable when there may be something to reap. Some accesses are done when `submit` returns, and do not
     /// make it readable: reap once after submitting, before waiting.
     fn wait_fd(&self) -> BorrowedFd<'_>;
 
-    /// How many accesses were taken and not handed back.
+    /// How many accesses were taken and not handed back, those that were given up among them.
     fn in_flight(&self) -> usize;
 
     /// What it is called, for people.
@@ -105,7 +112,7 @@ impl IoBackend for Io {
             self.backend.submit(&mut self.rest)?;
         }
         inline.run(batch);
-        Ok(())
+        if batch.is_empty() { Ok(()) } else { self.backend.submit(batch) }
     }
 
     fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
@@ -113,6 +120,14 @@ impl IoBackend for Io {
             inline.reap(done);
         }
         if self.backend.in_flight() > 0 { self.backend.reap(done) } else { Ok(()) }
+    }
+
+    fn give_up(&mut self, member: &Member, done: &mut Vec<Done>) {
+        self.backend.give_up(member, done);
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.backend.is_stalled()
     }
 
     fn wait_fd(&self) -> BorrowedFd<'_> {

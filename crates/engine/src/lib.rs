@@ -60,7 +60,7 @@ pub use meter::{Rates, ResponseTimes};
 pub use newcomer::NewcomerError;
 pub use opening::{Note, OpenArray, OpenError, OpenRequest, open};
 pub use pulse::{MemberPath, Pulse, ServerStatus};
-pub use server::{ServeError, ServeOptions, Server};
+pub use server::{ACCESS_TIMEOUT, ServeError, ServeOptions, Server};
 pub use stopper::Stopper;
 pub use uring::Lease;
 pub use witness::{Change, Witness};

@@ -2,6 +2,10 @@
 //!
 //! Buffers get memory when an effect, or a host, first mentions them. The array uses a buffer's name again as
 //! soon as its last reference is gone, so released memory is taken back before any effect is looked at.
+//!
+//! A member that leaves an access unanswered for too long, and one that is excluded, is *given up*: all its accesses are
+//! answered to the array as gone. The kernel may still carry them out. Until it has answered all of them their memory is
+//! in quarantine and the member is asked for nothing.
 
 use std::io;
 use std::time::Instant as Clock;
@@ -9,7 +13,7 @@ use std::time::Instant as Clock;
 use parlour_array::record::Recorded;
 use parlour_array::{BufferId, Completion, Effect, EffectId, Fault, Outcome, Request};
 use parlour_codec::sector::SectorKey;
-use parlour_units::{Bytes, Instant, Member, Sector, Sectors};
+use parlour_units::{Bytes, Duration, Instant, Member, Sector, Sectors};
 
 use crate::access::{Access, Done, Operation, Priority};
 use crate::compute;
@@ -41,6 +45,12 @@ pub(crate) struct Machine {
     now: Instant,
     flights: Vec<Option<Flight>>,
     free: Vec<u32>,
+    /// Flights that were given up.
+    given_up: usize,
+    /// How long an access may take.
+    patience: Duration,
+    /// No access has taken too long before then.
+    look_at: Instant,
     /// Effects that can wait, found while looking for ones that cannot.
     waiting: Vec<Effect>,
     /// An effect, a completion that was found when looking whether there are any.
@@ -64,10 +74,20 @@ struct Flight {
     /// The effect's own bytes, on their way.
     metadata: Option<Part>,
     reads: bool,
+    began: Instant,
+    /// The array was answered, and the kernel has not.
+    given_up: bool,
 }
 
 impl Machine {
-    pub(crate) fn new(array: Recorded, roster: Roster, io: Io, clock: Clock, retain: Bytes) -> Machine {
+    pub(crate) fn new(
+        array: Recorded,
+        roster: Roster,
+        io: Io,
+        clock: Clock,
+        retain: Bytes,
+        patience: Duration,
+    ) -> Machine {
         let key = array.get().sector_key();
         let requests = Requests::new(array.get().geometry().layout().stripe_data());
         Machine {
@@ -83,6 +103,9 @@ impl Machine {
             now: Instant::ZERO,
             flights: Vec::new(),
             free: Vec::new(),
+            given_up: 0,
+            patience,
+            look_at: Instant::ZERO,
             waiting: Vec::new(),
             next_effect: None,
             next_completion: None,
@@ -114,9 +137,14 @@ impl Machine {
         &self.memory
     }
 
-    /// Whether accesses are under way.
+    /// How many accesses are under way, but for those that were given up.
     pub(crate) fn in_flight(&self) -> usize {
-        self.flights.len() - self.free.len()
+        self.flights.len() - self.free.len() - self.given_up
+    }
+
+    /// How many accesses were given up and not answered by the kernel since.
+    pub(crate) fn accesses_given_up(&self) -> usize {
+        self.given_up
     }
 
     /// Hosts' requests that are not answered.
@@ -299,7 +327,7 @@ impl Machine {
         operation: Operation,
         range: (Sector, Sectors),
     ) {
-        let Some(open) = self.roster.get(member.get()).cloned() else {
+        let Some(open) = self.roster.get(member.get()).filter(|member| !member.is_given_up()).cloned() else {
             self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
             return;
         };
@@ -318,9 +346,11 @@ impl Machine {
                 self.memory.lend(*part, &mut leases);
             }
         }
-        let id = self.take_off(Flight { effect: effect.id, member: member.get(), metadata, reads });
-        let priority = seam::priority(effect.class);
-        self.batch.push(Access::new(id, open, priority, operation, range, leases));
+        let (member, began) = (member.get(), self.now);
+        let id = self.take_off(Flight { effect: effect.id, member, metadata, reads, began, given_up: false });
+        let access = Access::new(id, open, seam::priority(effect.class), operation, range, leases);
+        // Who waits for what the system lacks is not to be taken for a member that does not answer.
+        self.batch.push(access.with_patience(to_std(self.patience) / 2));
     }
 
     /// Memory for the effect's own bytes, one slice behind the other; filled with them if they are to be
@@ -407,6 +437,7 @@ impl Machine {
         for done in done.iter().filter(|done| done.result.is_ok()) {
             let flight = flight(&self.flights, done);
             let suspicious = !flight.reads || !self.reads_follow_writes(flight.member);
+            let suspicious = suspicious && !flight.given_up;
             if suspicious && !self.touched.contains(&flight.member) {
                 self.touched.push(flight.member);
             }
@@ -435,6 +466,9 @@ impl Machine {
         let slot = done.id as u32;
         let flight = self.flights[slot as usize].take().expect("an access is done once");
         self.free.push(slot);
+        if flight.given_up {
+            return self.land_late(flight, done);
+        }
         done.parts.drain(..).for_each(|lease| self.memory.give_back(lease));
         self.spare_leases.push(done.parts);
         let outcome = match (done.result, flight.metadata) {
@@ -456,6 +490,8 @@ impl Machine {
     }
 }
 
+mod giving_up;
+
 /// A known bug for tests of the tests: no member is asked to flush.
 fn skips_flushes() -> bool {
     #[cfg(feature = "planted-bugs")]
@@ -467,6 +503,10 @@ fn skips_flushes() -> bool {
 /// The flight of an access that is done and has not landed.
 fn flight<'a>(flights: &'a [Option<Flight>], done: &Done) -> &'a Flight {
     flights[done.id as usize].as_ref().expect("an access is done once")
+}
+
+fn to_std(span: Duration) -> std::time::Duration {
+    std::time::Duration::from_nanos(span.nanoseconds())
 }
 
 /// A buffer's number in the memory.

@@ -3,6 +3,9 @@
 //! A buffer is taken with a number of the caller's (the array's buffer number, small and dense) and released
 //! with it. New memory is zero; recycled memory holds what it held. Parts that an access under way reads or
 //! fills cannot be reached by anybody else: a plan that let them be is stopped here, before it spoils data.
+//!
+//! Memory that accesses work on which nobody waits for any more is *quarantined*: its buffer goes on in other memory,
+//! and it is used again only when the last of these accesses has returned.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -58,6 +61,8 @@ pub struct Memory {
     payload: Vec<Option<Pages>>,
     scratch: Vec<Option<Pages>>,
     spare_scratch: Vec<u32>,
+    /// Memory that belongs to no buffer any more, and that accesses still work on.
+    quarantine: Vec<Pages>,
     recycler: Recycler,
 }
 
@@ -83,6 +88,7 @@ impl Memory {
             payload: Vec::new(),
             scratch: Vec::new(),
             spare_scratch: Vec::new(),
+            quarantine: Vec::new(),
             recycler: Recycler::new(retain.as_usize()),
         }
     }
@@ -184,17 +190,59 @@ impl Memory {
         self.pages_mut(part.buffer).lend(range, true, owner(part.buffer))
     }
 
-    /// Ends a loan.
+    /// Ends a loan. What was read reaches its buffer, even if the memory that it was read into is in quarantine.
     ///
     /// # Panics
     /// If the lease is not of this memory.
     pub fn give_back(&mut self, lease: Lease) {
-        let buffer = match lease.owner() {
-            OWNER_ZEROES => return,
-            owner if owner >= OWNER_SCRATCH => Buffer::Scratch(owner - OWNER_SCRATCH),
-            owner => Buffer::Payload(owner),
+        if let Some((pages, start)) = self.quarantined(&lease)
+            && lease.is_exclusive()
+            && let Some(buffer) = buffer_of(&lease)
+        {
+            let part = Part { buffer, start, length: lease.len() };
+            let pages = self.quarantine.swap_remove(pages);
+            self.write(part).copy_from_slice(lease.bytes());
+            self.quarantine.push(pages);
+        }
+        self.discard(lease);
+    }
+
+    /// Ends the loan of an access that nobody waits for any more: what it has read is nothing.
+    ///
+    /// # Panics
+    /// If the lease is not of this memory.
+    pub(crate) fn discard(&mut self, lease: Lease) {
+        let Some(buffer) = buffer_of(&lease) else { return };
+        let Some((index, _)) = self.quarantined(&lease) else {
+            return self.pages_mut(buffer).give_back(lease);
         };
-        self.pages_mut(buffer).give_back(lease);
+        self.quarantine[index].give_back(lease);
+        if !self.quarantine[index].is_lent() {
+            let pages = self.quarantine.swap_remove(index);
+            self.recycler.put(pages);
+        }
+    }
+
+    /// Where in quarantine the bytes of `lease` are.
+    fn quarantined(&self, lease: &Lease) -> Option<(usize, usize)> {
+        let mut places = self.quarantine.iter().map(|pages| pages.place_of(lease)).enumerate();
+        places.find_map(|(index, start)| Some((index, start?)))
+    }
+
+    /// Payload buffer `number` goes on in other memory with the same bytes, if any part of it is lent. The memory that it
+    /// had is used by nobody else until all leases are given back.
+    pub(crate) fn quarantine(&mut self, number: u32) {
+        let Some(slot) = self.payload.get_mut(number as usize) else { return };
+        let Some(old) = slot.take_if(|pages| pages.is_lent()) else { return };
+        let mut fresh = self.recycler.take(old.len());
+        old.copy_settled_to(&mut fresh);
+        *slot = Some(fresh);
+        self.quarantine.push(old);
+    }
+
+    /// How much memory is in quarantine.
+    pub(crate) fn quarantined_bytes(&self) -> Bytes {
+        Bytes::new(self.quarantine.iter().map(|pages| pages.len() as u64).sum())
     }
 
     /// How much memory there is.
@@ -218,6 +266,15 @@ impl Memory {
             Buffer::Zeroes => None,
         };
         slot.and_then(Option::as_mut).unwrap_or_else(|| panic!("{buffer:?} has no memory to be changed"))
+    }
+}
+
+/// The buffer that a lease is of; zeroes are of none.
+fn buffer_of(lease: &Lease) -> Option<Buffer> {
+    match lease.owner() {
+        OWNER_ZEROES => None,
+        owner if owner >= OWNER_SCRATCH => Some(Buffer::Scratch(owner - OWNER_SCRATCH)),
+        owner => Some(Buffer::Payload(owner)),
     }
 }
 
@@ -362,6 +419,45 @@ mod tests {
         memory.release(Buffer::Payload(0));
         assert!(!memory.is_taken(0));
         assert_eq!(memory.take_scratch(1), scratch);
+    }
+
+    #[test]
+    fn a_buffer_goes_on_in_other_memory_while_its_own_is_in_quarantine() {
+        let mut memory = Memory::new(Bytes::mib(1));
+        memory.take(0, 8192);
+        memory.write(payload(0, 0, 8192)).fill(3);
+        let mut writes = Vec::new();
+        memory.lend(payload(0, 0, 512), &mut writes);
+        let mut read = memory.lend_mut(payload(0, 4096, 512));
+        let address = memory.read(payload(0, 0, 1)).as_ptr();
+        memory.quarantine(0);
+        assert_ne!(memory.read(payload(0, 0, 1)).as_ptr(), address);
+        assert!(memory.read(payload(0, 0, 4096)).iter().all(|byte| *byte == 3));
+        memory.write(payload(0, 0, 512)).fill(9);
+        assert!(writes[0].bytes().iter().all(|byte| *byte == 3), "what is being written does not change");
+        read.bytes_mut().fill(7);
+        memory.give_back(read);
+        assert!(memory.read(payload(0, 4096, 512)).iter().all(|byte| *byte == 7), "what was read arrives");
+        memory.release(Buffer::Payload(0));
+        memory.take(1, 8192);
+        assert_ne!(memory.read(payload(1, 0, 1)).as_ptr(), address, "it is not used again");
+        assert_eq!(memory.quarantined_bytes(), Bytes::new(8192));
+        writes.drain(..).for_each(|lease| memory.discard(lease));
+        assert_eq!(memory.quarantined_bytes(), Bytes::ZERO);
+        memory.take(2, 8192);
+        assert_eq!(memory.read(payload(2, 0, 1)).as_ptr(), address);
+    }
+
+    #[test]
+    fn what_a_given_up_read_fills_reaches_no_buffer() {
+        let mut memory = Memory::new(Bytes::ZERO);
+        memory.take(0, 4096);
+        let mut read = memory.lend_mut(payload(0, 0, 4096));
+        memory.quarantine(0);
+        memory.write(payload(0, 0, 4096)).fill(1);
+        read.bytes_mut().fill(2);
+        memory.discard(read);
+        assert!(memory.read(payload(0, 0, 4096)).iter().all(|byte| *byte == 1));
     }
 
     #[test]

@@ -61,6 +61,12 @@ pub enum NewcomerError {
         /// What the kernel said.
         failure: Failure,
     },
+    /// No member of the array is there that is not in use.
+    #[error("{path}: no member that could return", path = .path.display())]
+    NobodyReturns {
+        /// Where was looked.
+        path: PathBuf,
+    },
     /// There is no identity for it.
     #[error(transparent)]
     Random(#[from] RandomError),
@@ -141,6 +147,42 @@ impl Application {
     }
 }
 
+/// Somewhere to look for members that were away and may be back.
+#[derive(Debug)]
+pub(crate) struct Scouting {
+    /// A member's path, or a directory of members.
+    pub(crate) path: PathBuf,
+    /// Paths that are passed over.
+    pub(crate) known: Vec<PathBuf>,
+    pub(crate) array: Identity,
+    pub(crate) geometry: Geometry,
+}
+
+impl Scouting {
+    /// The first member of the array that is here and not known. Nothing is written.
+    pub(crate) fn look(&self) -> Result<Newcomer, NewcomerError> {
+        let mut paths = match std::fs::read_dir(&self.path) {
+            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+            Err(_) => vec![self.path.clone()],
+        };
+        paths.sort();
+        let mut unknown = paths.into_iter().filter(|path| !self.known.contains(path));
+        let found = unknown.find_map(|path| self.former_member(&path));
+        found.ok_or_else(|| NewcomerError::NobodyReturns { path: self.path.clone() })
+    }
+
+    fn former_member(&self, path: &Path) -> Option<Newcomer> {
+        // Without a lock at first: most of what lies about is no member, and none of this array's business.
+        let is_ours = |member: &Member| superblock(member).filter(|found| found.array == self.array);
+        is_ours(&Member::open(path, Mode::Looking).ok()?)?;
+        let member = Member::open(path, Mode::ReadWrite).ok()?;
+        let superblock = is_ours(&member)?;
+        let fits = member.length().bytes() >= self.geometry.least_member_length().bytes()
+            && member.block() <= self.geometry.block().bytes();
+        fits.then(|| Newcomer { member, history: History::Former(Box::new(superblock)) })
+    }
+}
+
 /// The superblock of `member`, if it has one.
 fn superblock(member: &Member) -> Option<Superblock> {
     let [first, second] = superblock_copies(member).map(Result::unwrap_or_default);
@@ -169,11 +211,24 @@ impl<T: Send + 'static> Reception<T> {
 
     /// Begins to look; the answer comes with `name`.
     pub(crate) fn admit(&self, name: T, application: Application) -> io::Result<()> {
+        self.run(name, move || application.examine())
+    }
+
+    /// Begins to look for somebody who is back; the answer comes with `name`.
+    pub(crate) fn scout(&self, name: T, scouting: Scouting) -> io::Result<()> {
+        self.run(name, move || scouting.look())
+    }
+
+    fn run(
+        &self,
+        name: T,
+        look: impl FnOnce() -> Result<Newcomer, NewcomerError> + Send + 'static,
+    ) -> io::Result<()> {
         let sender = self.sender.clone();
         let event = rustix::io::fcntl_dupfd_cloexec(&self.event, 0)?;
         let examine = move || {
             // If nobody listens any more the member is closed again.
-            let _ = sender.send((name, application.examine()));
+            let _ = sender.send((name, look()));
             let _ = rustix::io::write(&event, &1_u64.to_ne_bytes());
         };
         helper::spawn("newcomer", examine).map(drop)

@@ -5,7 +5,7 @@ use std::io::{IoSlice, IoSliceMut};
 use rustix::fs::{fallocate, fdatasync};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 
-use crate::access::{Access, Step};
+use crate::access::{Access, Next, Step};
 use crate::fault::Failure;
 use crate::member::Round;
 use crate::uring::Lease;
@@ -13,15 +13,35 @@ use crate::uring::Lease;
 /// Parts per system call.
 const PARTS: usize = 64;
 
-/// Does all of `access`, which is begun in `round`.
+/// Does all of `access`, which is begun in `round`. In a thread that may wait.
 pub(crate) fn perform(access: &mut Access, round: Round) -> Result<(), Failure> {
     access.admit(round)?;
     loop {
-        let answer = step(access);
-        if let Some(result) = access.settle(answer) {
-            return result;
+        match go_on(access) {
+            Next::Over(result) => return result,
+            Next::Pause(pause) => std::thread::sleep(pause),
+            Next::GoOn => {}
         }
     }
+}
+
+/// Does all of `access` as far as it goes without a pause.
+pub(crate) fn perform_at_once(access: &mut Access, round: Round) -> Option<Result<(), Failure>> {
+    if let Err(failure) = access.admit(round) {
+        return Some(Err(failure));
+    }
+    loop {
+        match go_on(access) {
+            Next::Over(result) => return Some(result),
+            Next::Pause(_) => return None,
+            Next::GoOn => {}
+        }
+    }
+}
+
+fn go_on(access: &mut Access) -> Next {
+    let answer = step(access);
+    access.settle(answer)
 }
 
 /// One system call.

@@ -42,6 +42,10 @@ pub struct ServerStatus {
     pub requests_in_flight: usize,
     /// Accesses of members that are under way.
     pub accesses_in_flight: usize,
+    /// Accesses of members that were excluded for not answering, or while they were accessed, which the system still has.
+    pub accesses_given_up: usize,
+    /// Memory that these may still work on, and that is used for nothing else meanwhile.
+    pub quarantined: Bytes,
     /// Payload memory that the server has from the system: now, and at the most.
     pub server_memory: (Bytes, Bytes),
     /// What was served in the last whole second.
@@ -84,6 +88,8 @@ pub(crate) fn status(machine: &Machine, notes: &[String], history: &[String], ra
         io: machine.io().name(),
         requests_in_flight: machine.requests_in_flight(),
         accesses_in_flight: machine.in_flight(),
+        accesses_given_up: machine.accesses_given_up(),
+        quarantined: machine.memory().quarantined_bytes(),
         server_memory: (Bytes::new(memory.in_use.get() + memory.retained.get()), memory.peak),
         rates,
     }

@@ -57,7 +57,9 @@ pub(crate) fn fault(failure: Failure) -> parlour_array::Fault {
         Fault::Unreadable => parlour_array::Fault::Unreadable,
         Fault::Gone => parlour_array::Fault::Gone,
         Fault::Truncated => parlour_array::Fault::Truncated,
-        Fault::NoSpace => parlour_array::Fault::NoSpace,
+        // Who cannot write for want of memory is as badly off as who has no space.
+        Fault::NoSpace | Fault::Starved => parlour_array::Fault::NoSpace,
+        Fault::Undurable => parlour_array::Fault::Undurable,
     }
 }
 

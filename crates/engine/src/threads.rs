@@ -1,4 +1,7 @@
 //! Accesses by a pool of threads, where io_uring is refused.
+//!
+//! There are as many threads as are needed for so many accesses of each member at once: one that does not answer keeps no
+//! other waiting.
 
 use std::io;
 use std::mem;
@@ -11,15 +14,18 @@ use rustix::io::Errno;
 
 use crate::access::{Access, Done};
 use crate::backlog::Backlog;
+use crate::fault::Failure;
 use crate::helper;
 use crate::io::IoBackend;
-use crate::member::Round;
+use crate::member::{Member, Round};
 use crate::perform::perform;
 
-/// Threads in a pool: so many accesses are with the kernel at once.
-const THREADS: usize = 16;
+/// Threads that the accesses of one member may keep busy.
+const WIDTH: usize = 8;
+/// Threads that are started with the pool; more come as they are needed.
+const FIRST: usize = 4;
 
-/// A pool of threads. Dropping it finishes what was submitted.
+/// A pool of threads. Dropping it finishes what was submitted and not given up.
 #[derive(Debug)]
 pub(crate) struct Threads {
     shared: Arc<Shared>,
@@ -32,33 +38,66 @@ struct Shared {
     queue: Mutex<Queue>,
     /// Told when the queue has something, or is closed.
     work: Condvar,
+    /// Told when an access is done.
+    over: Condvar,
     done: Mutex<Vec<Done>>,
     /// Readable while `done` has something.
     event: OwnedFd,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Queue {
     backlog: Backlog,
+    /// Threads that wait for something to do.
+    idle: usize,
+    /// Accesses that threads are at.
+    busy: usize,
     closed: bool,
 }
 
 impl Threads {
     pub(crate) fn new() -> io::Result<Threads> {
+        let queue = Queue { backlog: Backlog::new(WIDTH), idle: 0, busy: 0, closed: false };
         let shared = Arc::new(Shared {
-            queue: Mutex::default(),
+            queue: Mutex::new(queue),
             work: Condvar::new(),
+            over: Condvar::new(),
             done: Mutex::default(),
             event: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
         });
         // Made before its threads, so that it closes and joins them if one cannot be started.
-        let mut pool = Threads { shared, threads: Vec::with_capacity(THREADS), in_flight: 0 };
-        for number in 0..THREADS {
-            let shared = Arc::clone(&pool.shared);
-            let thread = helper::spawn(&format!("member-io-{number}"), move || shared.work())?;
-            pool.threads.push(thread);
-        }
+        let mut pool = Threads { shared, threads: Vec::with_capacity(FIRST), in_flight: 0 };
+        (0..FIRST).try_for_each(|_| pool.start())?;
         Ok(pool)
+    }
+
+    fn start(&mut self) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let name = format!("member-io-{}", self.threads.len());
+        lock(&self.shared.queue).idle += 1;
+        match helper::spawn(&name, move || shared.work()) {
+            Ok(thread) => {
+                self.threads.push(thread);
+                Ok(())
+            }
+            Err(error) => {
+                lock(&self.shared.queue).idle -= 1;
+                Err(error)
+            }
+        }
+    }
+
+    /// Starts threads for what could be begun and is not, as far as the system allows. There are always some.
+    fn grow(&mut self) {
+        let lacking = {
+            let queue = lock(&self.shared.queue);
+            queue.backlog.ready().saturating_sub(queue.idle)
+        };
+        for _ in 0..lacking {
+            if self.start().is_err() {
+                return;
+            }
+        }
     }
 }
 
@@ -69,9 +108,8 @@ impl IoBackend for Threads {
         let mut queue = lock(&self.shared.queue);
         batch.drain(..).for_each(|access| queue.backlog.push(access));
         drop(queue);
-        for _ in 0..count.min(THREADS) {
-            self.shared.work.notify_one();
-        }
+        self.grow();
+        (0..count).for_each(|_| self.shared.work.notify_one());
         Ok(())
     }
 
@@ -85,6 +123,16 @@ impl IoBackend for Threads {
         self.in_flight -= ready.len();
         done.append(&mut ready);
         Ok(())
+    }
+
+    fn give_up(&mut self, member: &Member, done: &mut Vec<Done>) {
+        let withdrawn = lock(&self.shared.queue).backlog.give_up(member.serial());
+        self.in_flight -= withdrawn.len();
+        done.extend(withdrawn.into_iter().map(|access| access.finish(Err(Failure::Unanswered))));
+    }
+
+    fn is_stalled(&self) -> bool {
+        false
     }
 
     fn wait_fd(&self) -> BorrowedFd<'_> {
@@ -102,8 +150,18 @@ impl IoBackend for Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        lock(&self.shared.queue).closed = true;
+        let mut queue = lock(&self.shared.queue);
+        queue.closed = true;
         self.shared.work.notify_all();
+        while queue.backlog.len() > 0 || queue.busy > queue.backlog.given_up() {
+            queue = self.shared.over.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        let stuck = queue.busy > 0;
+        drop(queue);
+        if stuck {
+            // They may never return. What they work on lives as long as they do.
+            return;
+        }
         for thread in mem::take(&mut self.threads) {
             // None panics and lives to tell.
             let _ = thread.join();
@@ -116,17 +174,30 @@ impl Shared {
     fn work(&self) {
         while let Some(mut access) = self.next() {
             let result = perform(&mut access, Round::begin());
+            let mut queue = lock(&self.queue);
+            queue.busy -= 1;
+            queue.idle += 1;
+            queue.backlog.done(access.member().serial());
+            if queue.closed {
+                self.work.notify_all();
+                self.over.notify_all();
+            }
+            drop(queue);
             self.hand_over(access.finish(result));
         }
     }
 
+    /// The next access; the caller counts as idle until it has one.
     fn next(&self) -> Option<Access> {
         let mut queue = lock(&self.queue);
         loop {
             if let Some(access) = queue.backlog.pop() {
+                queue.idle -= 1;
+                queue.busy += 1;
                 return Some(access);
             }
-            if queue.closed {
+            if queue.closed && queue.backlog.len() == 0 {
+                queue.idle -= 1;
                 return None;
             }
             queue = self.work.wait(queue).unwrap_or_else(PoisonError::into_inner);

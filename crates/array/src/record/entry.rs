@@ -76,6 +76,7 @@ pub enum Became {
     Gone,
     Truncated,
     NoSpace,
+    Undurable,
 }
 
 /// A member that comes.
@@ -135,6 +136,7 @@ impl From<Outcome<'_>> for Became {
             Outcome::Failed(Fault::Gone) => Became::Gone,
             Outcome::Failed(Fault::Truncated) => Became::Truncated,
             Outcome::Failed(Fault::NoSpace) => Became::NoSpace,
+            Outcome::Failed(Fault::Undurable) => Became::Undurable,
         }
     }
 }
@@ -151,6 +153,7 @@ impl Became {
             Became::Gone => Outcome::Failed(Fault::Gone),
             Became::Truncated => Outcome::Failed(Fault::Truncated),
             Became::NoSpace => Outcome::Failed(Fault::NoSpace),
+            Became::Undurable => Outcome::Failed(Fault::Undurable),
         }
     }
 }

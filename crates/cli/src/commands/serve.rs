@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use parlour_engine::OpenRequest;
 
+use crate::arrival::await_members;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::members;
 use crate::serve::{Service, Serving};
-use crate::settings::{ConfigFile, ServingSettings, TuningSettings};
+use crate::settings::{ConfigFile, ServingSettings, TimeoutSettings, TuningSettings};
 
 /// Serve an array over NBD until it is stopped
 ///
@@ -33,6 +33,8 @@ pub(crate) struct Options {
     #[command(flatten)]
     serving: ServingSettings,
     #[command(flatten)]
+    timeouts: TimeoutSettings,
+    #[command(flatten)]
     tuning: TuningSettings,
 }
 
@@ -43,8 +45,9 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         return Err(Failure::NoMembers("serve"));
     }
     let serving = options.serving.clone().or(file.serving);
+    let timeouts = options.timeouts.clone().or(file.timeouts);
     let open = parlour_engine::open(&OpenRequest {
-        members: members::expand(named)?,
+        members: await_members(named, timeouts.wait(), console)?,
         read_only: options.read_only,
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
@@ -55,6 +58,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         [directory] if directory.is_dir() => Some(directory.as_path()),
         _ => None,
     };
-    let serving = Serving { settings: &serving, directory, read_only: options.read_only, any_port: false };
+    let read_only = options.read_only;
+    let (settings, timeouts) = (&serving, &timeouts);
+    let serving = Serving { settings, timeouts, named, directory, read_only, any_port: false };
     Ok(Service::new(open, &serving)?.run(console, |_| String::new())?)
 }

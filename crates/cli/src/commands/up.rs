@@ -6,11 +6,14 @@ use clap::Args;
 use parlour_engine::OpenRequest;
 
 use super::create;
+use crate::arrival::await_members;
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::members::{self, MembersError};
+use crate::members::MembersError;
 use crate::serve::{Service, Serving, attach};
-use crate::settings::{Address, LogSettings, OrganizationSettings, ServingSettings, Size, TuningSettings};
+use crate::settings::{
+    Address, LogSettings, OrganizationSettings, ServingSettings, Size, TimeoutSettings, TuningSettings,
+};
 
 /// Make an array out of files in ./parlour-data and serve it
 ///
@@ -35,12 +38,15 @@ pub(crate) struct Options {
     #[command(flatten)]
     serving: ServingSettings,
     #[command(flatten)]
+    timeouts: TimeoutSettings,
+    #[command(flatten)]
     tuning: TuningSettings,
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let tuning = options.tuning.tuning()?;
-    let members = match members::expand(std::slice::from_ref(&options.dir)) {
+    let named = std::slice::from_ref(&options.dir);
+    let members = match await_members(named, options.timeouts.wait(), console) {
         Ok(members) if options.dir.is_dir() => {
             note_ignored(options);
             members
@@ -54,7 +60,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let request = OpenRequest { members, read_only: false, force: false, tuning, io };
     let open = parlour_engine::open(&request).map_err(|error| Failure::opening(error, Some(&options.dir)))?;
     let any_port = settings.tcp.is_some_and(Address::is_usual);
-    let serving = Serving { settings, directory: Some(&options.dir), read_only: false, any_port };
+    let (timeouts, directory) = (&options.timeouts, Some(options.dir.as_path()));
+    let serving = Serving { settings, timeouts, named, directory, read_only: false, any_port };
     Ok(Service::new(open, &serving)?.run(console, |served| attach::text(served, &options.dir))?)
 }
 

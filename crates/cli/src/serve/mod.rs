@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::commands::create::sentence;
 use crate::console::Console;
-use crate::settings::{Address, ServingSettings};
+use crate::settings::{Address, ServingSettings, TimeoutSettings};
 use frontend::NbdFrontend;
 use live::Live;
 
@@ -43,6 +43,9 @@ pub(crate) struct Serving<'a> {
     pub(crate) settings: &'a ServingSettings,
     /// The Unix socket, if none is set: in this directory, or beside the control socket.
     pub(crate) directory: Option<&'a Path>,
+    pub(crate) timeouts: &'a TimeoutSettings,
+    /// What names the members, as it was given: absent members may appear there.
+    pub(crate) named: &'a [PathBuf],
     pub(crate) read_only: bool,
     /// Take any free port where the usual one is taken.
     pub(crate) any_port: bool,
@@ -106,7 +109,12 @@ impl Service {
             notes: open.notes().iter().map(Note::to_string).collect(),
         };
         let about = format!("'{}': {}", open.name(), sentence(open.geometry()));
-        let mut options = ServeOptions { control: Some(control), ..ServeOptions::default() };
+        let mut options = ServeOptions {
+            control: Some(control),
+            access_timeout: serving.timeouts.access_timeout(),
+            watched: serving.named.to_vec(),
+            ..ServeOptions::default()
+        };
         options.grace = settings.grace.map_or(options.grace, |grace| grace.0);
         let server = parlour_engine::Server::new(open, NbdFrontend::new(nbd), options)?;
         Ok(Service { server, served, about, notes })

@@ -13,6 +13,9 @@
 //! [serving]           # for serve
 //! unix = "/run/parlour.sock"
 //!
+//! [timeouts]          # for serve
+//! access-timeout = "30s"
+//!
 //! [tuning]            # for serve
 //! log-memory = "64MiB"
 //! ```
@@ -22,7 +25,7 @@ use std::path::{Path, PathBuf};
 use parlour_lab::file::{self, FileError};
 use serde::{Deserialize, Serialize};
 
-use super::{LogSettings, OrganizationSettings, ServingSettings, TuningSettings};
+use super::{LogSettings, OrganizationSettings, ServingSettings, TimeoutSettings, TuningSettings};
 
 /// All that a configuration file may say.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,6 +35,7 @@ pub(crate) struct ConfigFile {
     pub(crate) array: OrganizationSettings,
     pub(crate) log: LogSettings,
     pub(crate) serving: ServingSettings,
+    pub(crate) timeouts: TimeoutSettings,
     pub(crate) tuning: TuningSettings,
 }
 
@@ -87,7 +91,7 @@ mod tests {
         let error = load("\"log\\nlog\" = 1\n").unwrap_err();
         assert_eq!(
             error,
-            r"parlour.toml: unknown key 'log\nlog'; there are members, array, log, serving, tuning"
+            r"parlour.toml: unknown key 'log\nlog'; there are members, array, log, serving, timeouts, tuning"
         );
         let error = load("[tunning]\n").unwrap_err();
         assert_eq!(error, "parlour.toml: unknown key 'tunning'; did you mean 'tuning'?");

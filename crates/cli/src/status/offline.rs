@@ -180,7 +180,7 @@ fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
         let (place, state) = match verdict {
             Standing::Member(_) => return None,
             Standing::Spare => (None, "spare".to_owned()),
-            Standing::Stale(place) => (Some(*place), "stale".to_owned()),
+            Standing::Stale(place) | Standing::Older(place) => (Some(*place), "stale".to_owned()),
             Standing::Foreign => (None, "of another array".to_owned()),
             Standing::Unknown => (None, "not known to the array".to_owned()),
             Standing::Truncated(place) => (Some(*place), "truncated".to_owned()),

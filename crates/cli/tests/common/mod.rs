@@ -143,7 +143,8 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    fn wait(mut child: Child) -> Served {
+    /// Waits until a server that was started is ready.
+    pub(crate) fn wait(mut child: Child) -> Served {
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut greeting = String::new();
         loop {

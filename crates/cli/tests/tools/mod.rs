@@ -206,7 +206,8 @@ impl Array {
     /// Serves it (again), with further options.
     pub(crate) fn serve(&mut self, options: &str) {
         assert!(self.served.is_none(), "it is served already");
-        let served = self.bench.serve(&format!("serve . --unix nbd.sock --json {options}"));
+        // Members that a test has taken away do not come.
+        let served = self.bench.serve(&format!("serve . --unix nbd.sock --json --wait 0s {options}"));
         self.ready = json(&served.greeting);
         self.served = Some(served);
     }

@@ -54,7 +54,7 @@ impl Member {
         if self.kind == Kind::Device || length.is_zero() {
             return Ok(());
         }
-        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, at.bytes(), length.bytes().get()) {
+        match fallocate(self.file(), FallocateFlags::KEEP_SIZE, at.bytes(), length.bytes().get()) {
             Ok(()) => Ok(()),
             // Writing what is there already makes the file system find room for it.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.rewrite(at, length),
@@ -70,7 +70,7 @@ impl Member {
         self.check_length()?;
         let mut way = self.zeroing();
         while let Some(flags) = way.flags() {
-            match fallocate(&self.file, flags, at.bytes(), length.bytes().get()) {
+            match fallocate(self.file(), flags, at.bytes(), length.bytes().get()) {
                 Ok(()) => return Ok(()),
                 Err(Errno::INTR) => {}
                 Err(errno) if way.is_unsupported(errno) => way = self.give_up_zeroing(way),
@@ -97,8 +97,7 @@ impl Member {
             Failure::Refused { fault: Fault::NoSpace, .. } => {
                 MemberError::NoSpace { path, length: length.bytes() }
             }
-            Failure::Refused { errno, .. } => MemberError::Refused { path, action, errno },
-            Failure::Truncated => MemberError::Refused { path, action, errno: Errno::NXIO },
+            failure => MemberError::Refused { path, action, errno: failure.errno() },
         }
     }
 }

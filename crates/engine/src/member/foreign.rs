@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use rustix::io::Errno;
-
 use super::{Member, MemberError, bounce};
-use crate::fault::Failure;
 
 /// How much of the beginning is looked at.
 const HEAD: u64 = 1 << 20;
@@ -53,8 +50,7 @@ impl Member {
         let bytes = pages.write(0..length as usize);
         match self.read_aligned(at, bytes) {
             Ok(()) => Ok(bytes.to_vec()),
-            Err(Failure::Refused { errno, .. }) => Err(self.refused("look for foreign content")(errno)),
-            Err(Failure::Truncated) => Err(self.refused("look for foreign content")(Errno::NXIO)),
+            Err(failure) => Err(self.refused("look for foreign content")(failure.errno())),
         }
     }
 }

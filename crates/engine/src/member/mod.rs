@@ -11,7 +11,8 @@ mod zeroing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::thread::Builder;
 
 use parlour_units::{Bytes, Sector, Sectors};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -47,19 +48,40 @@ enum Kind {
 /// An open member. Its lock ends when it is dropped.
 #[derive(Debug)]
 pub struct Member {
+    serial: Serial,
     path: PathBuf,
-    file: OwnedFd,
+    /// Taken when it is dropped.
+    file: Option<OwnedFd>,
     kind: Kind,
     mode: Mode,
     length: Bytes,
     block: Bytes,
     direct: bool,
     on_memory: bool,
+    /// Whether to ask for something may take as long as to have it done.
+    blocks: bool,
+    /// Nobody waits for its accesses any more.
+    given_up: AtomicBool,
+    /// It is shorter than it was, as somebody found who could wait.
+    short: AtomicBool,
+    /// Somebody is looking.
+    looking: AtomicBool,
     /// The best way to have zeroes that did not fail yet.
     zeroing: AtomicU8,
     /// The last round in which its length was found right.
     checked: AtomicU64,
     witness: Option<Arc<dyn Witness>>,
+}
+
+/// Tells members apart, also those that were opened by the same path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Serial(u64);
+
+impl Serial {
+    fn next() -> Serial {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Serial(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// Accesses that are begun together, for which one look at a member is enough.
@@ -112,7 +134,7 @@ impl Member {
 
     /// Whether all of it is known to read as zeroes, without reading it: a file without data.
     pub fn is_known_zero(&self) -> bool {
-        self.kind == Kind::File && seek(&self.file, SeekFrom::Data(0)) == Err(Errno::NXIO)
+        self.kind == Kind::File && seek(self.file(), SeekFrom::Data(0)) == Err(Errno::NXIO)
     }
 
     /// Reads at `at`, as much as `bytes` holds: whole blocks.
@@ -156,7 +178,7 @@ impl Member {
     /// # Errors
     /// As an access under way would fail.
     pub fn flush(&self) -> Result<(), Failure> {
-        fdatasync(&self.file).map_err(Failure::of_write)
+        fdatasync(self.file()).map_err(Failure::of_write)
     }
 
     /// Lets `witness` see each change that accesses make from now on.
@@ -169,7 +191,47 @@ impl Member {
     }
 
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.file.as_ref().expect("a member is open until it is dropped").as_fd()
+    }
+
+    pub(crate) fn serial(&self) -> Serial {
+        self.serial
+    }
+
+    /// Whether to ask the system for something may take as long as to have it done: nobody who must not wait may ask.
+    pub(crate) fn blocks(&self) -> bool {
+        self.blocks
+    }
+
+    /// Nobody waits for what it was asked for any more.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// All that it was asked for is answered, and it may be asked again.
+    pub(crate) fn take_back(&self) {
+        self.given_up.store(false, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Has somebody look at the length of a member that [blocks](Member::blocks), unless somebody does.
+    pub(crate) fn look_at_length(self: &Arc<Member>) {
+        if !self.blocks || self.looking.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let member = Arc::clone(self);
+        let look = move || {
+            if member.check_length_now() == Err(Failure::Truncated) {
+                member.short.store(true, Ordering::Relaxed);
+            }
+            member.looking.store(false, Ordering::Relaxed);
+        };
+        if Builder::new().name("member-length".into()).spawn(look).is_err() {
+            self.looking.store(false, Ordering::Relaxed);
+        }
     }
 
     /// [`Member::check_length`], once a round: it costs a third of a short write to memory.
@@ -181,12 +243,18 @@ impl Member {
         Ok(())
     }
 
-    /// Refuses a file that is shorter than it was.
+    /// Refuses a file that is shorter than it was. Of one that blocks, that is known from the last look.
     pub(crate) fn check_length(&self) -> Result<(), Failure> {
-        if self.kind == Kind::Device {
-            return Ok(());
+        match (self.kind, self.blocks) {
+            (Kind::Device, _) => Ok(()),
+            (Kind::File, false) => self.check_length_now(),
+            (Kind::File, true) if self.short.load(Ordering::Relaxed) => Err(Failure::Truncated),
+            (Kind::File, true) => Ok(()),
         }
-        let now = fstat(&self.file).map_err(Failure::of_write)?.st_size;
+    }
+
+    fn check_length_now(&self) -> Result<(), Failure> {
+        let now = fstat(self.file()).map_err(Failure::of_write)?.st_size;
         if (now as u64) < self.length.get() { Err(Failure::Truncated) } else { Ok(()) }
     }
 
@@ -201,7 +269,7 @@ impl Member {
     fn read_aligned(&self, at: u64, mut bytes: &mut [u8]) -> Result<(), Failure> {
         let mut at = at;
         while !bytes.is_empty() {
-            match pread(&self.file, &mut *bytes, at) {
+            match pread(self.file(), &mut *bytes, at) {
                 Ok(0) => return Err(Failure::Truncated),
                 Ok(count) => {
                     bytes = &mut bytes[count..];
@@ -219,7 +287,7 @@ impl Member {
         let mut at = at;
         while !bytes.is_empty() {
             let vector = std::io::IoSlice::new(bytes);
-            match rustix::io::pwritev2(&self.file, &[vector], at, flags) {
+            match rustix::io::pwritev2(self.file(), &[vector], at, flags) {
                 Ok(0) => return Err(Failure::Truncated),
                 Ok(count) => {
                     bytes = &bytes[count..];
@@ -235,6 +303,19 @@ impl Member {
     fn refused(&self, action: &'static str) -> impl FnOnce(Errno) -> MemberError {
         let path = self.path.clone();
         move |errno| MemberError::Refused { path, action, errno }
+    }
+}
+
+impl Drop for Member {
+    /// To close a member that does not answer can take as long as its last access.
+    fn drop(&mut self) {
+        if !*self.given_up.get_mut() && !self.blocks {
+            return;
+        }
+        if let Some(file) = self.file.take() {
+            // Where there can be no thread, it is closed here.
+            let _ = Builder::new().name("member-close".into()).spawn(move || drop(file));
+        }
     }
 }
 

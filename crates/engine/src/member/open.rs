@@ -1,7 +1,7 @@
 //! Opening a member: lock it, and find out what it is.
 
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -13,11 +13,21 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, pread};
 
-use super::{Kind, Member, MemberError, Mode, Zeroing};
+use super::{Kind, Member, MemberError, Mode, Serial, Zeroing};
 use crate::uring::{PAGE, Pages};
 
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58f6;
+
+/// File systems on local disks that take O_DIRECT transfers without waiting for them.
+const LOCAL_MAGICS: [u64; 6] = [
+    0xef53,      // ext2, ext3, ext4
+    0x5846_5342, // XFS
+    0x9123_683e, // Btrfs
+    0xf2f5_2010, // F2FS
+    0xca45_1a4e, // bcachefs
+    0x794c_7630, // overlayfs
+];
 
 /// Block sizes that a member may have.
 const BLOCKS: [u64; 2] = [512, 4096];
@@ -62,17 +72,23 @@ impl Member {
             fcntl_setfl(&file, flags - OFlags::DIRECT).map_err(refused("use the page cache"))?;
         }
         let on_memory = kind == Kind::File && is_on_memory(&file);
+        let blocks = kind == Kind::File && !on_memory && (!direct || !is_on_local_disk(&file));
         let zeroing = best_zeroing(&file, kind, mode, length, opened.st_rdev).into_cell();
         let checked = AtomicU64::new(0);
         Ok(Member {
+            serial: Serial::next(),
             path: path.into(),
-            file,
+            file: Some(file),
             kind,
             mode,
             length,
             block,
             direct,
             on_memory,
+            blocks,
+            given_up: AtomicBool::new(false),
+            short: AtomicBool::new(false),
+            looking: AtomicBool::new(false),
             zeroing,
             checked,
             witness: None,
@@ -204,6 +220,10 @@ fn read_works(file: &OwnedFd, block: u64) -> bool {
 
 fn is_on_memory(file: &OwnedFd) -> bool {
     fstatfs(file).is_ok_and(|system| matches!(system.f_type as u64, TMPFS_MAGIC | RAMFS_MAGIC))
+}
+
+fn is_on_local_disk(file: &OwnedFd) -> bool {
+    fstatfs(file).is_ok_and(|system| LOCAL_MAGICS.contains(&(system.f_type as u64)))
 }
 
 /// The best way to have zeroes here, as far as can be known without changing anything.

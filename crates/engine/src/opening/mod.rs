@@ -89,6 +89,8 @@ pub struct OpenArray {
     identity: Identity,
     name: String,
     notes: Vec<Note>,
+    /// Paths at which something was found, whether it is used or not.
+    present: Vec<PathBuf>,
     control_path: PathBuf,
 }
 
@@ -148,8 +150,9 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
             return Err(OpenError::Assembly { source, notes });
         }
     };
+    let present = found.iter().map(|found| found.member.path().to_owned()).collect();
     let roster = enrol(found, &order, places);
-    Ok(assembled(array, inputs, roster, request, began, &superblock, notes, first))
+    Ok(assembled(array, inputs, roster, request, began, &superblock, notes, present, first))
 }
 
 #[expect(clippy::too_many_arguments, reason = "they are the fields, gathered in one place")]
@@ -161,6 +164,7 @@ fn assembled(
     began: Clock,
     superblock: &Superblock,
     notes: Vec<Note>,
+    present: Vec<PathBuf>,
     first: &Path,
 ) -> OpenArray {
     OpenArray {
@@ -172,6 +176,7 @@ fn assembled(
         identity: superblock.array,
         name: superblock.name.clone(),
         notes,
+        present,
         control_path: crate::control::place_for(first, superblock.array),
     }
 }
@@ -180,6 +185,11 @@ impl OpenArray {
     /// What was remarkable about the members.
     pub fn notes(&self) -> &[Note] {
         &self.notes
+    }
+
+    /// Paths at which something was found.
+    pub(crate) fn present(&self) -> &[PathBuf] {
+        &self.present
     }
 
     /// The array's shape.

@@ -173,7 +173,7 @@ pub(super) fn of_assembly(assembly: &Assembly, found: &[Found], read_only: bool)
     let missing = assembly.missing();
     let accounted = |place: &u16| {
         assembly.verdicts.iter().any(
-            |verdict| matches!(verdict, Verdict::Stale(named) | Verdict::Truncated(named) if named == place),
+            |verdict| matches!(verdict, Verdict::Stale(named) | Verdict::Older(named) | Verdict::Truncated(named) if named == place),
         )
     };
     let absent = missing.iter().filter(|place| !accounted(place));
@@ -197,7 +197,7 @@ fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) -> Option<N
     let needs = assembly.geometry.least_member_length().bytes();
     match verdict {
         Verdict::Member(_) | Verdict::Spare => None,
-        Verdict::Stale(place) => Some(Note::Stale { path, place: Place::new(*place) }),
+        Verdict::Stale(place) | Verdict::Older(place) => Some(Note::Stale { path, place: Place::new(*place) }),
         Verdict::Foreign => {
             let superblock = found.input().superblock().ok()?;
             Some(Note::Foreign { path, array: format!("'{}' ({})", superblock.name, superblock.array) })

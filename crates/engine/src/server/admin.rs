@@ -13,17 +13,18 @@ use crate::control::{ClientId, Request};
 use crate::frontend::Frontend;
 use crate::newcomer::{Application, History, Newcomer, NewcomerError};
 
-/// Who waits for a newcomer to be looked at, and what it is to become.
+/// Why a newcomer is looked at.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    client: ClientId,
-    /// A spare, if there is no place.
-    place: Option<u16>,
+pub(super) enum Waiting {
+    /// A client waits for it, and it is to become this: a spare, if there is no place.
+    Client(ClientId, Option<u16>),
+    /// It was away, perhaps, and is back at a path that is watched.
+    Return(PathBuf),
 }
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
-enum Refusal {
+pub(super) enum Refusal {
     #[error(transparent)]
     Array(#[from] AdminError),
     #[error(transparent)]
@@ -39,8 +40,13 @@ impl<F: Frontend> Server<F> {
     pub(super) fn serve_control(&mut self, ready: &Ready) -> io::Result<()> {
         if ready.reception {
             while let Some((waiting, result)) = self.reception.poll() {
-                let answer = self.receive(&waiting, result);
-                self.answer(waiting.client, answer);
+                match waiting {
+                    Waiting::Client(client, place) => {
+                        let answer = result.map_err(Refusal::from).and_then(|one| self.take_in(one, place));
+                        self.answer(client, answer);
+                    }
+                    Waiting::Return(path) => self.receive_returned(&path, result),
+                }
             }
         }
         let now = self.machine.now();
@@ -133,26 +139,23 @@ impl<F: Frontend> Server<F> {
             return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
         }
         let path = self.machine.roster.in_style(path);
-        self.reception.admit(Waiting { client, place }, Application { path, force, geometry, place })?;
+        let waiting = Waiting::Client(client, place);
+        self.reception.admit(waiting, Application { path, force, geometry, place })?;
         Ok(None)
     }
 
-    /// A newcomer was looked at: the array takes it, or not.
-    fn receive(
-        &mut self,
-        waiting: &Waiting,
-        result: Result<Newcomer, NewcomerError>,
-    ) -> Result<Value, Refusal> {
-        let newcomer = result?;
+    /// A newcomer was looked at: the array takes it as a spare or into `asked`, a member that returns into its own place;
+    /// or not.
+    pub(super) fn take_in(&mut self, newcomer: Newcomer, asked: Option<u16>) -> Result<Value, Refusal> {
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
         let now = self.machine.now();
         let (identity, place) = match &newcomer.history {
-            History::Fresh(identity) => (*identity, waiting.place),
+            History::Fresh(identity) => (*identity, asked),
             History::Former(superblock) => {
                 let place = self.machine.array.get().may_return(superblock).map(Member::get);
-                let wanted = place.filter(|place| waiting.place.is_none_or(|wanted| wanted == *place));
+                let wanted = place.filter(|place| asked.is_none_or(|asked| asked == *place));
                 (superblock.member, Some(wanted.ok_or_else(|| newcomer.occupied(superblock))?))
             }
         };

@@ -7,6 +7,7 @@ mod admin;
 mod eager;
 mod options;
 mod ready;
+mod returning;
 mod vigil;
 
 use std::io;
@@ -28,9 +29,13 @@ use crate::pulse::{self, Pulse, ServerStatus};
 use crate::stopper::{StopRequest, Stopper};
 use admin::Waiting;
 use eager::Eagerness;
-pub use options::{ServeError, ServeOptions};
+pub use options::{ACCESS_TIMEOUT, ServeError, ServeOptions};
 use ready::{Poller, Ready};
+use returning::Returns;
 use vigil::Vigil;
+
+/// How long to wait before the kernel is asked again, when it was out of memory.
+const STALL: Duration = Duration::from_millis(10);
 
 /// Lines of what has happened that are kept for those who ask.
 const HISTORY: usize = 100;
@@ -44,6 +49,7 @@ pub struct Server<F: Frontend> {
     stop: StopRequest,
     control: Option<Control>,
     reception: Reception<Waiting>,
+    returns: Returns,
     stage: Stage,
     grace: Duration,
     pulse: Duration,
@@ -76,6 +82,7 @@ impl<F: Frontend> Server<F> {
     pub fn new(open: OpenArray, frontend: F, options: ServeOptions) -> Result<Server<F>, ServeError> {
         let io = Io::new(open.io)?;
         let control = options.control.as_deref().map(Control::listen).transpose()?;
+        let returns = Returns::new(options.watched, open.present().to_vec(), options.look_every);
         let notes = open.notes().iter().map(ToString::to_string).collect();
         let OpenArray { array, inputs, mut roster, began, .. } = open;
         if let Some(witness) = &options.witness {
@@ -83,7 +90,7 @@ impl<F: Frontend> Server<F> {
         }
         let retain = retained(&inputs.tuning, array.geometry());
         let recorded = Recorded::new(array, &inputs, options.recorder.map(|recorder| recorder.0));
-        let machine = Machine::new(recorded, roster, io, began, retain);
+        let machine = Machine::new(recorded, roster, io, began, retain, options.access_timeout);
         let stop = StopRequest::new().map_err(ServeError::System)?;
         let reception = Reception::new().map_err(ServeError::System)?;
         let fds = ready::Descriptors {
@@ -101,6 +108,7 @@ impl<F: Frontend> Server<F> {
             stop,
             control,
             reception,
+            returns,
             stage: Stage::Serving,
             grace: options.grace,
             pulse: options.pulse,
@@ -157,6 +165,7 @@ impl<F: Frontend> Server<F> {
         if self.machine.array.get().poll_timeout().is_some_and(|due| due <= now) {
             self.machine.array.handle_timeout(now);
         }
+        self.machine.give_up_hung();
         let submitted = if ready.frontend || self.frontend_due() { self.poll_frontend()? } else { 0 };
         self.eagerness.learn(&ready, submitted);
         self.machine.admit();
@@ -170,6 +179,7 @@ impl<F: Frontend> Server<F> {
             self.begin_stop();
         }
         self.serve_control(&ready)?;
+        self.look_for_returns();
         self.advance_stage();
         self.beat(observer);
         Ok(())
@@ -214,7 +224,11 @@ impl<F: Frontend> Server<F> {
         };
         let control = self.control.as_ref().and_then(Control::deadline);
         let array = self.machine.array.get().poll_timeout();
-        let next = [array, frontend, draining, control, Some(self.next_pulse)].into_iter().flatten().min();
+        let returns = self.machine.array.get().awaits_return().map(|_| self.returns.due());
+        let hang = self.machine.hang_deadline();
+        let stalled = self.machine.io().is_stalled().then(|| now + STALL);
+        let all = [array, frontend, draining, control, hang, stalled, returns, Some(self.next_pulse)];
+        let next = all.into_iter().flatten().min();
         next.map(|next| next.since(now))
     }
 
@@ -244,18 +258,25 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Does what an event means for the files: a member that is out is closed as soon as its last access has
-    /// returned, and a spare that is in needs space for its logs.
+    /// Does what an event means for the files: nobody waits for a member that is out, which is closed as soon as its last
+    /// access has returned, and a spare that is in needs space for its logs.
     fn follow(&mut self, event: &Event) {
-        let roster = &mut self.machine.roster;
         match event {
-            Event::MemberFailed { place, .. } => {
-                if let Some(number) = roster.in_place(place.get()) {
-                    roster.close(number);
+            Event::MemberFailed { place, cause } => {
+                if let Some(number) = self.machine.roster.in_place(place.get()) {
+                    self.machine.give_up(number);
+                    self.machine.roster.close(number);
+                    if let Some(path) = self.machine.roster.path(number) {
+                        self.returns.excluded(path, *cause, self.machine.now());
+                    }
                 }
             }
-            Event::SpareDropped { member } => roster.close(member.get()),
+            Event::SpareDropped { member } => {
+                self.machine.give_up(member.get());
+                self.machine.roster.close(member.get());
+            }
             Event::PlaceTaken { place, member, .. } => {
+                let roster = &mut self.machine.roster;
                 roster.occupy(place.get(), member.get());
                 let geometry = self.machine.array.get().geometry();
                 let settled = roster.get(member.get()).map(|m| newcomer::settle(m, geometry, place.get()));
@@ -299,6 +320,7 @@ impl<F: Frontend> Server<F> {
         let now = self.machine.now();
         let due = self.next_pulse <= now;
         if due {
+            self.machine.roster.look_at_lengths();
             self.rates = self.machine.meter.take(now);
             self.next_pulse = now + self.pulse;
         }

@@ -11,6 +11,10 @@ use crate::io::StartError;
 use crate::recorder::Recorder;
 use crate::witness::Witness;
 
+/// How long an access may take unless somebody says otherwise: longer than a drive needs for its own retries, and than a
+/// path needs to be tried again.
+pub const ACCESS_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// How an array is served.
 #[derive(Debug)]
 pub struct ServeOptions {
@@ -21,6 +25,12 @@ pub struct ServeOptions {
     pub recorder: Option<Recorder>,
     /// Who sees what the kernel is asked to do with members.
     pub witness: Option<Arc<dyn Witness>>,
+    /// How long an access of a member may take: then the member is excluded, and goes on without anybody waiting for it.
+    pub access_timeout: Duration,
+    /// Where members may come back from: their paths, and directories.
+    pub watched: Vec<PathBuf>,
+    /// How often it is looked there while a member is away, and how long one that has gone away is left alone at first.
+    pub look_every: Duration,
     /// How long hosts may take to finish when the server is stopped.
     pub grace: Duration,
     /// The time between two calls of the observer.
@@ -33,6 +43,9 @@ impl Default for ServeOptions {
             control: None,
             recorder: None,
             witness: None,
+            access_timeout: ACCESS_TIMEOUT,
+            watched: Vec::new(),
+            look_every: Duration::from_secs(5),
             grace: Duration::from_secs(5),
             pulse: Duration::from_secs(1),
         }

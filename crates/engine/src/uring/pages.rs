@@ -113,6 +113,26 @@ impl Pages {
         Lease { address, length: range.len(), exclusive, owner }
     }
 
+    /// Where in this buffer the bytes of `lease` start, if they are of this buffer.
+    pub(crate) fn place_of(&self, lease: &Lease) -> Option<usize> {
+        let start = lease.address.as_ptr().addr().wrapping_sub(self.address.as_ptr().addr());
+        (start < self.length && lease.length <= self.length - start).then_some(start)
+    }
+
+    /// Copies all bytes to `other`, which is as long, but for those that are lent to be changed: they are not settled.
+    ///
+    /// # Panics
+    /// If the other is shorter, or any part of it is lent.
+    pub(crate) fn copy_settled_to(&self, other: &mut Pages) {
+        let mut changing: Vec<&Loan> = self.loans.iter().filter(|loan| loan.exclusive).collect();
+        changing.sort_unstable_by_key(|loan| loan.start);
+        let ends = changing.iter().map(|loan| loan.start).chain([self.length]);
+        let starts = [0].into_iter().chain(changing.iter().map(|loan| loan.end));
+        for (start, end) in starts.zip(ends) {
+            other.write(start..end).copy_from_slice(self.read(start..end));
+        }
+    }
+
     /// Ends a loan.
     ///
     /// # Panics
@@ -236,6 +256,20 @@ mod tests {
         let (mut one, mut other) = (Pages::zeroed(PAGE), Pages::zeroed(PAGE));
         let lease = one.lend(0..512, false, 0);
         other.give_back(lease);
+    }
+
+    #[test]
+    fn bytes_that_are_being_read_into_are_not_copied() {
+        let mut pages = Pages::zeroed(PAGE);
+        pages.write(0..PAGE).fill(5);
+        let leases = [pages.lend(512..1024, true, 0), pages.lend(0..512, false, 0)];
+        let mut other = Pages::zeroed(PAGE);
+        pages.copy_settled_to(&mut other);
+        let copied = [(0..512, 5), (512..1024, 0), (1024..PAGE, 5)];
+        for (range, byte) in copied {
+            assert!(other.read(range).iter().all(|copied| *copied == byte));
+        }
+        leases.into_iter().for_each(|lease| pages.give_back(lease));
     }
 
     #[test]

@@ -2,22 +2,29 @@
 
 use std::fmt;
 use std::io;
-use std::time::Duration;
+use std::mem;
 
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 
 use super::Lease;
-use crate::access::{Access, Done, Priority, Step};
+use crate::access::{Access, Done, Next, Priority, Step};
 use crate::backlog::Backlog;
+use crate::fault::Failure;
 use crate::io::IoBackend;
-use crate::member::Round;
+use crate::member::{Member, Round};
 
 /// Entries of the submission queue: the largest batch of one system call.
 const BATCH: u32 = 256;
-/// Accesses with the kernel at once. The completion queue has room for all of them, so it cannot overflow.
-const DEPTH: usize = 1024;
+/// Accesses with the kernel at once, but for those that were given up. The completion queue has room for so many; what
+/// comes on top the kernel keeps until there is room.
+const DEPTH: usize = 4096;
+/// Of one member.
+const WIDTH: usize = 128;
+/// The kernel's own threads for what would keep the caller waiting: enough for all accesses of some members that do not
+/// answer, so that others do not wait behind them.
+const WORKERS: u32 = 1024;
 /// Parts per operation, the kernel's limit (IOV_MAX). Longer lists go on where the first ones end.
 const PARTS: usize = 1024;
 
@@ -34,6 +41,8 @@ pub(crate) struct Ring {
     backlog: Backlog,
     /// Refused before the kernel was asked.
     done: Vec<Done>,
+    /// The kernel was out of memory when it was last asked.
+    stalled: bool,
 }
 
 /// A place for an access that is with the kernel. Its number is the operation's user data.
@@ -41,6 +50,8 @@ pub(crate) struct Ring {
 struct Slot {
     access: Option<Access>,
     vectors: Vec<Vector>,
+    /// The pause that comes before the next operation. Boxed, since the kernel is given its address.
+    pause: Option<Box<types::Timespec>>,
 }
 
 /// A `struct iovec`.
@@ -69,13 +80,16 @@ impl Ring {
         // Kernels before 5.19 do not know cooperation.
         let ring: IoUring = build(true).or_else(|_| build(false))?;
         check_operations(&ring)?;
+        // Kernels before 5.15 do not, and there some members that hang would keep all others waiting.
+        ring.submitter().register_iowq_max_workers(&mut [WORKERS, 0])?;
         Ok(Ring {
             ring,
             slots: Vec::new(),
             free: Vec::new(),
             ready: Vec::new(),
-            backlog: Backlog::default(),
+            backlog: Backlog::new(WIDTH),
             done: Vec::new(),
+            stalled: false,
         })
     }
 
@@ -83,24 +97,36 @@ impl Ring {
         self.slots.len() - self.free.len()
     }
 
+    /// Those with the kernel that somebody waits for.
+    fn awaited(&self) -> usize {
+        self.with_kernel() - self.backlog.given_up()
+    }
+
     /// Hands to the kernel as much as it has room for.
     fn pump(&mut self) -> io::Result<()> {
         let round = Round::begin();
-        while self.with_kernel() < DEPTH
+        while self.awaited() < DEPTH
             && let Some(access) = self.backlog.pop()
         {
             match access.admit(round) {
                 Ok(()) => self.place(access),
-                Err(failure) => self.done.push(access.finish(Err(failure))),
+                Err(failure) => {
+                    self.backlog.done(access.member().serial());
+                    self.done.push(access.finish(Err(failure)));
+                }
             }
         }
         while let Some(slot) = self.ready.pop() {
-            if self.ring.submission().is_full() {
-                self.enter()?;
+            if self.ring.submission().is_full() && !self.enter()? {
+                self.ready.push(slot);
+                return Ok(());
             }
             self.push(slot);
         }
-        if self.ring.submission().is_empty() { Ok(()) } else { self.enter() }
+        if !self.ring.submission().is_empty() {
+            self.enter()?;
+        }
+        Ok(())
     }
 
     fn place(&mut self, access: Access) {
@@ -122,16 +148,20 @@ impl Ring {
         assert!(pushed.is_ok(), "there is room in the submission queue");
     }
 
-    /// One system call for all that is in the submission queue.
-    fn enter(&mut self) -> io::Result<()> {
+    /// One system call for all that is in the submission queue. Says no where the kernel is out of memory for the moment:
+    /// then it is to be asked again later, and what it has already goes on meanwhile.
+    fn enter(&mut self) -> io::Result<bool> {
         loop {
+            self.stalled = false;
             match self.ring.submit() {
-                Ok(_) if self.ring.submission().is_empty() => return Ok(()),
+                Ok(_) if self.ring.submission().is_empty() => return Ok(true),
                 Ok(_) => {}
                 Err(error) => match Errno::from_io_error(&error) {
                     Some(Errno::INTR) => {}
-                    // The kernel is out of memory for the moment. What it has already goes on meanwhile.
-                    Some(Errno::AGAIN | Errno::BUSY) => std::thread::sleep(Duration::from_millis(1)),
+                    Some(Errno::AGAIN | Errno::BUSY | Errno::NOMEM) => {
+                        self.stalled = true;
+                        return Ok(false);
+                    }
                     _ => return Err(error),
                 },
             }
@@ -147,26 +177,45 @@ impl Ring {
     }
 
     fn settle(&mut self, number: usize, result: i32, done: &mut Vec<Done>) {
-        let access = &mut self.slots[number].access;
-        let waiting = access.as_mut().expect("the kernel answers what it was asked, once");
-        let answer = usize::try_from(result).map_err(|_| Errno::from_raw_os_error(-result));
-        match waiting.settle(answer) {
-            None => self.ready.push(number),
-            Some(result) => {
-                done.extend(access.take().map(|access| access.finish(result)));
-                self.free.push(number);
+        let slot = &mut self.slots[number];
+        let waiting = slot.access.as_mut().expect("the kernel answers what it was asked, once");
+        let next = match slot.pause.take() {
+            Some(_) if waiting.member().is_given_up() => Next::Over(Err(Failure::Unanswered)),
+            Some(_) => Next::GoOn,
+            None => waiting.settle(usize::try_from(result).map_err(|_| Errno::from_raw_os_error(-result))),
+        };
+        match next {
+            Next::GoOn => self.ready.push(number),
+            Next::Pause(pause) => {
+                slot.pause = Some(Box::new(pause.into()));
+                self.ready.push(number);
             }
+            Next::Over(result) => done.extend(self.vacate(number, result)),
         }
+    }
+
+    /// A slot's access is over.
+    fn vacate(&mut self, number: usize, result: Result<(), Failure>) -> Option<Done> {
+        let access = self.slots[number].access.take()?;
+        self.slots[number].pause = None;
+        self.backlog.done(access.member().serial());
+        self.free.push(number);
+        Some(access.finish(result))
     }
 }
 
 impl Slot {
     /// The next operation of the slot's access.
     fn entry(&mut self) -> squeue::Entry {
+        if let Some(pause) = &self.pause {
+            return opcode::Timeout::new(&raw const **pause).build();
+        }
         let access = self.access.as_mut().expect("a slot in use has an access");
         let fd = types::Fd(access.member().file().as_raw_fd());
         let at = access.position();
         let priority = if access.priority() == Priority::Background { BACKGROUND } else { 0 };
+        // The kernel's threads wait where this one must not.
+        let flags = if access.member().blocks() { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
         let step = access.begin_step();
         self.vectors.clear();
         match step {
@@ -182,7 +231,7 @@ impl Slot {
             }
             Step::Sync => return opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         }
-        transfer(fd, at, step, priority, &self.vectors)
+        transfer(fd, at, step, priority, &self.vectors).flags(flags)
     }
 }
 
@@ -226,6 +275,7 @@ fn check_operations(ring: &IoUring) -> io::Result<()> {
         opcode::Writev::CODE,
         opcode::Fsync::CODE,
         opcode::Fallocate::CODE,
+        opcode::Timeout::CODE,
     ];
     let mut probe = Probe::new();
     ring.submitter().register_probe(&mut probe)?;
@@ -249,6 +299,24 @@ impl IoBackend for Ring {
         Ok(())
     }
 
+    fn give_up(&mut self, member: &Member, done: &mut Vec<Done>) {
+        let serial = member.serial();
+        // What the kernel has not been asked for yet it is never asked for.
+        let of_member = |slots: &[Slot], number: usize| {
+            slots[number].access.as_ref().is_some_and(|access| access.member().serial() == serial)
+        };
+        let (idle, ready) = mem::take(&mut self.ready).into_iter().partition(|n| of_member(&self.slots, *n));
+        self.ready = ready;
+        let idle: Vec<usize> = idle;
+        done.extend(idle.into_iter().filter_map(|number| self.vacate(number, Err(Failure::Unanswered))));
+        let waiting = self.backlog.give_up(serial);
+        done.extend(waiting.into_iter().map(|access| access.finish(Err(Failure::Unanswered))));
+    }
+
+    fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
     fn wait_fd(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
     }
@@ -269,21 +337,24 @@ impl fmt::Debug for Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for the kernel, so that what was submitted is done and members are closed when this returns. If
-    /// that fails, the leases are lost, and with them their memory, which nobody may use again.
+    /// Waits for the kernel, so that what was submitted is done and members are closed when this returns; but not for what
+    /// was given up. What the kernel still has then, or if waiting fails, is lost, and with it its memory, which nobody may
+    /// use again.
     fn drop(&mut self) {
         let mut done = Vec::new();
-        while self.in_flight() > 0 {
-            if self.reap(&mut done).is_err() {
-                return;
-            }
+        loop {
+            let reaped = self.reap(&mut done);
             done.clear();
-            if self.with_kernel() > 0
+            if reaped.is_err() || self.awaited() + self.backlog.len() == 0 {
+                break;
+            }
+            if self.awaited() > 0
                 && let Err(error) = self.ring.submit_and_wait(1)
-                && Errno::from_io_error(&error) != Some(Errno::INTR)
+                && !matches!(Errno::from_io_error(&error), Some(Errno::INTR | Errno::AGAIN | Errno::BUSY))
             {
-                return;
+                break;
             }
         }
+        mem::forget(mem::take(&mut self.slots));
     }
 }

@@ -113,6 +113,9 @@ fn text(what: &What) -> String {
                 format!("the rebuild of {place} stopped: something cannot be read")
             }
             Event::BlocksListed { place, .. } => format!("blocks of {place} are lost"),
+            Event::CommitLogDamaged { place } => format!("the commit log of {place} is damaged"),
+            Event::LogDamaged { region, .. } => format!("the log of region {} is damaged", region.get()),
+            Event::BlockDamaged { place, .. } => format!("a block of {place} is none of what was written"),
             Event::ResyncDone => "all regions are in sync".to_owned(),
             Event::ResyncIncomplete => "some redundancy could not be recomputed".to_owned(),
             Event::ScrubDone(report) => format!("scrubbed: {} mismatches", report.mismatches),
@@ -128,6 +131,7 @@ fn why(cause: FailureCause) -> &'static str {
         FailureCause::Errors => "too many read errors",
         FailureCause::Unfaithful => "what was written does not read back",
         FailureCause::Truncated => "it is shorter than it was",
+        FailureCause::Older => "its metadata is older than the others'",
         FailureCause::Asked => "as was asked",
     }
 }

@@ -1,0 +1,104 @@
+//! Waiting for members that come late, as some do at boot.
+//!
+//! An array tells which members it counts on. It is waited for those that are absent, if they can come: where a directory
+//! was named, or a path that is not there. Members that the array has excluded are not waited for.
+
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use parlour_array::{Assembly, Candidate, EntryState, Superblock};
+
+use crate::console::{Console, note};
+use crate::members::{self, MembersError};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// The members that `named` stands for, once all are there or `wait` is over.
+///
+/// # Errors
+/// A directory cannot be read, or holds no member.
+pub(crate) fn await_members(
+    named: &[PathBuf],
+    wait: Duration,
+    console: Console,
+) -> Result<Vec<PathBuf>, MembersError> {
+    let begun = Instant::now();
+    let mut progress = None;
+    loop {
+        let members = members::expand(named)?;
+        let absent = absent(&members);
+        let left = wait.saturating_sub(begun.elapsed());
+        let awaited = !absent.is_empty() && named.iter().any(|path| may_bring_more(path));
+        if !awaited || left.is_zero() {
+            if let Some(progress) = progress {
+                Progress::finish(&progress);
+            }
+            return Ok(members);
+        }
+        progress.get_or_insert_with(|| Progress::new(console, &absent, wait)).show(&absent, left);
+        sleep(PAUSE.min(left));
+    }
+}
+
+/// Whether members can come here that are not there now.
+fn may_bring_more(path: &Path) -> bool {
+    path.is_dir() || members::look(path).is_err()
+}
+
+/// Places whose members the array counts on, and that are not among `members`.
+fn absent(members: &[PathBuf]) -> Vec<u16> {
+    let candidates: Vec<Candidate> = members.iter().filter_map(|path| members::look(path).ok()).collect();
+    // What makes no array is refused with its reasons when it is opened.
+    let Ok(assembly) = Assembly::new(&candidates) else { return Vec::new() };
+    let present: Vec<&Superblock> =
+        candidates.iter().filter_map(|candidate| candidate.superblock.as_ref().ok()).collect();
+    let places = 0..assembly.places.len() as u16;
+    places
+        .filter(|place| {
+            let entry = &assembly.superblock.table[usize::from(*place)];
+            let counts = matches!(entry.state, EntryState::Active | EntryState::Rebuilding { .. });
+            counts && !present.iter().any(|superblock| superblock.member == entry.member)
+        })
+        .collect()
+}
+
+/// What people see meanwhile: a line that lives on a terminal, else one line.
+struct Progress(Option<ProgressBar>);
+
+impl Progress {
+    fn new(console: Console, absent: &[u16], wait: Duration) -> Progress {
+        if !console.shows_progress() {
+            let seconds = wait.as_secs();
+            note(&format_args!("waiting for {}, up to {seconds} s (--wait)", listed(absent)));
+            return Progress(None);
+        }
+        let style = ProgressStyle::with_template("{spinner} {wide_msg}").expect("the template is sound");
+        Progress(Some(ProgressBar::new_spinner().with_style(style)))
+    }
+
+    fn show(&self, absent: &[u16], left: Duration) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(format!("waiting for {}: {} s left", listed(absent), left.as_secs()));
+            bar.tick();
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// "member 1", or "members 1 and 2".
+fn listed(places: &[u16]) -> String {
+    let numbers: Vec<String> = places.iter().map(u16::to_string).collect();
+    match numbers.as_slice() {
+        [only] => format!("member {only}"),
+        [rest @ .., last] => format!("members {} and {last}", rest.join(", ")),
+        [] => "nobody".into(),
+    }
+}

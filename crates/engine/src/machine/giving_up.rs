@@ -1,0 +1,101 @@
+//! Members that do not answer: when their accesses are given up, and what becomes of them.
+
+use std::sync::Arc;
+
+use parlour_array::{EffectId, Fault, Outcome};
+use parlour_units::Instant;
+
+use super::{Flight, Machine};
+use crate::access::Done;
+use crate::fault::Failure;
+use crate::io::IoBackend;
+use crate::memory::Buffer;
+
+impl Machine {
+    /// When members are to be looked at that perhaps do not answer.
+    pub(crate) fn hang_deadline(&self) -> Option<Instant> {
+        (self.in_flight() > 0).then_some(self.look_at)
+    }
+
+    /// Gives members up that have left an access unanswered for too long. They are few, and so are the looks: the next is
+    /// when the oldest access of today has taken too long.
+    pub(crate) fn give_up_hung(&mut self) {
+        if self.hang_deadline().is_none_or(|due| self.now < due) {
+            return;
+        }
+        let mut oldest = self.now;
+        let mut hung: Vec<u16> = Vec::new();
+        for flight in self.flights.iter().flatten().filter(|flight| !flight.given_up) {
+            if flight.began + self.patience > self.now {
+                oldest = oldest.min(flight.began);
+            } else if !hung.contains(&flight.member) {
+                hung.push(flight.member);
+            }
+        }
+        self.look_at = oldest + self.patience;
+        for member in hung {
+            self.roster.note_failure(member, Failure::Unanswered);
+            self.give_up(member);
+        }
+    }
+
+    /// Answers all accesses of `member` as gone, and asks it for nothing until the kernel has answered them.
+    pub(crate) fn give_up(&mut self, member: u16) {
+        let Some(open) = self.roster.get(member).cloned() else { return };
+        open.give_up();
+        // What the kernel has not been asked for it is never asked for.
+        let mut withdrawn = Vec::new();
+        self.io.give_up(&open, &mut withdrawn);
+        withdrawn.into_iter().for_each(|done| self.land(done));
+        let given_up: Vec<EffectId> = self.quarantine_flights(member);
+        for effect in given_up {
+            self.array.complete(self.now, effect, Outcome::Failed(Fault::Gone));
+        }
+        self.collect_released();
+        self.ask_again(member);
+    }
+
+    /// Has all of `member`'s flights go on without anybody waiting for them. Returns their effects.
+    fn quarantine_flights(&mut self, member: u16) -> Vec<EffectId> {
+        let mut effects = Vec::new();
+        for slot in 0..self.flights.len() {
+            let Some(flight) =
+                self.flights[slot].as_mut().filter(|one| one.member == member && !one.given_up)
+            else {
+                continue;
+            };
+            flight.given_up = true;
+            self.given_up += 1;
+            let (effect, metadata) = (flight.effect, flight.metadata.map(|part| part.buffer));
+            effects.push(effect);
+            self.locate(effect, metadata);
+            for part in &self.parts {
+                // The effect's own bytes stay with the flight.
+                if let Buffer::Payload(number) = part.buffer {
+                    self.memory.quarantine(number);
+                }
+            }
+        }
+        effects
+    }
+
+    /// The kernel has answered an access that was given up.
+    pub(super) fn land_late(&mut self, flight: Flight, mut done: Done) {
+        self.given_up -= 1;
+        done.parts.drain(..).for_each(|lease| self.memory.discard(lease));
+        self.spare_leases.push(done.parts);
+        if let Some(part) = flight.metadata {
+            self.memory.release(part.buffer);
+        }
+        self.ask_again(flight.member);
+    }
+
+    /// A member that had to be kept is asked again when nothing of what was given up is left that could still be done.
+    fn ask_again(&mut self, member: u16) {
+        let Some(open) = self.roster.get(member).map(Arc::clone) else { return };
+        let late = self.flights.iter().flatten().any(|flight| flight.member == member && flight.given_up);
+        if !late {
+            open.take_back();
+        }
+    }
+}

@@ -8,11 +8,13 @@ use parlour_array::{Assembly, Candidate, Geometry, SUPERBLOCK_BYTES, Superblock}
 use parlour_units::{Sector, Sectors, Stripe};
 
 use crate::input::Input;
+use crate::memory;
 use crate::seal::{mend, sealed};
 use crate::world::{ARRAYS, Image};
 
 /// Takes the bytes as a superblock, or as changes to a good one; most are sealed.
 pub fn run(data: &[u8]) {
+    memory::bound();
     let mut input = Input::new(data);
     let block = match input.byte() % 8 {
         0 => input.rest().to_vec(),

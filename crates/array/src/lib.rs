@@ -38,6 +38,7 @@ pub mod record;
 mod repair;
 mod request;
 mod slots;
+mod sound;
 mod status;
 mod stripe;
 mod superblock;

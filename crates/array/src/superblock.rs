@@ -15,7 +15,7 @@ use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadCho
 pub const SUPERBLOCK_BYTES: usize = 4_096;
 /// Its first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
-/// The version of the format.
+/// The version of the format: any change of the bytes that are written raises it, or adds a feature bit.
 pub(crate) const VERSION: u32 = 1;
 /// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
@@ -129,10 +129,10 @@ pub enum SuperblockError {
     #[error("superblock damaged (its checksum does not fit)")]
     Damaged,
     /// It fits its checksum, and says what cannot be.
-    #[error("superblock says what cannot be (its {0})")]
+    #[error("superblock with an impossible field ({0})")]
     Nonsense(&'static str),
-    /// A later version wrote it.
-    #[error("superblock of format version {0}; this program knows version {VERSION}")]
+    /// Another version wrote it.
+    #[error("superblock of format version {0}; this program knows version {VERSION} only")]
     Version(u32),
     /// It uses features that this version lacks.
     #[error("superblock uses features that this program lacks (bits {0:#x})")]
@@ -195,12 +195,12 @@ impl Superblock {
         if sequence >= LEAST_SENSELESS_SEQUENCE || session_number >= LEAST_SENSELESS_SESSION {
             return Err(SuperblockError::Nonsense("sequence"));
         }
-        let geometry = decode_geometry(from.seek(GEOMETRY_AT))?;
+        let geometry = decode_geometry(from.seek(GEOMETRY_AT), Sectors::new(member_length))?;
         if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
             return Err(SuperblockError::Nonsense("member table"));
         }
-        let name = block
-            .get(NAME_AT..NAME_AT + name_length.min(NAME_BYTES))
+        let name = block[NAME_AT..NAME_AT + NAME_BYTES]
+            .get(..name_length)
             .and_then(|bytes| std::str::from_utf8(bytes).ok())
             .ok_or(SuperblockError::Nonsense("name"))?;
         let table = decode_table(&mut from, entries)?;
@@ -344,7 +344,8 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
 }
 
-fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockError> {
+/// The geometry, if it could have been made for this `member`.
+fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeometry, SuperblockError> {
     let nonsense = SuperblockError::Nonsense;
     let layout = LayoutChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("layout"))?;
     let code = Code::ALL.get(usize::from(from.u8())).ok_or(nonsense("code"))?;
@@ -371,7 +372,8 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
         intent_log: intent_log.into(),
         cylinder: (*layout == LayoutChoice::Cylinders).then_some(cylinder),
     };
-    if geometry.is_sound() { Ok(geometry) } else { Err(nonsense("geometry")) }
+    geometry.check_on(member).map_err(nonsense)?;
+    Ok(geometry)
 }
 
 // A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the format.

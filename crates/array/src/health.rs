@@ -97,6 +97,9 @@ pub(crate) struct PlaceRecord {
     pub(crate) keeps: Option<Kept>,
 }
 
+/// As many members are numbered from one opening to the next; the number behind them is no member's.
+const NUMBERS: usize = u16::MAX as usize;
+
 /// Places and members.
 #[derive(Debug)]
 pub(crate) struct Health {
@@ -151,8 +154,18 @@ impl Health {
         }
     }
 
+    /// Whether there is a number for another member. A number is never given twice: accesses of the one before may still
+    /// be under way.
+    pub(crate) fn can_number(&self) -> bool {
+        self.members.len() < NUMBERS
+    }
+
     /// Numbers a new member.
+    ///
+    /// # Panics
+    /// Where [`Health::can_number`] says no.
     pub(crate) fn add(&mut self, info: MemberInfo) -> Member {
+        assert!(self.can_number(), "members are numbered in 16 bits");
         self.members.push(Some(MemberRecord::new(info)));
         Member::new(self.members.len() as u16 - 1)
     }
@@ -298,5 +311,22 @@ impl MemberRecord {
             traffic: [Traffic::default(); 5],
             worse_copy: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The 65,537th had the number of the first: a rebuild went to the wrong disk.
+    #[test]
+    fn no_two_members_have_the_same_number() {
+        let info = || MemberInfo { identity: Identity::NONE, length: Sectors::new(1), unmaps: false };
+        let mut health = Health::new(Vec::new(), Vec::new());
+        for number in 0..u16::MAX {
+            assert!(health.can_number());
+            assert_eq!(health.add(info()).get(), number);
+        }
+        assert!(!health.can_number());
     }
 }

@@ -20,6 +20,7 @@ mod front;
 mod geometry;
 mod hash;
 mod health;
+mod horizon;
 mod host;
 mod identity;
 mod job;

@@ -13,6 +13,7 @@ use crate::dirty::{Bits, StoredMap, encode_applied};
 use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::PlaceState;
+use crate::horizon::{SESSION_END, slots_are_used};
 use crate::identity::Identity;
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Step, Strategy};
@@ -419,8 +420,36 @@ impl Array {
         }
     }
 
+    /// Takes the numbers of a further session when many of this one's are used, so that none ever runs out: no write goes on
+    /// before superblocks say so.
+    fn renew_session(&mut self) {
+        let records = &self.records;
+        let session = records.session_number;
+        let may = records.enabled && records.begun && !records.barrier() && session + 1 < SESSION_END;
+        let recorded =
+            self.logs.as_ref().is_some_and(|logs| logs.have_used(session, self.tuning.session_records));
+        let slots = records.map_sequence.max(records.table_sequence).max(self.listing.sequence());
+        if may && (recorded || slots_are_used(session, slots)) {
+            self.records.session_number += 1;
+            self.record_exclusion();
+        }
+    }
+
+    /// Superblocks with this session's number are on all members that stand.
+    fn number_on(&mut self) {
+        let records = &mut self.records;
+        if let Some(logs) = &mut self.logs {
+            logs.may_number_up_to(records.session_number);
+        }
+        // A table that is written when the array stops is to be of the session that superblocks name.
+        let sequence = sequence_of_session(records.session_number, records.table_sequence);
+        records.informed_from.1 += sequence - records.table_sequence;
+        records.table_sequence = sequence;
+    }
+
     /// Starts what is due; says whether it did.
     pub(crate) fn pump_records(&mut self) -> bool {
+        self.renew_session();
         if self.list_due() {
             self.write_list();
             true
@@ -645,6 +674,9 @@ impl Array {
             self.records.begun = true;
         }
         if !self.records.barrier() {
+            if told {
+                self.number_on();
+            }
             self.runnable.extend(self.records.barrier_waiters.drain(..));
             self.resume_recovered_hosts();
         }

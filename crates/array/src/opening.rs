@@ -1,6 +1,7 @@
 //! Creating an array's metadata, and opening an array from it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors};
@@ -12,13 +13,15 @@ use crate::dirty::{Bits, StoredMap, encode_applied};
 use crate::front::Front;
 use crate::geometry::{CommitPart, Geometry};
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
+use crate::horizon::{LAST_OPENING, LAST_SUPERBLOCK, beyond, first_sequence};
 use crate::identity::Identity;
 use crate::listing::Listing;
-use crate::log::{self, CommitLogs, FoundLog, LoadState, Logs, read_ring, remember};
+use crate::log::{CommitLogs, EntryHeader, FoundLog, LoadState, Logs, read_ring, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
 use crate::slots::Slots;
+use crate::status::Event;
 use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, SUPERBLOCK_BYTES, Superblock};
 use crate::tuning::{Simulated, Tuning};
 
@@ -183,13 +186,19 @@ impl Array {
         if *read_only && assembly.is_degraded() && live {
             return Err(AssemblyError::ReadOnlyNeedsWriting);
         }
+        let numbered = superblock.session_number < LAST_OPENING && superblock.sequence < LAST_SUPERBLOCK;
+        if !numbered && !*read_only {
+            let (session, sequence) = (superblock.session_number, superblock.sequence);
+            return Err(AssemblyError::NumbersUsedUp { session, sequence });
+        }
         let session_number = superblock.session_number + 1;
-        let first_sequence = log::first_sequence(session_number);
+        let first_sequence = first_sequence(session_number);
+        let mut implausible = beyond(assembly, &opening.maps, &opening.tables, &opening.lists);
         let mut sessions = vec![*session];
         // An opening that did not come to an end has written nothing: who missed it missed nothing.
         let vain = usize::from(superblock.opening);
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
-        let logs = open_logs(&opening, &map, table, first_sequence);
+        let logs = open_logs(&opening, &map, table, first_sequence, &mut implausible);
         if *read_only && logs.as_ref().is_some_and(Logs::is_to_be_recovered) {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
@@ -227,6 +236,7 @@ impl Array {
         };
         let mut array = Array::from_parts(parts, now);
         array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
+        array.events.extend(implausible);
         array.inform_members();
         array.resume_rebuild();
         array.settle_after_opening();
@@ -347,7 +357,13 @@ fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], map: &mut StoredMap) 
 
 /// After a proper stop the logs of dirty regions are still to be read. After any other they are void, unless records
 /// were durable before their data: then what the commit logs hold is to be redone.
-fn open_logs(opening: &Opening<'_>, map: &StoredMap, table: Vec<u64>, first_sequence: u64) -> Option<Logs> {
+fn open_logs(
+    opening: &Opening<'_>,
+    map: &StoredMap,
+    table: Vec<u64>,
+    first_sequence: u64,
+    implausible: &mut Vec<Event>,
+) -> Option<Logs> {
     let Opening { assembly, tuning, .. } = opening;
     let geometry = &assembly.geometry;
     let regions = geometry.layout().region_count() as usize;
@@ -365,7 +381,7 @@ fn open_logs(opening: &Opening<'_>, map: &StoredMap, table: Vec<u64>, first_sequ
         }
     }
     if geometry.is_logged() {
-        open_commit_logs(opening, map, clean, first_sequence, &mut logs);
+        open_commit_logs(opening, map, clean, first_sequence, &mut logs, implausible);
     }
     Some(logs)
 }
@@ -378,6 +394,7 @@ fn open_commit_logs(
     clean: bool,
     first_sequence: u64,
     logs: &mut Logs,
+    implausible: &mut Vec<Event>,
 ) {
     let Opening { assembly, commits, .. } = opening;
     let geometry = &assembly.geometry;
@@ -385,11 +402,18 @@ fn open_commit_logs(
     let key = SectorKey::new(array.0);
     let empty = Vec::new();
     let whole = geometry.commit_log().0;
+    let horizon = assembly.horizon();
+    let beyond = Cell::new(false);
+    let suits = |entry: &EntryHeader| {
+        let within = entry.is_within(horizon);
+        beyond.set(beyond.get() || !within);
+        within && entry.suits(geometry)
+    };
     let read_part = |bytes: &[u8], part: CommitPart| {
         let (start, length) = geometry.commit_part(part);
         let from = (start - whole).bytes().as_usize();
         let ring = bytes.get(from..from + length.bytes().as_usize()).unwrap_or_default();
-        let mut found = read_ring(ring, array, &key, block, |entry| entry.suits(geometry));
+        let mut found = read_ring(ring, array, &key, block, suits);
         if clean {
             found.entries.clear();
         }
@@ -397,10 +421,14 @@ fn open_commit_logs(
     };
     let read = |place: u16| {
         let bytes = commits.get(usize::from(place)).unwrap_or(&empty);
-        FoundLog {
+        let found = FoundLog {
             records: read_part(bytes, CommitPart::Records),
             intents: read_part(bytes, CommitPart::Intents),
+        };
+        if beyond.take() {
+            implausible.push(Event::Implausible { place: Member::new(place), what: "commit log" });
         }
+        found
     };
     let found: Vec<FoundLog> = (0..geometry.members()).map(read).collect();
     let counts = |region: Region, sequence: u64| {

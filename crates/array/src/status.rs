@@ -68,6 +68,13 @@ pub enum Event {
         /// Its place.
         place: Member,
     },
+    /// Metadata has a valid checksum, and a number that no session so far has given: it does not count.
+    Implausible {
+        /// In which place.
+        place: Member,
+        /// Which structure.
+        what: &'static str,
+    },
     /// A spare cannot be used.
     SpareDropped {
         /// Which member.

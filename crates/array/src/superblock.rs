@@ -7,6 +7,7 @@ use parlour_units::Sectors;
 
 use crate::bytes::{Reader, Writer, seal_holds};
 use crate::geometry::{Cylinder, StoredGeometry};
+use crate::horizon::{SESSION_END, SUPERBLOCK_END};
 use crate::identity::Identity;
 use crate::layout::{LayoutRequest, RegionShape, Rotation};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
@@ -19,10 +20,6 @@ pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
 pub(crate) const VERSION: u32 = 1;
 /// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
-/// Sequence and session numbers from here on are no superblock's: they rise by one at a time, and a session's records are
-/// numbered from 2⁴⁰ times its own number on.
-const LEAST_SENSELESS_SEQUENCE: u64 = 1 << 63;
-const LEAST_SENSELESS_SESSION: u64 = (1 << 24) - 1;
 /// Entries of the member table: members first, then spares.
 pub(crate) const MEMBER_ENTRIES: usize = 96;
 
@@ -192,8 +189,11 @@ impl Superblock {
         let (entry, entries, name_length) = (from.u16(), usize::from(from.u16()), from.u32() as usize);
         let (member_length, sequence, session_number) = (from.u64(), from.u64(), from.u64());
         let (flags, created) = (from.u64(), from.u64());
-        if sequence >= LEAST_SENSELESS_SEQUENCE || session_number >= LEAST_SENSELESS_SESSION {
+        if sequence >= SUPERBLOCK_END {
             return Err(SuperblockError::Nonsense("sequence"));
+        }
+        if session_number >= SESSION_END {
+            return Err(SuperblockError::Nonsense("session number"));
         }
         let geometry = decode_geometry(from.seek(GEOMETRY_AT), Sectors::new(member_length))?;
         if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
@@ -424,6 +424,7 @@ mod tests {
         assert_eq!(refused(Superblock { sessions: Vec::new(), ..good.clone() }), sessions);
         let sequence = SuperblockError::Nonsense("sequence");
         assert_eq!(refused(Superblock { sequence: u64::MAX, ..good.clone() }), sequence);
-        assert_eq!(refused(Superblock { session_number: u64::MAX, ..good }), sequence);
+        let session = SuperblockError::Nonsense("session number");
+        assert_eq!(refused(Superblock { session_number: u64::MAX, ..good }), session);
     }
 }

@@ -62,6 +62,11 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
              some space, then stop and serve the array again",
             in_place(*place, roster)
         ),
+        Event::Implausible { place, what } => format!(
+            "{} has a {what} with a number that no session of this array has reached: it is damaged or forged, and \
+             does not count",
+            in_place(*place, roster)
+        ),
         Event::SpareDropped { member } => {
             format!("spare {} ({}) is dropped: it does not answer", member.get(), path(member.get(), roster))
         }

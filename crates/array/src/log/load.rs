@@ -10,6 +10,7 @@ use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::status::Event;
 
 impl Array {
     /// Reads both headers of each slot of `region`.
@@ -62,7 +63,12 @@ impl Array {
         let mut headers: Vec<(u32, Header)> = metadata.chunks(pair).enumerate().filter_map(header).collect();
         // And what was appended twice, because a crash came between, counts where it was appended last.
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
-        let mut sound = true;
+        let before = logs.before;
+        let implausible = headers.iter().find(|(_, header)| !header.is_within(before));
+        let mut sound = implausible.is_none();
+        if let Some((slot, _)) = implausible {
+            self.report_implausible_segment(region, *slot);
+        }
         for (slot, header) in headers {
             let counts = |record: &Record| {
                 let new = known.insert(record.sequence) || is_planted(Bug::RecordCountsTwice);
@@ -84,6 +90,14 @@ impl Array {
             self.start_redo(region);
         } else {
             self.region_known(region);
+        }
+    }
+
+    fn report_implausible_segment(&mut self, region: Region, slot: u32) {
+        let layout = self.geometry.layout();
+        let (sublog, _) = layout.logs().expect("a logged layout").segment_place(slot);
+        if let Some(place) = layout.sublog_member(region, sublog) {
+            self.events.push_back(Event::Implausible { place, what: "log segment" });
         }
     }
 

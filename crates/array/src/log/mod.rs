@@ -27,6 +27,7 @@ use parlour_units::{Region, Sectors};
 use crate::buffer::BufferId;
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
+use crate::horizon::{Horizon, SESSION_RECORDS, first_sequence};
 use crate::job::JobId;
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -34,19 +35,11 @@ use crate::plan::Fragment;
 use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use commit::{CommitLogs, EntryName};
-pub(crate) use commit_entry::{FoundLog, Intent, read_ring};
+pub(crate) use commit_entry::{EntryHeader, FoundLog, Intent, read_ring};
 pub(crate) use recover::{Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
-
-/// Records of a session have numbers of their own, 2⁴⁰ of them: a hundred thousand a second for 127 days.
-const SESSION_SEQUENCES: u64 = 1 << 40;
-
-/// The number before those of a session's records.
-pub(crate) fn first_sequence(session_number: u64) -> u64 {
-    session_number * SESSION_SEQUENCES
-}
 
 /// Room for one record's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +148,9 @@ pub(crate) struct Logs {
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
     sequence: u64,
-    /// The next session's follow.
+    /// What sessions before this one have numbered.
+    pub(crate) before: Horizon,
+    /// What superblocks on the members say that this session may number.
     last_sequence: u64,
     /// Of the last segment that was appended.
     pub(crate) stamp: u64,
@@ -202,7 +197,8 @@ impl Logs {
             segments: Vec::new(),
             free: Vec::new(),
             sequence: first_sequence,
-            last_sequence: first_sequence + SESSION_SEQUENCES - 1,
+            before: Horizon::of((first_sequence / SESSION_RECORDS).saturating_sub(1)),
+            last_sequence: first_sequence + SESSION_RECORDS - 1,
             stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
@@ -427,9 +423,19 @@ impl Logs {
 
     /// Numbers a record: higher than all before, lower than those of the next session.
     pub(crate) fn next_sequence(&mut self) -> u64 {
-        assert!(self.sequence < self.last_sequence, "a session has so many records: open the array again");
+        assert!(self.sequence < self.last_sequence, "no write goes on before a session has further numbers");
         self.sequence += 1;
         self.sequence
+    }
+
+    /// Whether records or segments have used up so many of the numbers of session `session_number`.
+    pub(crate) fn have_used(&self, session_number: u64, records: u64) -> bool {
+        self.sequence.max(self.stamp) >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
+    }
+
+    /// Superblocks say that this session has the numbers of session `session_number`, too.
+    pub(crate) fn may_number_up_to(&mut self, session_number: u64) {
+        self.last_sequence = self.last_sequence.max(first_sequence(session_number + 1) - 1);
     }
 
     /// The number of the newest record.

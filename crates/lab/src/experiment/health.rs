@@ -117,6 +117,7 @@ fn text(what: &What) -> String {
             Event::ResyncIncomplete => "some redundancy could not be recomputed".to_owned(),
             Event::ScrubDone(report) => format!("scrubbed: {} mismatches", report.mismatches),
             Event::OutOfSpace { place } => format!("{place} is out of space"),
+            Event::Implausible { place, what } => format!("{place} has an implausible {what}"),
             Event::SpareDropped { .. } => "a spare cannot be used".to_owned(),
         },
     }

@@ -18,7 +18,7 @@ pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let block = match input.byte() % 8 {
         0 => input.rest().to_vec(),
-        1 => sealed(b"PARLOUR\0\x01\0\0\0\0\0\0\0", input.rest(), SUPERBLOCK_BYTES),
+        1 => sealed(b"PARLOUR\0\x02\0\0\0\0\0\0\0", input.rest(), SUPERBLOCK_BYTES),
         _ => changed(&mut input),
     };
     let Ok(superblock) = Superblock::decode(&block) else { return };

@@ -18,6 +18,8 @@ mod explain;
 mod floating;
 mod front;
 mod geometry;
+#[cfg(test)]
+mod golden;
 mod hash;
 mod health;
 mod horizon;
@@ -71,6 +73,6 @@ pub use planted::{Bug, is_planted, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use slots::Slots;
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
-pub use superblock::{Entry, EntryState, SUPERBLOCK_BYTES, Superblock, SuperblockError};
+pub use superblock::{Entry, EntryState, FORMAT_VERSION, SUPERBLOCK_BYTES, Superblock, SuperblockError};
 pub use tuning::{LargeWrite, LogFlush, LogPool, Simulated, Tuning};
 pub use unreadable::ListContent;

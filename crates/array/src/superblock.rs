@@ -17,7 +17,7 @@ pub const SUPERBLOCK_BYTES: usize = 4_096;
 /// Its first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
 /// The version of the format: any change of the bytes that are written raises it, or adds a feature bit.
-pub(crate) const VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
 /// Entries of the member table: members first, then spares.
@@ -129,7 +129,7 @@ pub enum SuperblockError {
     #[error("superblock with an impossible field ({0})")]
     Nonsense(&'static str),
     /// Another version wrote it.
-    #[error("superblock of format version {0}; this program knows version {VERSION} only")]
+    #[error("superblock of format version {0}; this program knows version {FORMAT_VERSION} only")]
     Version(u32),
     /// It uses features that this version lacks.
     #[error("superblock uses features that this program lacks (bits {0:#x})")]
@@ -144,7 +144,7 @@ impl Superblock {
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
         let mut out = Writer::new(SUPERBLOCK_BYTES);
-        out.bytes(&MAGIC).u32(VERSION).u32(0).u64(0).u64(0).u64(incompatible(&self.geometry));
+        out.bytes(&MAGIC).u32(FORMAT_VERSION).u32(0).u64(0).u64(0).u64(incompatible(&self.geometry));
         out.bytes(&self.array.0).bytes(&self.member.0);
         out.u16(self.entry).u16(self.table.len() as u16).u32(self.name.len() as u32);
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
@@ -177,7 +177,7 @@ impl Superblock {
         if block.len() != SUPERBLOCK_BYTES || !seal_holds(block, CHECKSUM_AT) {
             return Err(SuperblockError::Damaged);
         }
-        if version != VERSION {
+        if version != FORMAT_VERSION {
             return Err(SuperblockError::Version(version));
         }
         let (_checksum, _compatible) = (from.u32(), from.u64());

@@ -35,6 +35,8 @@ use crate::plan::Fragment;
 use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use commit::{CommitLogs, EntryName};
+#[cfg(test)]
+pub(crate) use commit_entry::{Change, Committed, Told};
 pub(crate) use commit_entry::{EntryHeader, FoundLog, Intent, read_ring};
 pub(crate) use recover::{Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;

@@ -8,6 +8,7 @@
 use parlour_units::Sectors;
 
 use crate::dirty::{Bits, StoredMap, decode_applied};
+use crate::fence::Epoch;
 use crate::geometry::Geometry;
 use crate::horizon::Horizon;
 use crate::identity::Identity;
@@ -148,6 +149,8 @@ pub struct Assembly {
     pub verdicts: Vec<Verdict>,
     /// By candidate: which copy of its superblock speaks for it.
     pub(crate) copies: Vec<usize>,
+    /// By candidate: what its superblocks say of their session.
+    pub(crate) epochs: Vec<Epoch>,
 }
 
 impl Assembly {
@@ -180,6 +183,7 @@ impl Assembly {
             spares: Vec::new(),
             verdicts: Vec::new(),
             copies: candidates.iter().map(|one| one.superblock.as_ref().map_or(0, |own| own.copy)).collect(),
+            epochs: candidates.iter().map(epoch).collect(),
             geometry,
         };
         for (index, candidate) in candidates.iter().enumerate() {
@@ -303,6 +307,11 @@ impl Assembly {
             .filter(|(_, entry)| entry.state == EntryState::Active)
             .map(|(slots, _)| slots)
     }
+}
+
+fn epoch(candidate: &Candidate) -> Epoch {
+    let found = |own: &Superblock| Epoch::Found { session: own.session(), sequence: own.sequence };
+    candidate.superblock.as_ref().map_or(Epoch::Unknown, found)
 }
 
 /// The array that most candidates belong to.

@@ -8,6 +8,7 @@ use parlour_units::{Member, Sector, Sectors, Stripe};
 use crate::assembly::Assembly;
 use crate::away::Kept;
 use crate::effect::{Action, Class};
+use crate::fence::Epoch;
 use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -83,6 +84,8 @@ pub(crate) struct MemberRecord {
     /// Which copy of the superblock is written first: the one that is damaged or older at the opening, so that a sound one
     /// is left at any time.
     pub(crate) worse_copy: usize,
+    /// Whose session its superblocks name.
+    pub(crate) epoch: Epoch,
 }
 
 #[derive(Debug)]
@@ -150,6 +153,7 @@ impl Health {
             if let (Some(record), Some(candidate)) = (record, candidate) {
                 let sound = assembly.copies[candidate];
                 record.worse_copy = if is_planted(Bug::SoundSuperblockFirst) { sound } else { 1 - sound };
+                record.epoch = assembly.epochs[candidate];
             }
         }
     }
@@ -310,6 +314,7 @@ impl MemberRecord {
             errors: 0,
             traffic: [Traffic::default(); 5],
             worse_copy: 0,
+            epoch: Epoch::Unknown,
         }
     }
 }

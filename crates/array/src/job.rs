@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     CleanFlush,
     /// Superblocks are written.
     Superblock,
+    /// Superblocks are read: see [`Fence`](crate::fence::Fence).
+    Look,
     /// The dirty map is written.
     Map,
     /// The table of applied sequence numbers is written.

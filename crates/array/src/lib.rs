@@ -15,6 +15,7 @@ mod dirty;
 mod draw;
 mod effect;
 mod explain;
+mod fence;
 mod floating;
 mod front;
 mod geometry;

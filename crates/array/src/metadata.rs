@@ -450,7 +450,13 @@ impl Array {
     /// Starts what is due; says whether it did.
     pub(crate) fn pump_records(&mut self) -> bool {
         self.renew_session();
-        if self.list_due() {
+        if self.is_looking() {
+            return false;
+        }
+        if self.records.writing.is_none() && self.look_is_due(self.superblock_due()) {
+            self.look();
+            true
+        } else if self.list_due() {
             self.write_list();
             true
         } else if self.superblock_due() {
@@ -477,6 +483,7 @@ impl Array {
     fn write_superblocks(&mut self) {
         self.records.writing = Some(self.records.wanted);
         self.records.sequence += 1;
+        self.look_is_used();
         let id = self.jobs.start(Kind::Superblock, Class::Metadata);
         let members = self.superblock_members();
         let table = if self.records.opening { self.records.found.clone() } else { self.member_table() };
@@ -503,7 +510,7 @@ impl Array {
     }
 
     /// Who gets a superblock, with its entry in the member table.
-    fn superblock_members(&self) -> Vec<(Member, u16)> {
+    pub(crate) fn superblock_members(&self) -> Vec<(Member, u16)> {
         if self.records.opening {
             let entry = |member: &Member| {
                 let identity = self.health.member(*member)?.info.identity;
@@ -597,6 +604,7 @@ impl Array {
 
     /// A record is written.
     pub(crate) fn record_done(&mut self, id: JobId) {
+        self.note_epochs_of_superblocks(id, &[]);
         match self.jobs.get_mut(id).kind.take() {
             Some(Kind::Superblock) => self.superblocks_written(true),
             Some(Kind::Map) => self.map_written(),
@@ -608,6 +616,12 @@ impl Array {
             other => unreachable!("{other:?} is no record"),
         }
         self.end_job(id);
+    }
+
+    fn note_epochs_of_superblocks(&mut self, id: JobId, troubles: &[Trouble]) {
+        if matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
+            self.note_epochs(id, troubles);
+        }
     }
 
     pub(crate) fn writers_in(&self, region: Region) -> u32 {
@@ -627,6 +641,7 @@ impl Array {
         if !matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
             return self.record_done(id);
         }
+        self.note_epochs_of_superblocks(id, troubles);
         let untold = !self.is_told(id, troubles);
         let changed = self.records.writing.is_some_and(|version| self.records.wanted > version);
         let other_copy = untold && !self.records.other_copy;
@@ -701,7 +716,7 @@ impl Array {
     /// Finishes what is begun, records that all is well, and stops.
     pub fn stop(&mut self, now: Instant) {
         self.advance_clock(now);
-        if !matches!(self.mode, Mode::Stopping | Mode::Stopped) {
+        if matches!(self.mode, Mode::Serving | Mode::ReadOnly) {
             self.mode = Mode::Stopping;
             self.records.stop = Some(Stop::Draining);
             self.wake_all();

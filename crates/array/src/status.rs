@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::array::{Array, Mode};
 use crate::effect::Class;
 use crate::health::{PlaceState, Traffic};
+use crate::identity::Identity;
 use crate::layout::{Occupant, Place};
 use crate::maintenance::{ScrubReport, Task};
 use crate::plan::Strategy;
@@ -74,6 +75,13 @@ pub enum Event {
         place: Member,
         /// Which structure.
         what: &'static str,
+    },
+    /// A superblock is another session's: another server has opened the array, and this one leaves it alone.
+    Superseded {
+        /// The member on which that was found.
+        member: Member,
+        /// The other server's session.
+        session: Identity,
     },
     /// A spare cannot be used.
     SpareDropped {
@@ -163,7 +171,7 @@ pub struct Status {
     pub name: String,
     /// Its identity.
     pub identity: String,
-    /// "serving", "read-only", "stopping" or "stopped".
+    /// "serving", "read-only", "stopping", "stopped" or "superseded".
     pub mode: &'static str,
     /// The organization's name.
     pub organization: &'static str,
@@ -292,6 +300,7 @@ impl Array {
                 Mode::ReadOnly => "read-only",
                 Mode::Stopping => "stopping",
                 Mode::Stopped => "stopped",
+                Mode::Superseded => "superseded",
             },
             organization: geometry.stored().organization_name(),
             consistency: geometry.consistency().name(),

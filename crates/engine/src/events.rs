@@ -67,6 +67,10 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
              does not count",
             in_place(*place, roster)
         ),
+        Event::Superseded { member, session } => format!(
+            "{} names another server's session, {session}: the array is served elsewhere, and this server writes nothing more",
+            path(member.get(), roster)
+        ),
         Event::SpareDropped { member } => {
             format!("spare {} ({}) is dropped: it does not answer", member.get(), path(member.get(), roster))
         }

@@ -134,6 +134,11 @@ pub(crate) struct Served {
 }
 
 impl Served {
+    /// Starts a server that is not started by itself alone, and waits until it is ready.
+    pub(crate) fn start(command: &mut Command) -> Served {
+        Served::wait(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
+    }
+
     fn wait(mut child: Child) -> Served {
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut greeting = String::new();

@@ -3,6 +3,7 @@
 //! Those are for superblocks while an array is assembled or created; an array at work goes through
 //! [`Io`](crate::Io).
 
+mod backing;
 mod create;
 mod error;
 mod foreign;
@@ -60,6 +61,8 @@ pub struct Member {
     /// The last round in which its length was found right.
     checked: AtomicU64,
     witness: Option<Arc<dyn Witness>>,
+    /// What it stands on, locked as long as it is open.
+    _below: Vec<OwnedFd>,
 }
 
 /// Accesses that are begun together, for which one look at a member is enough.

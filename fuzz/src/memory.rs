@@ -1,4 +1,5 @@
-//! A bound on the memory of what is fuzzed: whatever an image says, the array asks for no more than its members justify.
+//! A bound on the memory of what is fuzzed: whatever an image says, the array asks for no more than
+//! its members justify.
 
 use std::sync::Once;
 

@@ -1,12 +1,13 @@
 //! Whether this server is still the only one on the members.
 //!
-//! Locks keep servers on one host apart, not servers on two hosts that see the same disk. So each opening writes an
-//! identity of its own into all superblocks, the session, and the array reads superblocks back: before it writes them, before
-//! it writes other metadata where the last look is old, and every few seconds. Another session's superblock means that
-//! another server has opened the array. Then nothing more is handed out, and all requests fail.
+//! Locks keep servers on one host apart, not servers on two hosts that see the same disk. So each
+//! opening writes an identity of its own into all superblocks, the session, and the array reads
+//! superblocks back: before it writes them, before it writes other metadata where the last look is
+//! old, and every few seconds. Another session's superblock means that another server has opened
+//! the array. Then nothing more is handed out, and all requests fail.
 //!
-//! What was handed out before that is still written. A disk that takes writes from anybody leaves this window: from one look
-//! to the next, and as long as a write is under way.
+//! What was handed out before that is still written. A disk that takes writes from anybody leaves
+//! this window: from one look to the next, and as long as a write is under way.
 
 use parlour_units::{Duration, Instant, Member};
 
@@ -51,8 +52,9 @@ pub(crate) struct Fence {
 }
 
 impl Epoch {
-    /// Whether `superblock` is another server's, where `known` are this session and those before it. (One of an earlier session
-    /// is an old image: what was written since is gone, but nobody else is there.)
+    /// Whether `superblock` is another server's, where `known` are this session and those before
+    /// it. (One of an earlier session is an old image: what was written since is gone, but nobody
+    /// else is there.)
     fn is_foreign(self, superblock: &Superblock, array: Identity, known: &[Identity]) -> bool {
         let session = superblock.session();
         match self {
@@ -124,7 +126,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Superblocks were read, but for those in `troubles`: their members are found out by what they are needed for.
+    /// Superblocks were read, but for those in `troubles`: their members are found out by what they
+    /// are needed for.
     pub(crate) fn looked(&mut self, id: JobId, troubles: &[Trouble]) {
         (self.fence.looking, self.fence.fresh) = (false, true);
         let (array, known) = (self.identity, &self.records.sessions);

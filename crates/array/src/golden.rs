@@ -1,4 +1,5 @@
-//! The bytes of each structure, kept in `tests/golden/`: whoever changes them raises the version of the format.
+//! The bytes of each structure, kept in `tests/golden/`: whoever changes them raises the version of
+//! the format.
 //!
 //! `cargo xtask golden` writes them anew.
 

@@ -1,8 +1,9 @@
 //! How far numbers can have come: those that a session gives lie in a range of its own.
 //!
-//! Records, entries of commit logs and stamps of segments are numbered from 2⁴⁰ times the session's number on, maps,
-//! tables and lists from 2³² times. A structure that claims a number from a session that never was is damaged or forged:
-//! it does not count, or what is numbered from now on would come before it.
+//! Records, entries of commit logs and stamps of segments are numbered from 2⁴⁰ times the session's
+//! number on, maps, tables and lists from 2³² times. A structure that claims a number from a
+//! session that never was is damaged or forged: it does not count, or what is numbered from now on
+//! would come before it.
 
 use parlour_units::Member;
 
@@ -18,7 +19,8 @@ pub(crate) const SESSION_RECORDS: u64 = 1 << 40;
 const SESSION_SLOTS_BITS: u32 = 32;
 /// Session numbers from here on are no superblock's: their records' numbers would not fit 64 bits.
 pub(crate) const SESSION_END: u64 = (1 << 24) - 1;
-/// An array whose session number is this high is not opened for writing: a long session takes further numbers.
+/// An array whose session number is this high is not opened for writing: a long session takes
+/// further numbers.
 pub(crate) const LAST_OPENING: u64 = SESSION_END - (1 << 12);
 /// Sequence numbers of superblocks from here on are none.
 pub(crate) const SUPERBLOCK_END: u64 = 1 << 63;

@@ -425,7 +425,9 @@ impl Array {
     fn renew_session(&mut self) {
         let records = &self.records;
         let session = records.session_number;
-        let may = records.enabled && records.begun && !records.barrier() && session + 1 < SESSION_END;
+        // (What is left lasts until a stop is over.)
+        let settled = records.begun && !records.barrier() && records.stop.is_none() && !records.clean;
+        let may = records.enabled && settled && session + 1 < SESSION_END;
         let recorded =
             self.logs.as_ref().is_some_and(|logs| logs.have_used(session, self.tuning.session_records));
         let slots = records.map_sequence.max(records.table_sequence).max(self.listing.sequence());

@@ -1,7 +1,8 @@
-//! Whether a stored geometry can be computed with: a superblock whose checksum fits may still say anything.
+//! Whether a stored geometry can be computed with: a superblock whose checksum fits may still say
+//! anything.
 //!
-//! The checks come in an order in which each needs only what those before it have bounded. Nothing is
-//! allocated, and nothing that is computed here can overflow.
+//! The checks come in an order in which each needs only what those before it have bounded. Nothing
+//! is allocated, and nothing that is computed here can overflow.
 
 use parlour_units::Sectors;
 
@@ -13,7 +14,8 @@ use crate::layout::{RegionShape, Regions};
 use crate::organization::{Code, Consistency, LayoutChoice, Update};
 use crate::unreadable::LIST_LENGTH;
 
-/// Members are shorter than this (2 EiB), and their data areas together (4 EiB): byte addresses fit 63 bits.
+/// Members are shorter than this (2 EiB), and their data areas together (4 EiB): byte addresses fit
+/// 63 bits.
 const MEMBER_END: u64 = 1 << 52;
 const DATA_END: u64 = 1 << 53;
 /// Places and lengths in units and logs are kept in 32 bits.
@@ -91,8 +93,9 @@ impl StoredGeometry {
         require(grain > 0 && grain <= LARGEST_SEGMENT.get(), "rounding of shares")?;
         let all = u64::from(regions) * u64::from(self.layout.groups);
         require(regions > 0 && all <= most_regions(self.layout.groups), "regions")?;
-        // Parity and logs of all regions are no more than the data areas of a group. No number here has more than 64 bits, so
-        // that their products fit; and where they are so bounded nothing in [`Regions::new`] overflows.
+        // Parity and logs of all regions are no more than the data areas of a group. No number here
+        // has more than 64 bits, so that their products fit; and where they are so bounded nothing
+        // in [`Regions::new`] overflows.
         let room = u128::from(self.layout.length) * u128::from(members);
         let within =
             |count: u32, length: u64| u128::from(count) * u128::from(length) <= room / u128::from(regions);
@@ -132,7 +135,8 @@ impl StoredGeometry {
     }
 }
 
-/// Regions of all groups: the search for the best number goes somewhat above what was asked for, in each group.
+/// Regions of all groups: the search for the best number goes somewhat above what was asked for, in
+/// each group.
 fn most_regions(groups: u16) -> u64 {
     let of_group = u64::from(MOST_REGIONS) + u64::from(MOST_REGIONS / 10) + 2 * u64::from(MAXIMUM_MEMBERS);
     of_group * u64::from(groups)

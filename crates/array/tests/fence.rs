@@ -1,5 +1,5 @@
-//! Two servers on the same members, as two hosts that see the same disks: the one that finds the other's session in a
-//! superblock writes nothing more, says so, and fails all requests.
+//! Two servers on the same members, as two hosts that see the same disks: the one that finds the
+//! other's session in a superblock writes nothing more, says so, and fails all requests.
 
 mod common;
 

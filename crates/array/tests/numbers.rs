@@ -1,4 +1,5 @@
-//! Sequence numbers: they do not run out within a session, and none from a session that never was is believed.
+//! Sequence numbers: they do not run out within a session, and none from a session that never was
+//! is believed.
 
 mod common;
 
@@ -92,7 +93,8 @@ fn implausible(world: &World) -> Vec<(Member, &'static str)> {
     world.events.iter().filter_map(forged).collect()
 }
 
-/// The array after a stop, opened with what was forged, is right and goes on; what was forged is reported by place.
+/// The array after a stop, opened with what was forged, is right and goes on; what was forged is
+/// reported by place.
 fn assert_reported(mut world: World, content: &mut [u8], what: &'static str) {
     assert_holds(&mut world, content);
     exercise(&mut world, content, 20);
@@ -170,7 +172,8 @@ fn a_log_segment_from_the_future_is_not_believed_and_is_reported() {
     assert_reported(world, &mut content, "log segment");
 }
 
-/// From the last number there is the next could not be taken; and an opening would not be its own last.
+/// From the last number there is the next could not be taken; and an opening would not be its own
+/// last.
 #[test]
 fn an_array_whose_numbers_are_used_up_can_be_read_and_is_not_opened_for_writing() {
     for (session, sequence) in [((1 << 24) - 2, 9), (9, (1 << 63) - 1)] {

@@ -1,4 +1,5 @@
-//! Two servers of one array, as on two hosts that see the same disks: the first stops by itself, and says why.
+//! Two servers of one array, as on two hosts that see the same disks: the first stops by itself,
+//! and says why.
 
 mod common;
 
@@ -32,7 +33,8 @@ impl Drop for Loops {
     }
 }
 
-/// Where `/sys` is empty nobody sees which files loop devices stand on: the locks do not keep the servers apart.
+/// Where `/sys` is empty nobody sees which files loop devices stand on: the locks do not keep the
+/// servers apart.
 fn unseeing(bench: &Workbench, arguments: &str) -> Command {
     let parlour = env!("CARGO_BIN_EXE_parlour");
     let script = format!("mount -t tmpfs none /sys && exec {parlour} {arguments}");

@@ -1,5 +1,6 @@
-//! Members that somebody crafted: small sparse files whose superblocks have a checksum that fits, and lengths that no
-//! member of this size has. The server aborted for want of memory; it refuses them, and says which field is wrong.
+//! Members that somebody crafted: small sparse files whose superblocks have a checksum that fits,
+//! and lengths that no member of this size has. The server aborted for want of memory; it refuses
+//! them, and says which field is wrong.
 
 mod common;
 

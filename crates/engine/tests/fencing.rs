@@ -1,5 +1,5 @@
-//! One array, two servers: kept apart by locks where one kernel sees both, also by way of loop devices; and where no lock
-//! says so, by what superblocks say.
+//! One array, two servers: kept apart by locks where one kernel sees both, also by way of loop
+//! devices; and where no lock says so, by what superblocks say.
 
 mod common;
 
@@ -77,7 +77,8 @@ fn members_are_not_served_a_second_time_by_way_of_loop_devices() {
     serve(&members).stop();
 }
 
-/// A loop device that somebody else has claimed, as a mounted file system has, holds no lock on its file.
+/// A loop device that somebody else has claimed, as a mounted file system has, holds no lock on its
+/// file.
 #[test]
 fn a_file_under_a_loop_device_that_is_claimed_is_in_use() {
     let directory = on_disk();

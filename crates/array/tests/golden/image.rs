@@ -1,4 +1,5 @@
-//! The members of an array in a small file: eight bytes at a time, and how often they follow one another.
+//! The members of an array in a small file: eight bytes at a time, and how often they follow one
+//! another.
 
 use parlour_array::Identity;
 

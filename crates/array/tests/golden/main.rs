@@ -1,7 +1,9 @@
-//! Golden images: arrays as each version of the format has left them on their members, in `v1/`, `v2/` and so on.
+//! Golden images: arrays as each version of the format has left them on their members, in `v1/`,
+//! `v2/` and so on.
 //!
-//! Those of the current version open and read right, and what creation writes is what it wrote when they were made. Those of
-//! other versions are refused by name. `cargo xtask golden` writes those of the current version anew.
+//! Those of the current version open and read right, and what creation writes is what it wrote when
+//! they were made. Those of other versions are refused by name. `cargo xtask golden` writes those
+//! of the current version anew.
 
 #[path = "../common/mod.rs"]
 mod common;

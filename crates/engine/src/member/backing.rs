@@ -1,7 +1,9 @@
-//! What lies under a block device, and what lies over a file: one disk must not be served by two names.
+//! What lies under a block device, and what lies over a file: one disk must not be served by two
+//! names.
 //!
-//! A loop device over a member's file is another inode, so the lock on the one says nothing of the other. Who opens a device
-//! locks what it stands on as well, and who opens a file looks for loop devices over it that somebody uses.
+//! A loop device over a member's file is another inode, so the lock on the one says nothing of the
+//! other. Who opens a device locks what it stands on as well, and who opens a file looks for loop
+//! devices over it that somebody uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +18,8 @@ use super::{MemberError, Mode};
 /// Devices over devices over files are followed so far.
 const DEEPEST: usize = 8;
 
-/// Locks all that the block device `number` at `path` stands on. What cannot be opened is passed over.
+/// Locks all that the block device `number` at `path` stands on. What cannot be opened is passed
+/// over.
 pub(super) fn lock_below(path: &Path, number: u64, mode: Mode) -> Result<Vec<OwnedFd>, MemberError> {
     let mut locks = Vec::new();
     if mode == Mode::Looking {

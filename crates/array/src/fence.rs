@@ -79,12 +79,16 @@ impl Array {
         self.tuning.fence.filter(|_| self.records.enabled && !over)
     }
 
+    /// Whether superblocks can be read now: not while they are being written or read.
+    fn may_look(&self) -> bool {
+        !self.fence.looking && !self.records.are_superblocks_written()
+    }
+
     /// When superblocks are to be read again, if nothing else asks for it before.
     pub(crate) fn look_deadline(&self) -> Option<Instant> {
-        let runs = matches!(self.mode, Mode::Serving | Mode::ReadOnly) && !self.fence.looking;
-        self.look_interval()
-            .filter(|_| runs)
-            .map(|interval| self.fence.looked.map_or(self.now, |at| at + interval))
+        let runs = matches!(self.mode, Mode::Serving | Mode::ReadOnly) && self.may_look();
+        let interval = self.look_interval().filter(|_| runs)?;
+        Some(self.fence.looked.map_or(self.now, |at| at + interval))
     }
 
     /// Whether the last look is so long ago that another is due.
@@ -95,7 +99,8 @@ impl Array {
 
     /// Superblocks are about to be written (or other metadata): whether they are to be read first.
     pub(crate) fn look_is_due(&self, superblocks: bool) -> bool {
-        self.look_is_old() || superblocks && self.look_interval().is_some() && !self.fence.fresh
+        let used = superblocks && self.look_interval().is_some() && !self.fence.fresh;
+        self.may_look() && (self.look_is_old() || used)
     }
 
     /// Whether superblocks are being read: no metadata is written meanwhile.

@@ -222,6 +222,11 @@ impl Records {
         self.enabled && self.map_wanted && self.map_writing.is_none() && !self.opening
     }
 
+    /// Whether superblocks are being written.
+    pub(crate) fn are_superblocks_written(&self) -> bool {
+        self.writing.is_some()
+    }
+
     /// The sequence number of the newest superblock.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
@@ -455,7 +460,7 @@ impl Array {
         if self.is_looking() {
             return false;
         }
-        if self.records.writing.is_none() && self.look_is_due(self.superblock_due()) {
+        if self.look_is_due(self.superblock_due()) {
             self.look();
             true
         } else if self.list_due() {

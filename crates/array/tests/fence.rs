@@ -142,3 +142,26 @@ fn an_array_that_is_alone_is_not_mistaken_for_another() {
         assert!(!is_superseded(&world));
     }
 }
+
+/// The time had come to read superblocks, and could not be used while they were being written: whoever
+/// drove the array was called again and again meanwhile.
+#[test]
+fn no_timeout_is_asked_for_that_nothing_can_be_done_about() {
+    let setup = fenced(Setup::named("raid5", 4));
+    let mut world = World::new(&setup, SEED);
+    world.write_now(0, &[1; 512]).expect("it is written");
+    world.array.fail(world.now, Member::new(2)).expect("it can be done without");
+    world.drain();
+    let is_write =
+        |world: &World| world.pending.iter().any(|effect| matches!(effect.action, Action::Write { .. }));
+    // What is written now takes its time.
+    world.settle_until(is_write);
+    for _ in 0..10 {
+        let Some(due) = world.array.poll_timeout() else { break };
+        assert!(due > world.now, "at {:?}", world.now);
+        world.now = due;
+        world.array.handle_timeout(due);
+        world.drain();
+    }
+    world.settle_until(|world| world.array.status().members[2].state == "failed");
+}

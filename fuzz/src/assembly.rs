@@ -1,6 +1,6 @@
 //! From members that anybody may have written to: put together, opened, served and stopped. Whatever superblocks, maps,
 //! tables and log headers say behind a checksum that fits, the array refuses or it works: no access goes beyond a member,
-//! every request is answered, and it comes to rest.
+//! every request is answered, and it comes to rest. All of it in a bounded address space.
 
 use std::sync::OnceLock;
 
@@ -9,6 +9,7 @@ use parlour_array::{CommitPart, Mode, Operation};
 use parlour_units::Sectors;
 
 use crate::input::Input;
+use crate::memory;
 use crate::world::{ARRAYS, How, Image, Structure, World};
 
 /// Steps that an input may take.
@@ -16,6 +17,7 @@ const STEPS: usize = 1_000;
 
 /// Takes the bytes as changes to an image, and as what is then done with it.
 pub fn run(data: &[u8]) {
+    memory::bound();
     let mut input = Input::new(data);
     let mut image = choose(&mut input).clone();
     for _ in 0..input.below(16) {

@@ -9,6 +9,7 @@ pub mod assembly;
 pub mod dirty_map;
 pub mod handshake;
 mod input;
+mod memory;
 mod seal;
 pub mod segment;
 pub mod server;

@@ -8,15 +8,17 @@ use parlour_array::{Assembly, Candidate, Geometry, SUPERBLOCK_BYTES, Superblock}
 use parlour_units::{Sector, Sectors, Stripe};
 
 use crate::input::Input;
+use crate::memory;
 use crate::seal::{mend, sealed};
 use crate::world::{ARRAYS, Image};
 
 /// Takes the bytes as a superblock, or as changes to a good one; most are sealed.
 pub fn run(data: &[u8]) {
+    memory::bound();
     let mut input = Input::new(data);
     let block = match input.byte() % 8 {
         0 => input.rest().to_vec(),
-        1 => sealed(b"PARLOUR\0\x01\0\0\0\0\0\0\0", input.rest(), SUPERBLOCK_BYTES),
+        1 => sealed(b"PARLOUR\0\x02\0\0\0\0\0\0\0", input.rest(), SUPERBLOCK_BYTES),
         _ => changed(&mut input),
     };
     let Ok(superblock) = Superblock::decode(&block) else { return };

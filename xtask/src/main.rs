@@ -1,4 +1,4 @@
-//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants` and `bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants`, `golden` and `bench`.
 
 use std::process::ExitCode;
 
@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod command;
 mod fuzz;
+mod golden;
 mod lint;
 mod mutants;
 mod packages;
@@ -33,6 +34,8 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// Change the array in one small way at a time, and see whether a test notices
     Mutants(mutants::Arguments),
+    /// Write the golden images of the current version of the members' format anew
+    Golden,
     /// Measure, and print one table
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -47,6 +50,8 @@ enum TaskError {
     Lint(#[from] lint::LintError),
     #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
+    #[error(transparent)]
+    Golden(command::CommandError),
     #[error(transparent)]
     Mutants(#[from] mutants::MutantsError),
     #[error(transparent)]
@@ -69,6 +74,7 @@ fn run(task: &Task) -> Result<(), TaskError> {
         Task::Lint => lint::run()?,
         Task::Fuzz(arguments) => fuzz::run(arguments)?,
         Task::Mutants(arguments) => mutants::run(arguments)?,
+        Task::Golden => golden::run().map_err(TaskError::Golden)?,
         Task::Bench(bench) => bench::run(bench)?,
     }
     Ok(())

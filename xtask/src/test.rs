@@ -27,7 +27,7 @@ pub(crate) enum TestError {
 }
 
 /// Tests that mostly wait: for other programs, for disks, for processes that are to be killed. They need little of the processors.
-const WAITING: [&str; 4] = ["clients", "filesystem", "killed", "serving"];
+const WAITING: [&str; 5] = ["clients", "filesystem", "killed", "serving", "two_servers"];
 
 /// Installs what is missing, and runs every test.
 pub(crate) fn run() -> Result<(), TestError> {

@@ -18,6 +18,7 @@ use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
 use crate::buffer::{BufferId, Buffers, Slice};
 use crate::cache::PrereadCache;
 use crate::effect::{Action, Class, Effect, EffectId, Fault, Outcome};
+use crate::fence::Fence;
 use crate::floating::Floats;
 use crate::geometry::Geometry;
 use crate::health::Health;
@@ -47,6 +48,8 @@ pub enum Mode {
     Stopping,
     /// It is stopped: nothing is in flight and all is recorded.
     Stopped,
+    /// Another server has opened it: nothing is read or written any more, and all requests fail.
+    Superseded,
 }
 
 /// A disk array. See the module for how to drive it.
@@ -65,6 +68,7 @@ pub struct Array {
     pub(crate) health: Health,
     pub(crate) records: Records,
     pub(crate) listing: Listing,
+    pub(crate) fence: Fence,
     pub(crate) logs: Option<Logs>,
     pub(crate) cache: PrereadCache,
     /// Where units are, where they float.
@@ -119,6 +123,7 @@ impl Array {
             health,
             records,
             listing,
+            fence: Fence::default(),
             logs,
             counters: Counters::default(),
             turn: 0,
@@ -185,6 +190,7 @@ impl Array {
     /// The next thing to do. Foreground work comes first.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let id = self.effects.iter_mut().find_map(VecDeque::pop_front)?;
+        self.fence.flying += 1;
         let job = self.jobs.of_effect(id).expect("a job waits for its effects");
         let job = self.jobs.get(job);
         Some(Effect { id, class: job.class, action: job.plan.steps[id.step() as usize].action })
@@ -210,6 +216,10 @@ impl Array {
     /// Where the effect was never handed out or was answered before.
     pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.advance_clock(now);
+        self.fence.flying -= 1;
+        if self.is_superseded() {
+            return self.end_superseded();
+        }
         let id = self.jobs.of_effect(effect).expect("an effect is answered once");
         let job = self.jobs.get_mut(id);
         let step = &job.plan.steps[effect.step() as usize];
@@ -252,9 +262,14 @@ impl Array {
         self.now = self.now.max(now);
     }
 
+    /// What is not handed out yet never is.
+    pub(crate) fn forget_effects(&mut self) {
+        self.effects.iter_mut().for_each(VecDeque::clear);
+    }
+
     /// Lets all jobs that may go on do so.
     pub(crate) fn work(&mut self) {
-        loop {
+        while !self.is_superseded() {
             while let Some(job) = self.runnable.pop_front() {
                 self.advance_stripe(job);
             }
@@ -470,6 +485,7 @@ impl Array {
             Kind::ResyncFlush { .. } => self.resync_flushed(id, true),
             Kind::Checkpoint { .. } => self.checkpoint_done(id),
             Kind::CleanFlush => self.clean_flush_done(id),
+            Kind::Look => self.looked(id, &[]),
             Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_done(id, true),
         }
     }
@@ -481,7 +497,8 @@ impl Array {
         if is_planted(Bug::FailedFlushForgotten) && self.is_flush(id) {
             return self.plan_done(id);
         }
-        for trouble in troubles.iter().filter(|trouble| !trouble.undurable) {
+        let looks = matches!(self.jobs.get(id).kind, Some(Kind::Look));
+        for trouble in troubles.iter().filter(|trouble| !trouble.undurable && !looks) {
             self.note_trouble(trouble);
         }
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
@@ -501,6 +518,7 @@ impl Array {
             Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
             Kind::Checkpoint { .. } => self.end_job(id),
             Kind::CleanFlush => self.clean_flush_broken(id),
+            Kind::Look => self.looked(id, &troubles),
             Kind::List => self.list_written(id, false),
             Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id, &troubles),
         }

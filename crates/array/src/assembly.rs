@@ -8,7 +8,9 @@
 use parlour_units::Sectors;
 
 use crate::dirty::{Bits, StoredMap, TableEntry, decode_table};
+use crate::fence::Epoch;
 use crate::geometry::Geometry;
+use crate::horizon::Horizon;
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
 use crate::slots::{Newest, Slots};
@@ -121,6 +123,17 @@ pub enum AssemblyError {
     /// Its format may be read but not written.
     #[error("a later version has written this array; this one may only read it (use --read-only)")]
     WritingUnsafe,
+    /// It was opened as often as can be counted.
+    #[error(
+        "the numbers of this array's sessions or superblocks are used up (session {session}, superblock {sequence}): it can \
+         only be read (use --read-only); copy its data to a new array"
+    )]
+    NumbersUsedUp {
+        /// The newest session's number.
+        session: u64,
+        /// The newest superblock's sequence number.
+        sequence: u64,
+    },
     /// Units float, and nobody can place them.
     #[error(
         "in this array data and parity float: that takes drives that tell where their heads are, and only simulated ones do"
@@ -148,6 +161,8 @@ pub struct Assembly {
     pub verdicts: Vec<Verdict>,
     /// By candidate: which copy of its superblock speaks for it.
     pub(crate) copies: Vec<usize>,
+    /// By candidate: what its superblocks say of their session.
+    pub(crate) epochs: Vec<Epoch>,
 }
 
 impl Assembly {
@@ -180,6 +195,7 @@ impl Assembly {
             spares: Vec::new(),
             verdicts: Vec::new(),
             copies: candidates.iter().map(|one| one.superblock.as_ref().map_or(0, |own| own.copy)).collect(),
+            epochs: candidates.iter().map(epoch).collect(),
             geometry,
         };
         for (index, candidate) in candidates.iter().enumerate() {
@@ -263,13 +279,19 @@ impl Assembly {
         })
     }
 
+    /// What the sessions so far can have numbered.
+    pub(crate) fn horizon(&self) -> Horizon {
+        Horizon::of(self.superblock.session_number)
+    }
+
     /// The newest dirty map. Where it is not known, one that says of all regions that they are to be resynced, and that who
     /// is away misses them.
     pub(crate) fn newest_map(&self, maps: &[Slots]) -> StoredMap {
         let regions = self.geometry.layout().region_count();
+        let horizon = self.horizon();
         let decode = |block: &[u8]| {
             let map = StoredMap::decode(block, self.superblock.array, regions)?;
-            Some((map.sequence, map))
+            horizon.has_slot(map.sequence).then_some((map.sequence, map))
         };
         let newest = Newest::of(self.of_whole(maps), decode);
         let sequence = newest.sequence();
@@ -282,8 +304,12 @@ impl Assembly {
     /// read.
     pub(crate) fn newest_table(&self, tables: &[Slots]) -> (Option<Vec<TableEntry>>, u64) {
         let regions = self.geometry.layout().region_count();
-        let newest =
-            Newest::of(self.of_whole(tables), |block| decode_table(block, self.superblock.array, regions));
+        let horizon = self.horizon();
+        let decode = |block: &[u8]| {
+            let table = decode_table(block, self.superblock.array, regions);
+            table.filter(|(sequence, table)| horizon.has_table(*sequence, table))
+        };
+        let newest = Newest::of(self.of_whole(tables), decode);
         // Where it is written only when a session ends, one of an earlier session says nothing.
         let sequence = newest.sequence();
         let counts = self.geometry.is_logged() || sequence >> 32 == self.superblock.session_number;
@@ -300,6 +326,11 @@ impl Assembly {
             .filter(|(_, entry)| entry.state == EntryState::Active)
             .map(|(slots, _)| slots)
     }
+}
+
+fn epoch(candidate: &Candidate) -> Epoch {
+    let found = |own: &Superblock| Epoch::Found { session: own.session(), sequence: own.sequence };
+    candidate.superblock.as_ref().map_or(Epoch::Unknown, found)
 }
 
 /// The array that most candidates belong to.

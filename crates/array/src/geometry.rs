@@ -11,7 +11,7 @@ use parlour_units::{Bytes, Member, Sector, Sectors};
 use serde::{Deserialize, Serialize};
 
 use crate::dirty;
-use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Regions, Rotation, ShapeRequest};
+use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Rotation, ShapeRequest};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, RefusedCombination, Update};
 use crate::unreadable::LIST_LENGTH;
 
@@ -22,7 +22,7 @@ pub const ALIGNMENT: Sectors = Sectors::new(2_048);
 /// A superblock: 4 KiB.
 pub const SUPERBLOCK: Sectors = Sectors::new(8);
 /// Where the dirty maps start.
-const MAPS_AT: Sectors = Sectors::new(128);
+pub(crate) const MAPS_AT: Sectors = Sectors::new(128);
 /// Metadata is written in whole 4 KiB.
 const METADATA_BLOCK: Sectors = Sectors::new(8);
 
@@ -65,7 +65,7 @@ impl Cylinder {
     }
 
     /// Room for units of this length in it, and units that it holds: all but a track's worth.
-    fn slots(self, unit: u64) -> Option<(u16, u16)> {
+    pub(crate) fn slots(self, unit: u64) -> Option<(u16, u16)> {
         let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
         let slots = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
         let short = self.track < 1 << 32;
@@ -146,6 +146,17 @@ pub enum CreationError {
         unit: Bytes,
         /// Room for data on a member; with far copies, for one of them.
         room: Bytes,
+    },
+    /// Entries of the commit log would be too long.
+    #[error(
+        "a stripe unit of {unit} is too large for crash-safe logging: each member would need a commit log of {commit_log}, and \
+         1 GiB is the most; use a smaller unit, or consistency = resync"
+    )]
+    UnitTooLargeToLog {
+        /// The stripe unit.
+        unit: Bytes,
+        /// The commit log that it would need.
+        commit_log: Bytes,
     },
     /// The member is too small for the metadata.
     #[error("members of {0} are too small: metadata alone needs {1}")]
@@ -281,6 +292,10 @@ impl Geometry {
             return Err(CreationError::NothingLogged);
         }
         let commit_log = if logged { commit_log(creation, group_members) } else { Sectors::ZERO };
+        if commit_log > MOST_COMMIT_LOG {
+            let (unit, commit_log) = (creation.unit.bytes(), commit_log.bytes());
+            return Err(CreationError::UnitTooLargeToLog { unit, commit_log });
+        }
         // Cylinders begin where those of the members do.
         let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
         let data_start = data_start(creation, commit_log).round_up(grain);
@@ -502,77 +517,6 @@ impl StoredGeometry {
             LayoutChoice::Cylinders => "floating",
         }
     }
-
-    /// Whether this could have been made by [`Geometry::create`]: what a damaged superblock says is not
-    /// to be computed with.
-    pub fn is_sound(&self) -> bool {
-        let LayoutRequest { group_members, groups, unit, length } = self.layout;
-        let members = u32::from(group_members) * u32::from(groups);
-        let counts = group_members > 0 && groups > 0 && members <= u32::from(MAXIMUM_MEMBERS);
-        let sizes = (self.block == 1 || self.block == 8)
-            && unit > 0
-            && unit.is_multiple_of(self.block)
-            && unit <= length
-            && length < 1 << 50
-            && self.data_start < 1 << 40;
-        if !counts || !sizes {
-            return false;
-        }
-        let copies = match self.organization.code {
-            Code::Copy => self.copies >= 2 && group_members.is_multiple_of(self.copies),
-            _ => true,
-        };
-        let sections = self.organization.layout != LayoutChoice::Far || length / unit >= self.copies.into();
-        let regions = match (self.organization.layout, &self.regions) {
-            (LayoutChoice::Regions, Some(shape)) => self.regions_sound(shape),
-            (LayoutChoice::Regions, None) => false,
-            (LayoutChoice::Parity(_), _) => group_members >= 2,
-            (LayoutChoice::Cylinders, _) => group_members >= 3,
-            _ => true,
-        };
-        let commit_log = match self.consistency {
-            Consistency::Resync => self.commit_log == 0 && self.intent_log == 0,
-            Consistency::Logged => {
-                self.organization.update == Update::Logged
-                    && self.commit_log > 0
-                    && self.commit_log.is_multiple_of(self.block)
-                    && self.commit_log < self.data_start
-                    && self.intent_log > 0
-                    && self.intent_log.is_multiple_of(self.block)
-                    && self.intent_log < self.commit_log
-            }
-        };
-        let cylinder = match (self.organization.layout, self.cylinder) {
-            (LayoutChoice::Cylinders, Some(cylinder)) => {
-                cylinder.slots(unit).is_some() && cylinder.length().get() <= length
-            }
-            (LayoutChoice::Cylinders, None) => false,
-            _ => true,
-        };
-        self.organization.check().is_ok() && copies && cylinder && sections && regions && commit_log
-    }
-
-    fn regions_sound(&self, shape: &RegionShape) -> bool {
-        let counts = shape.sublogs >= 1
-            && u32::from(shape.sublogs) + 2 <= u32::from(self.layout.group_members)
-            && shape.regions > 0
-            && shape.stripes > 0
-            && shape.sublog_segments > 0;
-        let sizes = shape.segment >= 8 * self.block
-            && shape.segment <= LARGEST_SEGMENT.get()
-            && shape.segment.is_multiple_of(self.block)
-            && shape.grain > 0;
-        // Each region takes some of each member: all of them together are no longer than its data area, and
-        // nothing that is computed on the way overflows.
-        let region = u128::from(shape.stripes) * u128::from(self.layout.unit)
-            + u128::from(shape.sublog_segments) * u128::from(shape.segment)
-            + u128::from(shape.grain) * 2;
-        let bounded = shape.grain < 1 << 30 && u128::from(shape.regions) * region < 1 << 52;
-        counts && sizes && bounded && {
-            let regions = Regions::new(*shape, self.layout.group_members, Sectors::new(self.layout.unit));
-            regions.member_length() <= Sectors::new(self.layout.length)
-        }
-    }
 }
 
 fn arrangement(stored: &StoredGeometry) -> Arrangement {
@@ -600,6 +544,10 @@ fn check_sizes(creation: &Creation) -> Result<(), CreationError> {
     }
     if creation.unit.is_zero() || !creation.unit.is_multiple_of(block) {
         return Err(CreationError::UnitNotBlocks { unit: creation.unit.bytes(), block: block.bytes() });
+    }
+    if creation.unit > creation.member_length {
+        let (unit, room) = (creation.unit.bytes(), creation.member_length.bytes());
+        return Err(CreationError::UnitTooLarge { unit, room });
     }
     Ok(())
 }
@@ -659,7 +607,7 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
 }
 
 /// The largest log segment: 16 MiB.
-const LARGEST_SEGMENT: Sectors = Sectors::new(32_768);
+pub(crate) const LARGEST_SEGMENT: Sectors = Sectors::new(32_768);
 /// A region takes at most about this much of a member (1 GiB), so that no reintegration holds it for long.
 const LARGEST_REGION: Sectors = Sectors::new(1 << 21);
 /// Members from here on (64 GiB) are large: segments of 1 MiB, shorter logs.
@@ -699,7 +647,7 @@ fn balanced_sublogs(members: u16) -> u16 {
 }
 
 /// Regions are never more than this: their dirty map and tables would take more than they save.
-const MOST_REGIONS: u32 = 1 << 20;
+pub(crate) const MOST_REGIONS: u32 = 1 << 20;
 
 /// As many regions as are wished for, within reason.
 fn bounded_regions(wish: u32) -> u32 {
@@ -713,11 +661,11 @@ fn default_regions(room: Sectors, segment: Sectors) -> u32 {
     by_memory.max(by_latency).clamp(1, u64::from(MOST_REGIONS)) as u32
 }
 
-fn map_length(regions: u32) -> Sectors {
+pub(crate) fn map_length(regions: u32) -> Sectors {
     Sectors::new(dirty::map_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
 }
 
-fn table_length(regions: u32) -> Sectors {
+pub(crate) fn table_length(regions: u32) -> Sectors {
     Sectors::new(dirty::table_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
 }
 
@@ -728,18 +676,35 @@ const USUAL_COMMIT_LOG: Sectors = Sectors::new(16_384);
 /// … or as a reintegration has to tell of the parity of a region, at most this (32 MiB), which bounds what is read when the
 /// array is opened (what does not fit is told of part by part); …
 const LARGEST_COMMIT_LOG: Sectors = Sectors::new(65_536);
+/// … never more than this (1 GiB): its length is kept in 32 bits, and it is read into memory; …
+pub(crate) const MOST_COMMIT_LOG: Sectors = Sectors::new(1 << 21);
 /// … at least this (128 KiB), …
 const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);
 /// … and holds at least so many of the longest entries.
 const COMMITS: u64 = 8;
 
+/// Data units of a stripe where parity is logged; at least so many.
+fn logged_data_units(members: u16, sublogs: u16) -> u64 {
+    u64::from(members.saturating_sub(sublogs.saturating_add(u16::from(sublogs == 1)).max(1)).max(1))
+}
+
+/// The least commit log: room for a few of the longest entries.
+fn least_commit_log(unit: Sectors, members: u16, sublogs: u16) -> Sectors {
+    // Old and new checksums are a thirty-second of what they describe.
+    let stripe = unit * logged_data_units(members, sublogs);
+    (stripe + Sectors::new(stripe.get() / 16 + 16)) * COMMITS
+}
+
+/// The longest commit log that creation makes for such stripes.
+pub(crate) fn longest_commit_log(unit: Sectors, members: u16, sublogs: u16) -> Sectors {
+    least_commit_log(unit, members, sublogs).max(LARGEST_COMMIT_LOG).round_up(METADATA_BLOCK)
+}
+
 /// Length of each member's commit log.
 fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
-    let data_units = u64::from(members.saturating_sub(sublogs.max(1) + u16::from(sublogs == 1)).max(1));
-    // Old and new checksums are a thirty-second of what they tell of.
-    let stripe = creation.unit * data_units;
-    let entry = stripe + Sectors::new(stripe.get() / 16 + 16);
+    let data_units = logged_data_units(members, sublogs);
+    let least = least_commit_log(creation.unit, members, sublogs);
     // What is about to happen to a region's parity takes 48 bytes for each record of a sector, at the most. (How long a
     // region's log is is not known yet: about so long.)
     let segment = creation.log.segment.unwrap_or(Sectors::new(64));
@@ -751,7 +716,7 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let intents = Sectors::new(log.get() / 10 + 64);
     let usual = Sectors::new(creation.member_length.get() / COMMIT_LOG_SHARE).min(USUAL_COMMIT_LOG);
     usual
-        .max(entry * COMMITS)
+        .max(least)
         .max((intents * 4).min(LARGEST_COMMIT_LOG))
         .max(SMALLEST_COMMIT_LOG)
         .round_up(METADATA_BLOCK)

@@ -8,6 +8,7 @@ use parlour_units::{Member, Sector, Sectors, Stripe};
 use crate::assembly::Assembly;
 use crate::away::Kept;
 use crate::effect::{Action, Class};
+use crate::fence::Epoch;
 use crate::front::Front;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -83,6 +84,8 @@ pub(crate) struct MemberRecord {
     /// Which copy of the superblock is written first: the one that is damaged or older at the opening, so that a sound one
     /// is left at any time.
     pub(crate) worse_copy: usize,
+    /// Whose session its superblocks name.
+    pub(crate) epoch: Epoch,
 }
 
 #[derive(Debug)]
@@ -96,6 +99,9 @@ pub(crate) struct PlaceRecord {
     /// Where the member is not active: but for regions that the map calls missed it holds what it should.
     pub(crate) keeps: Option<Kept>,
 }
+
+/// As many members are numbered from one opening to the next; the number behind them is no member's.
+const NUMBERS: usize = u16::MAX as usize;
 
 /// Places and members.
 #[derive(Debug)]
@@ -147,12 +153,23 @@ impl Health {
             if let (Some(record), Some(candidate)) = (record, candidate) {
                 let sound = assembly.copies[candidate];
                 record.worse_copy = if is_planted(Bug::SoundSuperblockFirst) { sound } else { 1 - sound };
+                record.epoch = assembly.epochs[candidate];
             }
         }
     }
 
+    /// Whether there is a number for another member. A number is never given twice: accesses of the one before may still
+    /// be under way.
+    pub(crate) fn can_number(&self) -> bool {
+        self.members.len() < NUMBERS
+    }
+
     /// Numbers a new member.
+    ///
+    /// # Panics
+    /// Where [`Health::can_number`] says no.
     pub(crate) fn add(&mut self, info: MemberInfo) -> Member {
+        assert!(self.can_number(), "members are numbered in 16 bits");
         self.members.push(Some(MemberRecord::new(info)));
         Member::new(self.members.len() as u16 - 1)
     }
@@ -297,6 +314,24 @@ impl MemberRecord {
             errors: 0,
             traffic: [Traffic::default(); 5],
             worse_copy: 0,
+            epoch: Epoch::Unknown,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The 65,537th had the number of the first: a rebuild went to the wrong disk.
+    #[test]
+    fn no_two_members_have_the_same_number() {
+        let info = || MemberInfo { identity: Identity::NONE, length: Sectors::new(1), unmaps: false };
+        let mut health = Health::new(Vec::new(), Vec::new());
+        for number in 0..u16::MAX {
+            assert!(health.can_number());
+            assert_eq!(health.add(info()).get(), number);
+        }
+        assert!(!health.can_number());
     }
 }

@@ -131,8 +131,10 @@ impl Array {
         let block = self.geometry.block();
         let Request { operation, at, length, .. } = *request;
         let writes = !matches!(operation, Operation::Read | Operation::Flush);
-        if matches!(self.mode, Mode::Stopping | Mode::Stopped) {
-            return Err(RequestError::Stopping);
+        match self.mode {
+            Mode::Stopping | Mode::Stopped => return Err(RequestError::Stopping),
+            Mode::Superseded => return Err(RequestError::Superseded),
+            Mode::Serving | Mode::ReadOnly => {}
         }
         if writes && self.mode == Mode::ReadOnly {
             return Err(self.refusal());
@@ -157,6 +159,14 @@ impl Array {
     /// Whether what cannot be read may be written anew; also when the array is being stopped.
     pub(crate) fn may_repair(&self) -> bool {
         self.records.enabled && !self.counters.out_of_space && self.mode != Mode::ReadOnly
+    }
+
+    /// Answers all requests: another server has the array.
+    pub(crate) fn refuse_hosts(&mut self) {
+        self.hosts.free.clear();
+        for HostRequest { request, .. } in std::mem::take(&mut self.hosts.slots).into_iter().flatten() {
+            self.answer(request, Err(RequestError::Superseded));
+        }
     }
 
     fn answer(&mut self, request: Request, result: Result<(), RequestError>) {

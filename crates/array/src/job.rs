@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     CleanFlush,
     /// Superblocks are written.
     Superblock,
+    /// Superblocks are read: see [`Fence`](crate::fence::Fence).
+    Look,
     /// The dirty map is written.
     Map,
     /// The table of the regions' logs is written.

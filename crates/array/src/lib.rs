@@ -15,11 +15,15 @@ mod dirty;
 mod draw;
 mod effect;
 mod explain;
+mod fence;
 mod floating;
 mod front;
 mod geometry;
+#[cfg(test)]
+mod golden;
 mod hash;
 mod health;
+mod horizon;
 mod host;
 mod identity;
 mod job;
@@ -39,6 +43,7 @@ pub mod record;
 mod repair;
 mod request;
 mod slots;
+mod sound;
 mod status;
 mod stripe;
 mod superblock;
@@ -70,6 +75,8 @@ pub use planted::{Bug, is_planted, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use slots::Slots;
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
-pub use superblock::{Entry, EntryState, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError};
+pub use superblock::{
+    Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError,
+};
 pub use tuning::{LargeWrite, LogFlush, LogPool, Simulated, Tuning};
 pub use unreadable::ListContent;

@@ -45,7 +45,11 @@ impl Listing {
     /// have it perhaps.
     pub(crate) fn newest(assembly: &Assembly, lists: &[Slots], session_number: u64) -> Listing {
         let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
-        let decode = |bytes: &[u8]| UnreadableList::decode(bytes, array, geometry.block());
+        let horizon = assembly.horizon();
+        let decode = |bytes: &[u8]| {
+            let list = UnreadableList::decode(bytes, array, geometry.block());
+            list.filter(|(sequence, _)| horizon.has_slot(*sequence))
+        };
         let newest = Newest::of(assembly.of_whole(lists), decode);
         let sequence = sequence_of_session(session_number, newest.sequence());
         // Perhaps one member only has the newest.
@@ -73,6 +77,11 @@ impl Listing {
             informed_from,
             waiters,
         }
+    }
+
+    /// The sequence number of the newest.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     /// A member comes to be rebuilt: the list is written anew.

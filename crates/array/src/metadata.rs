@@ -13,6 +13,7 @@ use crate::dirty::{Bits, StoredMap, TableEntry, encode_table};
 use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::PlaceState;
+use crate::horizon::{SESSION_END, slots_are_used};
 use crate::identity::Identity;
 use crate::job::{JobId, Kind, Trouble};
 use crate::log::Closing;
@@ -235,6 +236,11 @@ impl Records {
         self.enabled && self.map_wanted && self.map_writing.is_none() && !self.opening
     }
 
+    /// Whether superblocks are being written.
+    pub(crate) fn are_superblocks_written(&self) -> bool {
+        self.writing.is_some()
+    }
+
     /// The sequence number of the newest superblock.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
@@ -433,9 +439,45 @@ impl Array {
         }
     }
 
+    /// Takes the numbers of a further session when many of this one's are used, so that none ever runs out: no write goes on
+    /// before superblocks say so.
+    fn renew_session(&mut self) {
+        let records = &self.records;
+        let session = records.session_number;
+        // (What is left lasts until a stop is over.)
+        let settled = records.begun && !records.barrier() && records.stop.is_none() && !records.clean;
+        let may = records.enabled && settled && session + 1 < SESSION_END;
+        let recorded =
+            self.logs.as_ref().is_some_and(|logs| logs.have_used(session, self.tuning.session_records));
+        let slots = records.map_sequence.max(records.table_sequence).max(self.listing.sequence());
+        if may && (recorded || slots_are_used(session, slots)) {
+            self.records.session_number += 1;
+            self.record_exclusion();
+        }
+    }
+
+    /// Superblocks with this session's number are on all members that stand.
+    fn number_on(&mut self) {
+        let records = &mut self.records;
+        if let Some(logs) = &mut self.logs {
+            logs.may_number_up_to(records.session_number);
+        }
+        // A table that is written when the array stops is to be of the session that superblocks name.
+        let sequence = sequence_of_session(records.session_number, records.table_sequence);
+        records.informed_from.1 += sequence - records.table_sequence;
+        records.table_sequence = sequence;
+    }
+
     /// Starts what is due; says whether it did.
     pub(crate) fn pump_records(&mut self) -> bool {
-        if self.list_due() {
+        self.renew_session();
+        if self.is_looking() {
+            return false;
+        }
+        if self.look_is_due(self.superblock_due()) {
+            self.look();
+            true
+        } else if self.list_due() {
             self.write_list();
             true
         } else if self.superblock_due() {
@@ -462,6 +504,7 @@ impl Array {
     fn write_superblocks(&mut self) {
         self.records.writing = Some(self.records.wanted);
         self.records.sequence += 1;
+        self.look_is_used();
         let id = self.jobs.start(Kind::Superblock, Class::Metadata);
         let members = self.superblock_members();
         let table = if self.records.opening { self.records.found.clone() } else { self.member_table() };
@@ -488,7 +531,7 @@ impl Array {
     }
 
     /// Who gets a superblock, with its entry in the member table.
-    fn superblock_members(&self) -> Vec<(Member, u16)> {
+    pub(crate) fn superblock_members(&self) -> Vec<(Member, u16)> {
         if self.records.opening {
             let entry = |member: &Member| {
                 let identity = self.health.member(*member)?.info.identity;
@@ -583,6 +626,7 @@ impl Array {
 
     /// A record is written; unless `whole`, not to all members.
     pub(crate) fn record_done(&mut self, id: JobId, whole: bool) {
+        self.note_epochs_of_superblocks(id, &[]);
         if whole {
             self.note_recorded(id);
         }
@@ -609,6 +653,12 @@ impl Array {
         }
     }
 
+    fn note_epochs_of_superblocks(&mut self, id: JobId, troubles: &[Trouble]) {
+        if matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
+            self.note_epochs(id, troubles);
+        }
+    }
+
     pub(crate) fn writers_in(&self, region: Region) -> u32 {
         self.records.writers[region.as_usize()]
     }
@@ -626,6 +676,7 @@ impl Array {
         if !matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
             return self.record_done(id, false);
         }
+        self.note_epochs_of_superblocks(id, troubles);
         let untold = !self.is_told(id, troubles);
         let changed = self.records.writing.is_some_and(|version| self.records.wanted > version);
         let other_copy = untold && !self.records.other_copy;
@@ -673,6 +724,9 @@ impl Array {
             self.records.begun = true;
         }
         if !self.records.barrier() {
+            if told {
+                self.number_on();
+            }
             self.runnable.extend(self.records.barrier_waiters.drain(..));
             self.resume_recovered_hosts();
         }
@@ -697,7 +751,7 @@ impl Array {
     /// Finishes what is begun, records that all is well, and stops.
     pub fn stop(&mut self, now: Instant) {
         self.advance_clock(now);
-        if !matches!(self.mode, Mode::Stopping | Mode::Stopped) {
+        if matches!(self.mode, Mode::Serving | Mode::ReadOnly) {
             self.mode = Mode::Stopping;
             self.records.stop = Some(Stop::Draining);
             self.wake_all();

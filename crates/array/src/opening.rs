@@ -1,6 +1,7 @@
 //! Creating an array's metadata, and opening an array from it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors};
@@ -12,9 +13,10 @@ use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
 use crate::front::Front;
 use crate::geometry::{CommitPart, Geometry};
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
+use crate::horizon::{LAST_OPENING, LAST_SUPERBLOCK, beyond, first_sequence};
 use crate::identity::Identity;
 use crate::listing::Listing;
-use crate::log::{self, CommitLogs, Found, FoundLog, LoadState, Logs, read_ring, remember};
+use crate::log::{CommitLogs, EntryHeader, Found, FoundLog, LoadState, Logs, read_ring, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::older::older_places;
 use crate::organization::{Code, Update};
@@ -169,7 +171,8 @@ impl Array {
         if !superblock.clean && !redo || logged && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
-        let found = if geometry.is_logged() { read_commit_logs(&opening) } else { Vec::new() };
+        let mut implausible = beyond(assembly, &opening.maps, &opening.tables, &opening.lists);
+        let found = if geometry.is_logged() { read_commit_logs(&opening, &mut implausible) } else { Vec::new() };
         let damaged = if redo { damaged_commit_logs(assembly, &opening.commits, &found) } else { Vec::new() };
         if redo && !superblock.clean {
             unrecoverable(assembly, &opening.commits, &damaged, &mut map);
@@ -193,8 +196,13 @@ impl Array {
         if *read_only && assembly.is_degraded() && live {
             return Err(AssemblyError::ReadOnlyNeedsWriting);
         }
+        let numbered = superblock.session_number < LAST_OPENING && superblock.sequence < LAST_SUPERBLOCK;
+        if !numbered && !*read_only {
+            let (session, sequence) = (superblock.session_number, superblock.sequence);
+            return Err(AssemblyError::NumbersUsedUp { session, sequence });
+        }
         let session_number = superblock.session_number + 1;
-        let first_sequence = log::first_sequence(session_number);
+        let first_sequence = first_sequence(session_number);
         let mut sessions = vec![*session];
         // An opening that did not come to an end has written nothing: who missed it missed nothing.
         let vain = usize::from(superblock.opening);
@@ -242,6 +250,7 @@ impl Array {
         let report = |place| Event::CommitLogDamaged { place };
         array.events.extend(damaged.into_iter().map(report));
         array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
+        array.events.extend(implausible);
         array.inform_members();
         array.resume_rebuild();
         array.settle_after_opening();
@@ -413,17 +422,24 @@ fn open_logs(
 
 /// By place, what the members' commit logs hold. After a clean stop nothing in them counts, but their entries go on where
 /// they ended.
-fn read_commit_logs(opening: &Opening<'_>) -> Vec<FoundLog> {
+fn read_commit_logs(opening: &Opening<'_>, implausible: &mut Vec<Event>) -> Vec<FoundLog> {
     let Opening { assembly, commits, .. } = opening;
     let geometry = &assembly.geometry;
     let (array, block) = (assembly.superblock.array, geometry.block());
     let key = SectorKey::new(array.0);
     let whole = geometry.commit_log().0;
+    let horizon = assembly.horizon();
+    let beyond = Cell::new(false);
+    let suits = |entry: &EntryHeader| {
+        let within = entry.is_within(horizon);
+        beyond.set(beyond.get() || !within);
+        within && entry.suits(geometry)
+    };
     let read_part = |bytes: &[u8], part: CommitPart| {
         let (start, length) = geometry.commit_part(part);
         let from = (start - whole).bytes().as_usize();
         let ring = bytes.get(from..from + length.bytes().as_usize()).unwrap_or_default();
-        let mut found = read_ring(ring, array, &key, block, |entry| entry.suits(geometry));
+        let mut found = read_ring(ring, array, &key, block, suits);
         if assembly.superblock.clean {
             found.entries.clear();
         }
@@ -431,10 +447,14 @@ fn read_commit_logs(opening: &Opening<'_>) -> Vec<FoundLog> {
     };
     let read = |place: u16| {
         let bytes = commits.get(usize::from(place)).map_or(&[][..], Vec::as_slice);
-        FoundLog {
+        let found = FoundLog {
             records: read_part(bytes, CommitPart::Records),
             intents: read_part(bytes, CommitPart::Intents),
+        };
+        if beyond.take() {
+            implausible.push(Event::Implausible { place: Member::new(place), what: "commit log" });
         }
+        found
     };
     (0..geometry.members()).map(read).collect()
 }
@@ -448,7 +468,7 @@ fn damaged_commit_logs(assembly: &Assembly, commits: &[Vec<u8>], found: &[FoundL
     }
     let gone = gone(assembly);
     // A session whose opening came to no end may have begun some of its logs and not others.
-    let first = if superblock.opening { 0 } else { log::first_sequence(superblock.session_number) };
+    let first = if superblock.opening { 0 } else { first_sequence(superblock.session_number) };
     let is_damaged = |place: &Member| {
         let read = commits.get(place.as_usize()).is_some_and(|bytes| !bytes.is_empty());
         let FoundLog { records, intents } = &found[place.as_usize()];

@@ -3,6 +3,14 @@
 //! Nothing of this is in a program that people run: without the feature `planted-bugs`, [`is_planted`] is the constant
 //! `false`. With it, [`plant`] chooses the bug of the whole process.
 
+// A program that is given to users is built without debug assertions: planted bugs cannot be in it, whoever asks for
+// them. (`crates/array/tests/released.rs` tries.)
+#[cfg(all(feature = "planted-bugs", not(debug_assertions)))]
+compile_error!(
+    "the feature planted-bugs puts known bugs into the array, for tests of the tests: it cannot be built without debug \
+     assertions; build without the feature, or in the dev profile"
+);
+
 /// A bug.
 #[cfg_attr(
     not(feature = "planted-bugs"),

@@ -84,4 +84,7 @@ pub enum RequestError {
     /// The array is stopping.
     #[error("the array is stopping")]
     Stopping,
+    /// Another server has opened the array.
+    #[error("another server has opened the array: this one neither reads nor writes it any more")]
+    Superseded,
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::array::{Array, Mode};
 use crate::effect::Class;
 use crate::health::{PlaceState, Traffic};
+use crate::identity::Identity;
 use crate::layout::{Occupant, Place};
 use crate::maintenance::{ScrubReport, Task};
 use crate::organization::Code;
@@ -89,6 +90,20 @@ pub enum Event {
     OutOfSpace {
         /// Its place.
         place: Member,
+    },
+    /// Metadata has a valid checksum, and a number that no session so far has given: it does not count.
+    Implausible {
+        /// In which place.
+        place: Member,
+        /// Which structure.
+        what: &'static str,
+    },
+    /// A superblock is another session's: another server has opened the array, and this one leaves it alone.
+    Superseded {
+        /// The member on which that was found.
+        member: Member,
+        /// The other server's session.
+        session: Identity,
     },
     /// A spare cannot be used.
     SpareDropped {
@@ -180,7 +195,7 @@ pub struct Status {
     pub name: String,
     /// Its identity.
     pub identity: String,
-    /// "serving", "read-only", "stopping" or "stopped".
+    /// "serving", "read-only", "stopping", "stopped" or "superseded".
     pub mode: &'static str,
     /// The organization's name.
     pub organization: &'static str,
@@ -312,6 +327,7 @@ impl Array {
                 Mode::ReadOnly => "read-only",
                 Mode::Stopping => "stopping",
                 Mode::Stopped => "stopped",
+                Mode::Superseded => "superseded",
             },
             organization: geometry.stored().organization_name(),
             consistency: geometry.consistency().name(),

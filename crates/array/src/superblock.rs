@@ -7,6 +7,7 @@ use parlour_units::Sectors;
 
 use crate::bytes::{Reader, Writer, seal_holds};
 use crate::geometry::{Cylinder, StoredGeometry};
+use crate::horizon::{SESSION_END, SUPERBLOCK_END};
 use crate::identity::Identity;
 use crate::layout::{LayoutRequest, RegionShape, Rotation};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
@@ -15,14 +16,10 @@ use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadCho
 pub const SUPERBLOCK_BYTES: usize = 4_096;
 /// Its first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
-/// The version of the format.
-pub(crate) const VERSION: u32 = 1;
+/// The version of the format: any change of the bytes that are written raises it, or adds a feature bit.
+pub const FORMAT_VERSION: u32 = 2;
 /// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
-/// Sequence and session numbers from here on are no superblock's: they rise by one at a time, and a session's records are
-/// numbered from 2⁴⁰ times its own number on.
-const LEAST_SENSELESS_SEQUENCE: u64 = 1 << 63;
-const LEAST_SENSELESS_SESSION: u64 = (1 << 24) - 1;
 /// Entries of the member table: members first, then spares.
 pub(crate) const MEMBER_ENTRIES: usize = 96;
 
@@ -143,10 +140,10 @@ pub enum SuperblockError {
     #[error("superblock damaged (its checksum does not fit)")]
     Damaged,
     /// It fits its checksum, and says what cannot be.
-    #[error("superblock says what cannot be (its {0})")]
+    #[error("superblock with an impossible field ({0})")]
     Nonsense(&'static str),
-    /// A later version wrote it.
-    #[error("superblock of format version {0}; this program knows version {VERSION}")]
+    /// Another version wrote it.
+    #[error("superblock of format version {0}; this program knows version {FORMAT_VERSION} only")]
     Version(u32),
     /// It uses features that this version lacks.
     #[error("superblock uses features that this program lacks (bits {0:#x})")]
@@ -161,7 +158,7 @@ impl Superblock {
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
         let mut out = Writer::new(SUPERBLOCK_BYTES);
-        out.bytes(&MAGIC).u32(VERSION).u32(0).u64(0).u64(0).u64(incompatible(&self.geometry));
+        out.bytes(&MAGIC).u32(FORMAT_VERSION).u32(0).u64(0).u64(0).u64(incompatible(&self.geometry));
         out.bytes(&self.array.0).bytes(&self.member.0);
         out.u16(self.entry).u16(self.table.len() as u16).u32(self.name.len() as u32);
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
@@ -196,7 +193,7 @@ impl Superblock {
         if block.len() != SUPERBLOCK_BYTES || !seal_holds(block, CHECKSUM_AT) {
             return Err(SuperblockError::Damaged);
         }
-        if version != VERSION {
+        if version != FORMAT_VERSION {
             return Err(SuperblockError::Version(version));
         }
         let (_checksum, _compatible) = (from.u32(), from.u64());
@@ -208,17 +205,20 @@ impl Superblock {
         let (entry, entries, name_length) = (from.u16(), usize::from(from.u16()), from.u32() as usize);
         let (member_length, sequence, session_number) = (from.u64(), from.u64(), from.u64());
         let (flags, created) = (from.u64(), from.u64());
-        if sequence >= LEAST_SENSELESS_SEQUENCE || session_number >= LEAST_SENSELESS_SESSION {
+        if sequence >= SUPERBLOCK_END {
             return Err(SuperblockError::Nonsense("sequence"));
         }
-        let geometry = decode_geometry(from.seek(GEOMETRY_AT))?;
+        if session_number >= SESSION_END {
+            return Err(SuperblockError::Nonsense("session number"));
+        }
+        let geometry = decode_geometry(from.seek(GEOMETRY_AT), Sectors::new(member_length))?;
         from.seek(RECORDED_AT);
         let recorded = Recorded { map: from.u64(), table: from.u64(), list: from.u64() };
         if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
             return Err(SuperblockError::Nonsense("member table"));
         }
-        let name = block
-            .get(NAME_AT..NAME_AT + name_length.min(NAME_BYTES))
+        let name = block[NAME_AT..NAME_AT + NAME_BYTES]
+            .get(..name_length)
             .and_then(|bytes| std::str::from_utf8(bytes).ok())
             .ok_or(SuperblockError::Nonsense("name"))?;
         let table = decode_table(&mut from, entries)?;
@@ -363,7 +363,8 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
 }
 
-fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockError> {
+/// The geometry, if it could have been made for this `member`.
+fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeometry, SuperblockError> {
     let nonsense = SuperblockError::Nonsense;
     let layout = LayoutChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("layout"))?;
     let code = Code::ALL.get(usize::from(from.u8())).ok_or(nonsense("code"))?;
@@ -390,7 +391,8 @@ fn decode_geometry(from: &mut Reader<'_>) -> Result<StoredGeometry, SuperblockEr
         intent_log: intent_log.into(),
         cylinder: (*layout == LayoutChoice::Cylinders).then_some(cylinder),
     };
-    if geometry.is_sound() { Ok(geometry) } else { Err(nonsense("geometry")) }
+    geometry.check_on(member).map_err(nonsense)?;
+    Ok(geometry)
 }
 
 // A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the format.
@@ -441,6 +443,7 @@ mod tests {
         assert_eq!(refused(Superblock { sessions: Vec::new(), ..good.clone() }), sessions);
         let sequence = SuperblockError::Nonsense("sequence");
         assert_eq!(refused(Superblock { sequence: u64::MAX, ..good.clone() }), sequence);
-        assert_eq!(refused(Superblock { session_number: u64::MAX, ..good }), sequence);
+        let session = SuperblockError::Nonsense("session number");
+        assert_eq!(refused(Superblock { session_number: u64::MAX, ..good }), session);
     }
 }

@@ -94,6 +94,12 @@ pub struct Tuning {
     pub maintenance_depth_busy: u32,
     /// Rebuild makes its frontier durable each time it has gone this many bytes of stripes, in sectors.
     pub checkpoint: Sectors,
+    /// How often superblocks are read back, at least, to see whether another server has opened the array. None: never, where
+    /// no other server can be.
+    pub fence: Option<Duration>,
+    /// Records and segments after which a session takes the numbers of a further one, by superblocks that say so: a quarter
+    /// of a session's at the most.
+    pub session_records: u64,
     /// Whether regions are marked dirty durably. A simulation of the papers' machines does without.
     pub dirty_map: bool,
 }
@@ -141,6 +147,8 @@ impl Default for Tuning {
             maintenance_depth: 16,
             maintenance_depth_busy: 1,
             checkpoint: mib(256),
+            fence: None,
+            session_records: 1 << 38,
             dirty_map: true,
         }
     }

@@ -81,6 +81,15 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
              some space, then stop and serve the array again",
             in_place(*place, roster)
         ),
+        Event::Implausible { place, what } => format!(
+            "{} has a {what} with a number that no session of this array has reached: it is damaged or forged, and \
+             does not count",
+            in_place(*place, roster)
+        ),
+        Event::Superseded { member, session } => format!(
+            "{} names another server's session, {session}: the array is served elsewhere, and this server writes nothing more",
+            path(member.get(), roster)
+        ),
         Event::SpareDropped { member } => {
             format!("spare {} ({}) is dropped: it does not answer", member.get(), path(member.get(), roster))
         }

@@ -290,6 +290,11 @@ impl Machine {
     }
 
     fn begin(&mut self, effect: Effect) {
+        // It was handed out before another server was found on the members.
+        if self.array.get().is_superseded() {
+            self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
+            return;
+        }
         match Task::from(effect.action) {
             Task::Access(member, operation, range) => self.begin_access(effect, member, operation, range),
             Task::Xor => self.compute(effect.id, |memory, parts| {

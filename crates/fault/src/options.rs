@@ -58,6 +58,7 @@ impl Options {
                     tuning.large_write = None;
                 }
             }
+            draw_apart(random, &mut tuning);
             // What cannot be is drawn again.
             if let Ok(geometry) = Geometry::create(&creation) {
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
@@ -147,6 +148,14 @@ fn draw_tuning(random: &mut Random, block: u64, segment: Option<Sectors>) -> Tun
         checkpoint: sectors(random, &[64, 300, 1 << 19]),
         ..base
     }
+}
+
+/// Draws what came later, without a change of what is drawn after it: seeds go on telling their stories.
+fn draw_apart(random: &Random, tuning: &mut Tuning) {
+    let mut apart = Random::new(random.clone().next());
+    let often = [2, 50, 1_000].map(|milliseconds| Some(Duration::from_millis(milliseconds)));
+    tuning.fence = apart.pick(&[None, None, None, often[0], often[1], often[2]]);
+    tuning.session_records = apart.pick(&[1 << 38, 1 << 38, 8, 100]);
 }
 
 fn draw_load(random: &mut Random) -> Load {

@@ -371,6 +371,7 @@ impl<'a> Run<'a> {
                 self.may_be_lost(open.range.at, open.range.length, durable)
             }
             RequestError::ReadOnly
+            | RequestError::Superseded
             | RequestError::BeyondEnd
             | RequestError::Misaligned
             | RequestError::BadBuffer => false,

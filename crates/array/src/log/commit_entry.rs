@@ -10,6 +10,7 @@ use parlour_units::{Member, Region, Sectors};
 use super::{Record, RecordKind};
 use crate::bytes::{Reader, Writer, seal_holds};
 use crate::geometry::{CommitPart, Geometry};
+use crate::horizon::Horizon;
 use crate::identity::Identity;
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -200,6 +201,13 @@ impl EntryHeader {
 
     pub(crate) fn length(&self, block: Sectors) -> Sectors {
         self.told.header_length(block) + self.told.payload()
+    }
+
+    /// Whether the sessions so far can have numbered it, and what it describes.
+    pub(crate) fn is_within(&self, horizon: Horizon) -> bool {
+        horizon.has(self.number)
+            && self.told.records.iter().all(|committed| horizon.has(committed.record.sequence))
+            && self.told.intents.iter().all(|intent| horizon.has(intent.newest))
     }
 
     /// Whether an array of this geometry can have written it: nothing that it tells of lies outside. (A checksum that fits

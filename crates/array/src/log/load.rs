@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sectors};
 
-use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState, first_sequence, session_of};
+use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState};
 use crate::array::Array;
 use crate::dirty::Stored;
 use crate::effect::{Action, Class, Fault};
+use crate::horizon::{first_sequence, session_of};
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
@@ -82,9 +83,15 @@ impl Array {
         let mut headers: Vec<(u32, Header)> = metadata.chunks(pair).enumerate().filter_map(header).collect();
         // And what was appended twice, because a crash came between, counts where it was appended last.
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
-        let mut sound = is_complete(&headers, logs.stored[region.as_usize()], applied, &held);
+        let before = logs.before;
+        let complete = is_complete(&headers, logs.stored[region.as_usize()], applied, &held);
         logs.region(region).read_at = logs.stamp;
         let mut known = held.clone();
+        let implausible = headers.iter().find(|(_, header)| !header.is_within(before));
+        let mut sound = complete && implausible.is_none();
+        if let Some((slot, _)) = implausible {
+            self.report_implausible_segment(region, *slot);
+        }
         for (slot, header) in headers {
             let shadow = header.records.iter().any(|record| held.contains(&record.sequence));
             let counts = |record: &Record| {
@@ -112,6 +119,14 @@ impl Array {
             self.start_redo(region);
         } else {
             self.region_known(region);
+        }
+    }
+
+    fn report_implausible_segment(&mut self, region: Region, slot: u32) {
+        let layout = self.geometry.layout();
+        let (sublog, _) = layout.logs().expect("a logged layout").segment_place(slot);
+        if let Some(place) = layout.sublog_member(region, sublog) {
+            self.events.push_back(Event::Implausible { place, what: "log segment" });
         }
     }
 

@@ -28,6 +28,7 @@ use crate::buffer::BufferId;
 use crate::dirty::{Stored, TableEntry};
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
+use crate::horizon::{Horizon, SESSION_RECORDS, first_sequence};
 use crate::job::JobId;
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -37,24 +38,13 @@ use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use append::Closing;
 pub(crate) use commit::{CommitLogs, EntryName};
-pub(crate) use commit_entry::{Found, FoundLog, Intent, read_ring};
+#[cfg(test)]
+pub(crate) use commit_entry::{Change, Committed, Told};
+pub(crate) use commit_entry::{EntryHeader, Found, FoundLog, Intent, read_ring};
 pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
-
-/// Records of a session have numbers of their own, 2⁴⁰ of them: a hundred thousand a second for 127 days.
-const SESSION_SEQUENCES: u64 = 1 << 40;
-
-/// The number before those of a session's records.
-pub(crate) fn first_sequence(session_number: u64) -> u64 {
-    session_number * SESSION_SEQUENCES
-}
-
-/// The session that numbers a record, or stamps a segment, so.
-pub(crate) fn session_of(sequence: u64) -> u64 {
-    sequence / SESSION_SEQUENCES
-}
 
 /// Room for one record's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +162,9 @@ pub(crate) struct Logs {
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
     sequence: u64,
-    /// The next session's follow.
+    /// What sessions before this one have numbered.
+    pub(crate) before: Horizon,
+    /// What superblocks on the members say that this session may number.
     last_sequence: u64,
     /// Of the last segment that was appended.
     pub(crate) stamp: u64,
@@ -228,7 +220,8 @@ impl Logs {
             segments: Vec::new(),
             free: Vec::new(),
             sequence: first_sequence,
-            last_sequence: first_sequence + SESSION_SEQUENCES - 1,
+            before: Horizon::of((first_sequence / SESSION_RECORDS).saturating_sub(1)),
+            last_sequence: first_sequence + SESSION_RECORDS - 1,
             stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
@@ -456,9 +449,19 @@ impl Logs {
 
     /// Numbers a record: higher than all before, lower than those of the next session.
     pub(crate) fn next_sequence(&mut self) -> u64 {
-        assert!(self.sequence < self.last_sequence, "a session has so many records: open the array again");
+        assert!(self.sequence < self.last_sequence, "no write goes on before a session has further numbers");
         self.sequence += 1;
         self.sequence
+    }
+
+    /// Whether records or segments have used up so many of the numbers of session `session_number`.
+    pub(crate) fn have_used(&self, session_number: u64, records: u64) -> bool {
+        self.sequence.max(self.stamp) >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
+    }
+
+    /// Superblocks say that this session has the numbers of session `session_number`, too.
+    pub(crate) fn may_number_up_to(&mut self, session_number: u64) {
+        self.last_sequence = self.last_sequence.max(first_sequence(session_number + 1) - 1);
     }
 
     /// The number of the newest record.

@@ -7,6 +7,7 @@ use parlour_units::{Region, Sectors};
 use serde::Serialize;
 
 use crate::bytes::{Reader, Writer, seal_holds};
+use crate::horizon::Horizon;
 use crate::identity::Identity;
 use crate::layout::{Layout, Unit};
 use crate::map::Columns;
@@ -127,6 +128,11 @@ pub(crate) fn header_records(length: Sectors) -> usize {
 }
 
 impl Header {
+    /// Whether the sessions so far can have numbered it, and its records.
+    pub(crate) fn is_within(&self, horizon: Horizon) -> bool {
+        horizon.has(self.stamp) && self.records.iter().all(|record| horizon.has(record.sequence))
+    }
+
     pub(crate) fn encode(&self, array: Identity, length: Sectors) -> Vec<u8> {
         assert!(self.records.len() <= header_records(length), "a segment closes when its header is full");
         let mut out = Writer::new(length.bytes().as_usize());

@@ -36,6 +36,11 @@ pub enum AdminError {
     /// Too many spares.
     #[error("the array has all the spares that it can record")]
     TooManySpares,
+    /// All numbers of members are given.
+    #[error(
+        "65535 members were numbered since the array was opened, and there is no number for another; restart the server"
+    )]
+    NumbersUsedUp,
     /// The array does not write.
     #[error("the array is read-only")]
     ReadOnly,
@@ -132,7 +137,11 @@ impl Array {
         Ok(member)
     }
 
+    /// Whether a new member can be numbered, and is long enough.
     fn fits(&self, info: &MemberInfo) -> Result<(), AdminError> {
+        if !self.health.can_number() {
+            return Err(AdminError::NumbersUsedUp);
+        }
         let needs = self.geometry.least_member_length();
         if info.length < needs {
             return Err(AdminError::TooSmall { has: info.length.bytes(), needs: needs.bytes() });

@@ -119,7 +119,7 @@ impl Array {
                 || self.maintenance.scrub.is_some()
                 || self.records.resync.count() > 0);
         let quiet = self.quiet_from().filter(|quiet| waiting && *quiet > self.now && self.hosts.is_empty());
-        [self.clean_deadline(), quiet].into_iter().flatten().min()
+        [self.clean_deadline(), self.look_deadline(), quiet].into_iter().flatten().min()
     }
 
     /// The time that [`Array::poll_timeout`] named has come.

@@ -32,6 +32,14 @@ struct Plain {
     maintenance_depth_busy: u32,
     checkpoint: u64,
     dirty_map: bool,
+    #[serde(default)]
+    fence: Option<u64>,
+    #[serde(default = "session_records")]
+    session_records: u64,
+}
+
+fn session_records() -> u64 {
+    Tuning::default().session_records
 }
 
 pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result<S::Ok, S::Error> {
@@ -60,6 +68,8 @@ pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result
         maintenance_depth_busy: tuning.maintenance_depth_busy,
         checkpoint: tuning.checkpoint.get(),
         dirty_map: tuning.dirty_map,
+        fence: tuning.fence.map(Duration::nanoseconds),
+        session_records: tuning.session_records,
     };
     plain.serialize(serializer)
 }
@@ -89,5 +99,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         maintenance_depth_busy: plain.maintenance_depth_busy,
         checkpoint: Sectors::new(plain.checkpoint),
         dirty_map: plain.dirty_map,
+        fence: plain.fence.map(Duration::from_nanoseconds),
+        session_records: plain.session_records,
     })
 }

@@ -162,7 +162,7 @@ fn on_the_wire(error: RequestError) -> NbdError {
         RequestError::ReadOnly => NbdError::Eperm,
         RequestError::Lost | RequestError::BadBuffer => NbdError::Eio,
         RequestError::NotFast => NbdError::Enotsup,
-        RequestError::Stopping => NbdError::Eshutdown,
+        RequestError::Stopping | RequestError::Superseded => NbdError::Eshutdown,
         RequestError::BeyondEnd | RequestError::NoSpace => NbdError::Enospc,
         RequestError::Misaligned => NbdError::Einval,
     }

@@ -246,8 +246,15 @@ mod tests {
     fn the_usual_socket_lies_in_the_arrays_directory_or_beside_the_control_socket() {
         let settings = ServingSettings::default();
         let control = Path::new("/disks/parlour-0f52c1d3.sock");
-        let serving =
-            |directory| Serving { settings: &settings, directory, read_only: false, any_port: false };
+        let timeouts = TimeoutSettings::default();
+        let serving = |directory| Serving {
+            settings: &settings,
+            timeouts: &timeouts,
+            named: &[],
+            directory,
+            read_only: false,
+            any_port: false,
+        };
         assert_eq!(serving(None).unix(control).unwrap(), Path::new("/disks/nbd-0f52c1d3.sock"));
         let inside = serving(Some(Path::new("/data"))).unix(control).unwrap();
         assert_eq!(inside, Path::new("/data/nbd.sock"));

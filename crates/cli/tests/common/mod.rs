@@ -143,6 +143,11 @@ pub(crate) struct Served {
 }
 
 impl Served {
+    /// Starts a server that is not started by itself alone, and waits until it is ready.
+    pub(crate) fn start(command: &mut Command) -> Served {
+        Served::wait(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
+    }
+
     /// Waits until a server that was started is ready.
     pub(crate) fn wait(mut child: Child) -> Served {
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));

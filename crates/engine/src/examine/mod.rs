@@ -128,7 +128,9 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
     };
     let geometry = Geometry::from_stored(superblock.geometry);
     let places = long_places(member.length());
-    let maps = maps(&member, &superblock, &geometry);
+    // Of one that is cut short nothing is read by what its superblock says of lengths.
+    let whole = member.length() >= geometry.least_member_length();
+    let maps = if whole { maps(&member, &superblock, &geometry) } else { Vec::new() };
     let newest = maps.iter().max_by_key(|(_, map)| map.sequence);
     let dirty = newest.map_or(&[][..], |(_, map)| &map.dirty);
     Ok(Examination {
@@ -141,7 +143,7 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
         organization: geometry.stored().organization_name(),
         consistency: geometry.consistency(),
         maps: maps.iter().map(|map| map_summary(map, &geometry)).collect(),
-        lists: lists(&member, &superblock, &geometry),
+        lists: if whole { lists(&member, &superblock, &geometry) } else { Vec::new() },
         log: log(&member, &superblock, &geometry, dirty),
     })
 }

@@ -47,6 +47,28 @@ pub enum MemberError {
         /// The member's path.
         path: PathBuf,
     },
+    /// It is a device over a file, or another device, that somebody else has open as a member.
+    #[error(
+        "{path}: is a loop device over {backing}, which is in use by another server; stop that first",
+        path = .path.display(), backing = .backing.display()
+    )]
+    BackingInUse {
+        /// The member's path.
+        path: PathBuf,
+        /// What it stands on.
+        backing: PathBuf,
+    },
+    /// It is a file under a loop device that is mounted, or served.
+    #[error(
+        "{path}: is under the loop device {device}, which is mounted or in use by another server; stop that first",
+        path = .path.display(), device = .device.display()
+    )]
+    UnderLoop {
+        /// The member's path.
+        path: PathBuf,
+        /// The loop device.
+        device: PathBuf,
+    },
     /// Its blocks are of a size that is not 512 or 4096 bytes.
     #[error("{path}: has blocks of {block}; only devices with blocks of 512 or 4096 bytes can be members", path = .path.display())]
     BlockSize {
@@ -87,4 +109,14 @@ pub enum MemberError {
         /// The kernel's reason.
         errno: Errno,
     },
+}
+
+impl MemberError {
+    /// Whether somebody else has it: then nothing is opened without it either.
+    pub fn is_in_use(&self) -> bool {
+        matches!(
+            self,
+            MemberError::InUse { .. } | MemberError::BackingInUse { .. } | MemberError::UnderLoop { .. }
+        )
+    }
 }

@@ -3,6 +3,7 @@
 //! Those are for superblocks while an array is assembled or created; an array at work goes through
 //! [`Io`](crate::Io).
 
+mod backing;
 mod create;
 mod error;
 mod foreign;
@@ -71,6 +72,8 @@ pub struct Member {
     /// The last round in which its length was found right.
     checked: AtomicU64,
     witness: Option<Arc<dyn Witness>>,
+    /// What it stands on, locked as long as it is open.
+    _below: Vec<OwnedFd>,
 }
 
 /// Tells members apart, also those that were opened by the same path.

@@ -13,6 +13,7 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, pread};
 
+use super::backing::{claimed_loop_over, lock_below};
 use super::{Kind, Member, MemberError, Mode, Serial, Zeroing};
 use crate::uring::{PAGE, Pages};
 
@@ -61,6 +62,16 @@ impl Member {
         let refused = |action| move |errno| MemberError::Refused { path: path.into(), action, errno };
         lock(path, &file, mode)?;
         let opened = fstat(&file).map_err(refused("be examined"))?;
+        let below = match kind {
+            Kind::Device => lock_below(path, opened.st_rdev, mode)?,
+            Kind::File => Vec::new(),
+        };
+        if kind == Kind::File
+            && mode == Mode::ReadWrite
+            && let Some(device) = claimed_loop_over(&opened)
+        {
+            return Err(MemberError::UnderLoop { path: path.into(), device });
+        }
         let (block, direct) = block_size(path, &file, kind, direct)?;
         let end = match kind {
             Kind::File => opened.st_size as u64,
@@ -92,6 +103,7 @@ impl Member {
             zeroing,
             checked,
             witness: None,
+            _below: below,
         })
     }
 }
@@ -140,7 +152,7 @@ pub(super) fn refusal(path: &Path, errno: Errno) -> MemberError {
     }
 }
 
-fn lock(path: &Path, file: &OwnedFd, mode: Mode) -> Result<(), MemberError> {
+pub(super) fn lock(path: &Path, file: &OwnedFd, mode: Mode) -> Result<(), MemberError> {
     let operation = match mode {
         Mode::Looking => return Ok(()),
         Mode::ReadOnly => FlockOperation::NonBlockingLockShared,

@@ -8,7 +8,7 @@ use std::time::Instant as Clock;
 
 use parlour_array::record::OpeningInputs;
 use parlour_array::{Array, Assembly, AssemblyError, Geometry, Identity, Simulated, Superblock, Tuning};
-use parlour_units::Bytes;
+use parlour_units::{Bytes, Duration};
 
 use crate::identity::{self, RandomError};
 use crate::io::Choice;
@@ -19,6 +19,9 @@ pub use note::Note;
 
 pub(crate) use found::superblock_copies;
 pub(crate) use note::unequal;
+
+/// How often superblocks are read back, to see whether another server has opened the array.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// What is to be opened, and how.
 #[derive(Clone, Debug)]
@@ -114,7 +117,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         session: identity::fresh()?,
         read_only: request.read_only,
         force: request.force,
-        tuning: request.tuning,
+        tuning: Tuning { fence: request.tuning.fence.or(Some(LOOK_AGAIN)), ..request.tuning },
         simulated: Simulated::default(),
     };
     let assembly = match inputs.assemble() {
@@ -250,7 +253,7 @@ fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenEr
         match Member::open(path, mode).map(Found::read) {
             Ok(Ok(member)) => found.push(member),
             Ok(Err(note)) => refused.push(note),
-            Err(error @ MemberError::InUse { .. }) => return Err(error.into()),
+            Err(error) if error.is_in_use() => return Err(error.into()),
             Err(error) => refused.push(Note::Unavailable(error)),
         }
     }

@@ -151,6 +151,10 @@ impl<F: Frontend> Server<F> {
         self.next_pulse = self.machine.tick() + self.pulse;
         while self.stage != Stage::Stopped {
             self.turn(observer).map_err(ServeError::System)?;
+            if self.is_superseded() {
+                self.machine.roster.close_all();
+                return Err(ServeError::Superseded);
+            }
         }
         self.machine.roster.close_all();
         if let Some(control) = &mut self.control {
@@ -307,6 +311,11 @@ impl<F: Frontend> Server<F> {
             Stage::Stopping if stopped => self.stage = Stage::Stopped,
             _ => {}
         }
+    }
+
+    /// Whether another server has the array, and all hosts know.
+    fn is_superseded(&mut self) -> bool {
+        self.machine.array.get().is_superseded() && self.machine.in_flight() == 0 && !self.machine.has_work()
     }
 
     fn is_stopped(&mut self) -> bool {

@@ -61,6 +61,13 @@ pub enum ServeError {
     /// Commands cannot be taken.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// Another server has opened the array meanwhile.
+    #[error(
+        "another server has opened this array while it was served here: nothing more was written from here, and what was not \
+         flushed may be lost; check that no two hosts serve it (a disk that both see, a loop device over a member), then \
+         serve it on one, and scrub it"
+    )]
+    Superseded,
     /// The system fails the server itself.
     #[error("the system fails the server: {0}; serve the array again")]
     System(#[source] io::Error),

@@ -124,6 +124,13 @@ impl Served {
         self.thread.join().expect("the server does not panic").expect_err("it was killed");
     }
 
+    /// Waits for a server that ends by itself; returns how, and what has happened.
+    pub(crate) fn ended(self) -> (Result<(), ServeError>, String) {
+        let ended = self.thread.join().expect("the server does not panic");
+        let story = self.events.lock().expect("no test panics here").join("\n");
+        (ended, story)
+    }
+
     /// Waits for a server that was asked to stop by others.
     pub(crate) fn join(self) {
         self.thread.join().expect("the server does not panic").expect("the server ends well");

@@ -120,6 +120,8 @@ fn text(what: &What) -> String {
             Event::ResyncIncomplete => "some redundancy could not be recomputed".to_owned(),
             Event::ScrubDone(report) => format!("scrubbed: {} mismatches", report.mismatches),
             Event::OutOfSpace { place } => format!("{place} is out of space"),
+            Event::Implausible { place, what } => format!("{place} has an implausible {what}"),
+            Event::Superseded { .. } => "another server has the array".to_owned(),
             Event::SpareDropped { .. } => "a spare cannot be used".to_owned(),
         },
     }

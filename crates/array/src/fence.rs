@@ -1,0 +1,191 @@
+//! Whether this server is still the only one on the members.
+//!
+//! Locks keep servers on one host apart, not servers on two hosts that see the same disk. So each
+//! opening writes an identity of its own into all superblocks, the session, and the array reads
+//! superblocks back: before it writes them, before it writes other metadata where the last look is
+//! old, and every few seconds. Another session's superblock means that another server has opened
+//! the array. Then nothing more is handed out, and all requests fail.
+//!
+//! What was handed out before that is still written. A disk that takes writes from anybody leaves
+//! this window: from one look to the next, and as long as a write is under way.
+
+use parlour_units::{Duration, Instant, Member};
+
+use crate::array::{Array, Mode};
+use crate::effect::{Action, Class};
+use crate::geometry::{Geometry, SUPERBLOCK};
+use crate::identity::Identity;
+use crate::job::{JobId, Kind, Trouble};
+use crate::plan::{Source, Span, Strategy};
+use crate::status::Event;
+use crate::superblock::{SUPERBLOCK_BYTES, Superblock};
+
+/// What is known of a member's superblocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Epoch {
+    /// Nothing: it came later, or could not be written.
+    #[default]
+    Unknown,
+    /// What they said when the array was put together: nothing of this session was written to them.
+    Found {
+        /// The session.
+        session: Identity,
+        /// The sequence number.
+        sequence: u64,
+    },
+    /// They name this session.
+    Ours,
+}
+
+/// The looks at superblocks.
+#[derive(Debug, Default)]
+pub(crate) struct Fence {
+    /// Effects that the driver has and did not answer.
+    pub(crate) flying: u32,
+    looking: bool,
+    /// When the last look began.
+    looked: Option<Instant>,
+    /// No superblock was written since.
+    fresh: bool,
+    /// Which copy is read next: the one cannot be read perhaps.
+    copy: usize,
+}
+
+impl Epoch {
+    /// Whether `superblock` is another server's, where `known` are this session and those before
+    /// it. (One of an earlier session is an old image: what was written since is gone, but nobody
+    /// else is there.)
+    fn is_foreign(self, superblock: &Superblock, array: Identity, known: &[Identity]) -> bool {
+        let session = superblock.session();
+        match self {
+            Epoch::Unknown => false,
+            Epoch::Ours => superblock.array != array || !known.contains(&session),
+            Epoch::Found { session: found, sequence } => {
+                superblock.array != array || session != found && superblock.sequence > sequence
+            }
+        }
+    }
+}
+
+impl Array {
+    /// Whether another server has opened the array: nothing is handed out any more.
+    pub fn is_superseded(&self) -> bool {
+        self.mode == Mode::Superseded
+    }
+
+    /// How often superblocks are to be read, where anything is written.
+    fn look_interval(&self) -> Option<Duration> {
+        let over = matches!(self.mode, Mode::Stopped | Mode::Superseded);
+        self.tuning.fence.filter(|_| self.records.enabled && !over)
+    }
+
+    /// Whether superblocks can be read now: not while they are being written or read.
+    fn may_look(&self) -> bool {
+        !self.fence.looking && !self.records.are_superblocks_written()
+    }
+
+    /// When superblocks are to be read again, if nothing else asks for it before.
+    pub(crate) fn look_deadline(&self) -> Option<Instant> {
+        let runs = matches!(self.mode, Mode::Serving | Mode::ReadOnly) && self.may_look();
+        let interval = self.look_interval().filter(|_| runs)?;
+        Some(self.fence.looked.map_or(self.now, |at| at + interval))
+    }
+
+    /// Whether the last look is so long ago that another is due.
+    fn look_is_old(&self) -> bool {
+        self.look_interval()
+            .is_some_and(|interval| self.fence.looked.is_none_or(|at| at + interval <= self.now))
+    }
+
+    /// Superblocks are about to be written (or other metadata): whether they are to be read first.
+    pub(crate) fn look_is_due(&self, superblocks: bool) -> bool {
+        let used = superblocks && self.look_interval().is_some() && !self.fence.fresh;
+        self.may_look() && (self.look_is_old() || used)
+    }
+
+    /// Whether superblocks are being read: no metadata is written meanwhile.
+    pub(crate) fn is_looking(&self) -> bool {
+        self.fence.looking
+    }
+
+    /// Superblocks are being written: before the next time they are read again.
+    pub(crate) fn look_is_used(&mut self) {
+        self.fence.fresh = false;
+    }
+
+    /// Reads a superblock of each member that is written to.
+    pub(crate) fn look(&mut self) {
+        let copy = self.fence.copy;
+        (self.fence.looking, self.fence.looked, self.fence.copy) = (true, Some(self.now), 1 - copy);
+        let members = self.superblock_members();
+        let id = self.jobs.start(Kind::Look, Class::Metadata);
+        let job = self.jobs.get_mut(id);
+        job.by_member = true;
+        job.plan.strategy = Strategy::Metadata;
+        job.metadata.resize(members.len() * SUPERBLOCK_BYTES, 0);
+        for (index, (member, _)) in members.iter().enumerate() {
+            let length = self.health.member(*member).expect("a standing member is there").info.length;
+            let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
+            job.plan.read(*member, Geometry::superblock_places(length)[copy], span);
+        }
+        self.start_plan(id, None, &[]);
+    }
+
+    /// Superblocks were read, but for those in `troubles`: their members are found out by what they
+    /// are needed for.
+    pub(crate) fn looked(&mut self, id: JobId, troubles: &[Trouble]) {
+        (self.fence.looking, self.fence.fresh) = (false, true);
+        let (array, known) = (self.identity, &self.records.sessions);
+        let job = self.jobs.get(id);
+        let blocks = job.plan.steps.iter().zip(job.metadata.chunks(SUPERBLOCK_BYTES));
+        let foreign = blocks.filter_map(|(step, block)| {
+            let Action::Read { member, at, .. } = step.action else { return None };
+            let read = !troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at));
+            let epoch = self.health.member(member)?.epoch;
+            // One that is torn or damaged says nothing.
+            let superblock = Superblock::decode(block).ok().filter(|_| read)?;
+            epoch.is_foreign(&superblock, array, known).then(|| (member, superblock.session()))
+        });
+        let found: Option<(Member, Identity)> = { foreign }.next();
+        self.end_job(id);
+        if let Some((member, session)) = found {
+            self.supersede(member, session);
+        }
+    }
+
+    /// Superblocks were written, but for those in `troubles`.
+    pub(crate) fn note_epochs(&mut self, id: JobId, troubles: &[Trouble]) {
+        let written: Vec<Member> = self
+            .jobs
+            .get(id)
+            .plan
+            .steps
+            .iter()
+            .filter_map(|step| {
+                let Action::Write { member, .. } = step.action else { return None };
+                Some(member)
+            })
+            .collect();
+        for member in written {
+            let failed = troubles.iter().any(|trouble| trouble.member == member);
+            if let Some(record) = self.health.record(member) {
+                record.epoch = if failed { Epoch::Unknown } else { Epoch::Ours };
+            }
+        }
+    }
+
+    /// Another server has the array: it is left as it is.
+    fn supersede(&mut self, member: Member, session: Identity) {
+        self.mode = Mode::Superseded;
+        self.events.push_back(Event::Superseded { member, session });
+        self.forget_effects();
+        self.end_superseded();
+    }
+
+    /// Hosts are answered as soon as nobody works with their payload.
+    pub(crate) fn end_superseded(&mut self) {
+        if self.fence.flying == 0 {
+            self.refuse_hosts();
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The bytes of each structure, kept in `tests/golden/`: whoever changes them raises the version of
+//! the format.
+//!
+//! `cargo xtask golden` writes them anew.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
+use crate::geometry::{Creation, Geometry, LogCreation};
+use crate::identity::Identity;
+use crate::layout::Unit;
+use crate::log::{Change, Committed, EntryHeader, Header, Intent, Record, RecordKind, Told};
+use crate::map::Columns;
+use crate::organization::{Consistency, Organization};
+use crate::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
+use crate::unreadable::UnreadableList;
+
+const ARRAY: Identity = Identity(*b"the golden array");
+const BLOCK: Sectors = Sectors::new(8);
+
+/// Each structure with something in each of its fields.
+fn structures() -> [(&'static str, Vec<u8>); 6] {
+    [
+        ("superblock", superblock().encode()),
+        ("dirty map", map().encode(ARRAY, 4_096)),
+        (
+            "table of the regions' logs",
+            encode_table(&table(), 2 << 32 | 5, ARRAY, 4_096),
+        ),
+        ("list of unreadable blocks", list().encode(ARRAY, 3 << 32 | 1)),
+        ("log segment header", header().encode(ARRAY, BLOCK)),
+        ("commit log entry header", entry().encode(ARRAY, BLOCK)),
+    ]
+}
+
+fn superblock() -> Superblock {
+    let creation = Creation {
+        organization: Organization::named("parity-logging").expect("it is known").organization,
+        copies: 1,
+        members: 7,
+        groups: 1,
+        unit: Sectors::new(16),
+        block: BLOCK,
+        member_length: Sectors::new(1 << 17),
+        log: LogCreation { segment: Some(Sectors::new(128)), sublogs: Some(2), ..LogCreation::default() },
+        consistency: Consistency::Logged,
+    };
+    let states = [
+        EntryState::Active,
+        EntryState::Rebuilding { frontier: 77, returning: false },
+        EntryState::Rebuilding { frontier: 78, returning: true },
+        EntryState::Failed,
+        EntryState::Away { session: 0x0807_0605_0403_0201, sequence: 99 },
+        EntryState::Vacant,
+        EntryState::Active,
+        EntryState::Spare,
+    ];
+    let entry = |(index, state): (usize, &EntryState)| Entry {
+        member: Identity([0x10 + index as u8; 16]),
+        state: *state,
+    };
+    Superblock {
+        array: ARRAY,
+        member: Identity([0x16; 16]),
+        entry: 6,
+        member_length: Sectors::new((1 << 17) + 24),
+        sequence: 1_000_001,
+        session_number: 513,
+        sessions: (1..=32).map(|number| Identity([number; 16])).collect(),
+        clean: true,
+        opening: true,
+        writable: true,
+        copy: 0,
+        geometry: *Geometry::create(&creation).expect("a possible array").stored(),
+        name: "ein Märchen".into(),
+        created: 1_700_000_000,
+        table: states.iter().enumerate().map(entry).collect(),
+        recorded: Recorded { map: 2 << 32 | 4, table: 2 << 32 | 5, list: 3 << 32 | 1 },
+    }
+}
+
+fn map() -> StoredMap {
+    let bits = |regions: &[u32]| {
+        let mut bits = Bits::new(21);
+        regions.iter().for_each(|region| bits.set(Region::new(*region)));
+        bits
+    };
+    StoredMap { sequence: 2 << 32 | 4, dirty: bits(&[0, 9, 20]), resync: bits(&[1]), missed: bits(&[9, 19]) }
+}
+
+fn table() -> [TableEntry; 4] {
+    [0, 1 << 41, 7, u64::from(u32::MAX)].map(|applied| {
+        let mut stored = Stored::up_to(applied + 90);
+        (0..applied % 5).for_each(|record| stored.add(applied + record, 0x9999_0000));
+        TableEntry { applied, stored }
+    })
+}
+
+fn list() -> UnreadableList {
+    let mut list = UnreadableList::new(BLOCK);
+    for (place, at) in [(0, 4_096), (3, 1 << 40)] {
+        list.insert(Member::new(place), Sector::new(at), BLOCK).expect("there is room");
+    }
+    list
+}
+
+fn record(sequence: u64, kind: RecordKind) -> Record {
+    Record {
+        sequence,
+        stripe: 300,
+        unit: Unit::new(2),
+        kind,
+        columns: Columns::new(BLOCK, BLOCK * 2),
+        start: Sectors::new(16),
+        digest: if kind == RecordKind::Cancel { 0 } else { 0x7755_3311 },
+    }
+}
+
+fn header() -> Header {
+    let records = [(5, RecordKind::Update), (6, RecordKind::Overwrite), (7, RecordKind::Cancel)];
+    let records = records.map(|(number, kind)| record(2 << 40 | number, kind));
+    Header { region: Region::new(11), stamp: 2 << 40 | 9, records: records.to_vec() }
+}
+
+fn entry() -> EntryHeader {
+    let changes = |count: u64| (0..count).map(|index| Change { old: index, new: !index }).collect();
+    let region = Region::new(11);
+    let records = [(RecordKind::Update, 8), (RecordKind::Cancel, 32)].map(|(kind, count)| Committed {
+        region,
+        record: record(2 << 40 | count, kind),
+        changes: changes(count),
+    });
+    let intent = Intent { region, newest: 2 << 40 | 32, place: Member::new(3), at: 640, changes: changes(8) };
+    let told = Told { records: records.to_vec(), intents: vec![intent] };
+    let (number, previous) = (2 << 40 | 3, 2 << 40 | 2);
+    EntryHeader { number, at: 72, tail: 2 << 40 | 1, previous, told }
+}
+
+/// The structures in lines of 32 bytes; lines of zeroes are left out.
+fn text() -> String {
+    let mut text = String::new();
+    for (name, bytes) in structures() {
+        writeln!(text, "# {name}, {} bytes", bytes.len()).expect("a string takes all");
+        let lines = bytes.chunks(32).enumerate().filter(|(_, line)| line.iter().any(|byte| *byte != 0));
+        for (index, line) in lines {
+            let hex: String = line.iter().map(|byte| format!("{byte:02x}")).collect();
+            writeln!(text, "{:5}: {hex}", index * 32).expect("a string takes all");
+        }
+    }
+    text
+}
+
+#[test]
+fn structures_have_the_bytes_that_their_version_says() {
+    let version = format!("tests/golden/v{FORMAT_VERSION}");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(version);
+    let path = folder.join("structures.txt");
+    if env::var_os("PARLOUR_GOLDEN").is_some_and(|value| value == "write") {
+        fs::create_dir_all(&folder).expect("the folder can be made");
+        fs::write(&path, text()).expect("the file can be written");
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    let (ours, golden) = (text(), golden);
+    let differs = ours.lines().zip(golden.lines()).find(|(ours, golden)| ours != golden);
+    assert!(
+        ours == golden,
+        "the bytes of the format have changed, and its version ({FORMAT_VERSION}) has not: raise FORMAT_VERSION in \
+         crates/array/src/superblock.rs, or add a feature bit, and describe the change in docs/format.md; then \
+         `cargo xtask golden` writes {} anew. The first difference (now, before): {differs:?}",
+        path.display()
+    );
+}

@@ -1,0 +1,147 @@
+//! Whether a stored geometry can be computed with: a superblock whose checksum fits may still say
+//! anything.
+//!
+//! The checks come in an order in which each needs only what those before it have bounded. Nothing
+//! is allocated, and nothing that is computed here can overflow.
+
+use parlour_units::Sectors;
+
+use crate::geometry::{
+    ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, StoredGeometry,
+    longest_commit_log, map_length, table_length,
+};
+use crate::layout::{RegionShape, Regions};
+use crate::organization::{Code, Consistency, LayoutChoice, Update};
+use crate::unreadable::LIST_LENGTH;
+
+/// Members are shorter than this (2 EiB), and their data areas together (4 EiB): byte addresses fit
+/// 63 bits.
+const MEMBER_END: u64 = 1 << 52;
+const DATA_END: u64 = 1 << 53;
+/// Places and lengths in units and logs are kept in 32 bits.
+const UNIT_END: u64 = 1 << 32;
+
+/// The name of a field, where it is not sound.
+type Sound = Result<(), &'static str>;
+
+impl StoredGeometry {
+    /// Whether this could have been made by [`Geometry::create`](crate::Geometry::create).
+    pub fn is_sound(&self) -> bool {
+        self.check().is_ok()
+    }
+
+    /// Which field cannot be, if one cannot, on a member of `length`.
+    pub(crate) fn check_on(&self, length: Sectors) -> Sound {
+        self.check()?;
+        let least = self.data_start + self.layout.length + ALIGNMENT.get();
+        if least <= length.get() { Ok(()) } else { Err("length of the data area, beyond the member") }
+    }
+
+    /// Which field cannot have been made by creation, if one cannot.
+    pub(crate) fn check(&self) -> Sound {
+        self.check_members()?;
+        self.check_sizes()?;
+        self.check_layout()?;
+        self.check_commit_log()?;
+        self.check_metadata()
+    }
+
+    fn check_members(&self) -> Sound {
+        let (members, groups) = (self.layout.group_members, self.layout.groups);
+        let all = u32::from(members) * u32::from(groups);
+        require(members > 0 && all <= u32::from(MAXIMUM_MEMBERS), "members of a group")?;
+        require(groups > 0 && (groups == 1 || self.organization.code == Code::Xor), "groups")?;
+        require(self.organization.check().is_ok(), "combination of layout, code, update and read policy")?;
+        let copies =
+            self.organization.code != Code::Copy || self.copies >= 2 && members.is_multiple_of(self.copies);
+        require(copies, "copies")
+    }
+
+    fn check_sizes(&self) -> Sound {
+        let (unit, length) = (self.layout.unit, self.layout.length);
+        let all = u64::from(self.layout.group_members) * u64::from(self.layout.groups);
+        require(self.block == 1 || self.block == 8, "block size")?;
+        require(length < MEMBER_END && length <= DATA_END / all, "length of the data area")?;
+        require(self.data_start < MEMBER_END, "start of the data area")?;
+        require(unit > 0 && unit.is_multiple_of(self.block) && unit <= length, "stripe unit")
+    }
+
+    fn check_layout(&self) -> Sound {
+        let (members, unit, length) = (self.layout.group_members, self.layout.unit, self.layout.length);
+        match (self.organization.layout, &self.regions) {
+            (LayoutChoice::Regions, Some(shape)) => self.check_regions(shape),
+            (LayoutChoice::Regions, None) => Err("regions"),
+            (LayoutChoice::Parity(_), _) => require(members >= 2, "members of a group"),
+            (LayoutChoice::Far, _) => require(length / unit >= self.copies.into(), "length of the data area"),
+            (LayoutChoice::Cylinders, _) => {
+                require(members >= 3, "members of a group")?;
+                let cylinder = self.cylinder.filter(|cylinder| cylinder.slots(unit).is_some());
+                let within = cylinder.is_some_and(|cylinder| cylinder.length().get() <= length);
+                require(within, "cylinder")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_regions(&self, shape: &RegionShape) -> Sound {
+        let RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain } = *shape;
+        let (members, unit) = (self.layout.group_members, self.layout.unit);
+        require(unit < UNIT_END, "stripe unit")?;
+        require(sublogs >= 1 && sublogs.checked_add(2).is_some_and(|least| least <= members), "sublogs")?;
+        let sized = segment >= 8 * self.block && segment <= LARGEST_SEGMENT.get();
+        require(sized && segment.is_multiple_of(self.block), "log segment")?;
+        require(grain > 0 && grain <= LARGEST_SEGMENT.get(), "rounding of shares")?;
+        let all = u64::from(regions) * u64::from(self.layout.groups);
+        require(regions > 0 && all <= most_regions(self.layout.groups), "regions")?;
+        // Parity and logs of all regions are no more than the data areas of a group. No number here
+        // has more than 64 bits, so that their products fit; and where they are so bounded nothing
+        // in [`Regions::new`] overflows.
+        let room = u128::from(self.layout.length) * u128::from(members);
+        let within =
+            |count: u32, length: u64| u128::from(count) * u128::from(length) <= room / u128::from(regions);
+        require(stripes > 0 && within(stripes, unit), "stripes of a region")?;
+        let segments = u32::from(sublogs).checked_mul(sublog_segments).filter(|count| *count > 0);
+        require(segments.is_some_and(|count| within(count, segment)), "segments of a sublog")?;
+        let regions = Regions::new(*shape, members, Sectors::new(unit));
+        require(regions.member_length().get() <= self.layout.length, "regions")
+    }
+
+    fn check_commit_log(&self) -> Sound {
+        let (commits, intents) = (self.commit_log, self.intent_log);
+        if self.consistency == Consistency::Resync {
+            require(commits == 0, "length of the commit log")?;
+            return require(intents == 0, "length of the intents' log");
+        }
+        require(self.organization.update == Update::Logged, "consistency")?;
+        let sublogs = self.regions.map_or(1, |shape| shape.sublogs);
+        let unit = Sectors::new(self.layout.unit);
+        let longest = longest_commit_log(unit, self.layout.group_members, sublogs).min(MOST_COMMIT_LOG);
+        let whole = commits.is_multiple_of(self.block) && commits <= longest.get();
+        require(commits > 0 && whole && commits < self.data_start, "length of the commit log")?;
+        let within = intents > 0 && intents < commits && intents.is_multiple_of(self.block);
+        require(within, "length of the intents' log")
+    }
+
+    /// Maps, tables, lists and the commit log have room before the data area.
+    fn check_metadata(&self) -> Sound {
+        let regions = match self.regions {
+            Some(shape) => shape.regions * u32::from(self.layout.groups),
+            // The layout makes no more of them than it has room for.
+            None => crate::Geometry::from_stored(*self).layout().region_count(),
+        };
+        let slots = (map_length(regions) + table_length(regions) + LIST_LENGTH) * 2;
+        let end = MAPS_AT + slots + Sectors::new(self.commit_log);
+        require(end.get() <= self.data_start, "start of the data area")
+    }
+}
+
+/// Regions of all groups: the search for the best number goes somewhat above what was asked for, in
+/// each group.
+fn most_regions(groups: u16) -> u64 {
+    let of_group = u64::from(MOST_REGIONS) + u64::from(MOST_REGIONS / 10) + 2 * u64::from(MAXIMUM_MEMBERS);
+    of_group * u64::from(groups)
+}
+
+fn require(sound: bool, field: &'static str) -> Sound {
+    if sound { Ok(()) } else { Err(field) }
+}

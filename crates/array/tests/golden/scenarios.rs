@@ -1,0 +1,97 @@
+//! Of which arrays there are images, and how each was left.
+
+use parlour_array::Tuning;
+use parlour_array::organization::NAMED;
+use parlour_units::Member;
+
+use crate::common::{SEED, Setup, World};
+use crate::image::Golden;
+
+/// How the array was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// As it was created.
+    Created,
+    /// Written to, and stopped.
+    Stopped,
+    /// The same, with a member that was failed in between.
+    Degraded,
+    /// Written to, and killed.
+    Unclean,
+}
+
+pub(crate) struct Scenario {
+    pub(crate) name: String,
+    pub(crate) setup: Setup,
+    pub(crate) left: Left,
+}
+
+/// What a host writes there: eight sectors are one word again and again, so that images stay small.
+pub(crate) fn content(at: u64, length: u64) -> Vec<u8> {
+    let sector = |sector: u64| (sector / 8 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().repeat(64);
+    (at..at + length).flat_map(sector).collect()
+}
+
+pub(crate) fn scenarios() -> Vec<Scenario> {
+    let scenario = |name: &str, left: Left, setup: &Setup| {
+        let how = match left {
+            Left::Created => "created",
+            Left::Stopped => "stopped",
+            Left::Degraded => "degraded",
+            Left::Unclean => "unclean",
+        };
+        Scenario { name: format!("{name}-{how}"), setup: small(setup.clone()), left }
+    };
+    // Where units float is on no member.
+    let rows = NAMED.iter().filter(|row| row.name != "floating");
+    let mut all: Vec<Scenario> = rows
+        .flat_map(|row| {
+            let setup = Setup::named(row.name, 4);
+            [Left::Created, Left::Stopped].map(|left| scenario(row.name, left, &setup))
+        })
+        .collect();
+    let (logged, unlogged) = (Setup::logged(4), Setup::named("parity-logging", 4));
+    all.extend([Left::Created, Left::Stopped, Left::Unclean].map(|left| scenario("logged", left, &logged)));
+    all.push(scenario("parity-logging", Left::Unclean, &unlogged));
+    all.extend(
+        [Left::Degraded, Left::Unclean].map(|left| scenario("raid5", left, &Setup::named("raid5", 4))),
+    );
+    all
+}
+
+/// Short members, and segments that a few writes fill.
+fn small(setup: Setup) -> Setup {
+    Setup { member_length: 4 * 2_048, tuning: Tuning { session_records: 1 << 38, ..setup.tuning }, ..setup }
+}
+
+impl Scenario {
+    /// Whether records are in its logs.
+    pub(crate) fn has_live_logs(&self) -> bool {
+        let logs = self.setup.geometry().layout().logs().is_some();
+        logs && matches!(self.left, Left::Stopped | Left::Unclean)
+    }
+
+    /// The members as today's code leaves them.
+    pub(crate) fn make(&self) -> Golden {
+        let mut world = World::new(&self.setup, SEED);
+        if self.left == Left::Created {
+            // Nothing was written yet: the opening is still under way.
+            return Golden { disks: world.disks, written: Vec::new() };
+        }
+        let mut written = Vec::new();
+        for step in 0..16 {
+            let (at, length) = ((step * 7 % 24) * (world.capacity() / 24) / 8 * 8, 8 + step % 2 * 8);
+            world.write_now(at, &content(at, length)).expect("it is written");
+            written.push((at, length));
+            if step == 8 && self.left == Left::Degraded {
+                world.array.fail(world.now, Member::new(1)).expect("it can be done without");
+                world.drain();
+            }
+        }
+        if self.left == Left::Unclean {
+            return Golden { disks: world.disks, written };
+        }
+        world.stop();
+        Golden { disks: world.disks, written }
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sectors};
 
-use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState};
+use super::{Header, LoadState, Record, Segment, SegmentState};
 use crate::array::Array;
 use crate::effect::{Action, Class, Fault};
 use crate::job::{JobId, Kind, Trouble};
@@ -90,7 +90,7 @@ impl Array {
     fn is_sound(&self, record: &Record) -> bool {
         let payload = self.logs.as_ref().expect("only logs are loaded").payload();
         let within = record.start + record.columns.length() <= payload;
-        record.suits(self.geometry.layout()) && (record.kind == RecordKind::Cancel || within)
+        record.suits(self.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
     fn restore(&mut self, region: Region, slot: u32, records: Vec<Record>, turn: u64) {

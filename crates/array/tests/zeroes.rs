@@ -218,7 +218,10 @@ fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     let bytes = payload(&mut Random(7), 8);
     world.write_now(0, &bytes).unwrap();
     world.settle();
-    assert!(world.events.iter().any(|event| matches!(event, Event::BlocksListed { .. })), "it was no such write");
+    assert!(
+        world.events.iter().any(|event| matches!(event, Event::BlocksListed { .. })),
+        "it was no such write"
+    );
     world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
     let mut world = world.crash(false).unwrap();
     assert!(world.read_now(0, 8).unwrap() == bytes);

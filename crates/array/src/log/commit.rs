@@ -541,8 +541,7 @@ impl Array {
         let log = self.logs.as_mut().expect("it was there").region(region);
         log.landing[log.epoch] += 1;
         let epoch = log.epoch;
-        let many =
-            self.logs.as_ref().is_some_and(|logs| logs.records > self.tuning.live_records);
+        let many = self.logs.as_ref().is_some_and(|logs| logs.records > self.tuning.live_records);
         let job = self.jobs.stripe(id);
         (job.committed, job.entry) = (true, Some((name, epoch)));
         self.after_rooms(&rooms);

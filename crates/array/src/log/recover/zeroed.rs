@@ -5,7 +5,7 @@
 
 use parlour_units::{Member, Sector, Sectors};
 
-use super::{Recovery, Redo, RecordKind};
+use super::{RecordKind, Recovery, Redo};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::effect::Action;
@@ -78,7 +78,8 @@ impl Recovery {
         let changed: Vec<Columns> = links.iter().map(told).collect();
         let untouched = uncovered(columns, &changed);
         for columns in uncovered(columns, &untouched) {
-            let links = links.iter().filter(|index| common(columns, told(index)).is_some()).copied().collect();
+            let links =
+                links.iter().filter(|index| common(columns, told(index)).is_some()).copied().collect();
             blanks.push(Blank { stripe, unit, columns, links, buffer: None });
         }
         let blank = |columns| Blank { stripe, unit, columns, links: Vec::new(), buffer: None };
@@ -196,7 +197,8 @@ mod tests {
 
     #[test]
     fn only_changes_since_a_zero_record_count() {
-        let recovery = recovery(&[(UPDATE, 0, 0, 8), (ZERO, 1, 0, 16), (UPDATE, 0, 4, 8), (UPDATE, 0, 6, 12)]);
+        let recovery =
+            recovery(&[(UPDATE, 0, 0, 8), (ZERO, 1, 0, 16), (UPDATE, 0, 4, 8), (UPDATE, 0, 6, 12)]);
         let expected = [(0, 0, 4, vec![]), (0, 4, 12, vec![2, 3]), (0, 12, 16, vec![]), (1, 0, 16, vec![])];
         assert_eq!(blanks(&recovery), expected);
     }

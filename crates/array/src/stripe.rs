@@ -534,7 +534,7 @@ impl Array {
             {
                 Err(Lost)
             }
-            Purpose::Repair { .. } if stripe_job.probe == Probe::Now => {
+            Purpose::Repair { .. } if stripe_job.probe.is_under_way() => {
                 builder.probe(plan, view, stripe_job.targets, stripe_job.window.columns);
                 Ok(())
             }
@@ -673,7 +673,7 @@ impl Array {
                     self.end_stripe(id, Ok(()));
                 }
             }
-            Purpose::Repair { .. } if self.jobs.stripe(id).probe == Probe::Now => {
+            Purpose::Repair { .. } if self.jobs.stripe(id).probe.is_under_way() => {
                 self.end_stripe(id, Ok(()));
             }
             Purpose::Repair { .. } => {
@@ -732,6 +732,7 @@ impl Array {
                 }
             }
             Purpose::Repair { parent } if unreadable && self.halve_repair(id, parent) => {}
+            Purpose::Repair { .. } if unreadable && self.reads_back(id, troubles) => {}
             Purpose::Repair { .. } if unreadable && self.probe_target(id) => self.replan(id),
             // Where there is another copy, it is tried next, and both are rewritten from it.
             Purpose::Repair { .. } if unreadable && self.repair_more(id, troubles) => self.replan(id),

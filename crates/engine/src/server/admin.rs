@@ -128,7 +128,7 @@ impl<F: Frontend> Server<F> {
         if let Some(place) = place.filter(|place| *place >= geometry.members()) {
             return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
         }
-        self.reception.admit(Waiting { client, place }, Application { path, force, geometry, place })?;
+        self.reception.admit(Waiting { client, place }, Application { path, force, geometry })?;
         Ok(None)
     }
 

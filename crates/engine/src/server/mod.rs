@@ -22,7 +22,7 @@ use crate::frontend::{Frontend, Port};
 use crate::io::{Io, IoBackend};
 use crate::machine::Machine;
 use crate::meter::Rates;
-use crate::newcomer::{self, Reception};
+use crate::newcomer::Reception;
 use crate::opening::OpenArray;
 use crate::pulse::{self, Pulse, ServerStatus};
 use crate::stopper::{StopRequest, Stopper};
@@ -243,7 +243,7 @@ impl<F: Frontend> Server<F> {
     }
 
     /// Does what an event means for the files: a member that is out is closed as soon as its last access has
-    /// returned, and a spare that is in needs space for its logs.
+    /// returned.
     fn follow(&mut self, event: &Event) {
         let roster = &mut self.machine.roster;
         match event {
@@ -255,11 +255,6 @@ impl<F: Frontend> Server<F> {
             Event::SpareDropped { member } => roster.close(member.get()),
             Event::PlaceTaken { place, member, .. } => {
                 roster.occupy(place.get(), member.get());
-                let geometry = self.machine.array.get().geometry();
-                let settled = roster.get(member.get()).map(|m| newcomer::settle(m, geometry, place.get()));
-                if let Some(Err(error)) = settled {
-                    self.news.push(format!("no space could be set aside for logs: {error}"));
-                }
             }
             _ => {}
         }

@@ -19,6 +19,8 @@ pub(super) struct Waiting {
     client: ClientId,
     /// A spare, if there is no place.
     place: Option<u16>,
+    /// What cannot be had without the member that is there may be lost.
+    force: bool,
 }
 
 /// Why a command was not carried out.
@@ -86,7 +88,8 @@ impl<F: Frontend> Server<F> {
                 let status = self.machine.array.get().status();
                 Ok(json!({ "scrub": status.scrub, "last_scrub": status.last_scrub }))
             }
-            Request::Fail { member } => {
+            Request::Fail { member, force } => {
+                self.may_lose(Some(member), force)?;
                 self.machine.array.fail(now, Member::new(member))?;
                 Ok(json!({ "failed": member }))
             }
@@ -128,8 +131,16 @@ impl<F: Frontend> Server<F> {
         if let Some(place) = place.filter(|place| *place >= geometry.members()) {
             return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
         }
-        self.reception.admit(Waiting { client, place }, Application { path, force, geometry })?;
+        self.may_lose(place, force)?;
+        let application = Application { path, force, geometry };
+        self.reception.admit(Waiting { client, place, force }, application)?;
         Ok(None)
+    }
+
+    /// Whether the member in `place`, if there is one, may be given up.
+    fn may_lose(&self, place: Option<u16>, force: bool) -> Result<(), AdminError> {
+        let place = place.filter(|_| !force).map(Member::new);
+        place.map_or(Ok(()), |place| self.machine.array.get().may_lose(place))
     }
 
     /// A newcomer was looked at: the array takes it, or not.
@@ -142,6 +153,8 @@ impl<F: Frontend> Server<F> {
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
+        // Things may have changed while it was looked at.
+        self.may_lose(waiting.place, waiting.force)?;
         let now = self.machine.now();
         let (identity, place) = match &newcomer.history {
             History::Fresh(identity) => (*identity, waiting.place),

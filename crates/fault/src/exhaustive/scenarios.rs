@@ -264,7 +264,19 @@ pub const SCENARIOS: [Scenario; 37] = [
     untorn(durable(
         "a trim while a member is missing",
         1_000,
-        &[Quiet, Write(0, 8), Flush, Quiet, Dies(0), Quiet, Watch, Write(1, 1), Trim(0, 4), Write(2, 1), Flush],
+        &[
+            Quiet,
+            Write(0, 8),
+            Flush,
+            Quiet,
+            Dies(0),
+            Quiet,
+            Watch,
+            Write(1, 1),
+            Trim(0, 4),
+            Write(2, 1),
+            Flush,
+        ],
     )),
     of_blocks(
         8,

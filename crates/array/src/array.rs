@@ -10,7 +10,7 @@
 //! A read's payload is in its buffer when its completion is polled; the driver gives the buffer back by
 //! [`Array::release`]. A write's buffer is given back by the driver in the same way, after its completion.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
@@ -84,9 +84,16 @@ pub struct Array {
     pub(crate) scratch_in_use: Sectors,
     /// By class.
     effects: [VecDeque<EffectId>; 5],
+    /// What was handed out as a part of another effect, by that one.
+    joined: BTreeMap<EffectId, Vec<EffectId>>,
     pub(crate) completions: VecDeque<Completion>,
     pub(crate) events: VecDeque<Event>,
 }
+
+/// Of so many effects that wait, those are looked for that are handed out together, …
+const JOINED_OF: u32 = 1_024;
+/// … and of what becomes zeroes, about so much goes into one.
+const LONGEST_ZEROES: Sectors = Sectors::new(64 << 11);
 
 /// What an array is put together from.
 pub(crate) struct Parts {
@@ -131,6 +138,7 @@ impl Array {
             memory_waiters: VecDeque::new(),
             scratch_in_use: Sectors::ZERO,
             effects: Default::default(),
+            joined: BTreeMap::new(),
             completions: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -191,9 +199,52 @@ impl Array {
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let id = self.effects.iter_mut().find_map(VecDeque::pop_front)?;
         self.fence.flying += 1;
+        let (class, action) = self.effect(id);
+        let action = match action {
+            Action::Zero { member, at, length } => {
+                let length = self.join_zeroes(id, class, (member, at, length));
+                Action::Zero { member, at, length }
+            }
+            action => action,
+        };
+        Some(Effect { id, class, action })
+    }
+
+    fn effect(&self, id: EffectId) -> (Class, Action) {
         let job = self.jobs.of_effect(id).expect("a job waits for its effects");
         let job = self.jobs.get(job);
-        Some(Effect { id, class: job.class, action: job.plan.steps[id.step() as usize].action })
+        (job.class, job.plan.steps[id.step() as usize].action)
+    }
+
+    /// What of the queue becomes zeroes behind the effect `first` is handed out with it. Returns how much that is together.
+    fn join_zeroes(
+        &mut self,
+        first: EffectId,
+        class: Class,
+        (member, at, length): (Member, Sector, Sectors),
+    ) -> Sectors {
+        let mut queue = std::mem::take(&mut self.effects[class as usize]);
+        let (mut end, mut joined, mut seen) = (at + length, Vec::new(), 0);
+        queue.retain(|id| {
+            seen += 1;
+            if seen > JOINED_OF || end - at >= LONGEST_ZEROES {
+                return true;
+            }
+            let follows = matches!(
+                self.effect(*id).1,
+                Action::Zero { member: other, at: next, .. } if other == member && next == end
+            );
+            if follows && let Action::Zero { length, .. } = self.effect(*id).1 {
+                end = end + length;
+                joined.push(*id);
+            }
+            !follows
+        });
+        self.effects[class as usize] = queue;
+        if !joined.is_empty() {
+            self.joined.insert(first, joined);
+        }
+        end - at
     }
 
     /// The bytes of an effect, in order.
@@ -217,9 +268,16 @@ impl Array {
     pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.advance_clock(now);
         self.fence.flying -= 1;
+        let joined = self.joined.remove(&effect).unwrap_or_default();
         if self.is_superseded() {
             return self.end_superseded();
         }
+        self.answer_effect(effect, outcome);
+        joined.into_iter().for_each(|part| self.answer_effect(part, outcome));
+        self.work();
+    }
+
+    fn answer_effect(&mut self, effect: EffectId, outcome: Outcome<'_>) {
         let id = self.jobs.of_effect(effect).expect("an effect is answered once");
         let job = self.jobs.get_mut(id);
         let step = &job.plan.steps[effect.step() as usize];
@@ -255,7 +313,6 @@ impl Array {
         if done {
             self.phase_done(id);
         }
-        self.work();
     }
 
     pub(crate) fn advance_clock(&mut self, now: Instant) {

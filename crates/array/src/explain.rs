@@ -413,7 +413,7 @@ impl<'a> Case<'a> {
         if self.layout().logs().is_some() && self.failed.is_empty() {
             let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
             let method = builder.log_method(view, &pieces, cancels, self.simulated.old_data_known);
-            if method != LogMethod::Cancel {
+            if !method.is_bare() {
                 let fragments = builder.fragments(view, &pieces, method);
                 let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
                 builder.write_logged(&mut plan, view, write, method, &fragments);
@@ -448,7 +448,7 @@ impl<'a> Case<'a> {
         let cached = self.known(&pieces);
         let view = StripeView { cached: &cached, ..self.view(window.stripe) };
         let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
-        let method = builder.durable_method(view, &pieces, cancels);
+        let method = builder.durable_method(view, &pieces, Content::Host, cancels);
         let fragments = builder.fragments(view, &pieces, method);
         let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
         let mut plan = Plan::default();

@@ -27,10 +27,7 @@ fn structures() -> [(&'static str, Vec<u8>); 6] {
     [
         ("superblock", superblock().encode()),
         ("dirty map", map().encode(ARRAY, 4_096)),
-        (
-            "table of the regions' logs",
-            encode_table(&table(), 2 << 32 | 5, ARRAY, 4_096),
-        ),
+        ("table of the regions' logs", encode_table(&table(), 2 << 32 | 5, ARRAY, 4_096)),
         ("list of unreadable blocks", list().encode(ARRAY, 3 << 32 | 1)),
         ("log segment header", header().encode(ARRAY, BLOCK)),
         ("commit log entry header", entry().encode(ARRAY, BLOCK)),

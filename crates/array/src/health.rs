@@ -8,6 +8,7 @@ use parlour_units::{Member, Sector, Sectors, Stripe};
 use crate::assembly::Assembly;
 use crate::away::Kept;
 use crate::effect::{Action, Class};
+use crate::errors::RecentErrors;
 use crate::fence::Epoch;
 use crate::front::Front;
 use crate::geometry::Geometry;
@@ -78,7 +79,9 @@ pub(crate) struct MemberRecord {
     /// A flush failed, and the member had to be kept: what it was to make durable is lost perhaps, and a later
     /// flush that succeeds would not say so.
     pub(crate) flush_failed: bool,
+    /// Read errors since it came.
     pub(crate) errors: u32,
+    pub(crate) recent_errors: RecentErrors,
     /// By class.
     pub(crate) traffic: [Traffic; 5],
     /// Which copy of the superblock is written first: the one that is damaged or older at the opening, so that a sound one
@@ -312,6 +315,7 @@ impl MemberRecord {
             flushing: 0,
             flush_failed: false,
             errors: 0,
+            recent_errors: RecentErrors::default(),
             traffic: [Traffic::default(); 5],
             worse_copy: 0,
             epoch: Epoch::Unknown,

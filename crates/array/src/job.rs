@@ -167,6 +167,15 @@ pub(crate) enum Probe {
     Now,
     /// It is unreadable.
     Failed,
+    /// It was written and did not read back: it is being read again.
+    Written,
+}
+
+impl Probe {
+    /// Whether what is to be repaired is being read.
+    pub(crate) fn is_under_way(self) -> bool {
+        matches!(self, Probe::Now | Probe::Written)
+    }
 }
 
 /// A step that failed.

@@ -14,6 +14,7 @@ mod cache;
 mod dirty;
 mod draw;
 mod effect;
+mod errors;
 mod explain;
 mod fence;
 mod floating;

@@ -172,7 +172,8 @@ impl Array {
             map.resync.merge(&map.dirty);
         }
         let mut implausible = beyond(assembly, &opening.maps, &opening.tables, &opening.lists);
-        let found = if geometry.is_logged() { read_commit_logs(&opening, &mut implausible) } else { Vec::new() };
+        let found =
+            if geometry.is_logged() { read_commit_logs(&opening, &mut implausible) } else { Vec::new() };
         let damaged = if redo { damaged_commit_logs(assembly, &opening.commits, &found) } else { Vec::new() };
         if redo && !superblock.clean {
             unrecoverable(assembly, &opening.commits, &damaged, &mut map);

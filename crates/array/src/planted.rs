@@ -101,6 +101,8 @@ pub enum Bug {
     TableNotDurable,
     /// Records are not asked to be durable before their data is written.
     CommitNotDurable,
+    /// Whole stripes become zeroes before the record that says so is durable.
+    ZeroedBeforeRecord,
     /// Intents are not asked to be durable before parity is rewritten.
     IntentNotDurable,
     /// Segments are not asked to be durable before the commit log forgets their records.
@@ -196,7 +198,8 @@ impl Bug {
         Bug::StopWithoutFlush,
     ];
     /// Bugs that break a rule of crash-safe logging.
-    pub const OF_LOGGING: [Bug; 18] = [
+    pub const OF_LOGGING: [Bug; 19] = [
+        Bug::ZeroedBeforeRecord,
         Bug::RecoverySkipsRecords,
         Bug::IntentsForgotten,
         Bug::MendedWithoutRecords,

@@ -4,11 +4,13 @@
 use parlour_units::{Member, Sector, Sectors};
 
 use crate::array::Array;
+use crate::effect::Fault;
 use crate::job::{Blind, JobId, Kind, Probe, Purpose, StripeJob, Trouble};
 use crate::layout::{Occupant, Place, Unit};
 use crate::map::{Columns, Window};
 use crate::plan::{Content, UnitSet};
 use crate::request::RequestError;
+use crate::status::FailureCause;
 
 impl Array {
     /// Starts a repair of each unit that an unreadable place belongs to.
@@ -101,8 +103,34 @@ impl Array {
         match *probe {
             Probe::NotYet => *probe = Probe::Now,
             Probe::Now if copies => *probe = Probe::Failed,
-            Probe::Now | Probe::Failed => return false,
+            Probe::Now | Probe::Failed | Probe::Written => return false,
         }
+        true
+    }
+
+    /// A block that a repair has written cannot be read: it is read once more, and if that fails too, its member does not hold
+    /// what is written to it, and is excluded. Says whether the repair is about that.
+    pub(crate) fn reads_back(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+        let StripeJob { window, targets, probe, .. } = *self.jobs.stripe(id);
+        let layout = self.geometry.layout();
+        let target = |place| {
+            layout.units().any(|unit| targets.has(unit) && layout.place(window.stripe, unit).member == place)
+        };
+        let of_target = |trouble: &&Trouble| {
+            trouble.fault == Fault::Unreadable && self.health.place_of(trouble.member).is_some_and(target)
+        };
+        let Some(trouble) = troubles.iter().find(of_target).filter(|_| probe != Probe::Now) else {
+            return false;
+        };
+        if probe != Probe::Written {
+            self.jobs.stripe(id).probe = Probe::Written;
+            self.replan(id);
+            return true;
+        }
+        self.fail_member(trouble.member, FailureCause::Unfaithful);
+        // Who waits looks again at what is left.
+        let gone = self.health.place_of(trouble.member).is_none();
+        self.end_stripe(id, if gone { Ok(()) } else { Err(RequestError::Lost) });
         true
     }
 

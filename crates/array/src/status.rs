@@ -27,6 +27,13 @@ pub enum Event {
         /// Its place.
         place: Member,
     },
+    /// A member has had more read errors of late than it should: it goes on serving, and is to be replaced.
+    MemberFailing {
+        /// Its place.
+        place: Member,
+        /// Read errors since it came.
+        errors: u32,
+    },
     /// A spare, or a replacement, took a place.
     PlaceTaken {
         /// Which place.
@@ -117,7 +124,7 @@ pub enum Event {
 pub enum FailureCause {
     /// It did not answer, or refused to write.
     Gone,
-    /// It had too many read errors.
+    /// It was being rebuilt, and could not read what it had been given.
     Errors,
     /// What was written to it did not read back.
     Unfaithful,
@@ -274,6 +281,8 @@ pub struct MemberStatus {
     pub away: bool,
     /// Read errors.
     pub errors: u32,
+    /// Whether there were more of late than [`Tuning::error_threshold`](crate::Tuning): it is to be replaced.
+    pub failing: bool,
     /// Accesses of hosts, log, metadata, rebuild and scrub.
     pub traffic: [TrafficStatus; 5],
 }
@@ -444,6 +453,8 @@ impl Array {
                 },
                 away: place.state == PlaceState::Failed && place.keeps.is_some(),
                 errors: record.map_or(0, |record| record.errors),
+                failing: record
+                    .is_some_and(|record| record.recent_errors.at(self.now) > self.tuning.error_threshold),
                 traffic: record
                     .map_or_else(Default::default, |record| record.traffic.map(TrafficStatus::from)),
             }

@@ -16,7 +16,7 @@ use crate::job::{Blind, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, T
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
 use crate::map::{Columns, Piece, Window};
-use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet};
+use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet, is_whole};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::tuning::LargeWrite;
@@ -54,6 +54,8 @@ impl Array {
             Purpose::Scrub => Class::Scrub,
         };
         let hull = hull(&pieces).map_or(window.columns.length(), Columns::length);
+        // The most that any plan on these columns takes: every unit and a result. Zeroes have none.
+        let memory = if content.unmaps() && is_whole(layout, &pieces) { Sectors::ZERO } else { hull * width };
         let job = StripeJob {
             purpose,
             window,
@@ -63,8 +65,7 @@ impl Array {
             content,
             durable,
             stage: Stage::Memory,
-            // The most that any plan on these columns takes: every unit and a result.
-            memory: hull * width,
+            memory,
             locked: false,
             writing: false,
             holds_parity: false,
@@ -184,12 +185,14 @@ impl Array {
         let large = self.tuning.large_write(&self.geometry);
         let durable = self.geometry.is_logged();
         let job = self.jobs.stripe(id);
-        let unmaps = job.content == (Content::Zeroes { may_unmap: true });
-        let cancels = large == LargeWrite::Cancel || unmaps;
+        let cancels = large == LargeWrite::Cancel || job.content.unmaps();
         let method = match durable {
             // What new parity is made of is not known if a crash comes between its units: only differences are told, and
             // whole stripes.
-            true => self.builder.durable_method(view, &job.pieces, large == LargeWrite::Cancel),
+            true => {
+                let cancels = large == LargeWrite::Cancel;
+                self.builder.durable_method(view, &job.pieces, job.content, cancels)
+            }
             false => self.builder.log_method(view, &job.pieces, cancels, self.simulated.old_data_known),
         };
         job.method = Some(method);
@@ -201,7 +204,7 @@ impl Array {
         let fragments = self.builder.fragments(view, &job.pieces, method);
         let index = self.geometry.layout().region_of(window.stripe).1 as u32;
         let logs = self.logs.as_mut().expect("writes are logged");
-        if method == LogMethod::Cancel && !logs.is_live(region, index) {
+        if method.is_bare() && !logs.is_live(region, index) {
             self.jobs.stripe(id).method = Some(method);
             return self.pass(id, Stage::Lock);
         }
@@ -291,7 +294,7 @@ impl Array {
     fn settle_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
-        let cancels = job.method == Some(LogMethod::Cancel) && !job.rooms.is_empty();
+        let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.rooms.is_empty();
         let (region, stripe) = (job.region, job.window.stripe);
         let (holds, logs_writes) = (job.holds_parity, self.logs_writes(region));
         if self.logs.is_none() || holds && (!logged || logs_writes) {
@@ -458,9 +461,16 @@ impl Array {
             // Records that were given up count after a crash until this is durable: not on top of new parity.
             return self.pass_resync_durable(region, id);
         }
-        // Parity that is on the list is computed from the data, whatever a record would say.
-        if method.is_some() || self.jobs.stripe(id).blind != Blind::No {
+        if method.is_some() {
             return true;
+        }
+        // Parity that is on the list is computed from the data, whatever a record would say. But a zero record that still
+        // counts would be done again after a crash, and undo what has no record.
+        if self.jobs.stripe(id).blind != Blind::No {
+            if self.commits().zeroes_count(region) {
+                self.need_resync(region);
+            }
+            return self.pass_resync_durable(region, id);
         }
         if self.logs_writes(region) {
             self.let_go_of_stripe(id);
@@ -525,7 +535,7 @@ impl Array {
             {
                 Err(Lost)
             }
-            Purpose::Repair { .. } if stripe_job.probe == Probe::Now => {
+            Purpose::Repair { .. } if stripe_job.probe.is_under_way() => {
                 builder.probe(plan, view, stripe_job.targets, stripe_job.window.columns);
                 Ok(())
             }
@@ -675,7 +685,7 @@ impl Array {
                     self.end_stripe(id, Ok(()));
                 }
             }
-            Purpose::Repair { .. } if self.jobs.stripe(id).probe == Probe::Now => {
+            Purpose::Repair { .. } if self.jobs.stripe(id).probe.is_under_way() => {
                 self.end_stripe(id, Ok(()));
             }
             Purpose::Repair { .. } => {
@@ -734,6 +744,7 @@ impl Array {
                 }
             }
             Purpose::Repair { parent } if unreadable && self.halve_repair(id, parent) => {}
+            Purpose::Repair { .. } if unreadable && self.reads_back(id, troubles) => {}
             Purpose::Repair { .. } if unreadable && self.probe_target(id) => self.replan(id),
             // Where there is another copy, it is tried next, and both are rewritten from it.
             Purpose::Repair { .. } if unreadable && self.repair_more(id, troubles) => self.replan(id),

@@ -84,7 +84,7 @@ pub struct Tuning {
     pub live_records: u64,
     /// Memory for data that need not be read before it is overwritten. Zero: no cache.
     pub preread_cache: Sectors,
-    /// Read errors after which a member is failed.
+    /// Read errors beyond which a member is reported as failing; half of them are forgotten in each hour.
     pub error_threshold: u32,
     /// A region is marked clean again after it was idle this long.
     pub clean_after: Duration,

@@ -6,6 +6,7 @@ mod common;
 mod tools;
 
 use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -260,4 +261,68 @@ fn files_on_a_raid5_outlive_a_member_that_goes_unannounced() {
 #[test]
 fn files_on_a_raid10_outlive_a_member_that_goes_unannounced() {
     no_file_is_lost(RAID10, Told::No);
+}
+
+/// Bytes that all members take on the disk that they are on.
+fn taken(array: &Array) -> u64 {
+    let entries =
+        fs::read_dir(array.bench.path("")).expect("a directory").map(|entry| entry.expect("an entry"));
+    let members = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("member"));
+    members.map(|member| member.metadata().expect("a file").blocks() * 512).sum()
+}
+
+/// Runs a line of nbdsh on the array, whose handle is `h`.
+fn nbdsh(array: &Array, line: &str) {
+    succeed(tool(&array.bench, "nbdsh").args(["-u", &array.uri(), "-c", line]));
+}
+
+fn discard_all(array: &Array) {
+    // A request is 32 bits long.
+    nbdsh(array, "for at in range(0, h.get_size(), 1 << 30): h.trim(min(1 << 30, h.get_size() - at), at)");
+    nbdsh(array, "h.flush()");
+}
+
+/// Members of 512 MiB that nobody has written to are discarded, written to, and discarded again.
+fn what_is_discarded_takes_no_space(row: Row) {
+    let array = Array::new(row, 512, "", "");
+    let fresh = taken(&array);
+    discard_all(&array);
+    let discarded = taken(&array);
+    assert!(discarded < fresh + (8 << 20), "{}: {fresh} bytes before, {discarded} after", row.name);
+    nbdsh(&array, "for at in range(0, 96 << 20, 1 << 20): h.pwrite(bytearray(b'parlour!') * (1 << 17), at)");
+    nbdsh(&array, "h.flush()");
+    let written = taken(&array);
+    assert!(written > discarded + (96 << 20), "{}: {discarded} before, {written} after", row.name);
+    discard_all(&array);
+    let given_back = taken(&array);
+    // The parity log may hold some of what was written.
+    assert!(given_back + (96 << 20) < written, "{}: {written} before, {given_back} after", row.name);
+    nbdsh(&array, "assert h.pread(96 << 20, 0) == bytearray(96 << 20)");
+    array.assert_consistent();
+    array.close();
+}
+
+#[test]
+fn what_is_discarded_takes_no_space_on_a_parity_log() {
+    what_is_discarded_takes_no_space(PARITY_LOGGING);
+}
+
+#[test]
+fn what_is_discarded_takes_no_space_on_a_raid5() {
+    what_is_discarded_takes_no_space(RAID5);
+}
+
+#[test]
+fn a_new_file_system_on_a_new_parity_log_takes_little_space() {
+    if !is_root("a new file system takes little space") {
+        return;
+    }
+    let array = Array::new(PARITY_LOGGING, 512, "", "");
+    let attached = Attached::new(&array);
+    succeed(tool(&array.bench, "mkfs.ext4").args(["-q", "-F", "-b", "4096"]).arg(attached.device()));
+    attached.detach();
+    let taken = taken(&array);
+    assert!(taken < 64 << 20, "{taken} bytes");
+    array.assert_consistent();
+    array.close();
 }

@@ -404,3 +404,27 @@ fn a_misuse_is_told_in_one_line_with_status_2() {
         assert!(line.contains(told), "{line}");
     }
 }
+
+#[test]
+fn a_member_whose_array_is_being_resynced_is_failed_by_force_only() {
+    let bench = Workbench::new();
+    // Content that nobody knows: parity is computed for all of it.
+    for place in 0..3 {
+        let member = std::fs::File::create(bench.path(&format!("m{place}"))).unwrap();
+        member.set_len(24 << 30).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&member, &[1; 4096], 20 << 30).unwrap();
+    }
+    bench.succeed("create -o raid5 --force m0 m1 m2");
+    let served = bench.serve("serve . --unix nbd.sock --json");
+    let line = bench.fail("fail 1 -a .", 1);
+    for told in
+        ["member 1 cannot be failed now", "regions are still to be resynced", "--force", "parlour status"]
+    {
+        assert!(line.contains(told), "{line}");
+    }
+    bench.files("fresh", 1);
+    let line = bench.fail("replace 1 fresh -a .", 1);
+    assert!(line.contains("member 1 cannot be failed now"), "{line}");
+    bench.succeed("fail 1 --force -a .");
+    served.stop();
+}

@@ -252,10 +252,8 @@ fn new_array(request: &CreateRequest, members: &[Member], zeroed: bool) -> Resul
 
 /// Sets space aside, and wipes the marks of what was there before.
 fn prepare(members: &[Member], occupied: &[Option<String>], geometry: &Geometry) -> Result<(), CreateError> {
-    let logs = space::log_extents(geometry);
-    for ((member, held), logs) in members.iter().zip(occupied).zip(&logs) {
+    for (member, held) in members.iter().zip(occupied) {
         space::preallocate_metadata(member, geometry)?;
-        space::preallocate_logs(member, logs)?;
         if held.is_some() {
             wipe(member, geometry.data_start())
                 .map_err(|failure| CreateError::Write { path: member.path().into(), failure })?;

@@ -17,6 +17,12 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             in_place(*place, roster),
             last_failure(*place, roster)
         ),
+        Event::MemberFailing { place, errors } => format!(
+            "{} is failing: it has had {errors} read errors, the last of them: {}. It goes on serving, and what it cannot read \
+             is computed from the others; replace it soon",
+            in_place(*place, roster),
+            last_failure(*place, roster)
+        ),
         Event::PlaceTaken { place, member, missed: None } => {
             format!("{} takes the place of {place} and is being rebuilt", path(member.get(), roster))
         }
@@ -101,7 +107,9 @@ fn why(place: Member, cause: FailureCause, roster: &Roster) -> String {
         FailureCause::Gone => {
             format!("it does not answer or refuses to write ({})", last_failure(place, roster))
         }
-        FailureCause::Errors => format!("too many read errors ({})", last_failure(place, roster)),
+        FailureCause::Errors => {
+            format!("it cannot read what was rebuilt on it ({})", last_failure(place, roster))
+        }
         FailureCause::Truncated => "it ends before its end; was it truncated?".into(),
         FailureCause::Unfaithful => "what was written to it does not read back".into(),
         FailureCause::Older => "its metadata is older than that of the other members: it is a copy that was made \

@@ -17,7 +17,7 @@ use crate::helper;
 use crate::identity::{self, RandomError};
 use crate::member::{Member, MemberError, Mode};
 use crate::opening::superblock_copies;
-use crate::space::{self, Extent};
+use crate::space;
 
 /// Why a file or device cannot become a member. Nothing was written to it.
 #[derive(Debug, thiserror::Error)]
@@ -101,8 +101,6 @@ pub(crate) struct Application {
     pub(crate) path: PathBuf,
     pub(crate) force: bool,
     pub(crate) geometry: Geometry,
-    /// The place that it is to take, if that is known.
-    pub(crate) place: Option<u16>,
 }
 
 impl Application {
@@ -119,7 +117,6 @@ impl Application {
         }
         let identity = identity::fresh()?;
         space::preallocate_metadata(&member, &self.geometry)?;
-        space::preallocate_logs(&member, &self.logs())?;
         if held.is_some() {
             wipe(&member, self.geometry.data_start())
                 .map_err(|failure| NewcomerError::Write { path: self.path.clone(), failure })?;
@@ -138,12 +135,6 @@ impl Application {
             return Err(NewcomerError::Block { path: path(), block, array });
         }
         Ok(())
-    }
-
-    /// The logs of the place that it is to take; those of a spare's place are not known yet.
-    fn logs(&self) -> Vec<Extent> {
-        let place = self.place.map(usize::from);
-        place.and_then(|place| space::log_extents(&self.geometry).into_iter().nth(place)).unwrap_or_default()
     }
 }
 
@@ -239,12 +230,6 @@ impl<T: Send + 'static> Reception<T> {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         self.receiver.try_recv().ok()
     }
-}
-
-/// Sets space aside for the logs of `place` on a spare that has just taken it.
-pub(crate) fn settle(member: &Member, geometry: &Geometry, place: u16) -> Result<(), MemberError> {
-    let logs = space::log_extents(geometry);
-    logs.get(usize::from(place)).map_or(Ok(()), |logs| space::preallocate_logs(member, logs))
 }
 
 /// The path by which a server in another directory finds what a client means by `path`.

@@ -202,7 +202,7 @@ fn reading_only_writes_nothing() {
         let served = serve_open(parlour_engine::open(&request).expect("it opens"), None);
         reference.verify(&served);
         assert_eq!(served.host.write(0, &[1; 512]), Err(parlour_array::RequestError::ReadOnly));
-        let error = served.command(&Request::Fail { member: 0 }).expect_err("it is refused");
+        let error = served.command(&Request::Fail { member: 0, force: false }).expect_err("it is refused");
         assert!(error.to_string().contains("read-only"), "{error}");
         served.stop();
         assert_eq!((contents(&members), times(&members)), before, "{name}");

@@ -90,7 +90,9 @@ impl corpus::World for OnFiles {
     }
 
     fn fail(&mut self, place: u16) {
-        self.served().command(&Request::Fail { member: place }).expect("it can be done without");
+        self.served()
+            .command(&Request::Fail { member: place, force: false })
+            .expect("it can be done without");
     }
 
     fn replace(&mut self, place: u16) {

@@ -42,7 +42,7 @@ fn a_spare_takes_over_by_itself_and_the_failed_member_is_closed() {
         let spare = new_file(directory.path(), "spare", LENGTH);
         served.command(&Request::Add { path: spare.clone(), force: false }).expect("the spare is added");
         assert_eq!(served.status()["spares"].as_array().map(Vec::len), Some(1));
-        served.command(&Request::Fail { member: 2 }).expect("the member is failed");
+        served.command(&Request::Fail { member: 2, force: false }).expect("the member is failed");
         reference.exercise(&served, 10);
         served.until_redundant();
         assert!(served.heard("member 2") && served.heard("as was asked"), "{}", served.story());
@@ -94,7 +94,7 @@ fn commands_that_make_no_sense_are_refused_with_the_reason() {
     let members = member_paths(directory.path(), MEMBERS);
     create(named("raid5"), &members);
     let served = serve(&members);
-    assert!(refused(&served, &Request::Fail { member: 9 }).contains("no member 9"));
+    assert!(refused(&served, &Request::Fail { member: 9, force: false }).contains("no member 9"));
     assert!(refused(&served, &Request::Remove { member: 0 }).contains("fail it first"));
     assert!(refused(&served, &Request::Rebuild).contains("nothing to rebuild"));
     let small = new_file(directory.path(), "small", 4 << 20);
@@ -110,9 +110,9 @@ fn commands_that_make_no_sense_are_refused_with_the_reason() {
     )
     .expect("it can be written");
     assert!(refused(&served, &add(&swap)).contains("swap space"));
-    served.command(&Request::Fail { member: 0 }).expect("one can fail");
-    assert!(refused(&served, &Request::Fail { member: 0 }).contains("failed already"));
-    assert!(refused(&served, &Request::Fail { member: 1 }).contains("lose data"));
+    served.command(&Request::Fail { member: 0, force: false }).expect("one can fail");
+    assert!(refused(&served, &Request::Fail { member: 0, force: false }).contains("failed already"));
+    assert!(refused(&served, &Request::Fail { member: 1, force: false }).contains("lose data"));
     // It may come back, to its own place.
     let replace = |member, force| Request::Replace { member, path: members[0].clone(), force };
     assert!(refused(&served, &replace(1, false)).contains("a member of the array 'test'"));

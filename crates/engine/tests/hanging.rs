@@ -35,7 +35,8 @@ impl Obstacle {
     fn await_somebody(&self) {
         let met = self.met.lock().expect("no test panics here");
         let patience = Span::from_secs(60);
-        let (met, _) = self.met_by.wait_timeout_while(met, patience, |met| !*met).expect("no test panics here");
+        let (met, _) =
+            self.met_by.wait_timeout_while(met, patience, |met| !*met).expect("no test panics here");
         assert!(*met, "the member is not accessed");
     }
 
@@ -167,7 +168,7 @@ fn a_hung_member_that_is_failed_is_given_up_at_once() {
         reference.bytes[..payload.len()].copy_from_slice(&payload);
         served.host.post(0, Operation::Write { durable: true }, (0, length), &payload, &reply);
         rig.obstacle.await_somebody();
-        served.command(&Request::Fail { member: 1 }).expect("it can be failed");
+        served.command(&Request::Fail { member: 1, force: false }).expect("it can be failed");
         let (_, answer) = answers.recv_timeout(Span::from_secs(60)).expect("an answer");
         answer.expect("the write succeeds");
         reference.exercise(&served, 10);
@@ -242,7 +243,7 @@ fn a_member_that_answers_again_is_taken_back_by_itself() {
 fn a_member_that_was_failed_by_command_stays_out() {
     let rig = Rig::new("raid5");
     let served = rig.serve(FOR_EVER);
-    served.command(&Request::Fail { member: 1 }).expect("it can be failed");
+    served.command(&Request::Fail { member: 1, force: false }).expect("it can be failed");
     let mut reference = Reference::new(&served, 5);
     // Many times as long as it takes to look.
     for _ in 0..40 {

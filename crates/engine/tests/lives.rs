@@ -122,7 +122,7 @@ impl Life {
                 let file = OpenOptions::new().write(true).open(path).expect("it is there");
                 file.set_len(0).expect("it can be truncated");
             } else {
-                call(&control, &Request::Fail { member: victim }).expect("it is failed");
+                call(&control, &Request::Fail { member: victim, force: false }).expect("it is failed");
             }
         });
         reference.exercise(served, 10);
@@ -130,7 +130,7 @@ impl Life {
         reference.exercise(served, 5);
         // What was truncated and not touched since is found out by asking.
         if served.status()["members"][usize::from(victim)]["state"] == "active" {
-            served.command(&Request::Fail { member: victim }).expect("it is failed");
+            served.command(&Request::Fail { member: victim, force: false }).expect("it is failed");
         }
         self.whole = false;
     }

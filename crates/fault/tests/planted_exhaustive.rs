@@ -7,10 +7,11 @@ use parlour_array::{Bug, plant};
 use parlour_fault::exhaustive::{SCENARIOS, Subject, exhaust};
 
 /// Bugs for which a few writes are enough, to such an array of so many members.
-const BUGS: [(Bug, &str, Consistency, u16); 3] = [
+const BUGS: [(Bug, &str, Consistency, u16); 4] = [
     (Bug::FlushDoesNothing, "raid1", Consistency::Resync, 3),
     (Bug::WritesBeforeDirtyBit, "raid1", Consistency::Resync, 3),
     (Bug::GivenUpReadAtOnce, "parity-logging", Consistency::Logged, 4),
+    (Bug::ZeroedBeforeRecord, "parity-logging", Consistency::Logged, 4),
 ];
 
 #[test]

@@ -14,7 +14,7 @@
 //!   waits for its reintegration: so these have a ring of their own, and one does not begin before all that was told of
 //!   others there is over (and tells in few enough words of itself). However full the one ring is, the other gets empty.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use parlour_units::{Member, Region, Sectors};
 
@@ -61,6 +61,8 @@ pub(crate) struct CommitLogs {
     /// Entries that are kept until it is durable that their regions are to be resynced, or which of their blocks could not
     /// be read.
     orphans: Vec<EntryName>,
+    /// By region: the last entry with a zero record.
+    zeroes: BTreeMap<Region, EntryName>,
 }
 
 /// What is about to happen to a region's parity, to be written before it happens.
@@ -120,7 +122,13 @@ impl CommitLogs {
             complete: 0,
             flushing: false,
             orphans: Vec::new(),
+            zeroes: (0..).map(Member::new).zip(found).flat_map(zeroes_of).collect(),
         }
+    }
+
+    /// Whether a zero record of `region` would be done again after a crash.
+    pub(crate) fn zeroes_count(&mut self, region: Region) -> bool {
+        self.zeroes.get(&region).copied().is_some_and(|name| self.entry(name).is_some())
     }
 
     fn log(&mut self, place: Member) -> &mut CommitLog {
@@ -247,6 +255,15 @@ impl CommitLogs {
     }
 }
 
+/// The entries that tell of zero records in what was found on `place`, in their order.
+fn zeroes_of((place, found): (Member, &FoundLog)) -> impl Iterator<Item = (Region, EntryName)> {
+    found.records.entries.iter().flat_map(move |entry| {
+        let name = EntryName { place, part: CommitPart::Records, number: entry.number };
+        let zeroes = entry.told.records.iter().filter(|told| told.record.kind == RecordKind::Zero);
+        zeroes.map(move |told| (told.region, name))
+    })
+}
+
 impl Array {
     /// The place whose commit log has `region`'s records and intents.
     pub(crate) fn commit_place(&self, region: Region) -> Member {
@@ -267,6 +284,7 @@ impl Array {
             Some(LogMethod::Cancel) => {
                 entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
             }
+            Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
             // Cut where segments end, a piece becomes a record more for each segment that it touches.
             _ => {
                 let segments = columns / self.logs.as_ref().expect("writes are logged").payload() + 2;
@@ -559,12 +577,15 @@ impl Array {
             told.records.push(Committed { region, record: stored, changes });
             records.push(record);
         };
-        if job.method == Some(LogMethod::Cancel) {
+        if let Some(LogMethod::Cancel | LogMethod::Zero) = job.method {
             let columns = job.pieces[0].columns;
-            let count = (columns.length().get() * units) as usize;
+            let (kind, count) = match job.method {
+                Some(LogMethod::Zero) => (RecordKind::Zero, 0),
+                _ => (RecordKind::Cancel, (columns.length().get() * units) as usize),
+            };
             let changes = sums.by_ref().take(count).map(|new| Change { old: 0, new }).collect();
             let start = job.rooms.first().map_or(Sectors::ZERO, |room| room.start);
-            tell(Unit::new(units as u16 - 1), RecordKind::Cancel, columns, start, changes);
+            tell(Unit::new(units as u16 - 1), kind, columns, start, changes);
             return records;
         }
         for (fragment, room) in job.fragments.iter().zip(&job.rooms) {
@@ -635,10 +656,13 @@ impl Array {
         for (room, record) in rooms.iter().zip(records) {
             logs.commit_record(room.segment, *record, Some(name));
         }
-        let log = logs.region(region);
+        if records.iter().any(|record| record.kind == RecordKind::Zero) {
+            self.commits().zeroes.insert(region, name);
+        }
+        let log = self.logs.as_mut().expect("it was there").region(region);
         log.landing[log.epoch] += 1;
         let epoch = log.epoch;
-        let many = logs.records > self.tuning.live_records;
+        let many = self.logs.as_ref().is_some_and(|logs| logs.records > self.tuning.live_records);
         let job = self.jobs.stripe(id);
         (job.committed, job.entry) = (true, Some((name, epoch)));
         self.after_rooms(&rooms);
@@ -773,6 +797,7 @@ mod tests {
             complete: 0,
             flushing: false,
             orphans: Vec::new(),
+            zeroes: BTreeMap::new(),
         }
     }
 

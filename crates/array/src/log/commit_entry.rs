@@ -38,7 +38,7 @@ pub(crate) struct Committed {
     /// Its `start` counts from the start of the entry's payload.
     pub(crate) record: Record,
     /// Of an update: of each sector of its columns. Of a cancelled stripe: of each sector of its columns in each
-    /// unit, unit by unit; what was there before is not told.
+    /// unit, unit by unit; what was there before is not told. Of a stripe that became zeroes: none.
     pub(crate) changes: Vec<Change>,
 }
 
@@ -226,7 +226,8 @@ impl Committed {
     fn suits(&self, geometry: &Geometry) -> bool {
         let units = match self.record.kind {
             RecordKind::Cancel => u64::from(geometry.layout().data_units()) + 1,
-            _ => 1,
+            RecordKind::Zero => 0,
+            RecordKind::Update | RecordKind::Overwrite => 1,
         };
         let columns = self.record.columns;
         self.region.get() < geometry.layout().region_count()
@@ -270,7 +271,8 @@ fn decode_record(from: &mut Reader<'_>, header: usize) -> Option<Committed> {
     let changes = decode_changes(from, count, header)?;
     let sound = match kind {
         RecordKind::Cancel => (count as u64).is_multiple_of(length.get().max(1)),
-        _ => count as u64 == length.get(),
+        RecordKind::Zero => count == 0,
+        RecordKind::Update | RecordKind::Overwrite => count as u64 == length.get(),
     };
     let digest = payload_digest(kind, &changes);
     let record = Record { sequence, stripe, unit, kind, columns, start, digest };
@@ -288,7 +290,7 @@ fn decode_intent(from: &mut Reader<'_>, header: usize) -> Option<Intent> {
 /// The digest of a record's payload, which is the difference of what its changes name.
 pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
     match kind {
-        RecordKind::Cancel => 0,
+        RecordKind::Cancel | RecordKind::Zero => 0,
         RecordKind::Update | RecordKind::Overwrite => {
             digest(changes.iter().map(|change| change.old ^ change.new))
         }
@@ -408,11 +410,11 @@ pub(super) mod tests {
     type Drawn = (u64, u32, u16, u8, u64, u64);
 
     fn drawn() -> impl Strategy<Value = Drawn> {
-        (any::<u64>(), any::<u32>(), any::<u16>(), 0..3_u8, 1..20_u64, 0..50_u64)
+        (any::<u64>(), any::<u32>(), any::<u16>(), 0..4_u8, 1..20_u64, 0..50_u64)
     }
 
     fn kind(number: u8) -> RecordKind {
-        RecordKind::decode(number.into()).expect("there are three")
+        RecordKind::decode(number.into()).expect("there are four")
     }
 
     /// An entry that tells of these, and its payload.
@@ -425,7 +427,8 @@ pub(super) mod tests {
             let (unit, kind) = (Unit::new(unit), kind(of_kind));
             let changes: Vec<Change> = match kind {
                 RecordKind::Cancel => (0..2 * length).map(change).collect(),
-                _ => {
+                RecordKind::Zero => Vec::new(),
+                RecordKind::Update | RecordKind::Overwrite => {
                     let content: Vec<u8> = (0..length * 512).map(|byte| (byte ^ sequence) as u8).collect();
                     let sums: Vec<u64> = key().checksums(&content).collect();
                     payload.extend(content);

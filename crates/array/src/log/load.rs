@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sectors};
 
-use super::{Header, LoadState, Record, RecordKind, Segment, SegmentState};
+use super::{Header, LoadState, Record, Segment, SegmentState};
 use crate::array::Array;
 use crate::dirty::Stored;
 use crate::effect::{Action, Class, Fault};
@@ -133,7 +133,7 @@ impl Array {
     fn is_sound(&self, record: &Record) -> bool {
         let payload = self.logs.as_ref().expect("only logs are loaded").payload();
         let within = record.start + record.columns.length() <= payload;
-        record.suits(self.geometry.layout()) && (record.kind == RecordKind::Cancel || within)
+        record.suits(self.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
     /// What stands in `slot` is used as a commit log holds it. The slot stays as it is while a table counts on it.

@@ -8,11 +8,14 @@
 //! Parity that was being rewritten in place is told by the checksums of an intent: what is new already is left alone
 //! when the reintegration is done again.
 
+mod zeroed;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use super::commit_entry::{Change, Committed, Intent};
+use super::reintegrate::uncovered;
 use super::{EntryName, FoundLog, LoadState, Logs, RecordKind, RegionLog};
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
@@ -81,6 +84,8 @@ struct Run {
 pub(crate) struct Redo {
     region: Region,
     runs: Vec<Run>,
+    /// What became zeroes, and is written whatever stands there.
+    blanks: Vec<zeroed::Blank>,
     /// By record: where its payload is in memory.
     payloads: Vec<Option<Span>>,
     /// Buffers to be given back.
@@ -209,7 +214,10 @@ impl Recovery {
             }
             let offset = (column - record.columns.from).get();
             let change = |offset: u64| changes.get(offset as usize).copied();
-            if record.kind == RecordKind::Cancel {
+            if record.kind == RecordKind::Zero {
+                // (What it is the last to tell of is not compared.)
+                chain = Chain::default();
+            } else if record.kind == RecordKind::Cancel {
                 let length = record.columns.length().get();
                 let base = change(u64::from(unit.get()) * length + offset).map(|change| change.new);
                 chain = Chain { base, links: Vec::new(), whole_last: true };
@@ -237,7 +245,8 @@ impl Recovery {
         for Remembered { committed: Committed { record, .. }, .. } in &self.records {
             let of = match record.kind {
                 RecordKind::Cancel => 0..units,
-                _ => record.unit.get()..record.unit.get() + 1,
+                RecordKind::Zero => continue,
+                RecordKind::Update | RecordKind::Overwrite => record.unit.get()..record.unit.get() + 1,
             };
             parts.extend(of.map(|unit| (record.stripe, Unit::new(unit), record.columns)));
         }
@@ -251,6 +260,17 @@ impl Recovery {
                 _ => kept.push((stripe, unit, columns)),
             }
         }
+        let zeroed: BTreeMap<u32, Vec<Columns>> = self
+            .by_stripe()
+            .into_iter()
+            .map(|(stripe, records)| (stripe, self.zeroed(&records).into_iter().map(|zero| zero.1).collect()))
+            .collect();
+        kept = kept
+            .into_iter()
+            .flat_map(|(stripe, unit, columns)| {
+                uncovered(columns, &zeroed[&stripe]).into_iter().map(move |columns| (stripe, unit, columns))
+            })
+            .collect();
         if self.block_by_block {
             kept = kept
                 .into_iter()
@@ -355,8 +375,14 @@ impl Array {
     /// Which parts are compared, and where the records' payloads go.
     fn plan_comparison(&mut self, region: Region, recovery: &Recovery) -> Redo {
         let units = self.geometry.layout().data_units() + 1;
-        let mut redo =
-            Redo { region, runs: Vec::new(), payloads: Vec::new(), buffers: Vec::new(), found: None };
+        let mut redo = Redo {
+            region,
+            runs: Vec::new(),
+            blanks: Vec::new(),
+            payloads: Vec::new(),
+            buffers: Vec::new(),
+            found: None,
+        };
         for remembered in &recovery.records {
             let record = &remembered.committed.record;
             let span =
@@ -364,18 +390,19 @@ impl Array {
             redo.payloads.push(span);
         }
         for (stripe, unit, columns) in recovery.parts(units, self.geometry.block()) {
-            let known = self
-                .geometry
-                .layout()
-                .stripe_in(region, stripe.into())
-                .is_some_and(|stripe| !self.health.missing(&self.geometry, stripe).has(unit));
-            if known {
+            if self.is_unit_there(region, stripe, unit) {
                 let buffer = self.buffers.take(columns.length());
                 redo.buffers.push(buffer);
                 redo.runs.push(Run { stripe, unit, columns, buffer });
             }
         }
+        self.plan_blanks(region, recovery, &mut redo);
         redo
+    }
+
+    fn is_unit_there(&self, region: Region, stripe: u32, unit: Unit) -> bool {
+        let stripe = self.geometry.layout().stripe_in(region, stripe.into());
+        stripe.is_some_and(|stripe| !self.health.missing(&self.geometry, stripe).has(unit))
     }
 
     /// Where a record's payload is to be in memory: in its segment, or in a buffer of its own.
@@ -445,10 +472,14 @@ impl Array {
     }
 
     fn run_place(&self, region: Region, run: &Run) -> (Member, Sector) {
+        self.unit_place(region, run.stripe, run.unit, run.columns.from)
+    }
+
+    fn unit_place(&self, region: Region, stripe: u32, unit: Unit, column: Sectors) -> (Member, Sector) {
         let layout = self.geometry.layout();
-        let stripe = layout.stripe_in(region, run.stripe.into()).expect("it was looked up before");
-        let place = layout.place(stripe, run.unit);
-        (place.member, self.absolute(place.at + run.columns.from))
+        let stripe = layout.stripe_in(region, stripe.into()).expect("it was looked up before");
+        let place = layout.place(stripe, unit);
+        (place.member, self.absolute(place.at + column))
     }
 
     /// One of the two plans of a redo is done.
@@ -477,6 +508,7 @@ impl Array {
         let recovery = log.recovery.as_ref().expect("there is something to redo");
         let stripes = recovery.by_stripe();
         let mut plan = Plan::of(Strategy::Redo);
+        redo.fill_blanks(&mut plan, recovery);
         let (mut verdict, mut changed, mut torn) = (Verdict::default(), Vec::new(), BTreeSet::new());
         let mut sums = sums.iter();
         for (number, run) in redo.runs.iter().enumerate() {
@@ -525,6 +557,7 @@ impl Array {
             let span = Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length());
             plan.write(member, at, span, false);
         }
+        self.write_blanks(&mut plan, redo);
         // What hosts read from here on must not change back, even if the log's member is lost in the next crash.
         plan.next_phase();
         for (place, _) in self.health.standing().filter(|_| !is_planted(Bug::RedoFlushSkipped)) {

@@ -256,7 +256,7 @@ impl Array {
         let mut covered: Vec<Columns> = Vec::new();
         for (record, segment) in records {
             for columns in uncovered(record.columns, &covered) {
-                if record.kind != RecordKind::Cancel && record.sequence <= limit {
+                if record.kind.has_payload() && record.sequence <= limit {
                     applies.push(Apply {
                         member: place.member,
                         at: self.absolute(place.at + columns.from),
@@ -859,7 +859,7 @@ fn zero_overwritten(plan: &mut Plan, runs: &[Run], parity: &[BufferId], applies:
 }
 
 /// The parts of `columns` that none of `covered` has.
-fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
+pub(super) fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
     let mut parts = vec![columns];
     for cover in covered {
         parts = parts

@@ -26,6 +26,8 @@ pub(crate) enum RecordKind {
     Overwrite,
     /// Parity was written in place: all that was logged before is void.
     Cancel,
+    /// All units became zeroes, parity too: all that was logged before is void.
+    Zero,
 }
 
 impl RecordKind {
@@ -34,8 +36,14 @@ impl RecordKind {
             0 => RecordKind::Update,
             1 => RecordKind::Overwrite,
             2 => RecordKind::Cancel,
+            3 => RecordKind::Zero,
             _ => return None,
         })
+    }
+
+    /// Whether a record of this kind carries what is to go into the parity.
+    pub(crate) fn has_payload(self) -> bool {
+        matches!(self, RecordKind::Update | RecordKind::Overwrite)
     }
 }
 
@@ -67,10 +75,7 @@ impl Record {
 
     /// Sectors of payload.
     pub(crate) fn payload(&self) -> Sectors {
-        match self.kind {
-            RecordKind::Update | RecordKind::Overwrite => self.columns.length(),
-            RecordKind::Cancel => Sectors::ZERO,
-        }
+        if self.kind.has_payload() { self.columns.length() } else { Sectors::ZERO }
     }
 }
 
@@ -110,7 +115,7 @@ impl SegmentSummary {
             region: region.get(),
             updates: count(RecordKind::Update),
             overwrites: count(RecordKind::Overwrite),
-            cancels: count(RecordKind::Cancel),
+            cancels: count(RecordKind::Cancel) + count(RecordKind::Zero),
             first: sequences.clone().min().unwrap_or(0),
             last: sequences.max().unwrap_or(0),
         })
@@ -190,7 +195,7 @@ mod tests {
             sequence: 500 - u64::from(number),
             stripe: 5 + u32::from(number),
             unit: Unit::new(2 + number),
-            kind: RecordKind::decode(number % 3).expect("there are three"),
+            kind: RecordKind::decode(number % 4).expect("there are four"),
             columns: Columns::new(
                 Sectors::new(8 + u64::from(number)),
                 Sectors::new(16 + 2 * u64::from(number)),
@@ -226,14 +231,14 @@ mod tests {
         let block = header(5).encode(ARRAY, Sectors::new(8));
         let summary = SegmentSummary::decode(&block, ARRAY);
         let counted =
-            SegmentSummary { region: 3, updates: 2, overwrites: 2, cancels: 1, first: 496, last: 500 };
+            SegmentSummary { region: 3, updates: 2, overwrites: 1, cancels: 2, first: 496, last: 500 };
         assert_eq!(summary, Some(counted));
         assert_eq!(SegmentSummary::decode(&block, Identity([2; 16])), None);
     }
 
     #[test]
     fn only_what_is_not_cancelled_has_payload() {
-        let payload: Vec<u64> = header(3).records.iter().map(|record| record.payload().get()).collect();
-        assert_eq!(payload, [8, 9, 0]);
+        let payload: Vec<u64> = header(4).records.iter().map(|record| record.payload().get()).collect();
+        assert_eq!(payload, [8, 9, 0, 0]);
     }
 }

@@ -19,6 +19,31 @@ pub enum AdminError {
     /// It cannot be done without.
     #[error("{0} cannot be failed: the array would lose data, because nothing can take over what it holds")]
     Needed(Member),
+    /// Nothing else holds yet what it holds.
+    #[error(
+        "{place} cannot be failed now: {regions} of {of} regions are still to be resynced, and what it holds of them can be \
+         had from no other member; wait until the resync is done (parlour status shows how far it is), or use --force and \
+         lose that"
+    )]
+    NotResynced {
+        /// The member.
+        place: Member,
+        /// Regions of which data would be lost.
+        regions: u32,
+        /// All regions.
+        of: u32,
+    },
+    /// What another member cannot read is computed from it.
+    #[error(
+        "{place} cannot be failed now: where {blocks} blocks of others cannot be read, nothing else says what it holds; write \
+         these stripes anew (parlour status lists them), or use --force and lose that"
+    )]
+    NeededForUnreadable {
+        /// The member.
+        place: Member,
+        /// Blocks that would be lost.
+        blocks: u64,
+    },
     /// It is failed already.
     #[error("{0} is failed already")]
     AlreadyFailed(Member),
@@ -68,7 +93,7 @@ pub enum AdminError {
 }
 
 impl Array {
-    fn place(&self, place: Member) -> Result<Member, AdminError> {
+    pub(super) fn place(&self, place: Member) -> Result<Member, AdminError> {
         let members = self.geometry.members();
         if place.get() < members { Ok(place) } else { Err(AdminError::NoSuchMember(place, members - 1)) }
     }
@@ -77,7 +102,7 @@ impl Array {
         if self.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
     }
 
-    /// Excludes the member in `place`, because people say so.
+    /// Excludes the member in `place`, because people say so. See [`Array::may_lose`].
     ///
     /// # Errors
     /// It cannot be done without, or is not there.
@@ -205,24 +230,20 @@ impl Array {
         }
     }
 
-    /// A member could not read something.
+    /// A member could not read something. However often that is, it is kept: what it can read may be needed where another
+    /// member fails, and what it cannot read is computed and written to it anew. If that fails it is excluded.
     pub(crate) fn count_error(&mut self, member: Member) {
-        let threshold = self.tuning.error_threshold;
+        let (now, threshold) = (self.now, self.tuning.error_threshold);
         let Some(record) = self.health.record(member) else { return };
         record.errors += 1;
-        if record.errors > threshold && !self.is_only_source(member) {
-            self.fail_member(member, FailureCause::Errors);
+        let errors = record.errors;
+        let (before, recent) = record.recent_errors.add(now);
+        if before <= threshold
+            && recent > threshold
+            && let Some(place) = self.health.place_of(member)
+        {
+            self.events.push_back(Event::MemberFailing { place, errors });
         }
-    }
-
-    /// Whether `member` holds data of which there is nothing else: its parity does not fit, or perhaps does not; or what
-    /// was read of it is not yet on the other copies. Better a bad member than none.
-    fn is_only_source(&self, member: Member) -> bool {
-        let layout = self.geometry.layout();
-        let copies = self.geometry.keeps_copies();
-        self.health.place_of(member).is_some_and(|place| {
-            self.records.resync.iter().any(|region| copies || layout.region_has_data_on(region, place))
-        })
     }
 
     /// A member that is being rebuilt cannot read what it was given. All of it can still be had from the others, while

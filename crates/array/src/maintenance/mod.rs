@@ -3,6 +3,7 @@
 mod members;
 mod rebuild;
 mod resync;
+mod risk;
 mod scrub;
 
 use parlour_units::{Duration, Instant, Member, Sectors, Stripe};

@@ -6,7 +6,7 @@ use crate::cache::Cached;
 use crate::effect::Action;
 use crate::floating::Floats;
 use crate::geometry::Geometry;
-use crate::layout::{Place, Unit};
+use crate::layout::{Layout, Place, Unit};
 use crate::map::{Columns, Piece};
 use crate::planted::{Bug, is_planted};
 use crate::tuning::Tuning;
@@ -144,6 +144,11 @@ pub(crate) enum Content {
 }
 
 impl Content {
+    /// Whether whole stripes give their space back.
+    pub(crate) fn unmaps(self) -> bool {
+        self == (Content::Zeroes { may_unmap: true })
+    }
+
     pub(super) fn span(self, piece: &Piece, columns: Columns) -> Span {
         let start = piece.host + (columns.from - piece.columns.from);
         match self {
@@ -171,6 +176,15 @@ pub(crate) enum LogMethod {
     Overwrite,
     /// New parity in place; what the log holds for the stripe no longer counts.
     Cancel,
+    /// The same, where all units become zeroes, parity too.
+    Zero,
+}
+
+impl LogMethod {
+    /// Whether its record only voids what the log holds: parity is written in place.
+    pub(crate) fn is_bare(self) -> bool {
+        matches!(self, LogMethod::Cancel | LogMethod::Zero)
+    }
 }
 
 /// Room in the log that is reserved for a plan: record `n` of the plan tells of these columns.
@@ -179,7 +193,7 @@ pub(crate) struct Fragment {
     /// The unit whose difference is told; the check unit where new parity is.
     pub(crate) unit: Unit,
     pub(crate) columns: Columns,
-    /// It has no payload: a cancel record.
+    /// It has no payload: a cancel or zero record.
     pub(crate) bare: bool,
 }
 
@@ -217,7 +231,7 @@ impl Builder {
         write: StripeWrite<'_>,
     ) -> Result<(), Lost> {
         let StripeWrite { pieces, content, durable } = write;
-        if self.unmaps(view, pieces, content) {
+        if content.unmaps() && is_whole(view.geometry.layout(), pieces) {
             unmap(plan, view, pieces);
             return Ok(());
         }
@@ -272,7 +286,7 @@ impl Builder {
         match method {
             LogMethod::Update => logged_update(plan, view, write, fragments),
             LogMethod::Overwrite => self.logged_overwrite(plan, view, write, fragments),
-            LogMethod::Cancel => unreachable!("a cancelling write updates parity in place"),
+            LogMethod::Cancel | LogMethod::Zero => unreachable!("a cancelling write updates parity in place"),
         }
         plan.next_phase();
         plan.commit_before = Some(plan.phase());
@@ -308,8 +322,12 @@ impl Builder {
         &mut self,
         view: StripeView<'_>,
         pieces: &[Piece],
+        content: Content,
         cancels: bool,
     ) -> LogMethod {
+        if content != Content::Host && is_whole(view.geometry.layout(), pieces) {
+            return LogMethod::Zero;
+        }
         bands(pieces, &mut self.plain);
         let data = u32::from(view.geometry.layout().data_units());
         // A whole stripe that a crash cuts short loses the unit of a member that is lost with it: differences do not.
@@ -336,6 +354,10 @@ impl Builder {
             write_pieces(plan, view, write);
             return Ok(());
         }
+        if method == Some(LogMethod::Zero) {
+            zero_durably_logged(plan, view, write);
+            return Ok(());
+        }
         if !view.missing.is_empty() {
             // A member was lost since the method was chosen.
             return Err(Lost);
@@ -354,14 +376,6 @@ impl Builder {
         plan.checksum(parity);
         plan.next_phase();
         plan.commit_before = Some(plan.phase());
-        if self.unmaps(view, pieces, content) {
-            unmap(plan, view, pieces);
-            plan.next_phase();
-            for unit in view.data().chain(view.checks()) {
-                plan.push(Action::Flush { member: view.place(unit, columns.from).member }, &[]);
-            }
-            return Ok(());
-        }
         write_pieces(plan, view, StripeWrite { durable: true, ..write });
         for check in view.checks() {
             let place = view.place(check, columns.from);
@@ -420,18 +434,11 @@ impl Builder {
                 let unit = view.checks().next().expect("a logged layout has parity");
                 self.plain.iter().map(|band| Fragment { unit, columns: band.columns, bare: false }).collect()
             }
-            LogMethod::Cancel => {
+            LogMethod::Cancel | LogMethod::Zero => {
                 let unit = view.checks().next().expect("a logged layout has parity");
                 vec![Fragment { unit, columns: pieces[0].columns, bare: true }]
             }
         }
-    }
-
-    fn unmaps(&mut self, view: StripeView<'_>, pieces: &[Piece], content: Content) -> bool {
-        let layout = view.geometry.layout();
-        content == (Content::Zeroes { may_unmap: true })
-            && pieces.len() == usize::from(layout.data_units())
-            && pieces.iter().all(|piece| piece.columns == pieces[0].columns)
     }
 
     /// Chooses a method for each band. Where both are possible, one is taken for all bands: the one that
@@ -690,6 +697,33 @@ pub(super) fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeW
         let place = view.place(piece.unit, piece.columns.from);
         let durable = durable && !is_planted(Bug::DurableIgnored);
         plan.write(place.member, place.at, content.span(piece, piece.columns), durable);
+    }
+}
+
+/// Whether `pieces` are the same columns of each data unit.
+pub(crate) fn is_whole(layout: &Layout, pieces: &[Piece]) -> bool {
+    pieces.len() == usize::from(layout.data_units())
+        && pieces.iter().all(|piece| piece.columns == pieces[0].columns)
+}
+
+/// Makes zeroes of all units, parity too, once a record says so: after a crash that is done again, whatever of it was done.
+fn zero_durably_logged(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
+    let StripeWrite { pieces, content, durable } = write;
+    plan.commit_before = Some(plan.phase());
+    if content.unmaps() {
+        unmap(plan, view, pieces);
+    } else {
+        plan.strategy = Strategy::FullStripe;
+        write_pieces(plan, view, write);
+        let columns = pieces[0].columns;
+        for check in view.present_checks() {
+            let place = view.place(check, columns.from);
+            let zeroes = Span::new(Source::Zeroes, Sectors::ZERO, columns.length());
+            plan.write(place.member, place.at, zeroes, durable);
+        }
+    }
+    if is_planted(Bug::ZeroedBeforeRecord) {
+        plan.commit_before = Some(plan.phase() + 1);
     }
 }
 

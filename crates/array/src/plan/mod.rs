@@ -25,7 +25,9 @@ use crate::layout::Place;
 use crate::map::Columns;
 
 pub(crate) use bands::{Band, bands};
-pub(crate) use build::{Builder, Content, Fragment, LogMethod, Lost, StripeView, StripeWrite, UnitSet};
+pub(crate) use build::{
+    Builder, Content, Fragment, LogMethod, Lost, StripeView, StripeWrite, UnitSet, is_whole,
+};
 
 /// How a request is carried out on a stripe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

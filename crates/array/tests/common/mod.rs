@@ -46,6 +46,8 @@ pub struct Disk {
     pub full: bool,
     /// Sectors that cannot be read until they are written.
     pub unreadable: std::collections::BTreeSet<u64>,
+    /// Sectors that cannot be read even when they were written.
+    pub worn: std::collections::BTreeSet<u64>,
     /// How many reads of these sectors still fail.
     pub stutters: BTreeMap<u64, u32>,
     pub identity: Identity,
@@ -62,7 +64,8 @@ pub struct Disk {
 
 impl Disk {
     fn can_read(&self, at: Sector, length: Sectors) -> bool {
-        !(at.get()..(at + length).get()).any(|sector| self.unreadable.contains(&sector))
+        let lost = |sector| self.unreadable.contains(&sector) || self.worn.contains(&sector);
+        !(at.get()..(at + length).get()).any(lost)
     }
 
     /// Tries to read. Says whether that works.

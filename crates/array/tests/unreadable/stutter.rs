@@ -29,7 +29,6 @@ fn setups() -> Vec<Setup> {
     let mut small = Setup::logged(4);
     small.member_length = 3 * 2_048;
     small.tuning.log_memory = Sectors::new(64);
-    small.tuning.error_threshold = u32::MAX;
     let mut blocks = small.clone();
     blocks.block = 8;
     blocks.log.segment = Some(Sectors::new(128));

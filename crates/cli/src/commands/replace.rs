@@ -20,7 +20,7 @@ pub(crate) struct Options {
     member: u16,
     /// A file or block device, as long as the other members
     path: PathBuf,
-    /// Overwrite what is on it
+    /// Overwrite what is on it; and even if the old member holds what no other does, which is lost then
     #[arg(long)]
     force: bool,
     /// Wait until it is rebuilt

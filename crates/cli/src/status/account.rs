@@ -55,6 +55,7 @@ pub(crate) struct MemberAccount {
     pub(crate) state: String,
     pub(crate) away: bool,
     pub(crate) errors: u32,
+    pub(crate) failing: bool,
     pub(crate) traffic: Vec<Traffic>,
 }
 

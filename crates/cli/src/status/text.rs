@@ -158,7 +158,7 @@ fn members(account: &Account) -> String {
         let traffic = member.all_traffic();
         columns.row([
             member.place.to_string(),
-            member.state.clone(),
+            if member.failing { format!("{}, failing", member.state) } else { member.state.clone() },
             member.errors.to_string(),
             traffic.reads.to_string(),
             Bytes::new(traffic.read_bytes).to_string(),

@@ -16,6 +16,9 @@ pub enum Request {
     Fail {
         /// The place.
         member: u16,
+        /// Though something that it holds can be had from no other member.
+        #[serde(default)]
+        force: bool,
     },
     /// Forget the failed member in a place.
     Remove {
@@ -36,7 +39,7 @@ pub enum Request {
         member: u16,
         /// The new member's path, absolute.
         path: PathBuf,
-        /// Overwrite what somebody keeps there.
+        /// Overwrite what somebody keeps there; and though something that the old member holds can be had from no other.
         #[serde(default)]
         force: bool,
     },

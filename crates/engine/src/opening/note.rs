@@ -197,7 +197,9 @@ fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) -> Option<N
     let needs = assembly.geometry.least_member_length().bytes();
     match verdict {
         Verdict::Member(_) | Verdict::Spare => None,
-        Verdict::Stale(place) | Verdict::Older(place) => Some(Note::Stale { path, place: Place::new(*place) }),
+        Verdict::Stale(place) | Verdict::Older(place) => {
+            Some(Note::Stale { path, place: Place::new(*place) })
+        }
         Verdict::Foreign => {
             let superblock = found.input().superblock().ok()?;
             Some(Note::Foreign { path, array: format!("'{}' ({})", superblock.name, superblock.array) })

@@ -16,8 +16,14 @@ use crate::newcomer::{Application, History, Newcomer, NewcomerError};
 /// Why a newcomer is looked at.
 #[derive(Debug)]
 pub(super) enum Waiting {
-    /// A client waits for it, and it is to become this: a spare, if there is no place.
-    Client(ClientId, Option<u16>),
+    /// A client waits for it.
+    Client {
+        client: ClientId,
+        /// What it is to become: a spare, if there is no place.
+        place: Option<u16>,
+        /// What cannot be had without the member that is there may be lost.
+        force: bool,
+    },
     /// It was away, perhaps, and is back at a path that is watched.
     Return(PathBuf),
 }
@@ -41,8 +47,8 @@ impl<F: Frontend> Server<F> {
         if ready.reception {
             while let Some((waiting, result)) = self.reception.poll() {
                 match waiting {
-                    Waiting::Client(client, place) => {
-                        let answer = result.map_err(Refusal::from).and_then(|one| self.take_in(one, place));
+                    Waiting::Client { client, place, force } => {
+                        let answer = self.receive(place, force, result);
                         self.answer(client, answer);
                     }
                     Waiting::Return(path) => self.receive_returned(&path, result),
@@ -92,7 +98,8 @@ impl<F: Frontend> Server<F> {
                 let status = self.machine.array.get().status();
                 Ok(json!({ "scrub": status.scrub, "last_scrub": status.last_scrub }))
             }
-            Request::Fail { member } => {
+            Request::Fail { member, force } => {
+                self.may_lose(Some(member), force)?;
                 self.machine.array.fail(now, Member::new(member))?;
                 Ok(json!({ "failed": member }))
             }
@@ -138,10 +145,30 @@ impl<F: Frontend> Server<F> {
         if let Some(place) = place.filter(|place| *place >= geometry.members()) {
             return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
         }
+        self.may_lose(place, force)?;
         let path = self.machine.roster.in_style(path);
-        let waiting = Waiting::Client(client, place);
-        self.reception.admit(waiting, Application { path, force, geometry, place })?;
+        let waiting = Waiting::Client { client, place, force };
+        self.reception.admit(waiting, Application { path, force, geometry })?;
         Ok(None)
+    }
+
+    /// Whether the member in `place`, if there is one, may be given up.
+    fn may_lose(&self, place: Option<u16>, force: bool) -> Result<(), AdminError> {
+        let place = place.filter(|_| !force).map(Member::new);
+        place.map_or(Ok(()), |place| self.machine.array.get().may_lose(place))
+    }
+
+    /// A newcomer that a client brought was looked at.
+    fn receive(
+        &mut self,
+        place: Option<u16>,
+        force: bool,
+        result: Result<Newcomer, NewcomerError>,
+    ) -> Result<Value, Refusal> {
+        let newcomer = result?;
+        // Things may have changed while it was looked at.
+        self.may_lose(place, force)?;
+        self.take_in(newcomer, place)
     }
 
     /// A newcomer was looked at: the array takes it as a spare or into `asked`, a member that returns into its own place;

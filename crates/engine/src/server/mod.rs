@@ -23,7 +23,7 @@ use crate::frontend::{Frontend, Port};
 use crate::io::{Io, IoBackend};
 use crate::machine::Machine;
 use crate::meter::Rates;
-use crate::newcomer::{self, Reception};
+use crate::newcomer::Reception;
 use crate::opening::OpenArray;
 use crate::pulse::{self, Pulse, ServerStatus};
 use crate::stopper::{StopRequest, Stopper};
@@ -263,7 +263,7 @@ impl<F: Frontend> Server<F> {
     }
 
     /// Does what an event means for the files: nobody waits for a member that is out, which is closed as soon as its last
-    /// access has returned, and a spare that is in needs space for its logs.
+    /// access has returned.
     fn follow(&mut self, event: &Event) {
         match event {
             Event::MemberFailed { place, cause } => {
@@ -282,11 +282,6 @@ impl<F: Frontend> Server<F> {
             Event::PlaceTaken { place, member, .. } => {
                 let roster = &mut self.machine.roster;
                 roster.occupy(place.get(), member.get());
-                let geometry = self.machine.array.get().geometry();
-                let settled = roster.get(member.get()).map(|m| newcomer::settle(m, geometry, place.get()));
-                if let Some(Err(error)) = settled {
-                    self.news.push(format!("no space could be set aside for logs: {error}"));
-                }
             }
             _ => {}
         }

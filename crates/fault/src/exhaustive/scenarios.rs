@@ -102,7 +102,7 @@ const fn again(scenario: Scenario, steps: &'static [Step]) -> Scenario {
 
 /// The table. A stripe unit is two sectors; where there is parity, a stripe holds four sectors of data. Of four members, the
 /// last holds the log of the first region.
-pub const SCENARIOS: [Scenario; 32] = [
+pub const SCENARIOS: [Scenario; 37] = [
     all("opening and stopping", &[Watch, Write(0, 2), Quiet, Stop, Quiet, Write(1, 1)]),
     again(all("a small write and its recovery", &[Quiet, Watch, Write(0, 1)]), &[Write(0, 1)]),
     all("two blocks of one stripe", &[Quiet, Watch, Write(0, 1), Write(2, 1)]),
@@ -241,6 +241,49 @@ pub const SCENARIOS: [Scenario; 32] = [
             "whole blocks and a reintegration",
             2,
             &[Quiet, Write(0, 8), Quiet, Watch, Write(8, 8), Write(0, 8), Quiet, Write(0, 8)],
+        ),
+    ),
+    durable(
+        "a stripe that becomes zeroes, and writes to it",
+        1_000,
+        &[Quiet, Write(0, 4), Flush, Quiet, Watch, Write(0, 1), Zero(0, 4), Write(1, 2), Quiet, Flush],
+    ),
+    again(
+        durable(
+            "a trim, and its recovery",
+            1_000,
+            &[Quiet, Write(0, 4), Flush, Quiet, Watch, Trim(0, 4), Write(1, 1)],
+        ),
+        &[Write(2, 1)],
+    ),
+    durable(
+        "a trim beside a reintegration",
+        2,
+        &[Quiet, Write(0, 1), Write(4, 1), Quiet, Watch, Trim(0, 4), Write(1, 1), Write(2, 1), Quiet],
+    ),
+    untorn(durable(
+        "a trim while a member is missing",
+        1_000,
+        &[
+            Quiet,
+            Write(0, 8),
+            Flush,
+            Quiet,
+            Dies(0),
+            Quiet,
+            Watch,
+            Write(1, 1),
+            Trim(0, 4),
+            Write(2, 1),
+            Flush,
+        ],
+    )),
+    of_blocks(
+        8,
+        durable(
+            "whole blocks that become zeroes",
+            1_000,
+            &[Quiet, Write(0, 32), Flush, Quiet, Watch, Zero(0, 32), Write(8, 8), Quiet],
         ),
     ),
     durable(

@@ -107,6 +107,9 @@ fn text(what: &What) -> String {
         What::Told(event) => match event {
             Event::MemberFailed { place, cause } => format!("{place} failed: {}", why(*cause)),
             Event::MemberKept { place } => format!("{place} answers with errors and has to be kept"),
+            Event::MemberFailing { place, errors } => {
+                format!("{place} is failing after {errors} read errors")
+            }
             Event::PlaceTaken { place, .. } => format!("a drive takes the place of {place}"),
             Event::RebuildDone { place } => format!("{place} is rebuilt"),
             Event::RebuildStopped { place, .. } => {
@@ -130,7 +133,7 @@ fn text(what: &What) -> String {
 fn why(cause: FailureCause) -> &'static str {
     match cause {
         FailureCause::Gone => "it does not answer",
-        FailureCause::Errors => "too many read errors",
+        FailureCause::Errors => "it cannot read what was rebuilt on it",
         FailureCause::Unfaithful => "what was written does not read back",
         FailureCause::Truncated => "it is shorter than it was",
         FailureCause::Older => "its metadata is older than the others'",

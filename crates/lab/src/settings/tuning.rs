@@ -40,7 +40,7 @@ pub struct TuningSettings {
     /// Memory for data that need not be read again before it is overwritten [default: none]
     #[arg(long, value_name = "SIZE")]
     pub preread_cache: Option<Size>,
-    /// Read errors after which a member is failed [default: 16]
+    /// Read errors, halved each hour, beyond which a member is reported as failing [default: 16]
     #[arg(long, value_name = "COUNT")]
     pub error_threshold: Option<u32>,
     /// Stripes rebuilt, resynced or scrubbed at once while no client waits [default: 16]

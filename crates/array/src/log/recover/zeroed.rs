@@ -1,0 +1,222 @@
+//! Stripes that became zeroes as a whole: their zero record is redone whatever stands on the members, without reading it.
+//!
+//! Where a zero record is the last of a stripe's whole records, each unit holds zeroes and what the records since have
+//! changed. So what a crash has left there, old or new or torn, does not matter.
+
+use parlour_units::{Member, Sector, Sectors};
+
+use super::{RecordKind, Recovery, Redo};
+use crate::array::Array;
+use crate::buffer::BufferId;
+use crate::effect::Action;
+use crate::layout::Unit;
+use crate::log::reintegrate::uncovered;
+use crate::map::Columns;
+use crate::plan::{Plan, Source, Span};
+use parlour_units::Region;
+
+/// A part of a unit that is zeroes, but for what later records say.
+#[derive(Debug)]
+pub(super) struct Blank {
+    pub(super) stripe: u32,
+    pub(super) unit: Unit,
+    pub(super) columns: Columns,
+    /// Records since that changed some of it.
+    pub(super) links: Vec<usize>,
+    /// Where its content is put together. None: it is all zeroes.
+    pub(super) buffer: Option<BufferId>,
+}
+
+impl Recovery {
+    /// Columns that a zero record of the stripe made zeroes, and no later record of the whole stripe covers; and which
+    /// record that is. `of_stripe` are the stripe's records in their order.
+    pub(super) fn zeroed(&self, of_stripe: &[usize]) -> Vec<(usize, Columns)> {
+        let mut zeroed: Vec<(usize, Columns)> = Vec::new();
+        for index in of_stripe {
+            let record = &self.records[*index].committed.record;
+            if record.kind == RecordKind::Update {
+                continue;
+            }
+            let left = |(zero, columns): (usize, Columns)| {
+                uncovered(columns, &[record.columns]).into_iter().map(move |columns| (zero, columns))
+            };
+            zeroed = zeroed.into_iter().flat_map(left).collect();
+            if record.kind == RecordKind::Zero {
+                zeroed.push((*index, record.columns));
+            }
+        }
+        zeroed
+    }
+
+    /// The parts of all units that zero records tell of, cut where later records begin and end.
+    pub(super) fn blanks(&self, units: u16) -> Vec<Blank> {
+        let mut blanks = Vec::new();
+        for (stripe, of_stripe) in self.by_stripe() {
+            for (zero, columns) in self.zeroed(&of_stripe) {
+                let since: Vec<usize> = of_stripe.iter().copied().filter(|index| *index > zero).collect();
+                for unit in (0..units).map(Unit::new) {
+                    self.blanks_of_unit((stripe, unit), columns, &since, &mut blanks);
+                }
+            }
+        }
+        blanks
+    }
+
+    fn blanks_of_unit(
+        &self,
+        (stripe, unit): (u32, Unit),
+        columns: Columns,
+        since: &[usize],
+        blanks: &mut Vec<Blank>,
+    ) {
+        let told = |index: &usize| self.records[*index].committed.record.columns;
+        let changes = |index: &&usize| {
+            let record = &self.records[**index].committed.record;
+            record.kind == RecordKind::Update && record.unit == unit && common(columns, told(index)).is_some()
+        };
+        let links: Vec<usize> = since.iter().filter(changes).copied().collect();
+        let changed: Vec<Columns> = links.iter().map(told).collect();
+        let untouched = uncovered(columns, &changed);
+        for columns in uncovered(columns, &untouched) {
+            let links =
+                links.iter().filter(|index| common(columns, told(index)).is_some()).copied().collect();
+            blanks.push(Blank { stripe, unit, columns, links, buffer: None });
+        }
+        let blank = |columns| Blank { stripe, unit, columns, links: Vec::new(), buffer: None };
+        blanks.extend(untouched.into_iter().map(blank));
+    }
+}
+
+impl Redo {
+    /// Puts together what stands in stripes that became zeroes: zeroes first, then each change since.
+    pub(super) fn fill_blanks(&self, plan: &mut Plan, recovery: &Recovery) {
+        let filled = || self.blanks.iter().filter_map(|blank| Some((blank, blank.buffer?)));
+        for (blank, buffer) in filled() {
+            plan.xor(Span::new(Source::Buffer(buffer), Sectors::ZERO, blank.columns.length()), []);
+        }
+        plan.next_phase();
+        for (blank, buffer) in filled() {
+            for index in &blank.links {
+                let record = &recovery.records[*index].committed.record;
+                let payload = self.payloads[*index].expect("an update has a payload");
+                let both = common(blank.columns, record.columns).expect("a link changes some of it");
+                let into = both.from - blank.columns.from;
+                let from = payload.start + (both.from - record.columns.from);
+                let into = Span::new(Source::Buffer(buffer), into, both.length());
+                plan.xor_into(into, [Span::new(payload.source, from, both.length())]);
+            }
+        }
+        plan.next_phase();
+    }
+}
+
+impl Array {
+    /// The parts of stripes that became zeroes and whose members are there.
+    pub(super) fn plan_blanks(&mut self, region: Region, recovery: &Recovery, redo: &mut Redo) {
+        let units = self.geometry.layout().data_units() + 1;
+        for mut blank in recovery.blanks(units) {
+            if !self.is_unit_there(region, blank.stripe, blank.unit) {
+                continue;
+            }
+            if !blank.links.is_empty() {
+                let buffer = self.buffers.take(blank.columns.length());
+                redo.buffers.push(buffer);
+                blank.buffer = Some(buffer);
+            }
+            redo.blanks.push(blank);
+        }
+    }
+
+    /// Writes them: what follows on a member is zeroed in one access.
+    pub(super) fn write_blanks(&self, plan: &mut Plan, redo: &Redo) {
+        let mut zeroes: Vec<(Member, Sector, Sectors)> = Vec::new();
+        for blank in &redo.blanks {
+            let (member, at) = self.unit_place(redo.region, blank.stripe, blank.unit, blank.columns.from);
+            let length = blank.columns.length();
+            match blank.buffer {
+                Some(buffer) => {
+                    plan.write(member, at, Span::new(Source::Buffer(buffer), Sectors::ZERO, length), false);
+                }
+                None => zeroes.push((member, at, length)),
+            }
+        }
+        zeroes.sort_unstable();
+        let mut rest = zeroes.into_iter().peekable();
+        while let Some((member, at, mut length)) = rest.next() {
+            while let Some((_, _, more)) =
+                rest.next_if(|(other, next, _)| *other == member && *next == at + length)
+            {
+                length += more;
+            }
+            plan.push(Action::Zero { member, at, length }, &[]);
+        }
+    }
+}
+
+/// The columns that are in both.
+fn common(a: Columns, b: Columns) -> Option<Columns> {
+    let both = Columns::new(a.from.max(b.from), a.to.min(b.to).max(a.from.max(b.from)));
+    (!both.is_empty()).then_some(both)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::CommitPart;
+    use crate::log::commit_entry::Committed;
+    use crate::log::recover::Remembered;
+    use crate::log::{EntryName, Record};
+
+    /// What the records say, each by its kind, unit and columns, of the same stripe and in this order.
+    fn recovery(records: &[(RecordKind, u16, u64, u64)]) -> Recovery {
+        let place = Member::new(0);
+        let remembered = |(number, &(kind, unit, from, to)): (u64, &(RecordKind, u16, u64, u64))| {
+            let columns = Columns::new(Sectors::new(from), Sectors::new(to));
+            let (unit, start) = (Unit::new(unit), Sectors::ZERO);
+            let record = Record { sequence: number, stripe: 5, unit, kind, columns, start, digest: 0 };
+            let committed = Committed { region: Region::new(0), record, changes: Vec::new() };
+            let name = EntryName { place, part: CommitPart::Records, number };
+            Remembered { committed, place, at: Sector::ZERO, name }
+        };
+        Recovery { records: (0..).zip(records).map(remembered).collect(), ..Recovery::default() }
+    }
+
+    fn blanks(recovery: &Recovery) -> Vec<(u16, u64, u64, Vec<usize>)> {
+        let tell = |blank: Blank| {
+            let Columns { from, to } = blank.columns;
+            (blank.unit.get(), from.get(), to.get(), blank.links)
+        };
+        let mut told: Vec<_> = recovery.blanks(2).into_iter().map(tell).collect();
+        told.sort();
+        told
+    }
+
+    const ZERO: RecordKind = RecordKind::Zero;
+    const UPDATE: RecordKind = RecordKind::Update;
+    const CANCEL: RecordKind = RecordKind::Cancel;
+
+    #[test]
+    fn only_changes_since_a_zero_record_count() {
+        let recovery =
+            recovery(&[(UPDATE, 0, 0, 8), (ZERO, 1, 0, 16), (UPDATE, 0, 4, 8), (UPDATE, 0, 6, 12)]);
+        let expected = [(0, 0, 4, vec![]), (0, 4, 12, vec![2, 3]), (0, 12, 16, vec![]), (1, 0, 16, vec![])];
+        assert_eq!(blanks(&recovery), expected);
+    }
+
+    #[test]
+    fn the_later_of_two_zero_records_counts() {
+        let recovery = recovery(&[(ZERO, 1, 0, 16), (UPDATE, 0, 4, 8), (ZERO, 1, 0, 8)]);
+        let expected = [(0, 0, 8, vec![]), (0, 8, 16, vec![]), (1, 0, 8, vec![]), (1, 8, 16, vec![])];
+        assert_eq!(blanks(&recovery), expected);
+    }
+
+    #[test]
+    fn what_was_written_as_a_whole_since_is_compared_as_ever() {
+        let recovery = recovery(&[(ZERO, 1, 0, 16), (CANCEL, 1, 0, 8), (UPDATE, 0, 0, 8)]);
+        assert_eq!(blanks(&recovery), [(0, 8, 16, vec![]), (1, 8, 16, vec![])]);
+        let block = Sectors::new(8);
+        let columns = Columns::new(Sectors::ZERO, block);
+        let parts = [0, 1].map(|unit| (5, Unit::new(unit), columns));
+        assert_eq!(recovery.parts(2, block), parts, "and nothing else is read");
+    }
+}

@@ -1,0 +1,114 @@
+//! A member with many read errors is reported, and goes on serving what only it has.
+#![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+mod common;
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::layout::Unit;
+use parlour_array::{Event, Operation};
+use parlour_units::{Duration, Instant, Member, Stripe};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Sectors of `unit` of stripes from the first on, each unreadable: how many stripes.
+fn spoil(world: &mut World, unit: u16, stripes: u64) {
+    let layout = world.array.geometry().layout().clone();
+    let start = world.array.geometry().data_start().get();
+    for stripe in 0..stripes {
+        let place = layout.place(Stripe::new(stripe), Unit::new(unit));
+        world.disk_at(place.member.get()).unreadable.insert(start + place.at.get());
+    }
+}
+
+/// The places that are failing, by their status.
+fn failing(world: &World) -> Vec<u16> {
+    let members = world.array.status().members;
+    members.into_iter().filter(|member| member.failing).map(|member| member.place).collect()
+}
+
+fn reports(world: &World) -> usize {
+    world.events.iter().filter(|event| matches!(event, Event::MemberFailing { .. })).count()
+}
+
+fn written(setup: &Setup, length: u64) -> (World, Vec<u8>) {
+    let mut world = World::new(setup, SEED);
+    world.settle();
+    let bytes = payload(&mut Random(1), length);
+    world.write_now(0, &bytes).unwrap();
+    (world, bytes)
+}
+
+#[test]
+fn a_member_with_seventeen_unreadable_sectors_is_reported_and_kept() {
+    // The first unit of each stripe is on the same member.
+    let (mut world, bytes) = written(&Setup::named("raid4", 4), 17 * 48);
+    spoil(&mut world, 0, 17);
+    for stripe in 0..17 {
+        assert!(failing(&world).is_empty(), "after {stripe} errors");
+        world.read_now(stripe * 48, 1).unwrap();
+    }
+    assert_eq!((failing(&world), reports(&world)), (vec![0], 1));
+    let status = world.array.status();
+    assert_eq!((status.members[0].state, status.members[0].errors), ("active", 17));
+    // What only it has can be had: another member fails.
+    world.array.fail(world.now, Member::new(1)).unwrap();
+    assert!(world.read_now(0, 17 * 48).unwrap() == bytes);
+}
+
+#[test]
+fn what_two_members_cannot_read_in_different_places_is_not_lost() {
+    let (mut world, bytes) = written(&Setup::named("raid4", 4), 60 * 48);
+    let layout = world.array.geometry().layout().clone();
+    let start = world.array.geometry().data_start().get();
+    for stripe in 0..60 {
+        let place = layout.place(Stripe::new(stripe), Unit::new((stripe % 2) as u16));
+        world.disk_at(place.member.get()).unreadable.insert(start + place.at.get() + stripe % 16);
+    }
+    for stripe in 0..60 {
+        world.read_now(stripe * 48, 48).unwrap();
+    }
+    assert!(world.read_now(0, 60 * 48).unwrap() == bytes);
+    assert_eq!(world.array.status().unreadable.get(), 0);
+    assert!(world.array.status().members.iter().all(|member| member.state == "active"));
+    assert_eq!(failing(&world), [0, 1]);
+}
+
+#[test]
+fn old_errors_are_forgotten() {
+    let (mut world, _) = written(&Setup::named("raid4", 4), 30 * 48);
+    spoil(&mut world, 0, 30);
+    for stripe in 0..30 {
+        // One in each quarter of an hour: half of those before are forgotten in an hour.
+        world.now = Instant::ZERO + Duration::from_secs(900 * stripe);
+        world.read_now(stripe * 48, 1).unwrap();
+    }
+    assert_eq!((failing(&world), reports(&world)), (vec![], 0));
+    assert_eq!(world.array.status().members[0].errors, 30);
+    spoil(&mut world, 0, 17);
+    for stripe in 0..17 {
+        world.read_now(stripe * 48, 1).unwrap();
+    }
+    assert_eq!((failing(&world), reports(&world)), (vec![0], 1));
+    world.now = world.now + HOUR;
+    world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    assert!(failing(&world).is_empty());
+}
+
+#[test]
+fn a_member_that_does_not_hold_what_is_written_to_it_is_failed() {
+    for name in ["raid4", "raid1"] {
+        let (mut world, bytes) = written(&Setup::named(name, 4), 48);
+        let start = world.array.geometry().data_start().get();
+        world.disk_at(0).worn.insert(start + 5);
+        assert!(world.read_now(0, 48).unwrap() == bytes, "{name}");
+        assert_eq!(world.array.status().members[0].state, "failed", "{name}");
+    }
+}
+
+#[test]
+fn a_member_that_cannot_write_is_still_failed() {
+    let (mut world, bytes) = written(&Setup::named("raid4", 4), 48);
+    world.disk_at(0).dead = true;
+    assert!(world.read_now(0, 48).unwrap() == bytes);
+    assert_eq!(world.array.status().members[0].state, "failed");
+}

@@ -1,0 +1,228 @@
+//! Whole stripes become zeroes by a record, and give their space back: little is written for that, and no crash undoes it.
+#![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::layout::Unit;
+use parlour_array::{
+    Action, Array, Assembly, Candidate, Event, LargeWrite, MemberInfo, NewArray, Opening, Operation, Outcome,
+    Repair, Request, Superblock, Tag, Tuning, create,
+};
+use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
+
+const GIBIBYTE: u64 = 1 << 21;
+
+/// What members were asked, from the first request on.
+#[derive(Debug, Default)]
+struct Asked {
+    reads: u64,
+    writes: u64,
+    written: u64,
+    zeroings: u64,
+    zeroed: u64,
+    flushes: u64,
+}
+
+/// A fresh array on members whose content nobody looks at: all is answered at once.
+fn fresh(setup: &Setup) -> Array {
+    let geometry = setup.geometry();
+    let members: Vec<_> = (0..u64::from(setup.members))
+        .map(|number| (common::identity(number + 100), Sectors::new(setup.member_length)))
+        .collect();
+    let (array, session) = (common::identity(1), common::identity(2));
+    let new =
+        NewArray { array, session, members: members.clone(), name: "x".into(), created: 0, zeroed: true };
+    let images: Vec<BTreeMap<Sector, Vec<u8>>> =
+        create(&geometry, &new).into_iter().map(|image| image.into_iter().collect()).collect();
+    let candidate = |image: &BTreeMap<Sector, Vec<u8>>| Candidate {
+        name: "member".into(),
+        length: Sectors::new(setup.member_length),
+        superblock: Superblock::decode(&image[&Sector::ZERO]),
+    };
+    let assembly = Assembly::new(&images.iter().map(candidate).collect::<Vec<_>>()).unwrap();
+    let slots = |place: &dyn Fn(usize) -> (Sector, Sectors)| {
+        let slot = |image: &BTreeMap<Sector, Vec<u8>>, slot| {
+            let (at, length) = place(slot);
+            Some(image.get(&at).cloned().unwrap_or_else(|| vec![0; length.bytes().as_usize()]))
+        };
+        images.iter().map(|image| [0, 1].map(|number| slot(image, number))).collect()
+    };
+    let maps = slots(&|slot| (geometry.map_place(slot), geometry.map_length()));
+    let tables = slots(&|slot| (geometry.table_place(slot), geometry.table_length()));
+    let lists = slots(&|slot| geometry.list_place(slot).unwrap());
+    let commit_log = vec![0; geometry.commit_log().1.bytes().as_usize()];
+    let info = |(identity, length)| Some(MemberInfo { identity, length, unmaps: true });
+    let opening = Opening {
+        assembly,
+        members: members.into_iter().map(info).collect(),
+        spares: Vec::new(),
+        maps,
+        tables,
+        lists,
+        commits: vec![commit_log; images.len()].into(),
+        session: common::identity(3),
+        read_only: false,
+        force: false,
+        tuning: setup.tuning,
+    };
+    Array::open(Instant::ZERO, opening).unwrap()
+}
+
+/// Answers all that the array asks, until it asks no more.
+fn run(array: &mut Array, asked: &mut Asked) {
+    while let Some(effect) = array.poll_effect() {
+        let sums;
+        let outcome = match effect.action {
+            Action::Checksum => {
+                let length = array.slices(effect.id).iter().map(|slice| slice.length.get()).sum::<u64>();
+                sums = vec![0; length as usize];
+                Outcome::Checksums(&sums)
+            }
+            Action::Read { .. } => {
+                asked.reads += 1;
+                Outcome::Done
+            }
+            Action::Write { length, .. } => {
+                asked.writes += 1;
+                asked.written += length.get();
+                Outcome::Done
+            }
+            Action::Zero { length, .. } => {
+                asked.zeroings += 1;
+                asked.zeroed += length.get();
+                Outcome::Done
+            }
+            Action::Flush { .. } => {
+                asked.flushes += 1;
+                Outcome::Done
+            }
+            _ => Outcome::Done,
+        };
+        array.complete(Instant::ZERO, effect.id, outcome);
+    }
+    while array.poll_release().is_some() {}
+}
+
+/// The default organization on five members of 512 MiB, as people get it.
+fn as_people_get_it() -> Setup {
+    let mut setup = Setup::logged(5);
+    (setup.unit, setup.block, setup.member_length) = (128, 8, GIBIBYTE / 2);
+    setup.log.segment = Some(Sectors::new(256));
+    setup.log.regions = None;
+    setup.tuning = Tuning::default();
+    setup.real = true;
+    setup
+}
+
+fn ask(array: &mut Array, operation: Operation, at: u64, length: u64) -> Asked {
+    let mut asked = Asked::default();
+    let (at, length) = (Sector::new(at), Sectors::new(length));
+    array.submit(Instant::ZERO, Request { tag: Tag(1), operation, at, length, buffer: None });
+    run(array, &mut asked);
+    assert_eq!(array.poll_completion().map(|done| done.result), Some(Ok(())));
+    asked
+}
+
+/// How much of the members a gibibyte of data takes with its parity.
+fn with_parity(array: &Array) -> u64 {
+    let data = u64::from(array.geometry().layout().data_units());
+    GIBIBYTE / (data * 128) * (data + 1) * 128
+}
+
+#[test]
+fn a_trim_of_a_gibibyte_reads_nothing_and_writes_next_to_nothing() {
+    let mut setup = as_people_get_it();
+    for large_write in [None, Some(LargeWrite::Cancel)] {
+        setup.tuning.large_write = large_write;
+        let mut array = fresh(&setup);
+        run(&mut array, &mut Asked::default());
+        let whole = with_parity(&array);
+        let asked = ask(&mut array, Operation::Trim, 0, GIBIBYTE);
+        println!("trim: {asked:?}");
+        assert_eq!(asked.reads, 0);
+        assert!(asked.zeroed >= whole - 4 * 128 && asked.zeroed <= whole, "{asked:?}");
+        assert!(asked.written < 4 << 11, "{asked:?}: that is more than 4 MiB");
+        // A stripe by itself would be four accesses.
+        assert!(asked.zeroings * 16 < asked.zeroed / 128, "{asked:?}");
+        let whole = Operation::WriteZeroes { may_unmap: false, fast_only: false, durable: true };
+        let asked = ask(&mut array, whole, 0, GIBIBYTE / 64 / 384 * 384);
+        assert_eq!(asked.reads, 0, "zeroes of whole stripes are not read before");
+    }
+}
+
+#[test]
+fn a_trim_writes_no_more_where_a_member_is_missing() {
+    let mut array = fresh(&as_people_get_it());
+    run(&mut array, &mut Asked::default());
+    array.fail(Instant::ZERO, Member::new(2)).unwrap();
+    run(&mut array, &mut Asked::default());
+    // Some regions are without their log, and are resynced later.
+    let asked = ask(&mut array, Operation::Trim, 0, GIBIBYTE);
+    assert_eq!(asked.reads, 0);
+    assert!(asked.written < 4 << 11, "{asked:?}: that is more than 4 MiB");
+}
+
+/// An array with a whole first stripe that was written, not flushed, and all caches volatile.
+fn written() -> (World, u64) {
+    let mut setup = Setup::logged(5);
+    (setup.block, setup.log.segment) = (8, Some(Sectors::new(64)));
+    let mut world = World::new(&setup, SEED);
+    let stripe = world.array.geometry().layout().stripe_data().get();
+    world.write_now(0, &payload(&mut Random(1), stripe * 4)).unwrap();
+    world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    world.all_volatile();
+    (world, stripe)
+}
+
+/// Zeroes that no flush has covered are there all the same if they were read after the crash, and stay.
+#[test]
+fn what_became_zeroes_is_zeroes_after_a_cut_and_the_loss_of_any_member() {
+    for seed in 0..60 {
+        let (mut world, stripe) = written();
+        world.random = Random(seed);
+        world.do_now(Operation::Trim, 0, stripe * 3, None).0.unwrap();
+        let bytes = payload(&mut Random(seed), 8);
+        world.write_now(stripe + 8, &bytes).unwrap();
+        if seed % 2 == 0 {
+            world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+        }
+        let durable = seed % 2 == 0;
+        let mut world = world.crash(false).unwrap();
+        let first = world.read_now(0, stripe * 4).unwrap();
+        if durable {
+            assert!(first[..stripe as usize * 512].iter().all(|byte| *byte == 0), "seed {seed}");
+            assert_eq!(first[(stripe + 8) as usize * 512..][..bytes.len()], bytes, "seed {seed}");
+        }
+        assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "seed {seed}");
+        world.array.fail(world.now, Member::new(seed as u16 % 5)).unwrap();
+        world.settle();
+        assert!(world.read_now(0, stripe * 4).unwrap() == first, "seed {seed}: it reads otherwise now");
+    }
+}
+
+/// A write that finds neither old data nor parity has no record: a zero record from before must not undo it.
+#[test]
+fn a_write_without_a_record_outlives_a_zero_record_from_before() {
+    let (mut world, stripe) = written();
+    world.do_now(Operation::Trim, 0, stripe, None).0.unwrap();
+    let layout = world.array.geometry().layout().clone();
+    let start = world.array.geometry().data_start().get();
+    for unit in [0, layout.data_units()] {
+        let place = layout.place(Stripe::new(0), Unit::new(unit));
+        let at = start + place.at.get();
+        world.disk_at(place.member.get()).unreadable.extend(at..at + 8);
+    }
+    let bytes = payload(&mut Random(7), 8);
+    world.write_now(0, &bytes).unwrap();
+    world.settle();
+    assert!(
+        world.events.iter().any(|event| matches!(event, Event::BlocksListed { .. })),
+        "it was no such write"
+    );
+    world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    let mut world = world.crash(false).unwrap();
+    assert!(world.read_now(0, 8).unwrap() == bytes);
+}

@@ -161,19 +161,23 @@ impl Requests {
         }
     }
 
-    /// What the array is to do next, as far as something may be begun.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<Slice> {
-        self.next_short(now).or_else(|| self.next_long(now))
+    /// Whether a request, or a slice of one, may go to the array now.
+    pub(crate) fn may_begin(&mut self, now: Instant) -> bool {
+        self.first_short().is_some() || self.first_long(now).is_some()
     }
 
-    fn next_short(&mut self, now: Instant) -> Option<Slice> {
+    /// The short request that may go on: its slot and cost.
+    fn first_short(&mut self) -> Option<(u32, u64)> {
         let pending = &self.pending;
         let cost = |slot: u32| cost(&pending.get(slot).asked, pending.get(slot).asked.length);
         let slot = self.short.first(cost)?;
         let cost = cost(slot);
-        if self.short_cost > 0 && self.short_cost + cost > SHORT_WINDOW {
-            return None;
-        }
+        (self.short_cost == 0 || self.short_cost + cost <= SHORT_WINDOW).then_some((slot, cost))
+    }
+
+    /// The next short request, as far as one may be begun.
+    pub(crate) fn next_short(&mut self, now: Instant) -> Option<Slice> {
+        let (slot, cost) = self.first_short()?;
         self.short.advance(cost, true);
         self.short_cost += cost;
         self.short_count += 1;
@@ -187,7 +191,8 @@ impl Requests {
         Some(self.begin(slot, length, UnderWay { request: slot, cost, admitted: now, beside }))
     }
 
-    fn next_long(&mut self, now: Instant) -> Option<Slice> {
+    /// The long request of which a slice may go on: its slot, the slice's length and cost.
+    fn first_long(&mut self, now: Instant) -> Option<(u32, Sectors, u64)> {
         let (pending, pace, stripe) = (&self.pending, &self.pace, self.stripe);
         let piece = |slot: u32| {
             let pending = pending.get(slot);
@@ -197,10 +202,13 @@ impl Requests {
         let cost = |slot: u32| cost(&pending.get(slot).asked, piece(slot).0);
         let slot = self.long.first(cost)?;
         let ((length, window), cost) = (piece(slot), cost(slot));
-        if self.long_cost > 0 && self.long_cost + cost > window {
-            return None;
-        }
-        let Pending { asked, cursor, .. } = pending.get(slot);
+        (self.long_cost == 0 || self.long_cost + cost <= window).then_some((slot, length, cost))
+    }
+
+    /// The next slice of a long request, as far as one may be begun.
+    pub(crate) fn next_long(&mut self, now: Instant) -> Option<Slice> {
+        let (slot, length, cost) = self.first_long(now)?;
+        let Pending { asked, cursor, .. } = self.pending.get(slot);
         let whole = *cursor + length == asked.length;
         let client = asked.client as usize;
         self.long.advance(cost, whole);

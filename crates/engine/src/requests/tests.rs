@@ -35,7 +35,9 @@ impl Rig {
     /// What goes to the array now: where it is, and its length.
     fn admit(&mut self) -> Vec<(u64, u64)> {
         let mut admitted = Vec::new();
-        while let Some(slice) = self.requests.next(self.now) {
+        while let Some(slice) =
+            self.requests.next_short(self.now).or_else(|| self.requests.next_long(self.now))
+        {
             admitted.push((slice.at.bytes(), slice.length.bytes().get()));
             self.array.push_back(slice);
         }

@@ -83,8 +83,18 @@ struct Pending {
     cursor: Sectors,
     /// Slices that are with the array.
     under_way: u32,
+    /// A slice was done: where zeroes are to be fast, they are.
+    proven: bool,
     /// The first error; the rest is not begun then.
     error: Option<RequestError>,
+}
+
+impl Pending {
+    /// Whether nothing more may be begun before the first slice is done: if zeroes cannot be fast, nothing may have
+    /// changed.
+    fn is_on_trial(&self) -> bool {
+        !self.proven && self.under_way > 0 && is_fast_only(self.asked.operation)
+    }
 }
 
 /// A slice that is with the array.
@@ -149,7 +159,8 @@ impl Requests {
 
     /// A request came.
     pub(crate) fn push(&mut self, asked: Asked, now: Instant) {
-        let pending = Pending { asked, began: now, cursor: Sectors::ZERO, under_way: 0, error: None };
+        let pending =
+            Pending { asked, began: now, cursor: Sectors::ZERO, under_way: 0, proven: false, error: None };
         let slot = self.pending.insert(pending);
         if self.closed {
             self.refuse(slot);
@@ -202,7 +213,8 @@ impl Requests {
         let cost = |slot: u32| cost(&pending.get(slot).asked, piece(slot).0);
         let slot = self.long.first(cost)?;
         let ((length, window), cost) = (piece(slot), cost(slot));
-        (self.long_cost == 0 || self.long_cost + cost <= window).then_some((slot, length, cost))
+        let fits = self.long_cost == 0 || self.long_cost + cost <= window;
+        (fits && !pending.get(slot).is_on_trial()).then_some((slot, length, cost))
     }
 
     /// The next slice of a long request, as far as one may be begun.
@@ -254,6 +266,7 @@ impl Requests {
         }
         let pending = self.pending.get_mut(request);
         pending.under_way -= 1;
+        pending.proven |= completion.result.is_ok();
         let first = pending.error.is_none();
         pending.error = pending.error.or(completion.result.err());
         let over = pending.cursor == pending.asked.length;
@@ -335,6 +348,10 @@ fn unmaps(operation: Operation) -> bool {
     matches!(operation, Operation::Trim | Operation::WriteZeroes { may_unmap: true, durable: false, .. })
 }
 
+fn is_fast_only(operation: Operation) -> bool {
+    matches!(operation, Operation::WriteZeroes { fast_only: true, .. })
+}
+
 /// What `length` of a request costs, in bytes.
 fn cost(asked: &Asked, length: Sectors) -> u64 {
     let bytes = length.bytes().get();
@@ -345,9 +362,8 @@ fn cost(asked: &Asked, length: Sectors) -> u64 {
 fn slice(pending: &Pending, target: u64, stripe: Sectors) -> Sectors {
     let Pending { asked, cursor, .. } = pending;
     let rest = asked.length - *cursor;
-    let fast_only = matches!(asked.operation, Operation::WriteZeroes { fast_only: true, .. });
     let whole = |place: Sectors| place.is_multiple_of(stripe);
-    if fast_only && !(whole(asked.at.from_start()) && whole(asked.length)) {
+    if is_fast_only(asked.operation) && !(whole(asked.at.from_start()) && whole(asked.length)) {
         // It is refused as a whole, or done as a whole.
         return rest;
     }
@@ -357,7 +373,8 @@ fn slice(pending: &Pending, target: u64, stripe: Sectors) -> Sectors {
     rest.min((from + target).round_down(stripe) - from)
 }
 
-/// Whether zeroes are fast is asked of the first slice: after it something has changed, and a refusal would be untrue.
+/// Whether zeroes are fast is asked of the first slice alone: after it something has changed, and a refusal would be
+/// untrue.
 fn slice_operation(operation: Operation, start: Sectors) -> Operation {
     match operation {
         Operation::WriteZeroes { may_unmap, fast_only: true, durable } if !start.is_zero() => {

@@ -7,11 +7,12 @@
 //! answered to the array as gone. The kernel may still carry them out. Until it has answered all of them their memory is
 //! in quarantine and the member is asked for nothing.
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::Instant as Clock;
 
 use parlour_array::record::Recorded;
-use parlour_array::{BufferId, Completion, Effect, EffectId, Fault, Outcome, Request};
+use parlour_array::{BufferId, Class, Completion, Effect, EffectId, Fault, Outcome, Request};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Bytes, Duration, Instant, Member, Sector, Sectors};
 
@@ -31,6 +32,11 @@ use crate::uring::Lease;
 const ROUNDS: usize = 16;
 /// Background effects that are begun at once.
 const BACKGROUND_BATCH: usize = 64;
+/// Bytes of the logs' long work that are begun before hosts are looked at again: where members are memory it is done
+/// at once.
+const LOG_BATCH: u64 = 1 << 20;
+/// An access that is longer is long work, and so is what is computed for the logs.
+const LONG: u64 = 64 << 10;
 
 /// See the module.
 #[derive(Debug)]
@@ -53,6 +59,8 @@ pub(crate) struct Machine {
     look_at: Instant,
     /// Effects that can wait, found while looking for ones that cannot.
     waiting: Vec<Effect>,
+    /// The logs' long work, in the order in which it was handed out.
+    long: VecDeque<Effect>,
     /// An effect, a completion that was found when looking whether there are any.
     next_effect: Option<Effect>,
     next_completion: Option<Completion>,
@@ -107,6 +115,7 @@ impl Machine {
             patience,
             look_at: Instant::ZERO,
             waiting: Vec::new(),
+            long: VecDeque::new(),
             next_effect: None,
             next_completion: None,
             batch: Vec::new(),
@@ -185,16 +194,30 @@ impl Machine {
         self.requests.push(asked, self.now);
     }
 
-    /// Gives the array the requests whose turn it is, as far as more may be under way.
-    pub(crate) fn admit(&mut self) {
-        while let Some(slice) = self.requests.next(self.now) {
-            let Slice { tag, operation, at, length, buffer, start } = slice;
-            let request = Request { tag, operation, at, length, buffer };
-            if start.is_zero() {
-                self.array.submit(self.now, request);
-            } else {
-                self.array.submit_part(self.now, request, start);
-            }
+    /// Gives the array the short requests whose turn it is, as far as more may be under way.
+    pub(crate) fn admit_short(&mut self) {
+        while let Some(slice) = self.requests.next_short(self.now) {
+            self.submit_slice(slice);
+        }
+    }
+
+    /// The same for slices of long requests; says whether there were any.
+    pub(crate) fn admit_long(&mut self) -> bool {
+        let mut any = false;
+        while let Some(slice) = self.requests.next_long(self.now) {
+            self.submit_slice(slice);
+            any = true;
+        }
+        any
+    }
+
+    fn submit_slice(&mut self, slice: Slice) {
+        let Slice { tag, operation, at, length, buffer, start } = slice;
+        let request = Request { tag, operation, at, length, buffer };
+        if start.is_zero() {
+            self.array.submit(self.now, request);
+        } else {
+            self.array.submit_part(self.now, request, start);
         }
     }
 
@@ -222,16 +245,18 @@ impl Machine {
             self.next_completion = self.array.poll_completion();
         }
         let answers = self.next_completion.is_some() || self.requests.has_answers();
-        self.next_effect.is_some() || answers || !self.waiting.is_empty()
+        let effects = self.next_effect.is_some() || !self.waiting.is_empty() || !self.long.is_empty();
+        effects || answers || self.requests.may_begin(self.now)
     }
 
     // Effects.
 
     /// Does what hosts wait for, as far as it goes without waiting for a member.
     pub(crate) fn run_foreground(&mut self) -> io::Result<()> {
+        let mut budget = LOG_BATCH;
         for _ in 0..ROUNDS {
             let answered = self.reap()?;
-            self.collect_foreground();
+            self.collect_foreground(&mut budget);
             if self.batch.is_empty() && answered == 0 {
                 break;
             }
@@ -252,8 +277,12 @@ impl Machine {
             && let Some(effect) = self.waiting.pop().or_else(|| self.next_effect())
         {
             self.collect_released();
-            self.begin(effect);
             begun += 1;
+            if self.is_long(&effect) {
+                self.long.push_back(effect);
+            } else {
+                self.begin(effect);
+            }
         }
         if !self.batch.is_empty() {
             self.io.submit(&mut self.batch)?;
@@ -263,14 +292,40 @@ impl Machine {
         Ok(())
     }
 
-    /// Begins effects until one comes that can wait: the array hands those out last.
-    fn collect_foreground(&mut self) {
+    /// Begins effects until one comes that can wait: the array hands those out last. Of the logs' long work, as much
+    /// is begun as `budget` has bytes.
+    fn collect_foreground(&mut self, budget: &mut u64) {
         while let Some(effect) = self.next_effect() {
             if seam::priority(effect.class) == Priority::Background {
                 self.waiting.push(effect);
-                return;
+                break;
             }
+            if self.is_long(&effect) {
+                self.long.push_back(effect);
+            } else {
+                self.begin(effect);
+            }
+        }
+        while *budget > 0
+            && let Some(effect) = self.long.pop_front()
+        {
+            self.collect_released();
+            *budget = budget.saturating_sub(self.bytes_of(&effect));
             self.begin(effect);
+        }
+    }
+
+    /// Whether it is long work for the logs. What is computed for them is, however short: computations keep their order.
+    fn is_long(&self, effect: &Effect) -> bool {
+        let computes = !matches!(Task::from(effect.action), Task::Access(..));
+        effect.class == Class::Log && (computes || self.bytes_of(effect) > LONG)
+    }
+
+    /// Bytes that an effect moves or looks at.
+    fn bytes_of(&self, effect: &Effect) -> u64 {
+        match Task::from(effect.action) {
+            Task::Access(_, _, (_, length)) => length.bytes().get(),
+            _ => self.array.slices(effect.id).iter().map(|slice| slice.length.bytes().get()).sum(),
         }
     }
 

@@ -83,8 +83,18 @@ struct Pending {
     cursor: Sectors,
     /// Slices that are with the array.
     under_way: u32,
+    /// A slice was done: where zeroes are to be fast, they are.
+    proven: bool,
     /// The first error; the rest is not begun then.
     error: Option<RequestError>,
+}
+
+impl Pending {
+    /// Whether nothing more may be begun before the first slice is done: if zeroes cannot be fast, nothing may have
+    /// changed.
+    fn is_on_trial(&self) -> bool {
+        !self.proven && self.under_way > 0 && is_fast_only(self.asked.operation)
+    }
 }
 
 /// A slice that is with the array.
@@ -149,7 +159,8 @@ impl Requests {
 
     /// A request came.
     pub(crate) fn push(&mut self, asked: Asked, now: Instant) {
-        let pending = Pending { asked, began: now, cursor: Sectors::ZERO, under_way: 0, error: None };
+        let pending =
+            Pending { asked, began: now, cursor: Sectors::ZERO, under_way: 0, proven: false, error: None };
         let slot = self.pending.insert(pending);
         if self.closed {
             self.refuse(slot);
@@ -161,19 +172,23 @@ impl Requests {
         }
     }
 
-    /// What the array is to do next, as far as something may be begun.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<Slice> {
-        self.next_short(now).or_else(|| self.next_long(now))
+    /// Whether a request, or a slice of one, may go to the array now.
+    pub(crate) fn may_begin(&mut self, now: Instant) -> bool {
+        self.first_short().is_some() || self.first_long(now).is_some()
     }
 
-    fn next_short(&mut self, now: Instant) -> Option<Slice> {
+    /// The short request that may go on: its slot and cost.
+    fn first_short(&mut self) -> Option<(u32, u64)> {
         let pending = &self.pending;
         let cost = |slot: u32| cost(&pending.get(slot).asked, pending.get(slot).asked.length);
         let slot = self.short.first(cost)?;
         let cost = cost(slot);
-        if self.short_cost > 0 && self.short_cost + cost > SHORT_WINDOW {
-            return None;
-        }
+        (self.short_cost == 0 || self.short_cost + cost <= SHORT_WINDOW).then_some((slot, cost))
+    }
+
+    /// The next short request, as far as one may be begun.
+    pub(crate) fn next_short(&mut self, now: Instant) -> Option<Slice> {
+        let (slot, cost) = self.first_short()?;
         self.short.advance(cost, true);
         self.short_cost += cost;
         self.short_count += 1;
@@ -187,7 +202,8 @@ impl Requests {
         Some(self.begin(slot, length, UnderWay { request: slot, cost, admitted: now, beside }))
     }
 
-    fn next_long(&mut self, now: Instant) -> Option<Slice> {
+    /// The long request of which a slice may go on: its slot, the slice's length and cost.
+    fn first_long(&mut self, now: Instant) -> Option<(u32, Sectors, u64)> {
         let (pending, pace, stripe) = (&self.pending, &self.pace, self.stripe);
         let piece = |slot: u32| {
             let pending = pending.get(slot);
@@ -197,10 +213,14 @@ impl Requests {
         let cost = |slot: u32| cost(&pending.get(slot).asked, piece(slot).0);
         let slot = self.long.first(cost)?;
         let ((length, window), cost) = (piece(slot), cost(slot));
-        if self.long_cost > 0 && self.long_cost + cost > window {
-            return None;
-        }
-        let Pending { asked, cursor, .. } = pending.get(slot);
+        let fits = self.long_cost == 0 || self.long_cost + cost <= window;
+        (fits && !pending.get(slot).is_on_trial()).then_some((slot, length, cost))
+    }
+
+    /// The next slice of a long request, as far as one may be begun.
+    pub(crate) fn next_long(&mut self, now: Instant) -> Option<Slice> {
+        let (slot, length, cost) = self.first_long(now)?;
+        let Pending { asked, cursor, .. } = self.pending.get(slot);
         let whole = *cursor + length == asked.length;
         let client = asked.client as usize;
         self.long.advance(cost, whole);
@@ -246,6 +266,7 @@ impl Requests {
         }
         let pending = self.pending.get_mut(request);
         pending.under_way -= 1;
+        pending.proven |= completion.result.is_ok();
         let first = pending.error.is_none();
         pending.error = pending.error.or(completion.result.err());
         let over = pending.cursor == pending.asked.length;
@@ -327,6 +348,10 @@ fn unmaps(operation: Operation) -> bool {
     matches!(operation, Operation::Trim | Operation::WriteZeroes { may_unmap: true, durable: false, .. })
 }
 
+fn is_fast_only(operation: Operation) -> bool {
+    matches!(operation, Operation::WriteZeroes { fast_only: true, .. })
+}
+
 /// What `length` of a request costs, in bytes.
 fn cost(asked: &Asked, length: Sectors) -> u64 {
     let bytes = length.bytes().get();
@@ -337,9 +362,8 @@ fn cost(asked: &Asked, length: Sectors) -> u64 {
 fn slice(pending: &Pending, target: u64, stripe: Sectors) -> Sectors {
     let Pending { asked, cursor, .. } = pending;
     let rest = asked.length - *cursor;
-    let fast_only = matches!(asked.operation, Operation::WriteZeroes { fast_only: true, .. });
     let whole = |place: Sectors| place.is_multiple_of(stripe);
-    if fast_only && !(whole(asked.at.from_start()) && whole(asked.length)) {
+    if is_fast_only(asked.operation) && !(whole(asked.at.from_start()) && whole(asked.length)) {
         // It is refused as a whole, or done as a whole.
         return rest;
     }
@@ -349,7 +373,8 @@ fn slice(pending: &Pending, target: u64, stripe: Sectors) -> Sectors {
     rest.min((from + target).round_down(stripe) - from)
 }
 
-/// Whether zeroes are fast is asked of the first slice: after it something has changed, and a refusal would be untrue.
+/// Whether zeroes are fast is asked of the first slice alone: after it something has changed, and a refusal would be
+/// untrue.
 fn slice_operation(operation: Operation, start: Sectors) -> Operation {
     match operation {
         Operation::WriteZeroes { may_unmap, fast_only: true, durable } if !start.is_zero() => {

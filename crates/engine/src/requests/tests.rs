@@ -35,7 +35,9 @@ impl Rig {
     /// What goes to the array now: where it is, and its length.
     fn admit(&mut self) -> Vec<(u64, u64)> {
         let mut admitted = Vec::new();
-        while let Some(slice) = self.requests.next(self.now) {
+        while let Some(slice) =
+            self.requests.next_short(self.now).or_else(|| self.requests.next_long(self.now))
+        {
             admitted.push((slice.at.bytes(), slice.length.bytes().get()));
             self.array.push_back(slice);
         }
@@ -210,11 +212,18 @@ fn what_was_not_begun_is_refused_when_the_array_stops_and_what_was_begun_ends_ea
 fn whether_zeroes_are_fast_is_asked_before_anything_is_changed() {
     let fast = Operation::WriteZeroes { may_unmap: true, fast_only: true, durable: false };
     let mut rig = Rig::new();
-    rig.ask(0, fast, 0, 1 << 40);
-    rig.admit();
-    assert!(rig.array.len() > 1 && rig.array[0].operation == fast);
+    let tag = rig.ask(0, fast, 0, 1 << 40);
+    assert_eq!((rig.admit().len(), rig.array[0].operation), (1, fast));
+    rig.complete(Ok(()));
+    assert!(rig.admit().len() > 1);
     let later = Operation::WriteZeroes { may_unmap: true, fast_only: false, durable: false };
-    assert!(rig.array.iter().skip(1).all(|slice| slice.operation == later));
+    assert!(rig.array.iter().all(|slice| slice.operation == later));
+    assert_eq!(rig.answers(), []);
+    let mut rig = Rig::new();
+    assert_eq!(rig.ask(0, fast, 0, 1 << 40), tag);
+    rig.admit();
+    rig.complete(Err(RequestError::NotFast));
+    assert_eq!((rig.admit(), rig.answers()), (Vec::new(), vec![(tag, Err(RequestError::NotFast))]));
     let mut rig = Rig::new();
     rig.ask(0, fast, 512, 1 << 30);
     assert_eq!(rig.admit(), [(512, 1 << 30)]);

@@ -172,10 +172,14 @@ impl<F: Frontend> Server<F> {
         self.machine.give_up_hung();
         let submitted = if ready.frontend || self.frontend_due() { self.poll_frontend()? } else { 0 };
         self.eagerness.learn(&ready, submitted);
-        self.machine.admit();
+        self.machine.admit_short();
         self.machine.run_foreground()?;
         self.answer_hosts();
-        self.machine.admit();
+        // Short requests are through, where nothing keeps them waiting, before a long one is worked on.
+        if self.machine.admit_long() {
+            self.machine.run_foreground()?;
+            self.answer_hosts();
+        }
         self.machine.run_background()?;
         self.hear_events();
         if ready.stop {

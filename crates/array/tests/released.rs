@@ -1,5 +1,11 @@
 //! Known bugs for tests of the tests cannot be compiled into a program that is released.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the test, not the array, runs the compiler"
+)]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -5,6 +5,8 @@
 //! they were made. Those of other versions are refused by name. `cargo xtask golden` writes those
 //! of the current version anew.
 
+#![allow(clippy::disallowed_methods, reason = "the test, not the array, reads and writes golden files")]
+
 #[path = "../common/mod.rs"]
 mod common;
 mod image;

@@ -21,10 +21,14 @@ pub(crate) fn older_places(
 ) -> Vec<u16> {
     let (array, regions) = (assembly.superblock.array, assembly.geometry.layout().region_count());
     let Recorded { map, table, list } = assembly.superblock.recorded;
-    let map_sequence = |block: &[u8]| Some(StoredMap::decode(block, array, regions)?.sequence);
-    let table_sequence = |block: &[u8]| Some(decode_table(block, array, regions)?.0);
     let block = assembly.geometry.block();
-    let list_sequence = |bytes: &[u8]| Some(UnreadableList::decode(bytes, array, block)?.0);
+    // What claims to be from a session that never was says nothing.
+    let horizon = assembly.horizon();
+    let within = |sequence: &u64| horizon.has_slot(*sequence);
+    let map_sequence =
+        |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence).filter(within);
+    let table_sequence = |bytes: &[u8]| Some(decode_table(bytes, array, regions)?.0).filter(within);
+    let list_sequence = |bytes: &[u8]| Some(UnreadableList::decode(bytes, array, block)?.0).filter(within);
     let mut older = older_of(assembly, maps, map, map_sequence);
     older.extend(older_of(assembly, tables, table, table_sequence));
     older.extend(older_of(assembly, lists, list, list_sequence));

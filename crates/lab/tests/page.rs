@@ -19,8 +19,8 @@ use parlour_lab::reproduce::value::Value;
 /// Enough for all of the page.
 const HEIGHT: u32 = 9_000;
 
-/// Charts of the study below.
-const CHARTS: usize = 5;
+/// Charts of the study below, and the first of all.
+const CHARTS: usize = 6;
 
 /// A paper with one of each: verdicts, axes, curves, a figure of several parts, a drawing, one that cannot be drawn.
 fn study() -> Study {
@@ -104,10 +104,38 @@ fn every_chart_is_drawn_and_answers_at_any_width() {
         assert_eq!(
             found,
             format!(
-                "{CHARTS} charts, {width} pixels, {hover}, 3 then 2 curves, zoomed and whole, 40 then 1 rows"
+                "{CHARTS} charts, {width} pixels, {hover}, 3 then 2 curves, zoomed and whole, 42 then 1 rows"
             )
         );
     }
+}
+
+/// Of Hauser's files one paragraph stood beside fourteen numbers.
+#[test]
+fn what_is_said_of_several_numbers_stands_once() {
+    let alike =
+        |value: f64| move |_: &Evidence| Ok(Finding::simulated(value).because("the host is <not> described"));
+    let study = Study::of(Paper::Hauser)
+        .number("ha.art.01", alike(0.5))
+        .number("ha.art.02", alike(0.6))
+        .number("ha.art.03", |_| Ok(Finding::simulated(0.7).because("nobody knows")));
+    let evidence = Evidence { library: Library::carried(), experiments: Vec::new() };
+    let page = page(&Report::of(&[study], &evidence, Pace::Full));
+    assert_eq!(page.matches("the host is &lt;not&gt; described").count(), 1);
+    // The first note is that of all the numbers that this study says nothing of.
+    assert!(page.contains("<li id=\"hauser-note-2\">the host is &lt;not&gt; described</li>"));
+    assert_eq!(page.matches("<a href=\"#hauser-note-2\">note 2</a>").count(), 2);
+    assert_eq!(page.matches("<div class=\"why\">nobody knows</div>").count(), 1);
+}
+
+#[test]
+fn a_report_opens_with_all_numbers_and_says_which_version_made_it() {
+    let evidence = Evidence { library: Library::carried(), experiments: Vec::new() };
+    let page = page(&Report::of(&[study()], &evidence, Pace::Full));
+    let first = page.find("class=\"plot\"").expect("there are charts");
+    assert!(page[first..].starts_with("class=\"plot\" id=\"overview-0\""));
+    assert!(page.contains(&format!("Made by parlour {}.", env!("CARGO_PKG_VERSION"))));
+    assert!(page.contains("\"labels\":[\"ch.110: adjusted RAID 1 read 40/(40-4)\"]"));
 }
 
 #[test]

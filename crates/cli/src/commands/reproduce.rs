@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use parlour_lab::reproduce::Verdict;
-use parlour_lab::reproduce::kind::Kind;
+use parlour_lab::reproduce::kind::{Kind, OF_ALL};
 use parlour_lab::reproduce::page::{page, percent};
 use parlour_lab::reproduce::paper::{Paper, UnknownPaper};
 use parlour_lab::reproduce::plan::{Pace, Plan, PlanError};
@@ -106,6 +106,11 @@ fn text(report: &Report, file: Option<&Path>) -> String {
     for rule in &report.rules {
         text += &format!("  {:width$}  {}\n", rule.kind.name(), rule.rule);
     }
+    text += &format!("{OF_ALL}\n\nVerdicts:\n");
+    let width = Verdict::ALL.map(|verdict| verdict.name().len()).into_iter().max().unwrap_or(0);
+    for verdict in Verdict::ALL {
+        text += &format!("  {:width$}  {}\n", verdict.name(), verdict.meaning());
+    }
     for chapter in &report.papers {
         text += &format!("\n{}: {}\n\n{}", chapter.authors, chapter.title, table(chapter));
         text += &remarks(chapter);
@@ -143,7 +148,10 @@ fn cells(number: &Number) -> [String; HEADER.len()] {
         number.interval.map_or(String::new(), half_width),
         number.unit.clone(),
         number.difference.map_or(String::new(), percent),
-        number.verdict.name().to_owned(),
+        match &number.repeats {
+            Some(first) => format!("{} (repeats {first})", number.verdict.name()),
+            None => number.verdict.name().to_owned(),
+        },
     ]
 }
 
@@ -175,14 +183,15 @@ const NAMES: usize = 4;
 fn remarks(chapter: &Chapter) -> String {
     let mut remarks: Vec<Remark<'_>> = Vec::new();
     for number in &chapter.numbers {
-        let Some(why) = number.why.as_deref() else { continue };
         let erratum = number.erratum.as_deref();
-        let same = remarks.iter_mut().find(|remark| {
-            remark.verdict == number.verdict && remark.why == why && remark.erratum == erratum
-        });
-        match same {
-            Some(remark) => remark.ids.push(&number.id),
-            None => remarks.push(Remark { verdict: number.verdict, erratum, why, ids: vec![&number.id] }),
+        for why in &number.why {
+            let same = remarks.iter_mut().find(|remark| {
+                remark.verdict == number.verdict && remark.why == why && remark.erratum == erratum
+            });
+            match same {
+                Some(remark) => remark.ids.push(&number.id),
+                None => remarks.push(Remark { verdict: number.verdict, erratum, why, ids: vec![&number.id] }),
+            }
         }
     }
     remarks.sort_by_key(|remark| Verdict::ALL.iter().position(|verdict| *verdict == remark.verdict));

@@ -65,6 +65,9 @@ pub struct Curve {
     pub source: Source,
     /// Its points, from left to right.
     pub points: Vec<Point>,
+    /// What each point is called, where they have names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
 }
 
 /// Where a curve comes from.
@@ -77,6 +80,8 @@ pub enum Source {
     Simulated,
     /// The paper.
     Published,
+    /// Ours over the paper's.
+    Ratio,
 }
 
 /// A point of a curve.
@@ -124,12 +129,12 @@ impl Curve {
     /// A curve through points that are sure: `(x, y)` each.
     pub fn new(of: impl Into<String>, source: Source, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
         let points = points.into_iter().map(|(x, y)| Point { x, y, interval: None }).collect();
-        Curve { of: of.into(), source, points }
+        Curve { of: of.into(), source, points, labels: Vec::new() }
     }
 
     /// A curve of our simulation, with intervals.
     pub fn simulated(of: impl Into<String>, points: impl IntoIterator<Item = Point>) -> Curve {
-        Curve { of: of.into(), source: Source::Simulated, points: points.into_iter().collect() }
+        Curve { points: points.into_iter().collect(), ..Curve::new(of, Source::Simulated, []) }
     }
 }
 
@@ -140,6 +145,7 @@ impl Source {
             Source::Model => "model",
             Source::Simulated => "simulated",
             Source::Published => "published",
+            Source::Ratio => "ours over published",
         }
     }
 }

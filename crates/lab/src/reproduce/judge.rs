@@ -13,10 +13,14 @@ use super::value::Value;
 pub enum Verdict {
     /// By the rule of its kind.
     Agrees,
+    /// It does, because a setting of ours was derived from it or fitted to it: that confirms nothing.
+    Calibrated,
+    /// It does not, because the paper rounds, or words loosely, what its own formula gives.
+    Rounded,
+    /// It does not, because what is printed contradicts the paper's own formula.
+    Misprint,
     /// It does not.
     Differs,
-    /// It does not, and the paper disagrees with itself there.
-    Misprint,
     /// The text does not say enough.
     NotDerivable,
     /// Nothing was found.
@@ -25,17 +29,45 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them.
-    pub const ALL: [Verdict; 5] =
-        [Verdict::Agrees, Verdict::Misprint, Verdict::Differs, Verdict::NotDerivable, Verdict::NotComputed];
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Agrees,
+        Verdict::Calibrated,
+        Verdict::Rounded,
+        Verdict::Misprint,
+        Verdict::Differs,
+        Verdict::NotDerivable,
+        Verdict::NotComputed,
+    ];
 
     /// What people call it.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
-            Verdict::Differs => "differs",
+            Verdict::Calibrated => "calibrated",
+            Verdict::Rounded => "rounded",
             Verdict::Misprint => "misprint",
+            Verdict::Differs => "differs",
             Verdict::NotDerivable => "not derivable",
             Verdict::NotComputed => "not computed",
+        }
+    }
+
+    /// What it says, in a sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Verdict::Agrees => "ours is the paper's, by the rule of the number's kind",
+            Verdict::Calibrated => {
+                "the same, but a setting of ours was derived from this number or fitted to it, so that it confirms nothing"
+            }
+            Verdict::Rounded => {
+                "ours is what the paper's own formula gives, which the paper rounds or words loosely"
+            }
+            Verdict::Misprint => {
+                "ours is what the paper's own formula gives, and what is printed contradicts it"
+            }
+            Verdict::Differs => "ours is not the paper's",
+            Verdict::NotDerivable => "the text does not say enough to get at the number",
+            Verdict::NotComputed => "nothing was found",
         }
     }
 }
@@ -44,7 +76,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judgement {
     pub(super) verdict: Verdict,
-    pub(super) why: Option<String>,
+    pub(super) why: Vec<String>,
     pub(super) erratum: Option<String>,
 }
 
@@ -73,29 +105,36 @@ pub(super) fn compared(kind: Kind, finding: &Finding) -> Option<Value> {
 
 /// Judges a number; `all` has what was found for each number that is printed, for its order among those that were measured alike.
 pub(super) fn judge(library: &Library, published: &Published, all: &[(&Published, &Found)]) -> Judgement {
-    let said = |verdict, why: &str| Judgement { verdict, why: Some(why.to_owned()), erratum: None };
+    let said = |verdict, why: Vec<String>| Judgement { verdict, why, erratum: None };
+    let nothing = |why: &str| said(Verdict::NotComputed, vec![why.to_owned()]);
     let found = all.iter().find(|(other, _)| other.id == published.id).map(|(_, found)| *found);
     let finding = match found {
         Some(Ok(finding)) => finding,
-        Some(Err(Missing::NotDerivable(why))) => return said(Verdict::NotDerivable, why),
-        Some(Err(Missing::NotComputed(why))) => return said(Verdict::NotComputed, why),
-        None => return said(Verdict::NotComputed, NOT_YET),
+        Some(Err(Missing::NotDerivable(why))) => return said(Verdict::NotDerivable, vec![(*why).to_owned()]),
+        Some(Err(Missing::NotComputed(why))) => return nothing(why),
+        None => return nothing(NOT_YET),
     };
-    let Some(ours) = compared(published.kind, finding) else { return said(Verdict::NotComputed, NOT_YET) };
-    let near = match published.value.agrees(ours, published.kind.tolerance()) {
-        Err(unlike) => return said(Verdict::NotComputed, &unlike.to_string()),
+    let Some(ours) = compared(published.kind, finding) else { return nothing(NOT_YET) };
+    let near = match published.value.agrees(ours, published.kind.tolerance(), published.whole) {
+        Err(unlike) => return nothing(&unlike.to_string()),
         Ok(near) => near,
     };
     let disorder = disorder(published, ours, all);
     if near && disorder.is_none() {
-        return Judgement { verdict: Verdict::Agrees, why: finding.note.clone(), erratum: None };
+        return match &published.calibrates {
+            Some(setting) => said(Verdict::Calibrated, vec![setting.clone()]),
+            None => said(Verdict::Agrees, finding.note.iter().cloned().collect()),
+        };
     }
-    if let Some(erratum) = library.excuse(&published.id) {
-        let why = Some(erratum.reading.clone());
-        return Judgement { verdict: Verdict::Misprint, why, erratum: Some(erratum.id.clone()) };
+    if let Some((erratum, verdict)) = library.excuse(&published.id, ours) {
+        let why = vec![erratum.reading.clone()];
+        return Judgement { verdict, why, erratum: Some(erratum.id.clone()) };
     }
-    let why = finding.because.clone().or(disorder).unwrap_or_else(|| NOT_EXPLAINED.to_owned());
-    said(Verdict::Differs, &why)
+    let mut why = finding.because.clone();
+    if why.is_empty() {
+        why.push(disorder.unwrap_or_else(|| NOT_EXPLAINED.to_owned()));
+    }
+    said(Verdict::Differs, why)
 }
 
 /// Which of those that were measured alike stands on the other side of it with us.
@@ -132,9 +171,10 @@ mod tests {
             line("ch.c", "20", measured),
             line("ch.d", "30", r#""kind":"formula""#),
             line("ch.e", "40", r#""kind":"formula""#),
+            line("ch.f", "3", r#""kind":"stated","calibrates":"the radius is fitted to it""#),
         ];
-        let erratum =
-            r#"[{"id":"ch.x","paper":"chen","where":"","printed":"30","reading":"31","numbers":["ch.d"]}]"#;
+        let erratum = r#"[{"id":"ch.x","paper":"chen","where":"","printed":"30","reading":"it is 31","misprints":{"ch.d":"31"},
+                "rounded":{"ch.f":"3.2"}}]"#;
         Library::parse(&format!("[{}]", numbers.join(",")), erratum, "[]").expect("it is sound")
     }
 
@@ -146,7 +186,8 @@ mod tests {
     }
 
     fn verdicts(found: &[(&str, Found)]) -> Vec<(Verdict, Option<String>)> {
-        judged(found).into_iter().map(|judgement| (judgement.verdict, judgement.why)).collect()
+        let told = |why: Vec<String>| (!why.is_empty()).then(|| why.join("; "));
+        judged(found).into_iter().map(|judgement| (judgement.verdict, told(judgement.why))).collect()
     }
 
     fn simulated(value: f64) -> Found {
@@ -183,17 +224,36 @@ mod tests {
     }
 
     #[test]
-    fn an_erratum_excuses_only_what_differs() {
-        let misprint = judged(&[("ch.d", Ok(Finding::model(31.0).printed_reading(30.0)))]);
+    fn an_erratum_excuses_only_what_differs_and_is_its_reading() {
+        let misprint = judged(&[("ch.d", Ok(Finding::model(31.2).printed_reading(30.0)))]);
         assert_eq!(
             misprint,
             [Judgement {
                 verdict: Verdict::Misprint,
-                why: Some("31".to_owned()),
+                why: vec!["it is 31".to_owned()],
                 erratum: Some("ch.x".to_owned())
             }]
         );
         assert_eq!(verdicts(&[("ch.d", Ok(Finding::model(30.0)))]), [(Verdict::Agrees, None)]);
+        let neither = [("ch.d", Ok(Finding::model(33.0)))];
+        assert_eq!(verdicts(&neither), [(Verdict::Differs, Some("not explained".to_owned()))]);
+        assert_eq!(verdicts(&[("ch.f", Ok(Finding::model(3.21)))])[0].0, Verdict::Calibrated);
+        assert_eq!(verdicts(&[("ch.f", Ok(Finding::model(3.6)))])[0].0, Verdict::Differs);
+    }
+
+    #[test]
+    fn what_a_setting_was_fitted_to_is_calibrated_while_it_agrees() {
+        let near = [("ch.f", Ok(Finding::model(3.1).noted("a note")))];
+        assert_eq!(verdicts(&near), [(Verdict::Calibrated, Some("the radius is fitted to it".to_owned()))]);
+        let far = [("ch.f", Ok(Finding::model(4.0)))];
+        assert_eq!(verdicts(&far), [(Verdict::Differs, Some("not explained".to_owned()))]);
+    }
+
+    /// Large requests' curves of two levels crossed nowhere, and that was taken for a crossing at 100%.
+    #[test]
+    fn what_is_looked_for_and_not_there_differs() {
+        let none = [("ch.a", Ok(Finding::simulated(Value::Absent).because("they do not cross")))];
+        assert_eq!(verdicts(&none), [(Verdict::Differs, Some("they do not cross".to_owned()))]);
     }
 
     #[test]

@@ -25,6 +25,10 @@ const OF_MEASURED: f64 = 1.25;
 /// Numbers that were measured alike are in an order where they are farther apart than this part of the larger.
 pub(super) const IN_ORDER: f64 = 0.10;
 
+/// What holds for numbers of all kinds, for people.
+pub const OF_ALL: &str = "A bound is kept or not, and a range agrees with a number only if it holds it, to within half a unit of the last \
+                          printed digit. A number that repeats another is shown, and not counted.";
+
 impl Kind {
     /// All of them.
     pub const ALL: [Kind; 4] = [Kind::Formula, Kind::Simulated, Kind::Measured, Kind::Stated];
@@ -66,7 +70,8 @@ impl Kind {
             ),
             Kind::Measured => format!(
                 "measured on the authors' machine: agrees if ours is {:.2} to {OF_MEASURED:.2} times as much, and in their order among what \
-                 was measured alike (where that is over {:.0}% apart)",
+                 was measured alike (where that is over {:.0}% apart); of what is told as a part of a whole, or in comparison with another \
+                 array, the distance from the whole, or from equal, has to agree likewise",
                 1.0 / OF_MEASURED,
                 IN_ORDER * 100.0
             ),

@@ -1,11 +1,14 @@
 //! What the papers print: numbers, errata, figures. They are data, in `papers/`.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::judge::Verdict;
 use super::kind::Kind;
 use super::paper::Paper;
-use super::value::{Printed, PrintedError};
+use super::value::{Printed, PrintedError, Tolerance, Value};
 
 /// What the papers print.
 #[derive(Clone, Debug)]
@@ -37,6 +40,12 @@ pub struct Published {
     pub kind: Kind,
     /// Numbers that were measured alike have the same.
     pub group: Option<String>,
+    /// What it is a part of, or compared with, in its unit: 100, of percents of another array.
+    pub whole: Option<f64>,
+    /// The setting of ours that was derived from it or fitted to it.
+    pub calibrates: Option<String>,
+    /// The number that it prints again, or reads in another way: that one counts.
+    pub repeats: Option<String>,
 }
 
 /// A place where a paper disagrees with itself.
@@ -54,8 +63,22 @@ pub struct Erratum {
     pub printed: String,
     /// What the paper's other numbers bear out.
     pub reading: String,
-    /// The numbers that it excuses.
-    pub numbers: Vec<String>,
+    /// The numbers that contradict the paper's own formula, and what that gives.
+    #[serde(default)]
+    pub misprints: BTreeMap<String, Printed>,
+    /// The numbers that round what the formula gives, or word it loosely, and what that is.
+    #[serde(default)]
+    pub rounded: BTreeMap<String, Printed>,
+}
+
+impl Erratum {
+    /// The numbers that it excuses, with the verdict, and what they should be.
+    fn excuses(&self) -> impl Iterator<Item = (&String, Verdict, &Printed)> {
+        let both = [(&self.misprints, Verdict::Misprint), (&self.rounded, Verdict::Rounded)];
+        both.into_iter().flat_map(|(numbers, verdict)| {
+            numbers.iter().map(move |(number, reading)| (number, verdict, reading))
+        })
+    }
 }
 
 /// A figure of a paper.
@@ -109,6 +132,14 @@ pub enum LibraryError {
         /// The paper that it says.
         paper: Paper,
     },
+    /// A number repeats one that does not count itself.
+    #[error("papers/published.json: {number} repeats {first}, which is no number of its paper that counts")]
+    Repeats {
+        /// Which.
+        number: String,
+        /// What it is said to repeat.
+        first: String,
+    },
     /// An erratum excuses what is not printed.
     #[error("papers/errata.json: {erratum} excuses {number}, which is no number of papers/published.json")]
     Excuse {
@@ -151,9 +182,14 @@ impl Library {
         self.numbers.iter().find(|number| number.id == id)
     }
 
-    /// The erratum that excuses the number of this name.
-    pub fn excuse(&self, number: &str) -> Option<&Erratum> {
-        self.errata.iter().find(|erratum| erratum.numbers.iter().any(|id| id == number))
+    /// The erratum that excuses the number of this name, if ours is what it reads there, and the verdict.
+    pub fn excuse(&self, number: &str, ours: Value) -> Option<(&Erratum, Verdict)> {
+        let reads = |reading: &Printed| reading.agrees(ours, Tolerance::PrintedDigits, None) == Ok(true);
+        self.errata.iter().find_map(|erratum| {
+            let mut excuses = erratum.excuses();
+            let (_, verdict, _) = excuses.find(|(id, _, reading)| *id == number && reads(reading))?;
+            Some((erratum, verdict))
+        })
     }
 
     /// The numbers of a paper.
@@ -170,13 +206,18 @@ impl Library {
         names(NUMBERS, self.numbers.iter().map(|number| (number.id.as_str(), number.paper)))?;
         names(ERRATA, self.errata.iter().map(|erratum| (erratum.id.as_str(), erratum.paper)))?;
         names(FIGURES, self.figures.iter().map(|figure| (figure.id.as_str(), figure.paper)))?;
-        let excuses = self
-            .errata
-            .iter()
-            .flat_map(|erratum| erratum.numbers.iter().map(move |number| (erratum, number)));
-        for (erratum, number) in excuses {
-            if self.number(number).is_none() {
-                return Err(LibraryError::Excuse { erratum: erratum.id.clone(), number: number.clone() });
+        for erratum in &self.errata {
+            for (number, ..) in erratum.excuses() {
+                if self.number(number).is_none() {
+                    return Err(LibraryError::Excuse { erratum: erratum.id.clone(), number: number.clone() });
+                }
+            }
+        }
+        for number in &self.numbers {
+            let Some(first) = &number.repeats else { continue };
+            let counts = |other: &Published| other.paper == number.paper && other.repeats.is_none();
+            if !self.number(first).is_some_and(counts) {
+                return Err(LibraryError::Repeats { number: number.id.clone(), first: first.clone() });
             }
         }
         Ok(())
@@ -196,13 +237,28 @@ struct Line {
     unit: String,
     kind: Kind,
     group: Option<String>,
+    whole: Option<f64>,
+    calibrates: Option<String>,
+    repeats: Option<String>,
 }
 
 impl Line {
     fn published(self) -> Result<Published, LibraryError> {
-        let Line { id, paper, place, quantity, value, unit, kind, group } = self;
+        let Line { id, paper, place, quantity, value, unit, kind, group, whole, calibrates, repeats } = self;
         match Printed::parse(&value) {
-            Ok(value) => Ok(Published { id, paper, place, quantity, value, unit, kind, group }),
+            Ok(value) => Ok(Published {
+                id,
+                paper,
+                place,
+                quantity,
+                value,
+                unit,
+                kind,
+                group,
+                whole,
+                calibrates,
+                repeats,
+            }),
             Err(source) => Err(LibraryError::Value { id, source }),
         }
     }
@@ -236,9 +292,9 @@ mod tests {
     fn every_number_is_read_and_of_a_kind() {
         let library = Library::carried();
         let of = |paper| library.numbers_of(paper).count();
-        assert_eq!(Paper::ALL.map(of), [40, 66, 35, 83, 5]);
+        assert_eq!(Paper::ALL.map(of), [42, 65, 35, 85, 5]);
         let of = |kind| library.numbers.iter().filter(|number| number.kind == kind).count();
-        assert_eq!(Kind::ALL.map(of), [117, 7, 91, 14]);
+        assert_eq!(Kind::ALL.map(of), [118, 8, 92, 14]);
         for number in &library.numbers {
             let words = [&number.id, &number.place, &number.quantity];
             assert!(words.iter().all(|word| !word.trim().is_empty()), "{number:?}");
@@ -261,6 +317,19 @@ mod tests {
             let alike = library.numbers.iter().filter(|other| other.group == number.group);
             assert!(alike.clone().all(|other| other.unit == number.unit), "{}", number.id);
             assert!(alike.count() > 1, "{}", number.id);
+        }
+    }
+
+    #[test]
+    fn a_number_repeats_one_that_counts() {
+        let lines = |first: &str| {
+            let again = number("ch.2", "1").replace('}', &format!(r#","repeats":"{first}"}}"#));
+            Library::parse(&format!("[{},{again}]", number("ch.1", "1")), "[]", "[]")
+        };
+        assert!(lines("ch.1").is_ok());
+        for wrong in ["ch.3", "ch.2"] {
+            let error = lines(wrong).expect_err("it repeats nothing").to_string();
+            assert!(error.contains(&format!("ch.2 repeats {wrong}")), "{error}");
         }
     }
 
@@ -291,7 +360,7 @@ mod tests {
         let unknown = wrong("[{\"size\":1}]", "[]");
         assert!(unknown.starts_with("papers/published.json: unknown field `size`"), "{unknown}");
         let excuse =
-            r#"[{"id":"ch.e","paper":"chen","where":"","printed":"","reading":"","numbers":["ch.2"]}]"#;
+            r#"[{"id":"ch.e","paper":"chen","where":"","printed":"","reading":"","misprints":{"ch.2":"1"}}]"#;
         assert_eq!(
             wrong(&format!("[{}]", number("ch.1", "1")), excuse),
             "papers/errata.json: ch.e excuses ch.2, which is no number of papers/published.json"

@@ -203,8 +203,8 @@ mod tests {
             experiment: "molnar/seeks".to_owned(),
             values: "of no such disk".to_owned(),
         };
-        assert_eq!(unknown.why, Some(no_run.to_string()));
+        assert_eq!(unknown.why, [no_run.to_string()]);
         let no_number = EvidenceError::NoNumber("mo.1_2".to_owned());
-        assert_eq!(number("mo.sqrt").why, Some(no_number.to_string()));
+        assert_eq!(number("mo.sqrt").why, [no_number.to_string()]);
     }
 }

@@ -16,6 +16,8 @@ use super::value::Value;
 /// What was reproduced.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// The version of the program that made it.
+    pub version: &'static str,
     /// Whether simulations were shortened.
     pub quick: bool,
     /// When ours agrees, by the kind of a number.
@@ -69,6 +71,8 @@ pub struct Number {
     pub quantity: String,
     /// Where it comes from.
     pub kind: Kind,
+    /// The number that it prints again or reads in another way: that one counts.
+    pub repeats: Option<String>,
     /// Of what it and ours are.
     pub unit: String,
     /// As it is printed.
@@ -85,9 +89,9 @@ pub struct Number {
     pub difference: Option<f64>,
     /// Whether ours is the paper's.
     pub verdict: Verdict,
-    /// Why not; or what else is to be said of it.
-    pub why: Option<String>,
-    /// The erratum, if it is a misprint.
+    /// Why not, a sentence each; or what else is to be said of it.
+    pub why: Vec<String>,
+    /// The erratum, if it is a misprint or rounded.
     pub erratum: Option<String>,
 }
 
@@ -123,7 +127,7 @@ pub struct Misprint {
     pub reading: String,
 }
 
-/// How many numbers of each kind came to which verdict.
+/// How many numbers of each kind came to which verdict. What repeats another number is not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     counts: [[usize; Verdict::ALL.len()]; Kind::ALL.len()],
@@ -132,7 +136,7 @@ pub struct Summary {
 impl Summary {
     fn of<'a>(numbers: impl IntoIterator<Item = &'a Number>) -> Summary {
         let mut summary = Summary::default();
-        for number in numbers {
+        for number in numbers.into_iter().filter(|number| number.repeats.is_none()) {
             summary.counts[place(&Kind::ALL, number.kind)][place(&Verdict::ALL, number.verdict)] += 1;
         }
         summary
@@ -189,7 +193,8 @@ impl Report {
         let papers: Vec<Chapter> = studies.iter().map(|study| Chapter::of(study, evidence)).collect();
         let summary = Summary::of(papers.iter().flat_map(|chapter| &chapter.numbers));
         let rules = Kind::ALL.map(|kind| Rule { kind, rule: kind.rule() });
-        Report { quick: pace != Pace::Full, rules: rules.into(), summary, papers }
+        let version = env!("CARGO_PKG_VERSION");
+        Report { version, quick: pace != Pace::Full, rules: rules.into(), summary, papers }
     }
 
     /// The number of this name.
@@ -237,12 +242,13 @@ impl Number {
         let judgement = judge(&evidence.library, published, all);
         let nothing = Finding::default();
         let finding = found.as_ref().unwrap_or(&nothing);
-        let Published { id, place, quantity, value, unit, kind, .. } = published.clone();
+        let Published { id, place, quantity, value, unit, kind, repeats, .. } = published.clone();
         Number {
             id,
             place,
             quantity,
             kind,
+            repeats,
             unit,
             published: value.text().to_owned(),
             model: finding.model,

@@ -20,8 +20,8 @@ pub struct Finding {
     pub interval: Option<f64>,
     /// What the reading that is printed, though mistaken, gives.
     pub as_printed: Option<Value>,
-    /// Why ours differs, should it differ.
-    pub because: Option<String>,
+    /// Why ours differs, should it differ: a sentence each.
+    pub because: Vec<String>,
     /// What is to be said of it where it agrees.
     pub note: Option<String>,
 }
@@ -57,9 +57,10 @@ impl Finding {
         Finding { note: Some(note.into()), ..self }
     }
 
-    /// The same, and why it differs, should it differ.
-    pub fn because(self, why: impl Into<String>) -> Finding {
-        Finding { because: Some(why.into()), ..self }
+    /// The same, and why it differs, should it differ; what was said before stands.
+    pub fn because(mut self, why: impl Into<String>) -> Finding {
+        self.because.push(why.into());
+        self
     }
 }
 

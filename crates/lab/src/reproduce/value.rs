@@ -1,10 +1,9 @@
 //! What a paper prints, what we find, and how far they are apart.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// What we find.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// A number, in the unit of what is published.
     Number(f64),
@@ -12,6 +11,20 @@ pub enum Value {
     Range(f64, f64),
     /// Whether what is published holds.
     Holds(bool),
+    /// We looked, and there is none: two curves that never cross.
+    Absent,
+}
+
+impl Serialize for Value {
+    /// A number, a list of two, a boolean, or `"none"`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Number(number) => serializer.serialize_f64(*number),
+            Value::Range(least, most) => [least, most].serialize(serializer),
+            Value::Holds(holds) => serializer.serialize_bool(*holds),
+            Value::Absent => serializer.serialize_str("none"),
+        }
+    }
 }
 
 impl Value {
@@ -25,6 +38,7 @@ impl Value {
             }
             Value::Holds(true) => "holds".to_owned(),
             Value::Holds(false) => "fails".to_owned(),
+            Value::Absent => "none".to_owned(),
         }
     }
 }
@@ -47,10 +61,14 @@ pub fn half_width(half: f64) -> String {
     }
 }
 
+/// Less than any number that is told: what is left of binary fractions where there should be zero.
+const NOTHING: f64 = 1e-12;
+
 /// The same as `digits` with so many places behind the point at least.
 fn digits_to(number: f64, least: usize) -> String {
     // A sum of nothing is -0.
-    let (number, magnitude) = (number + 0.0, number.abs());
+    let number = if number.abs() < NOTHING { 0.0 } else { number + 0.0 };
+    let magnitude = number.abs();
     let places = match magnitude {
         _ if number == number.round() && magnitude < 1e15 => 0,
         large if large >= 1_000.0 => 0,
@@ -70,7 +88,8 @@ impl From<f64> for Value {
 }
 
 /// What a paper prints, as it prints it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Printed {
     text: String,
     says: Says,
@@ -177,31 +196,35 @@ impl Printed {
         }
     }
 
-    /// Whether what we find agrees with it.
+    /// Whether what we find agrees with it. `whole` is what a ratio is compared with (100, of percents of another array): then
+    /// the distance from it has to be near as well, because that is the effect which the number shows.
+    ///
+    /// A bound is kept or not, and a range holds a number or not: the tolerance is for what is printed as one number, and for
+    /// the ends of a range where we find a range, too.
     ///
     /// # Errors
     /// The two cannot be compared.
-    pub fn agrees(&self, ours: Value, tolerance: Tolerance) -> Result<bool, Unlike> {
+    pub fn agrees(&self, ours: Value, tolerance: Tolerance, whole: Option<f64>) -> Result<bool, Unlike> {
         let near = |printed: Decimal, ours: f64| {
-            let (least, most) = tolerance.around(printed);
-            least <= ours && ours <= most
+            let effect = whole.is_none_or(|whole| tolerance.allows(printed.less(whole), ours - whole));
+            effect && tolerance.allows(printed, ours)
         };
         match (self.says, ours) {
+            (Says::Claim, Value::Holds(holds)) => Ok(holds),
+            (Says::Claim, _) | (_, Value::Holds(_)) => Err(Unlike),
+            (_, Value::Absent) => Ok(false),
             (Says::Number(printed), Value::Number(ours)) => Ok(near(printed, ours)),
             (Says::Number(printed), Value::Range(least, most)) => {
-                let (low, high) = tolerance.around(printed);
+                let (low, high) = printed.digits();
                 Ok(least <= high && low <= most)
             }
             (Says::Range(least, most), Value::Number(ours)) => {
-                Ok(tolerance.around(least).0 <= ours && ours <= tolerance.around(most).1)
+                Ok(least.digits().0 <= ours && ours <= most.digits().1)
             }
             (Says::Range(least, most), Value::Range(low, high)) => Ok(near(least, low) && near(most, high)),
-            (Says::Below(bound), Value::Number(ours)) => Ok(ours < tolerance.beyond(bound).1),
-            (Says::Above(bound), Value::Number(ours)) => Ok(ours > tolerance.beyond(bound).0),
-            (Says::Claim, Value::Holds(holds)) => Ok(holds),
-            (Says::Claim, Value::Number(_) | Value::Range(..))
-            | (Says::Below(_) | Says::Above(_), Value::Range(..))
-            | (_, Value::Holds(_)) => Err(Unlike),
+            (Says::Below(bound), Value::Number(ours)) => Ok(ours < bound.value),
+            (Says::Above(bound), Value::Number(ours)) => Ok(ours > bound.value),
+            (Says::Below(_) | Says::Above(_), Value::Range(..)) => Err(Unlike),
         }
     }
 
@@ -234,7 +257,27 @@ impl Serialize for Printed {
     }
 }
 
+impl TryFrom<String> for Printed {
+    type Error = PrintedError;
+
+    fn try_from(text: String) -> Result<Printed, PrintedError> {
+        Printed::parse(&text)
+    }
+}
+
 impl Decimal {
+    /// As far from something as this is, and as exact.
+    fn less(self, from: f64) -> Decimal {
+        Decimal { value: self.value - from, ..self }
+    }
+
+    /// What its digits leave open.
+    fn digits(self) -> (f64, f64) {
+        // Binary fractions are not quite what is printed.
+        let half = self.half + self.value.abs() * ROUNDING;
+        (self.value - half, self.value + half)
+    }
+
     /// Digits, and perhaps a sign and a point.
     fn parse(text: &str) -> Option<Decimal> {
         let digits = text.strip_prefix('-').unwrap_or(text);
@@ -255,20 +298,17 @@ impl Decimal {
     }
 }
 
-/// Binary fractions are not quite what is printed.
+/// How far binary fractions may be from what is printed, as a part of it.
 const ROUNDING: f64 = 1e-9;
 
 impl Tolerance {
-    /// What is near enough to a number; never less than what its digits leave open.
-    fn around(self, printed: Decimal) -> (f64, f64) {
-        let half = printed.half + printed.value.abs() * ROUNDING;
-        let (least, most) = self.beyond(printed);
-        (least.min(printed.value - half), most.max(printed.value + half))
+    /// Whether ours is near enough to a number; never less near than what its digits leave open.
+    fn allows(self, printed: Decimal, ours: f64) -> bool {
+        let ((low, high), (least, most)) = (printed.digits(), self.around(printed.value));
+        least.min(low) <= ours && ours <= most.max(high)
     }
 
-    /// The same of a bound, of which the digits leave nothing open.
-    fn beyond(self, printed: Decimal) -> (f64, f64) {
-        let Decimal { value, .. } = printed;
+    fn around(self, value: f64) -> (f64, f64) {
         match self {
             Tolerance::PrintedDigits => (value, value),
             Tolerance::Part(part) => (value - value.abs() * part, value + value.abs() * part),
@@ -287,7 +327,7 @@ mod tests {
     }
 
     fn agrees(text: &str, ours: impl Into<Value>) -> bool {
-        printed(text).agrees(ours.into(), Tolerance::PrintedDigits).expect("they can be compared")
+        printed(text).agrees(ours.into(), Tolerance::PrintedDigits, None).expect("they can be compared")
     }
 
     #[test]
@@ -315,23 +355,62 @@ mod tests {
         assert!(agrees("13", Value::Range(12.0, 14.0)) && !agrees("13", Value::Range(14.0, 15.0)));
     }
 
+    /// A measured "3 to 4 ms" was met by 2.0 ms once, because a quarter more and less was allowed.
     #[test]
-    fn bounds_are_strict_but_for_what_is_allowed() {
+    fn a_range_agrees_only_if_it_holds_the_number_whatever_is_allowed() {
+        let wide = |text, ours| printed(text).agrees(ours, Tolerance::Factor(1.25), None) == Ok(true);
+        assert!(wide("3 to 4", Value::Number(3.2)) && wide("3 to 4", Value::Number(2.6)));
+        assert!(!wide("3 to 4", Value::Number(2.45)) && !wide("3 to 4", Value::Number(4.9)));
+        assert!(wide("13", Value::Range(12.0, 14.0)) && !wide("13", Value::Range(14.0, 15.0)));
+        assert!(wide("3.3 to 5.9", Value::Range(3.0, 6.5)), "of two ranges the ends are compared");
+        assert!(!wide("3.3 to 5.9", Value::Range(4.5, 5.0)));
+    }
+
+    #[test]
+    fn bounds_are_strict_whatever_is_allowed() {
         assert!(agrees("<3", 2.9) && !agrees("<3", 3.0));
         assert!(agrees(">34", 34.2) && !agrees(">34", 34.0));
-        assert_eq!(printed("<6").agrees(Value::Number(6.5), Tolerance::Part(0.1)), Ok(true));
+        assert_eq!(printed("<6").agrees(Value::Number(6.1), Tolerance::Part(0.1), None), Ok(false));
+    }
+
+    /// 112% to 115% of another array were met by anything between 90% and 144%.
+    #[test]
+    fn a_ratio_is_judged_by_its_effect_as_well() {
+        let judged =
+            |text, ours| printed(text).agrees(ours, Tolerance::Factor(1.25), Some(100.0)) == Ok(true);
+        assert!(judged("112 to 115", Value::Range(110.0, 118.0)));
+        assert!(!judged("112 to 115", Value::Range(100.0, 104.0)));
+        assert!(!judged("112 to 115", Value::Range(98.0, 115.0)));
+        assert!(judged("90", Value::Number(88.0)) && !judged("90", Value::Number(99.0)));
+        assert!(
+            judged("75 to 80", Value::Range(70.0, 82.0)) && !judged("75 to 80", Value::Range(70.0, 95.0))
+        );
+        assert!(judged("100", Value::Number(100.4)) && !judged("100", Value::Number(103.0)));
+    }
+
+    #[test]
+    fn what_is_not_there_is_no_number() {
+        assert!(
+            !agrees("95", Value::Absent)
+                && !agrees("about 95", Value::Absent)
+                && !agrees("<3", Value::Absent)
+        );
+        assert_eq!(printed("95").difference(Value::Absent), None);
+        assert_eq!(Value::Absent.beside("95"), "none");
+        assert_eq!(serde_json::to_string(&Value::Absent).expect("it is data"), "\"none\"");
     }
 
     #[test]
     fn formulas_and_sentences_hold_or_do_not() {
         assert!(agrees("(N-1)/N", Value::Holds(true)) && !agrees("true", Value::Holds(false)));
-        assert_eq!(printed("true").agrees(Value::Number(1.0), Tolerance::PrintedDigits), Err(Unlike));
-        assert_eq!(printed("1").agrees(Value::Holds(true), Tolerance::PrintedDigits), Err(Unlike));
+        assert_eq!(printed("true").agrees(Value::Number(1.0), Tolerance::PrintedDigits, None), Err(Unlike));
+        assert_eq!(printed("1").agrees(Value::Holds(true), Tolerance::PrintedDigits, None), Err(Unlike));
     }
 
     #[test]
     fn a_part_and_a_factor_allow_no_less_than_the_digits() {
-        let agrees = |text, ours, tolerance| printed(text).agrees(Value::Number(ours), tolerance) == Ok(true);
+        let agrees =
+            |text, ours, tolerance| printed(text).agrees(Value::Number(ours), tolerance, None) == Ok(true);
         assert!(agrees("200", 220.0, Tolerance::Part(0.1)) && !agrees("200", 221.0, Tolerance::Part(0.1)));
         assert!(
             agrees("200", 250.0, Tolerance::Factor(1.25)) && agrees("200", 160.0, Tolerance::Factor(1.25))
@@ -360,6 +439,7 @@ mod tests {
             shown.map(digits),
             ["466683", "22226", "447.0", "12.69", "2.040", "0.3046", "0.9500", "1.20e-5", "-3.500", "0"]
         );
+        assert_eq!([1e-15, -3e-17].map(digits), ["0", "0"]);
         let halves = [34.6, 4.51, 0.7805, 0.0119, 0.0, 0.000_451].map(half_width);
         assert_eq!(halves, ["35", "4.5", "0.78", "0.012", "0", "4.5e-4"]);
         let beside = |ours: Value, printed| ours.beside(printed);

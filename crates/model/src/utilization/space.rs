@@ -64,7 +64,25 @@ impl LoggingModel {
         log + parity
     }
 
-    /// The same in KB.
+    /// The least part of the disks that is wasted because a region's parity, and each of its sublogs, are whole tracks, with
+    /// regions of a number within `around` (a part) of the optimum `√(TV/K)` (§2.4). Logs and parities are spread over all
+    /// disks, so that a region takes as much of each.
+    pub fn least_waste(&self, around: f64) -> f64 {
+        let tracks = self.disk.tracks * self.disk.cylinders;
+        let optimum = (tracks / f64::from(self.logging.segment)).sqrt();
+        let numbers = ((1.0 - around) * optimum).ceil() as u32..=((1.0 + around) * optimum).floor() as u32;
+        let wasted = |regions: u32| {
+            // What a region takes of all disks for each track of parity.
+            let each = self.disks - self.sublogs + self.logging.ratio;
+            let room = tracks * self.disks / f64::from(regions);
+            let sublog = (room / each * self.logging.ratio / self.sublogs + 1e-9).floor();
+            let parity = (sublog * self.sublogs / self.logging.ratio + 1e-9).floor();
+            1.0 - parity * each / room
+        };
+        numbers.map(wasted).fold(1.0, f64::min)
+    }
+
+    /// What buffers take, in KB.
     fn memory(&self) -> f64 {
         self.buffer_tracks() * self.disk.track_size()
     }

@@ -1,19 +1,42 @@
 //! A chart in the page: its data for the script, and the same as a table.
 
-use crate::reproduce::figure::{Axis, Chart, Curve, Point, Scale};
+use super::colour::Coloured;
+use crate::reproduce::figure::{Axis, Chart, Curve, Point, Scale, Source};
 use crate::reproduce::value::{digits, half_width};
 
 use super::text::{data, escape};
 
 /// What the script draws, and the table of it; `id` is one of the page's own.
 pub(super) fn drawn(id: &str, chart: &Chart) -> String {
+    let chart = &zeroed(chart);
+    let by_places = chart.curves.len() <= ABREAST && has_common_places(chart);
     format!(
         "<div class=\"plot\" id=\"{}\"><script type=\"application/json\">{}</script></div>\n<details><summary>Data</summary>\n\
-         <div class=\"wide\"><table>\n{}</table></div></details>\n",
+         <table class=\"data\">\n{}</table></details>\n",
         escape(id),
-        data(chart),
-        if has_common_places(chart) { table_of_places(chart) } else { table_of_points(chart) }
+        data(&Coloured::of(chart)),
+        if by_places { table_of_places(chart) } else { table_of_points(chart) }
     )
+}
+
+/// Curves that have columns side by side, on the narrowest page: of more, each point has a row.
+const ABREAST: usize = 2;
+/// What is less than this part of a curve's largest value is what binary fractions leave where there should be zero.
+const NOTHING: f64 = 1e-9;
+
+/// The same where zero is zero.
+fn zeroed(chart: &Chart) -> Chart {
+    let mut chart = chart.clone();
+    let largest =
+        chart.curves.iter().flat_map(|curve| &curve.points).map(|point| point.y.abs()).fold(0.0, f64::max);
+    for point in chart.curves.iter_mut().flat_map(|curve| &mut curve.points) {
+        if point.y.abs() < NOTHING * largest {
+            point.y = 0.0;
+        }
+        // What is known without doubt has no interval.
+        point.interval = point.interval.filter(|half| *half > 0.0);
+    }
+    chart
 }
 
 /// All places on the axis at which a curve has a point.
@@ -57,10 +80,12 @@ fn table_of_points(chart: &Chart) -> String {
         heading(&titled(&chart.y))
     );
     for curve in &chart.curves {
-        for point in &curve.points {
+        for (at, point) in curve.points.iter().enumerate() {
+            let label = curve.labels.get(at).map_or(String::new(), |label| format!(", {label}"));
             table += &format!(
-                "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
+                "<tr><td>{}{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
                 escape(&name(curve)),
+                escape(&label),
                 placed(&chart.x, point.x),
                 valued(point)
             );
@@ -74,7 +99,10 @@ fn heading(text: &str) -> String {
 }
 
 fn name(curve: &Curve) -> String {
-    format!("{}, {}", curve.of, curve.source.name())
+    match curve.source {
+        Source::Ratio => curve.of.clone(),
+        source => format!("{}, {}", curve.of, source.name()),
+    }
 }
 
 fn titled(axis: &Axis) -> String {
@@ -84,7 +112,7 @@ fn titled(axis: &Axis) -> String {
 fn placed(axis: &Axis, place: f64) -> String {
     match &axis.scale {
         Scale::Names(names) => {
-            let name = names.iter().enumerate().find(|(number, _)| *number as f64 == place);
+            let name = names.iter().enumerate().find(|(number, _)| *number as f64 == place.round());
             escape(name.map_or("", |(_, name)| name))
         }
         Scale::Linear | Scale::Logarithmic => digits(place),
@@ -99,7 +127,6 @@ fn valued(point: &Point) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::figure::Source;
 
     fn chart(x: Axis, curves: Vec<Curve>) -> Chart {
         Chart { x, y: Axis::linear("response", "ms"), curves }
@@ -122,6 +149,23 @@ mod tests {
         let drawn = drawn("f-0", &chart(Axis::linear("rate", "1/s"), vec![one, other]));
         assert!(drawn.contains("<th>curve</th><th class=\"number\">rate (1/s)</th>"), "{drawn}");
         assert!(drawn.contains("<tr><td>b, model</td><td class=\"number\">1.500</td>"), "{drawn}");
+    }
+
+    /// A sum of stages that cancel was -3.55e-15 ms.
+    #[test]
+    fn what_binary_fractions_leave_is_zero() {
+        let points = [(1.0, -3.55e-15), (2.0, 40.0), (3.0, 1e-7)];
+        let drawn = drawn("f-0", &chart(Axis::linear("n", ""), vec![Curve::new("a", Source::Model, points)]));
+        assert!(drawn.contains("<tr><td>1</td><td class=\"number\">0</td></tr>"), "{drawn}");
+        assert!(drawn.contains("1.00e-7") && !drawn.contains("e-15"), "{drawn}");
+    }
+
+    #[test]
+    fn no_table_has_more_columns_than_a_phone_shows() {
+        let curve = |of: &str| Curve::new(of, Source::Model, [(1.0, 10.0), (2.0, 20.0)]);
+        let drawn = drawn("f-0", &chart(Axis::linear("n", ""), ["a", "b", "c", "d"].map(curve).into()));
+        let header = drawn.split("</thead>").next().expect("it has a head");
+        assert_eq!(header.matches("<th").count() - header.matches("<thead").count(), 3, "{header}");
     }
 
     #[test]

@@ -4,15 +4,19 @@
 //! nothing is lost without scripts.
 
 mod chart;
+mod colour;
+mod notes;
+mod overview;
 mod text;
 
 use std::fmt::Write;
 
 use super::figure::{Content, Panel};
 use super::judge::Verdict;
-use super::kind::Kind;
+use super::kind::{Kind, OF_ALL};
 use super::report::{Chapter, Figure, Number, Report, Summary};
 use super::value::{Value, half_width};
+use notes::Notes;
 use text::escape;
 
 const STYLE: &str = include_str!("page.css");
@@ -27,8 +31,9 @@ pub fn page(report: &Report) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>Parlour: the papers reproduced</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
-         {head}{contents}{summary}{chapters}<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         {head}{overview}{contents}{summary}{chapters}<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         head = head(report),
+        overview = overview::drawn(report),
         contents = contents(report),
         summary = summary(report),
     );
@@ -46,7 +51,8 @@ fn head(report: &Report) -> String {
     format!(
         "<header>\n<h1>Parlour: the papers reproduced</h1>\n<p>What the papers on disk arrays print, and ours beside it: by closed \
          forms (<em>model</em>) and by simulation of arrays on models of drives (<em>simulated</em>, ± half of the 95% confidence \
-         interval).</p>\n{quick}</header>\n"
+         interval).</p>\n{quick}<p class=\"made\">Made by parlour {version}.</p>\n</header>\n",
+        version = escape(report.version),
     )
 }
 
@@ -75,14 +81,25 @@ fn summary(report: &Report) -> String {
         .rules
         .iter()
         .map(|rule| format!("<dt>{}</dt><dd>{}</dd>\n", rule.kind.name(), escape(&rule.rule)));
+    let verdicts = Verdict::ALL.map(|verdict| {
+        format!(
+            "<dt class=\"{}\">{}</dt><dd>{}</dd>\n",
+            class(verdict),
+            verdict.name(),
+            escape(verdict.meaning())
+        )
+    });
     let papers = report.papers.iter().map(|chapter| {
         let counts = Verdict::ALL.map(|verdict| chapter.summary.verdict(verdict));
         counted(&format!("<a href=\"#{}\">{}</a>", chapter.paper, escape(chapter.authors)), &counts)
     });
     format!(
         "<section id=\"summary\">\n<h2>Agreement</h2>\n<p>When a number agrees is one rule for each kind of number:</p>\n\
-         <dl class=\"rules\">\n{}</dl>\n{}<h3>By paper</h3>\n{}</section>\n",
+         <dl class=\"rules\">\n{}</dl>\n<p>{}</p>\n<p>The verdicts:</p>\n<dl class=\"rules\">\n{}</dl>\n{}\
+         <h3>By paper</h3>\n{}</section>\n",
         rules.collect::<String>(),
+        escape(OF_ALL),
+        verdicts.concat(),
         by_kind(&report.summary),
         table_of_verdicts("paper", papers.collect()),
     )
@@ -100,16 +117,19 @@ fn table_of_verdicts(of: &str, rows: String) -> String {
     let verdicts = Verdict::ALL
         .map(|verdict| format!("<th class=\"number {}\">{}</th>", class(verdict), verdict.name()));
     format!(
-        "<div class=\"wide\"><table>\n<thead><tr><th>{of}</th>{}<th class=\"number\">all</th></tr></thead>\n<tbody>\n{rows}</tbody>\n\
-         </table></div>\n",
+        "<table class=\"stacks\">\n<thead><tr><th>{of}</th>{}<th class=\"number\">all</th></tr></thead>\n<tbody>\n{rows}</tbody>\n\
+         </table>\n",
         verdicts.concat()
     )
 }
 
 fn counted(name: &str, counts: &[usize]) -> String {
     let all = counts.iter().sum::<usize>();
-    let cells = counts.iter().chain([&all]).map(|count| format!("<td class=\"number\">{count}</td>"));
-    format!("<tr><td>{name}</td>{}</tr>\n", cells.collect::<String>())
+    let labels = Verdict::ALL.into_iter().map(Verdict::name).chain(["all"]);
+    let cells = counts.iter().chain([&all]).zip(labels).map(|(count, label)| {
+        format!("<td class=\"number\" data-label=\"{label}\"><span>{count}</span></td>")
+    });
+    format!("<tr><td class=\"what\"><div>{name}</div></td>{}</tr>\n", cells.collect::<String>())
 }
 
 fn class(verdict: Verdict) -> String {
@@ -119,12 +139,14 @@ fn class(verdict: Verdict) -> String {
 fn chapter(chapter: &Chapter) -> String {
     let Chapter { paper, title, authors, .. } = chapter;
     let figures: String = chapter.figures.iter().map(figure).collect();
+    let notes = Notes::of(chapter);
     format!(
         "<section id=\"{paper}\">\n<h2>{title}</h2>\n<p class=\"authors\">{authors}</p>\n{}<h3 id=\"{paper}-numbers\">Numbers</h3>\n\
-         {}{}{}<h3>Figures</h3>\n{figures}</section>\n",
+         {}{}{}{}<h3>Figures</h3>\n{figures}</section>\n",
         by_kind(&chapter.summary),
         filter(chapter),
-        numbers(chapter),
+        numbers(chapter, &notes),
+        notes.listed(),
         errata(chapter),
         title = escape(title),
         authors = escape(authors),
@@ -149,17 +171,17 @@ fn filter(chapter: &Chapter) -> String {
     )
 }
 
-fn numbers(chapter: &Chapter) -> String {
-    let rows: String = chapter.numbers.iter().map(row).collect();
+fn numbers(chapter: &Chapter, notes: &Notes<'_>) -> String {
+    let rows: String = chapter.numbers.iter().map(|number| row(number, notes)).collect();
     format!(
-        "<div class=\"wide\"><table class=\"numbers\" id=\"{}-table\">\n<thead><tr><th>number</th><th>kind</th>\
+        "<table class=\"numbers\" id=\"{}-table\">\n<thead><tr><th>number</th><th>kind</th>\
          <th class=\"number\">published</th><th class=\"number\">model</th><th class=\"number\">simulated</th>\
-         <th>unit</th><th class=\"number\">difference</th><th>verdict</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n",
+         <th>unit</th><th class=\"number\">difference</th><th>verdict</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n",
         chapter.paper
     )
 }
 
-fn row(number: &Number) -> String {
+fn row(number: &Number, notes: &Notes<'_>) -> String {
     let cell = |label: &str, text: String| match text.is_empty() {
         true => "<td class=\"number\"></td>".to_owned(),
         false => format!("<td class=\"number\" data-label=\"{label}\"><span>{text}</span></td>"),
@@ -170,8 +192,13 @@ fn row(number: &Number) -> String {
         None => String::new(),
     };
     let interval = number.interval.map_or(String::new(), |half| format!(" ± {}", half_width(half)));
-    let why =
-        number.why.as_ref().map_or(String::new(), |why| format!("<div class=\"why\">{}</div>", escape(why)));
+    let why = notes.of_number(number);
+    let repeats = number.repeats.as_ref().map_or(String::new(), |first| {
+        format!(
+            "<div class=\"why\">repeats <a class=\"id\" href=\"#{0}\">{0}</a>, and is not counted</div>",
+            escape(first)
+        )
+    });
     let erratum = number
         .erratum
         .as_ref()
@@ -180,7 +207,7 @@ fn row(number: &Number) -> String {
         "<tr id=\"{id}\" data-verdict=\"{class}\"><td class=\"what\"><div>{quantity}<br>\
          <span class=\"place\"><span class=\"id\">{id}</span> {place}</span></div></td>\
          <td data-label=\"kind\"><span>{kind}</span></td>{published}{model}{simulated}{unit}{difference}\
-         <td data-label=\"verdict\"><div><span class=\"verdict {class}\">{verdict}</span>{erratum}{why}</div></td></tr>\n",
+         <td data-label=\"verdict\"><div><span class=\"verdict {class}\">{verdict}</span>{erratum}{repeats}{why}</div></td></tr>\n",
         id = escape(&number.id),
         class = class(number.verdict),
         quantity = escape(&number.quantity),
@@ -201,7 +228,10 @@ fn row(number: &Number) -> String {
 /// A part in hundredths, with its sign.
 pub fn percent(part: f64) -> String {
     match part * 100.0 {
-        percent if percent.abs() < 0.05 => "0.0%".to_owned(),
+        // Nothing but what is left of binary fractions.
+        percent if percent.abs() < 1e-7 => "0%".to_owned(),
+        percent if percent.abs() < 0.005 => format!("{percent:+.0e}%"),
+        percent if percent.abs() < 0.05 => format!("{percent:+.2}%"),
         percent if percent.abs() < 1_000.0 => format!("{percent:+.1}%"),
         percent => format!("{percent:+.0}%"),
     }
@@ -213,7 +243,8 @@ fn errata(chapter: &Chapter) -> String {
     }
     let rows = chapter.errata.iter().map(|erratum| {
         format!(
-            "<tr id=\"{id}\"><td>{place}<br><span class=\"id\">{id}</span></td><td>{printed}</td><td>{reading}</td></tr>\n",
+            "<tr id=\"{id}\"><td class=\"what\"><div>{place}<br><span class=\"id\">{id}</span></div></td>\
+             <td data-label=\"printed\"><span>{printed}</span></td><td data-label=\"read here\"><span>{reading}</span></td></tr>\n",
             id = escape(&erratum.id),
             place = escape(&erratum.place),
             printed = escape(&erratum.printed),
@@ -221,8 +252,8 @@ fn errata(chapter: &Chapter) -> String {
         )
     });
     format!(
-        "<h3>Where the paper disagrees with itself, or does not say</h3>\n<div class=\"wide\"><table>\n<thead><tr><th>where</th>\
-         <th>printed</th><th>how it is read here</th></tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
+        "<h3>Where the paper disagrees with itself, or does not say</h3>\n<table class=\"stacks\">\n<thead><tr><th>where</th>\
+         <th>printed</th><th>how it is read here</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n",
         rows.collect::<String>()
     )
 }
@@ -249,9 +280,29 @@ fn figure(figure: &Figure) -> String {
 
 fn drawn(figure: &Figure, number: usize, panel: &Panel) -> String {
     let title = panel.title.as_ref().map_or(String::new(), |title| format!("<h5>{}</h5>\n", escape(title)));
-    let content = match &panel.content {
-        Content::Chart(chart) => chart::drawn(&format!("{}-{number}", figure.id), chart),
-        Content::Drawing(drawing) => format!("<pre class=\"drawing\">{}</pre>\n", escape(drawing)),
+    let (class, content) = match &panel.content {
+        Content::Chart(chart) => ("panel", chart::drawn(&format!("{}-{number}", figure.id), chart)),
+        Content::Drawing(drawing) => {
+            let columns = drawing.lines().map(|line| line.chars().count()).max().unwrap_or(1);
+            let class = if columns > BROAD { "panel broad" } else { "panel" };
+            let drawing = escape(drawing);
+            (class, format!("<pre class=\"drawing\" style=\"--columns:{columns}\">{drawing}</pre>\n"))
+        }
     };
-    format!("<div class=\"panel\">\n{title}{content}</div>\n")
+    format!("<div class=\"{class}\">\n{title}{content}</div>\n")
+}
+
+/// Characters in a line from which on a drawing has all the width for itself.
+const BROAD: usize = 44;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_is_zero_and_what_is_small_is_not() {
+        assert_eq!([0.0, -0.0, 1e-12].map(percent), ["0%", "0%", "0%"]);
+        let small = [0.0002, -0.0001, 0.00001, 0.0123, -0.5, 12.0].map(percent);
+        assert_eq!(small, ["+0.02%", "-0.01%", "+1e-3%", "+1.2%", "-50.0%", "+1200%"]);
+    }
 }

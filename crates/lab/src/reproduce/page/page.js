@@ -2,7 +2,7 @@
 // Charts in SVG, and filters on tables. Colours are the page's, so that light and dark follow its style.
 (() => {
   const NS = "http://www.w3.org/2000/svg";
-  const SOURCES = { model: "model", simulated: "simulated", published: "published" };
+  const SOURCES = { model: ", model", simulated: ", simulated", published: ", published", ratio: "" };
   const TOUCH = 28; // How near a finger or pointer is to a point that it means, in pixels.
 
   function svg(name, attributes, parent, text) {
@@ -49,6 +49,7 @@
         if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) found.push(value);
       }
     }
+    if (found.length < 3) return ticks(low, high, 6).filter((value) => value > 0);
     return found.length > 9 ? found.filter((value) => /^10*$|^0\.0*1$/.test(String(value))) : found;
   }
 
@@ -83,13 +84,14 @@
     (x, y, r) => `M${x},${y + 1.2 * r}L${x + 1.15 * r},${y - r}L${x - 1.15 * r},${y - r}Z`,
   ];
 
-  // How a curve looks: the colour and the mark say of what, lines and filling where it comes from.
-  function look(chart, curve) {
-    const of = [...new Set(chart.curves.map((other) => other.of))].indexOf(curve.of);
+  // How a curve looks: colour, shade and mark say of what, lines and filling where it comes from.
+  function look(curve) {
+    const { colour, shade, mark } = curve.look;
+    const plain = `var(--${colour})`;
     return {
-      colour: `var(--s${of % 8})`,
-      mark: MARKS[of % MARKS.length],
-      line: curve.source !== "published",
+      colour: shade ? `color-mix(in srgb, ${plain} ${Math.max(100 - 30 * shade, 25)}%, var(--ink))` : plain,
+      mark: MARKS[mark % MARKS.length],
+      line: curve.source !== "published" && curve.source !== "ratio",
       dash: curve.source === "simulated" ? "5 4" : "none",
       marked: curve.source !== "model" || curve.points.length === 1,
       filled: curve.source !== "published",
@@ -111,9 +113,11 @@
       this.plot = plot;
       this.chart = JSON.parse(plot.querySelector("script").textContent);
       this.names = this.chart.x.scale.names;
+      this.ratio = this.chart.curves.some((curve) => curve.source === "ratio");
       this.hidden = new Set();
       this.view = null;
       for (const curve of this.chart.curves) {
+        curve.points.forEach((point, index) => { point.label = (curve.labels || [])[index]; });
         curve.points = curve.points.filter((point) => isSound(point, this.chart));
       }
       this.legend();
@@ -127,14 +131,14 @@
       const row = html("div", { class: "legend" });
       this.chart.curves.forEach((curve, index) => {
         const button = html("button", { type: "button", "aria-pressed": "true" }, row);
-        const style = look(this.chart, curve);
+        const style = look(curve);
         const icon = svg("svg", { width: 28, height: 12, "aria-hidden": "true" }, button);
-        if (this.names) this.bar(icon, style, curve, 4, 1, 20, 10);
+        if (this.names && !this.ratio) this.bar(icon, style, curve, 4, 1, 20, 10);
         else {
           if (style.line) svg("path", { d: "M0,6H28", style: this.stroke(style) }, icon);
           if (style.marked) drawMark(icon, style, 14, 6, 3.5);
         }
-        button.append(`${curve.of}, ${SOURCES[curve.source]}`);
+        button.append(`${curve.of}${SOURCES[curve.source]}`);
         button.addEventListener("click", () => {
           const hide = !this.hidden.has(index);
           if (hide) this.hidden.add(index);
@@ -224,6 +228,14 @@
       this.plot.querySelectorAll(":scope > svg").forEach((old) => old.remove());
       this.plot.prepend(root);
       this.root = root;
+      root.querySelectorAll("text.label").forEach((label) => this.fit(label));
+    }
+
+    // A label that is longer than its axis has room for is written smaller.
+    fit(label) {
+      const long = label.getComputedTextLength();
+      const room = Number(label.dataset.room);
+      if (long > room) label.style.fontSize = `${(12 * room) / long}px`;
     }
 
     axes(root, yTicks, height, turned) {
@@ -252,9 +264,12 @@
       }
       svg("path", { class: "frame", d: `M${box.left},${box.top}V${box.bottom}H${box.right}` }, root);
       const middle = (box.left + box.right) / 2;
-      svg("text", { class: "label", x: middle, y: height - 6, "text-anchor": "middle" }, root, named(chart.x));
-      const across = `translate(13,${(box.top + box.bottom) / 2}) rotate(-90)`;
-      svg("text", { class: "label", transform: across, "text-anchor": "middle" }, root, named(chart.y));
+      const below = { x: middle, y: height - 6, "data-room": 2 * Math.min(middle, this.width - middle) };
+      svg("text", { class: "label", "text-anchor": "middle", ...below }, root, named(chart.x));
+      const centre = (box.top + box.bottom) / 2;
+      const across = { transform: `translate(13,${centre}) rotate(-90)`, "data-room": 2 * Math.min(centre, height - centre) };
+      svg("text", { class: "label", "text-anchor": "middle", ...across }, root, named(chart.y));
+      if (this.ratio && y.low < 1 && y.high > 1) svg("path", { class: "frame", d: `M${box.left},${y.at(1)}H${box.right}` }, root);
     }
 
     stroke(style) {
@@ -262,8 +277,8 @@
     }
 
     curve(parent, curve, index, count) {
-      const style = look(this.chart, curve);
-      if (this.names) return this.bars(parent, style, curve, index, count);
+      const style = look(curve);
+      if (this.names && !this.ratio) return this.bars(parent, style, curve, index, count);
       const at = curve.points.map((point) => ({ point, curve, x: this.x.at(point.x), y: this.y.at(point.y) }));
       if (style.line && at.length > 1) {
         svg("path", { d: "M" + at.map(({ x, y }) => `${x},${y}`).join("L"), style: this.stroke(style) }, parent);
@@ -377,8 +392,8 @@
       const { chart } = this;
       const value = (number, axis) => `${shown(number)}${axis.unit ? ` ${axis.unit}` : ""}`;
       const lines = [
-        `${curve.of}, ${SOURCES[curve.source]}`,
-        `${chart.x.label}: ${this.names ? this.names[point.x] : value(point.x, chart.x)}`,
+        `${curve.of}${SOURCES[curve.source]}`,
+        point.label || `${chart.x.label}: ${this.names ? this.names[Math.round(point.x)] : value(point.x, chart.x)}`,
         `${chart.y.label}: ${value(point.y, chart.y)}${point.interval ? ` ± ${shown(point.interval)}` : ""}`,
       ];
       this.tip.replaceChildren(...lines.map((line) => html("div", {}, null, line)));

@@ -53,14 +53,10 @@ const WAYS: u32 = 10;
 /// "The current practical limit is 10-12 disks."
 const MOST_COPIES: u32 = 12;
 
-/// Said where ours is near because it was made so.
-const FITTED: &str = "the drive's model is fitted to what the mail tells of the single disk: this is its calibration, \
-     and confirms nothing";
-
 pub(super) fn study() -> Study {
     bonnie(Study::of(Paper::Molnar).experiment(SEEKS).experiment(STREAMS))
-        .number("mo.write", |evidence| Ok(rate(evidence, "write")?.noted(FITTED)))
-        .number("mo.read", |evidence| Ok(rate(evidence, "read")?.noted(FITTED)))
+        .number("mo.write", |evidence| rate(evidence, "write"))
+        .number("mo.read", |evidence| rate(evidence, "read"))
         .number("mo.raid0.seek", |evidence| {
             Ok(Finding::estimated(time_of_one(seeks(evidence, "four in a stripe set")?)).because(
                 "ours serves three processes on four disks at the same time; why the mail's stripe set gains so much less \
@@ -108,17 +104,16 @@ fn bonnie(study: Study) -> Study {
         let study = STREAMED.into_iter().fold(study, |study, (phase, ours)| {
             study.number(id(phase), move |evidence| {
                 let found = Finding::estimated(streamed(evidence, ours, machine, AHEAD)?);
-                Ok(of_fitted(found.because(why(evidence, ours, machine)?), copies))
+                Ok(found.because(why(evidence, ours, machine)?))
             })
         });
         let study = study.number(id("seeks"), move |evidence| {
             let nearest = seeks(evidence, NEAREST[3].0)?.mean;
-            let found = Finding::estimated(seeks(evidence, seeker)?).because(format!(
+            Ok(Finding::estimated(seeks(evidence, seeker)?).because(format!(
                 "a seek of 8 KB moves one arm of ours; Linux took its turn after the first block of what did not follow, so \
                  that it moved two \
                  (ours with the nearest head, which the mail does not claim, would do {nearest:.0} a second)"
-            ));
-            Ok(of_fitted(found, copies))
+            )))
         });
         let study = BY_CHARACTERS.into_iter().fold(study, |study, phase| {
             study.not_derivable(id(phase), "bound by the processor, which is not described")
@@ -129,11 +124,6 @@ fn bonnie(study: Study) -> Study {
             study.not_derivable(cpu, "what the processor does in this time is not described")
         })
     })
-}
-
-/// What is found of the single disk was put into its model.
-fn of_fitted(found: Finding, disks: &str) -> Finding {
-    if disks == COPIES[0].0 { found.noted(FITTED) } else { found }
 }
 
 /// What Bonnie prints of a stream, in K a second. What is rewritten counts once, though it moves twice.

@@ -146,7 +146,7 @@ fn read_published(evidence: &Evidence) -> Result<Curve, EvidenceError> {
     let Some(Says::Range(least, most)) = says else { return Err(EvidenceError::NoNumber(id.to_owned())) };
     let (middle, half) = ((most.value + least.value) / 2.0, (most.value - least.value) / 2.0);
     let reads = [1.0, 3.0].map(|x| Point { x, y: middle, interval: Some(half) });
-    Ok(Curve { of: "RAID 1".to_owned(), source: Source::Published, points: reads.to_vec() })
+    Ok(Curve { points: reads.to_vec(), ..Curve::new("RAID 1", Source::Published, []) })
 }
 
 /// A level's throughput for each of four kinds of requests, relative to RAID 0's.

@@ -116,6 +116,29 @@ fn modelled(
     idle.lifetime(array(level)?, direction, request.units).map_err(EvidenceError::model)
 }
 
+/// How far the mean response of an idle machine is from the sum of its stages, in percent: of all levels and requests, the
+/// farthest, and which it is. Synchronization is calculated, and all else is what is shown (section 7.1).
+pub(super) fn farthest_sum(evidence: &Evidence) -> Result<(f64, String), EvidenceError> {
+    let mut farthest = (0.0, String::new());
+    for (name, request) in FIXED.into_iter().zip(REQUESTS) {
+        for (level, level_name) in LEVELS {
+            let run = shown::idle(evidence, LOAD, name, level_name)?;
+            let stages = Lifetime {
+                synchronization: modelled(evidence, level, request)?.synchronization,
+                ..simulated(evidence, run, request.1, accesses(level, request))?
+            };
+            let apart = 100.0 * (stages.total() / run.response_ms.mean - 1.0).abs();
+            if apart > farthest.0 {
+                let stages = stages.total();
+                let which =
+                    format!("{name} of {level_name}: {stages:.1} ms of {:.1} ms", run.response_ms.mean);
+                farthest = (apart, which);
+            }
+        }
+    }
+    Ok(farthest)
+}
+
 /// Accesses of each disk that a request uses, one after the other: a small write of RAID 5 reads first.
 fn accesses(level: Level, (direction, request): (Direction, Request)) -> f64 {
     match (level, direction, request.units) {

@@ -3,6 +3,7 @@
 use parlour_model::raid::efficiency::{Alignment, efficiency, mean_efficiency};
 use parlour_model::raid::{Direction, Level};
 
+use super::figures;
 use super::machine::{self, FULL, INDIVIDUAL, LEVELS, array};
 use super::shown::{self, DISTRIBUTED, EQUAL, FIXED, LOAD, MIXED, SIZES, SIZES_EQUAL};
 use crate::figures::{Figures, Interval};
@@ -177,7 +178,7 @@ fn share(evidence: &Evidence, sizes: Sizes, level: &str) -> Result<Finding, Evid
     };
     let most = shown::most(evidence, load, &[request, level])?;
     let found = Finding::estimated(shown::percent(shown::of(evidence, equal, &[request, level])?, most));
-    Ok(found.because(queued_twice(evidence)?))
+    Ok(if level == RAID5 { found.because(queued_twice(evidence)?) } else { found })
 }
 
 /// Why small writes of RAID 5 wait longer in ours.
@@ -202,15 +203,45 @@ fn mixed_writes(study: Study) -> Study {
         })
         .number("ch.80", |evidence| {
             let model = partial_stripes(Alignment::Aligned)?;
-            Ok(written(evidence, SIZES_EQUAL, &[DISTRIBUTED[2]], &[])?.with_model(model))
+            let why = less_busy(evidence, DISTRIBUTED[2], RAID5)?;
+            Ok(written(evidence, SIZES_EQUAL, &[DISTRIBUTED[2]], &[])?.with_model(model).because(why))
         })
         .number("ch.70", |evidence| {
             let model = partial_stripes(Alignment::Unaligned)?;
             Ok(written(evidence, MIXED, &["large"], &["0.0"])?.with_model(model))
         })
         .number("ch.cross95", |evidence| {
-            Ok(Finding::simulated(crossing_shown(evidence)?).with_model(crossing_modelled(evidence)?))
+            let found = Finding::simulated(crossing_shown(evidence)?).with_model(crossing_modelled(evidence)?);
+            Ok(found.because(never_crossed(evidence)?))
         })
+        .number("ch.r1.large", |evidence| {
+            let of = |level| shown::of(evidence, SIZES_EQUAL, &[DISTRIBUTED[3], level]);
+            let times = machine::disk_times(evidence)?;
+            let sizes = machine::large_sizes();
+            let array = array(Level::Raid1)?;
+            let model = times.mean_relative_throughput(array, Direction::Read, &sizes, Alignment::Aligned);
+            let found = Finding::estimated(shown::percent(of(RAID1)?, of(RAID0)?)).with_model(100.0 * model);
+            Ok(found.because(less_busy(evidence, DISTRIBUTED[3], RAID1)?))
+        })
+        .number("ch.stages", |evidence| {
+            let (apart, which) = figures::farthest_sum(evidence)?;
+            let which = format!("the farthest are {which}");
+            let last = "what accesses wait for a processor is counted in the mean, and the last of a request waits longer";
+            Ok(Finding::simulated(apart).noted(which.clone()).because(which).because(last))
+        })
+}
+
+/// How busy drives are with distributed requests at equal response times, beside RAID 0's: of few large requests at once some drives
+/// have none.
+fn less_busy(evidence: &Evidence, request: &str, level: &str) -> Result<String, EvidenceError> {
+    let busy =
+        |level| Ok::<_, EvidenceError>(100.0 * evidence.run(SIZES_EQUAL, &[request, level])?.utilization);
+    Ok(format!(
+        "with as many requests at once as {level} answers in time its drives are busy for {:.0}% of the time, and RAID 0's for {:.0}%; the \
+         model is of drives that are always busy",
+        busy(level)?,
+        busy(RAID0)?
+    ))
 }
 
 /// RAID 5 relative to RAID 0 in an experiment, in percent.
@@ -231,22 +262,41 @@ fn partial_stripes(alignment: Alignment) -> Result<f64, EvidenceError> {
 }
 
 /// Up to which part of reads, in percent, RAID 5 is above RAID 1: between two runs as if both went straight on.
-fn crossing_shown(evidence: &Evidence) -> Result<f64, EvidenceError> {
-    let of = |level| shown::runs(evidence, MIXED, &["large", level]);
+fn crossing_shown(evidence: &Evidence) -> Result<Value, EvidenceError> {
     let mut before: Option<(f64, f64)> = None;
-    for ((reads, raid5), (_, raid1)) in of(RAID5)?.into_iter().zip(of(RAID1)?) {
-        let reads = shown::percent_of_reads(reads);
-        let above = shown::per_disk(raid5).mean - shown::per_disk(raid1).mean;
+    for (reads, above) in above_raid1(evidence)? {
         if above < 0.0 {
-            return Ok(before.map_or(reads, |(from, was)| from + (reads - from) * was / (was - above)));
+            let at = before.map_or(reads, |(from, was)| from + (reads - from) * was / (was - above));
+            return Ok(Value::Number(at));
         }
         before = Some((reads, above));
     }
-    Ok(100.0)
+    Ok(Value::Absent)
+}
+
+/// By how much RAID 5 is above RAID 1, in MB/s of each disk, by the part of reads in percent.
+fn above_raid1(evidence: &Evidence) -> Result<Vec<(f64, f64)>, EvidenceError> {
+    let of = |level| shown::runs(evidence, MIXED, &["large", level]);
+    let both = of(RAID5)?.into_iter().zip(of(RAID1)?);
+    let above = both.map(|((reads, raid5), (_, raid1))| {
+        (shown::percent_of_reads(reads), shown::per_disk(raid5).mean - shown::per_disk(raid1).mean)
+    });
+    Ok(above.collect())
+}
+
+/// What is to be said where the two do not cross.
+fn never_crossed(evidence: &Evidence) -> Result<String, EvidenceError> {
+    let above = above_raid1(evidence)?;
+    let nearest = above.iter().map(|(_, above)| *above).fold(f64::INFINITY, f64::min);
+    let reads = above.iter().map(|(reads, _)| *reads).fold(0.0, f64::max);
+    Ok(format!(
+        "RAID 5 is above RAID 1 at every mixture that was simulated, up to {reads:.0}% of reads, by {nearest:.2} MB/s a disk at \
+         least: as many requests as RAID 1 answers in time do not keep its twenty drives busy"
+    ))
 }
 
 /// The same of saturated disks.
-fn crossing_modelled(evidence: &Evidence) -> Result<f64, EvidenceError> {
+fn crossing_modelled(evidence: &Evidence) -> Result<Value, EvidenceError> {
     let time = |level, direction| {
         let throughput = machine::large_throughput(evidence, level, direction, Alignment::Unaligned)?;
         Ok::<f64, EvidenceError>(1.0 / throughput)
@@ -255,5 +305,5 @@ fn crossing_modelled(evidence: &Evidence) -> Result<f64, EvidenceError> {
     let more =
         |direction| Ok::<f64, EvidenceError>(time(Level::Raid1, direction)? - time(Level::Raid5, direction)?);
     let (writes, reads) = (more(Direction::Write)?, more(Direction::Read)?);
-    Ok(100.0 * if reads < 0.0 { writes / (writes - reads) } else { 1.0 })
+    Ok(if reads < 0.0 { Value::Number(100.0 * writes / (writes - reads)) } else { Value::Absent })
 }

@@ -6,6 +6,7 @@ use crate::figures::Interval;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
 use crate::reproduce::study::Study;
+use crate::reproduce::value::digits;
 
 /// Volumes of a figure, by rows of table I: of narrow stripes, and of wide ones. What has no stripes is both.
 struct Volumes {
@@ -37,6 +38,7 @@ pub(super) fn drawn(study: Study) -> Study {
     let files = command("hauser/files");
     let both = format!("{files}\n{}", command(HOSTS));
     study
+        .figure("ha.fig1", &*files, |_| Ok(vec![Panel::titled("Sizes of the study's files", sizes())]))
         .figure("ha.fig2", &*files, |evidence| Ok(vec![Panel::only(retrieval(evidence, &STRIPED)?)]))
         .figure("ha.fig3", &*files, |evidence| Ok(vec![Panel::only(added(evidence, &STRIPED)?)]))
         .figure("ha.fig4", &*both, |evidence| {
@@ -54,6 +56,15 @@ pub(super) fn drawn(study: Study) -> Study {
 
 fn point(x: f64, Interval { mean, interval }: Interval) -> Point {
     Point { x, y: mean, interval }
+}
+
+/// The ten sizes of the study, of each of which there are as many files: MIRS's own distribution is drawn only.
+fn sizes() -> Content {
+    let share = 100.0 / f64::from(super::SIZES.2);
+    let points = super::sizes().enumerate().map(|(place, _)| (place as f64, share));
+    let x = Axis::names("size in KB", super::sizes().map(digits));
+    let curves = vec![Curve::new("files of the study", Source::Model, points)];
+    Content::Chart(Chart { x, y: Axis::linear("of all files", "%"), curves })
 }
 
 /// Average retrieval times.

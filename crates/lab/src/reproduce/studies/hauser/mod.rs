@@ -102,8 +102,13 @@ fn printed(evidence: &Evidence, row: usize) -> Result<Indicators, EvidenceError>
 }
 
 fn mean_size() -> f64 {
+    retrieval::mean(sizes())
+}
+
+/// The sizes of files, in KB.
+fn sizes() -> impl Iterator<Item = f64> {
     let (least, step, sizes) = SIZES;
-    retrieval::mean((0..sizes).map(|size| least + step * f64::from(size)))
+    (0..sizes).map(move |size| least + step * f64::from(size))
 }
 
 /// What passes under a head of our model of the drive, from the innermost zone to the outermost, in MB/s.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use parlour_drive::angle::Angle;
+use parlour_drive::description::Description;
 use parlour_drive::mechanics::Mechanics;
 use parlour_model::disk::Disk;
 use parlour_model::utilization::coarse::{Bandwidths, IN_PLACE};
@@ -71,10 +72,14 @@ fn space(ratio: f64) -> Result<[f64; 2], EvidenceError> {
     Ok([ours, (1.0 + ratio) * raid5])
 }
 
+/// The drive's file.
+pub(super) fn description() -> Result<Description, EvidenceError> {
+    drives::find(DRIVE, Path::new("")).map_err(EvidenceError::model)
+}
+
 /// Our model of the drive.
-fn drive() -> Result<Mechanics, EvidenceError> {
-    let description = drives::find(DRIVE, Path::new("")).map_err(EvidenceError::model)?;
-    description.mechanics(Angle::default()).map_err(EvidenceError::model)
+pub(super) fn drive() -> Result<Mechanics, EvidenceError> {
+    description()?.mechanics(Angle::default()).map_err(EvidenceError::model)
 }
 
 /// A seek to a cylinder so many cylinders beyond the next one, in milliseconds: the paper's `dist` does not count the destination.
@@ -83,10 +88,10 @@ pub(super) fn seek_over(passed: u32) -> Result<f64, EvidenceError> {
 }
 
 /// What that drive comes to as a disk of the models: with its curve's own mean seek.
-fn own() -> Result<Disk, EvidenceError> {
+pub(super) fn own() -> Result<Disk, EvidenceError> {
     Disk::of(&drive()?, UNIT).map_err(EvidenceError::model)
 }
 
-fn milliseconds(time: Duration) -> f64 {
+pub(super) fn milliseconds(time: Duration) -> f64 {
     1e3 * time.as_secs_f64()
 }

@@ -5,6 +5,7 @@ use parlour_model::utilization::reintegration::Targets;
 use parlour_model::utilization::space::MEMORY_PRICE;
 use parlour_model::utilization::{Array, Logging, Model, Organization, Reading};
 
+use super::curves::SUBLOGS;
 use super::{DISK, DISKS, blind, known, logs, misread, model, modelled, read_as, striped, unstriped};
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::Study;
@@ -12,6 +13,9 @@ use crate::reproduce::value::Value;
 
 /// Track sizes up to which crossovers are looked for (figure 16), in data units.
 const LONGEST_TRACK: u32 = 60;
+
+/// "A range of ±10% around the optimum number of regions" (§2.4).
+const AROUND_THE_OPTIMUM: f64 = 0.1;
 
 pub(super) fn numbers(study: Study) -> Study {
     let parts = [memory, overheads, geometry, track_sizes, balance, failures, capacities];
@@ -67,6 +71,13 @@ fn geometry(study: Study) -> Study {
     let study = modelled(study, "st.discrete", || {
         let more = (DISK.head_switch + DISK.single_cylinder_seek) / DISK.units;
         Ok(100.0 * more / known(unstriped())?.small_write().total())
+    });
+    let study = modelled(study, "st.regions.waste", || {
+        let mut worst: f64 = 0.0;
+        for sublogs in SUBLOGS {
+            worst = worst.max(100.0 * logs(&blind(striped(sublogs))?).least_waste(AROUND_THE_OPTIMUM));
+        }
+        Ok(worst)
     });
     let study = modelled(study, "st.T1.a", || Ok(switching(DISK)));
     let study = modelled(study, "st.T1.b", || Ok(switching(Disk { tracks: 1.0, ..DISK })));

@@ -2,7 +2,7 @@
 //!
 //! Numbers, in the order of the paper: the [`disk`] and what §2 reckons roughly, what [`logging`] costs, what the
 //! [`others`] cost and need, and how long until data is lost ([`lifetimes`]). Figures: [`curves`] that follow
-//! from formulas, [`layouts`], and [`peaks`] that were simulated.
+//! from formulas, [`layouts`], [`tables`], and [`peaks`] that were simulated.
 
 mod curves;
 mod disk;
@@ -11,6 +11,7 @@ mod lifetimes;
 mod logging;
 mod others;
 mod peaks;
+mod tables;
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::{Array, Logging, LoggingModel, Model, Organization, Reading, Sublogs};
@@ -35,6 +36,7 @@ pub(super) fn study() -> Study {
         peaks::numbers,
         curves::figures,
         layouts::figures,
+        tables::figures,
         peaks::figures,
     ];
     parts.into_iter().fold(study, |study, numbers| numbers(study))

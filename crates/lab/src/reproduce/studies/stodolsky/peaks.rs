@@ -49,6 +49,7 @@ pub(super) fn numbers(study: Study) -> Study {
         .fold(study, Study::experiment)
         .number("st.resp14", later_than_mirroring)
         .number("st.third", saved_without_prereads)
+        .number("st.fig25.scaled", farthest_model)
 }
 
 pub(super) fn figures(study: Study) -> Study {
@@ -217,6 +218,24 @@ fn above(model: &Model, figures: &Figures, utilization: f64) -> Point {
     let y = 100.0 * (model.throughput_per_disk(utilization) / figures.throughput_per_member - 1.0);
     let interval = figures.throughput.interval.map(|interval| 100.0 * interval / figures.throughput.mean);
     Point { x: 0.0, y, interval }
+}
+
+/// How far a model is from the simulation of its peak, at the utilization that was achieved: of all, the farthest, in percent.
+fn farthest_model(evidence: &Evidence) -> Result<Finding, EvidenceError> {
+    let mut farthest = (0.0, None, String::new());
+    for (known, title) in KNOWN {
+        for (name, organization) in ORGANIZATIONS {
+            let figures = evidence.run(PEAKS, &[known, name])?;
+            let model = example(organization(), preread(known))?;
+            let Point { y, interval, .. } = above(&model, figures, figures.utilization);
+            if y.abs() > farthest.0 {
+                farthest = (y.abs(), interval, format!("the farthest is {name}, {title}"));
+            }
+        }
+    }
+    let (y, interval, which) = farthest;
+    let found = Finding { interval, ..Finding::simulated(y) };
+    Ok(found.noted(which.clone()).because(which))
 }
 
 /// Figure 25, scaled as in the paper and not.

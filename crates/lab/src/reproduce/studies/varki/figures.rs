@@ -1,9 +1,13 @@
 //! The figures.
 
+use parlour_array::LogCreation;
+
 use super::grid::{Cell, Maximum, UNITS, each, grid, mean_error};
+use crate::reproduce::drawing::{self, Parity};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
 use crate::reproduce::study::Study;
+use crate::settings::{OrganizationSettings, RotationName};
 
 /// Multiprogramming levels that are drawn against k.
 const PROCESSES: [u32; 4] = [1, 4, 10, 20];
@@ -28,11 +32,40 @@ const MODEL: &str = "\
                      m processes
 ";
 
+const LAYOUT: &str =
+    "parlour layout --organization raid5 --rotation left-symmetric --members 8 --parity stripe --rows 8";
+
+/// Figure 2, as far as the text tells of it.
+const CONFIGURATION: &str = "\
+main system
+  ├── SCSI bus ── ▯ ▯ ▯ ▯ ▯ ▯ ▯ ▯   group 0: drives 0 to 7
+  ├── SCSI bus ── ▯ ▯ ▯ ▯ ▯ ▯ ▯ ▯   group 1: drives 8 to 15
+  └── SCSI bus ── ▯ ▯ ▯ ▯ ▯ ▯ ▯ ▯   group 2: drives 16 to 23
+";
+/// Drives of a group: seven data units and one of parity in a row.
+const GROUP: u16 = 8;
+
 pub(super) fn figures(study: Study) -> Study {
     let command = format!("parlour simulate experiments/{UNITS}.toml\nparlour reproduce varki --report out");
     study
         .figure("va.fig1", "parlour reproduce varki --report out", |_| {
             Ok(vec![Panel::only(Content::Drawing(MODEL.to_owned()))])
+        })
+        .figure("va.fig2", LAYOUT, |_| {
+            let settings = OrganizationSettings {
+                organization: Some("raid5".to_owned()),
+                rotation: Some(RotationName::LeftSymmetric),
+                ..Default::default()
+            };
+            let group = drawing::array(&settings, GROUP, LogCreation::default())?;
+            let rows = drawing::units(&group, GROUP.into(), Parity::Stripe);
+            Ok(vec![
+                Panel::titled(
+                    "buses: a guess, the text does not say how many",
+                    Content::Drawing(CONFIGURATION.to_owned()),
+                ),
+                Panel::titled("a group, left-symmetric", Content::Drawing(rows)),
+            ])
         })
         .figure("va.fig3", command.clone(), |evidence| panels(evidence, |think| think == 0.0))
         .figure("va.fig4", command, |evidence| panels(evidence, |think| think > 0.0))

@@ -15,6 +15,7 @@ mod append;
 mod commit;
 mod commit_entry;
 mod load;
+mod pool;
 mod recover;
 mod reintegrate;
 mod ring;
@@ -25,6 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 use parlour_units::{Region, Sectors};
 
 use crate::buffer::BufferId;
+use crate::dirty::Bits;
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
 use crate::job::JobId;
@@ -35,6 +37,7 @@ use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use commit::{CommitLogs, EntryName};
 pub(crate) use commit_entry::{FoundLog, Intent, read_ring};
+pub(crate) use pool::PoolWaiter;
 pub(crate) use recover::{Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;
@@ -151,6 +154,10 @@ pub(crate) struct Logs {
     /// As many as the longest write takes.
     least_buffers: u32,
     pub(crate) in_memory: u32,
+    /// Segments that are being appended.
+    pub(crate) appending: u32,
+    /// Regions that have an open segment.
+    open: Bits,
     pub(crate) regions: BTreeMap<Region, RegionLog>,
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
@@ -161,7 +168,7 @@ pub(crate) struct Logs {
     pub(crate) stamp: u64,
     pub(crate) records: u64,
     /// Jobs that wait for a buffer.
-    pub(crate) pool_waiters: VecDeque<JobId>,
+    pub(crate) pool_waiters: VecDeque<PoolWaiter>,
     /// Menders that wait for a stripe's lock.
     pub(crate) menders: Vec<JobId>,
     /// Regions that wait for a reintegration buffer.
@@ -198,6 +205,8 @@ impl Logs {
             pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
             least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
             in_memory: 0,
+            appending: 0,
+            open: Bits::new(geometry.layout().region_count()),
             regions: BTreeMap::new(),
             segments: Vec::new(),
             free: Vec::new(),
@@ -398,6 +407,7 @@ impl Logs {
         let log = self.region(region);
         log.open = Some(index);
         log.segments.push(index);
+        self.open.set(region);
         index
     }
 
@@ -423,6 +433,7 @@ impl Logs {
         let log = self.region(region);
         log.open = None;
         log.sealed.push_back(index);
+        self.open.clear(region);
     }
 
     /// Numbers a record: higher than all before, lower than those of the next session.

@@ -12,6 +12,7 @@ use crate::commands::drives::DriveError;
 use crate::commands::experiments::FilesError;
 use crate::commands::reproduce::ReproduceError;
 use crate::control::CommandError;
+use crate::interrupt::INTERRUPTED;
 use crate::members::MembersError;
 use crate::serve::ServiceError;
 use crate::settings::{SettingError, ShapeError, TuningError};
@@ -76,6 +77,8 @@ pub(crate) enum Failure {
     Mismatches { left: u64, unreadable: u64, repairing: bool },
     #[error("seed {seed}: {violation}")]
     Tortured { seed: u64, violation: String },
+    #[error("interrupted: {whole} of {of} are whole, of the others it is shown how far they came")]
+    Interrupted { whole: usize, of: String },
     #[error("cannot write the answer: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -90,9 +93,13 @@ fn mismatches(left: u64, unreadable: u64, repairing: bool) -> String {
 }
 
 impl Failure {
-    /// 2 where something else was to be asked, 1 where it could not be done.
+    /// 2 where something else was to be asked, 1 where it could not be done, 130 where an interrupt broke it off.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(if self.is_misuse() { 2 } else { 1 })
+        match self {
+            Failure::Interrupted { .. } => ExitCode::from(INTERRUPTED),
+            misuse if misuse.is_misuse() => ExitCode::from(2),
+            _ => ExitCode::from(1),
+        }
     }
 
     fn is_misuse(&self) -> bool {

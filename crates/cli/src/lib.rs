@@ -10,6 +10,7 @@ mod control;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
+mod interrupt;
 mod members;
 mod serve;
 mod settings;

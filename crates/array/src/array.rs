@@ -77,6 +77,8 @@ pub struct Array {
     pub(crate) builder: Builder,
     pub(crate) counters: Counters,
     pub(crate) turn: u64,
+    /// Gates and waiting jobs that were looked at.
+    pub(crate) steps: u64,
     /// Jobs that may go on.
     pub(crate) runnable: VecDeque<JobId>,
     /// Stripe jobs that wait for scratch memory, first come first served.
@@ -134,6 +136,7 @@ impl Array {
             logs,
             counters: Counters::default(),
             turn: 0,
+            steps: 0,
             runnable: VecDeque::new(),
             memory_waiters: VecDeque::new(),
             scratch_in_use: Sectors::ZERO,
@@ -157,6 +160,12 @@ impl Array {
     /// Whether and how it serves.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// How often a job was looked at, to see whether it can go on: a measure of the array's own work that does not depend on the
+    /// machine, for tests of how it grows.
+    pub fn steps(&self) -> u64 {
+        self.steps
     }
 
     /// Takes a credit and a buffer for a host's payload of `length`. None: the hosts' memory is all in use; ask

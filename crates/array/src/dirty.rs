@@ -85,7 +85,8 @@ impl Bits {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Region> + '_ {
-        (0..self.length).map(Region::new).filter(|region| self.get(*region))
+        let first = self.next(0);
+        std::iter::successors(first, |region| self.next(region.get() + 1))
     }
 
     pub(crate) fn merge(&mut self, other: &Bits) {

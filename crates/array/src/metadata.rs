@@ -948,7 +948,7 @@ impl Array {
         self.wake_map_waiters();
         self.runnable.extend(self.records.barrier_waiters.drain(..));
         if let Some(logs) = &mut self.logs {
-            self.runnable.extend(logs.pool_waiters.drain(..));
+            self.runnable.extend(logs.take_pool_waiters());
         }
     }
 }

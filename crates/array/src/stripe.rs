@@ -91,6 +91,7 @@ impl Array {
     /// Takes a job through the gates, as far as they are open.
     pub(crate) fn advance_stripe(&mut self, id: JobId) {
         loop {
+            self.steps += 1;
             let gate = match self.jobs.stripe(id).stage {
                 Stage::Memory => self.memory_gate(id),
                 Stage::LogSpace => self.log_space_gate(id),
@@ -216,8 +217,7 @@ impl Array {
                 self.pass(id, Stage::Lock)
             }
             Reserved::Later => {
-                logs.pool_waiters.push_back(id);
-                self.counters.pool_waits += 1;
+                self.await_pool(id, method, &fragments);
                 self.give_back_commit_space(id);
                 Gate::Wait
             }

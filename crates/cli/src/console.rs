@@ -36,6 +36,16 @@ impl Console {
         !self.json && io::stderr().is_terminal()
     }
 
+    /// A bar whose message says what is done, if progress may be shown.
+    pub(crate) fn work(self) -> Option<ProgressBar> {
+        self.shows_progress().then(|| {
+            let style = ProgressStyle::with_template("{bar:20} {msg}").expect("the template is sound");
+            let bar = ProgressBar::new(1).with_style(style);
+            bar.enable_steady_tick(Duration::from_secs(1));
+            bar
+        })
+    }
+
     /// A bar of so many runs, if progress may be shown.
     pub(crate) fn progress(self, runs: usize) -> Option<ProgressBar> {
         self.shows_progress().then(|| {

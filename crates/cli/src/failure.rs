@@ -11,6 +11,7 @@ use crate::commands::drives::DriveError;
 use crate::commands::experiments::FilesError;
 use crate::commands::reproduce::ReproduceError;
 use crate::control::{self, CommandError, Holder};
+use crate::interrupt::INTERRUPTED;
 use crate::members::MembersError;
 use crate::serve::ServiceError;
 use crate::settings::{SettingError, ShapeError, TuningError};
@@ -92,6 +93,8 @@ pub(crate) enum Failure {
     Mismatches { left: u64, unreadable: u64, repairing: bool },
     #[error("seed {seed}: {violation}")]
     Tortured { seed: u64, violation: String },
+    #[error("interrupted: {whole} of {of} are whole, of the others it is shown how far they came")]
+    Interrupted { whole: usize, of: String },
     #[error("cannot write the answer: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -149,10 +152,11 @@ fn mismatches(left: u64, unreadable: u64, repairing: bool) -> String {
 
 impl Failure {
     /// 2 where something else was to be asked, 1 where it could not be done, 3 where a check can
-    /// tell nothing.
+    /// tell nothing, 130 where an interrupt broke it off.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::CannotTell(_) => ExitCode::from(CANNOT_TELL),
+            Failure::Interrupted { .. } => ExitCode::from(INTERRUPTED),
             _ if self.is_misuse() => ExitCode::from(2),
             _ => ExitCode::from(1),
         }

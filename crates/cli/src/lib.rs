@@ -11,6 +11,7 @@ mod control;
 mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
+mod interrupt;
 mod members;
 mod misuse;
 mod serve;

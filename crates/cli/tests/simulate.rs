@@ -3,9 +3,11 @@
 mod common;
 mod tools;
 
+use std::process::Stdio;
+
 use common::Workbench;
 use serde_json::Value;
-use tools::json;
+use tools::{interrupt, json};
 
 const SMALL: &str = r#"
 title = "Small"
@@ -136,6 +138,35 @@ fn an_unstable_load_ends_and_is_told() {
     assert_eq!(answer.code, 1);
     assert!(answer.out.contains("the load 'workload 1' is unstable: 501 of its requests"), "{}", answer.out);
     assert!(answer.error.contains("1 of 1 run gave no figures"), "{}", answer.error);
+}
+
+/// What was simulated for an hour was gone when it was interrupted.
+#[test]
+fn an_interrupted_simulation_shows_what_it_has_and_marks_it() {
+    let bench = bench(&SMALL.replace("1_000", "1_000_000_000"));
+    let command = "simulate it.toml --json --set measure.warm-up=0 --set measure.precision=0";
+    let run =
+        bench.command(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    interrupt(run.id());
+    let output = run.wait_with_output().expect("it ends");
+    let error = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(130), "{error}");
+    assert!(error.starts_with("parlour: interrupted: 0 of 4 runs are whole"), "{error}");
+    let shown = json(&String::from_utf8(output.stdout).expect("text"));
+    let page = include_str!("../../../docs/json.md");
+    for run in shown[0]["runs"].as_array().expect("a list of runs") {
+        assert_eq!(run["partial"], Value::Bool(true), "{run}");
+        let told = match &run["figures"] {
+            Value::Null => run["error"].as_str().expect("why there are none").starts_with("interrupted"),
+            figures => figures["ended"] == "interrupted" && figures["requests"].as_u64() > Some(0),
+        };
+        assert!(told && page.contains("`\"interrupted\"`") && page.contains("`partial`"), "{run}");
+    }
+    let whole =
+        json(&bench.succeed("simulate it.toml --json --set measure.at-most=500 --set measure.requests=500"));
+    assert!(
+        whole[0]["runs"].as_array().expect("a list").iter().all(|run| run["partial"] == Value::Bool(false))
+    );
 }
 
 #[test]

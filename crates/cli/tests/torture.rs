@@ -3,11 +3,11 @@
 mod common;
 mod tools;
 
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use common::Workbench;
 use serde_json::Value;
-use tools::{json, until};
+use tools::{interrupt, json};
 
 #[test]
 fn a_run_of_seeds_is_told_by_documented_keys_and_told_alike_again() {
@@ -34,15 +34,7 @@ fn a_run_that_is_interrupted_tells_what_it_has_found() {
     let bench = Workbench::new();
     let mut command = bench.command("torture --seeds 1000000000 --keep-going --json");
     let run = command.stdout(Stdio::piped()).spawn().expect("it starts");
-    let status = format!("/proc/{}/status", run.id());
-    until("interrupts are caught", || {
-        let told = std::fs::read_to_string(&status).expect("it runs");
-        let caught = told.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("it is told");
-        let caught = u64::from_str_radix(caught.trim(), 16).expect("a number");
-        (caught & 2 != 0).then_some(())
-    });
-    let signalled = Command::new("kill").args(["-s", "INT", &run.id().to_string()]).status();
-    assert!(signalled.expect("kill is there").success());
+    interrupt(run.id());
     let output = run.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", output.status);
     let told = String::from_utf8(output.stdout).expect("text");

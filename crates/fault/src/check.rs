@@ -7,7 +7,7 @@ use parlour_array::{Mode, Repair};
 use parlour_codec::xor::{is_zero, xor_into};
 use parlour_units::{Bytes, Sector, Sectors, Stripe};
 
-use crate::content::{SECTOR, Value};
+use crate::content::SECTOR;
 use crate::coverage::Fault;
 use crate::disk::Flushes;
 use crate::run::Run;
@@ -172,7 +172,7 @@ impl Run<'_> {
                     sectors.all(|copy| copy == first)
                 } else {
                     sum.fill(0);
-                    sectors.for_each(|sector| xor_into(&mut sum, sector));
+                    sectors.for_each(|sector| xor_into(&mut sum, sector.bytes()));
                     is_zero(&sum)
                 };
                 if !fits {
@@ -193,7 +193,7 @@ impl Run<'_> {
             let column = rest % layout.unit_length().get();
             let Some((disk, first)) = self.column(Stripe::new(stripe), unit, column) else { continue };
             let disk = &self.world.shelf.disks[disk];
-            let mut values = (0..block).map(|sector| Value::of(at + sector, disk.sector(first + sector)));
+            let mut values = (0..block).map(|sector| disk.sector(first + sector).whose(at + sector));
             let whose = values.next();
             if let Some(other) = values.find(|value| Some(*value) != whose) {
                 let allowed = whose.map_or(String::new(), |value| format!("{value}, as in its first sector"));
@@ -253,7 +253,7 @@ impl Run<'_> {
         let unit = if data { Unit::new((number >> 40) as u16 % layout.data_units()) } else { check };
         let column = number / layout.stripes() % layout.unit_length().get();
         let Some((disk, sector)) = self.column(stripe, unit, column) else { return Ok(()) };
-        let good = self.world.shelf.disks[disk].sector(sector).to_vec();
+        let good = self.world.shelf.disks[disk].sector(sector).bytes().to_vec();
         let rotten = self.rotten(disk, &good, number);
         if rotten == good {
             return Ok(());
@@ -274,7 +274,7 @@ impl Run<'_> {
         }
         let start = self.geometry.data_start().get();
         let elsewhere = start + (number >> 20) % self.geometry.stored().layout.length;
-        self.world.shelf.disks[disk].sector(elsewhere).to_vec()
+        self.world.shelf.disks[disk].sector(elsewhere).bytes().to_vec()
     }
 
     fn look_at_rot(
@@ -286,7 +286,7 @@ impl Run<'_> {
         data: bool,
     ) -> Result<(), Violation> {
         let report = self.run_scrub(Repair::Nothing)?;
-        if self.world.shelf.disks[disk].sector(sector) != rotten {
+        if self.world.shelf.disks[disk].sector(sector).bytes() != rotten {
             return Err(Violation::Repair("a scrub repaired what it was not asked to".into()));
         }
         if report.mismatches != 1 {
@@ -304,7 +304,7 @@ impl Run<'_> {
         // A repair is no more durable than any write.
         let written = self.world.shelf.disks[disk].written();
         self.world.shelf.disks[disk].flushed(written);
-        if self.world.shelf.disks[disk].sector(sector) != good {
+        if self.world.shelf.disks[disk].sector(sector).bytes() != good {
             return Err(Violation::Repair("a scrub did not repair what it was asked to".into()));
         }
         Ok(())

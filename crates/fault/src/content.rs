@@ -1,7 +1,10 @@
 //! What stands in a sector: 512 bytes that follow from who wrote them and where, so that a look at a sector says whose
 //! it is, and no mixture of two can be taken for either.
 
+use std::cell::Cell;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 use parlour_codec::xor::is_zero;
 
@@ -84,6 +87,75 @@ fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
     })
 }
 
+/// The bytes of a sector. They never change: buffers and members share them instead of copying, and it has to be found out
+/// only once whose they are.
+#[derive(Clone)]
+pub(crate) struct SectorBytes(Rc<Bytes>);
+
+struct Bytes {
+    bytes: [u8; SECTOR],
+    /// In this sector they are this value's.
+    whose: Cell<Option<(u64, Value)>>,
+}
+
+impl SectorBytes {
+    pub(crate) fn new(bytes: [u8; SECTOR]) -> SectorBytes {
+        SectorBytes(Rc::new(Bytes { bytes, whose: Cell::new(None) }))
+    }
+
+    /// The same byte throughout.
+    pub(crate) fn filled(byte: u8) -> SectorBytes {
+        SectorBytes::new([byte; SECTOR])
+    }
+
+    /// What `value` writes to `sector`.
+    pub(crate) fn written(value: Value, sector: u64) -> SectorBytes {
+        let mut bytes = [0; SECTOR];
+        value.put(sector, &mut bytes);
+        SectorBytes(Rc::new(Bytes { bytes, whose: Cell::new(Some((sector, value))) }))
+    }
+
+    /// The sectors of `bytes`.
+    pub(crate) fn of(bytes: &[u8]) -> impl Iterator<Item = SectorBytes> {
+        let (sectors, rest) = bytes.as_chunks();
+        assert!(rest.is_empty(), "members hold whole sectors");
+        sectors.iter().map(|sector| SectorBytes::new(*sector))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; SECTOR] {
+        &self.0.bytes
+    }
+
+    /// Whose content they are, in `sector`.
+    pub(crate) fn whose(&self, sector: u64) -> Value {
+        if let Some((_, value)) = self.0.whose.get().filter(|(known, _)| *known == sector) {
+            return value;
+        }
+        let value = Value::of(sector, self.bytes());
+        self.0.whose.set(Some((sector, value)));
+        value
+    }
+}
+
+impl PartialEq for SectorBytes {
+    fn eq(&self, other: &SectorBytes) -> bool {
+        Rc::ptr_eq(&self.0, &other.0) || self.bytes() == other.bytes()
+    }
+}
+
+impl Hash for SectorBytes {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // As a slice's, whose length comes first.
+        self.bytes()[..].hash(state);
+    }
+}
+
+impl fmt::Debug for SectorBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}…", &self.bytes()[..16])
+    }
+}
+
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -118,5 +190,16 @@ mod tests {
         mixed[256..].copy_from_slice(&b[256..]);
         assert!(Value::of(9, &mixed) >= Value(STRANGE));
         assert!(Value::of(8, &a) >= Value(STRANGE), "a sector in another's place");
+    }
+
+    #[test]
+    fn shared_bytes_say_in_each_sector_whose_they_are() {
+        let bytes = SectorBytes::written(Value::written(1), 9);
+        assert_eq!(bytes.whose(9), Value::written(1));
+        assert!(bytes.whose(8) >= Value(STRANGE), "a sector in another's place");
+        assert_eq!(bytes.whose(9), Value::written(1));
+        let copy = SectorBytes::new(*bytes.bytes());
+        assert!(copy == bytes && copy.whose(9) == Value::written(1));
+        assert_eq!(SectorBytes::filled(0).whose(9), Value::ZERO);
     }
 }

@@ -13,16 +13,15 @@ use parlour_array::Identity;
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Sector, Sectors};
 
-use crate::content::SECTOR;
+use crate::content::{SECTOR, SectorBytes};
 use crate::random::Keyed;
 
-const PAGE: usize = 4_096;
-const PAGE_SECTORS: u64 = (PAGE / SECTOR) as u64;
+const PAGE_SECTORS: u64 = 8;
 
 /// A part of a member. Copies of the member share it until one of them is written there.
 #[derive(Clone, Debug)]
 struct Page {
-    bytes: [u8; PAGE],
+    sectors: [SectorBytes; PAGE_SECTORS as usize],
     digest: OnceCell<u64>,
 }
 
@@ -30,7 +29,7 @@ impl Page {
     fn digest(&self, key: &SectorKey) -> u64 {
         *self.digest.get_or_init(|| {
             let mut hash = DefaultHasher::new();
-            key.checksums(&self.bytes).for_each(|sum| hash.write_u64(sum));
+            self.sectors.iter().for_each(|sector| hash.write_u64(key.checksum(sector.bytes())));
             hash.finish()
         })
     }
@@ -40,45 +39,32 @@ impl Page {
 #[derive(Clone, Debug)]
 struct Image {
     pages: Vec<Option<Rc<Page>>>,
-    blank: [u8; SECTOR],
+    blank: SectorBytes,
 }
 
 impl Image {
-    fn sector(&self, sector: u64) -> &[u8] {
+    fn sector(&self, sector: u64) -> &SectorBytes {
         match &self.pages[(sector / PAGE_SECTORS) as usize] {
-            Some(page) => &page.bytes[offset(sector)..][..SECTOR],
+            Some(page) => &page.sectors[offset(sector)],
             None => &self.blank,
         }
     }
 
-    /// Fills `bytes` with what stands from `sector` on, page by page.
-    fn read(&self, sector: u64, bytes: &mut [u8]) {
-        let (mut sector, mut bytes) = (sector, bytes);
-        while !bytes.is_empty() {
-            let from = offset(sector);
-            let length = bytes.len().min(PAGE - from);
-            let (part, rest) = std::mem::take(&mut bytes).split_at_mut(length);
-            match &self.pages[(sector / PAGE_SECTORS) as usize] {
-                Some(page) => part.copy_from_slice(&page.bytes[from..][..part.len()]),
-                None => part.fill(self.blank[0]),
-            }
-            sector += (part.len() / SECTOR) as u64;
-            bytes = rest;
-        }
-    }
-
-    /// `length` bytes of one page, from `sector` on.
-    fn part_mut(&mut self, sector: u64, length: usize) -> &mut [u8] {
-        let fill = self.blank[0];
-        let blank = || Rc::new(Page { bytes: [fill; PAGE], digest: OnceCell::new() });
-        let page = Rc::make_mut(self.pages[(sector / PAGE_SECTORS) as usize].get_or_insert_with(blank));
+    /// The sectors of a page, to be written.
+    fn page_mut(&mut self, page: u64) -> &mut [SectorBytes] {
+        let blank = &self.blank;
+        let fresh = || {
+            let sectors = std::array::from_fn(|_| blank.clone());
+            Rc::new(Page { sectors, digest: OnceCell::new() })
+        };
+        let page = Rc::make_mut(self.pages[page as usize].get_or_insert_with(fresh));
         page.digest.take();
-        &mut page.bytes[offset(sector)..][..length]
+        &mut page.sectors
     }
 }
 
 fn offset(sector: u64) -> usize {
-    (sector % PAGE_SECTORS) as usize * SECTOR
+    (sector % PAGE_SECTORS) as usize
 }
 
 /// The name of writes that no flush covers any more.
@@ -89,29 +75,11 @@ const LOST: u64 = u64::MAX;
 struct Before {
     sector: u64,
     write: u64,
-    bytes: Rc<[u8]>,
-}
-
-/// Memory of contents that nobody remembers any more.
-#[derive(Clone, Debug, Default)]
-struct Spare(Vec<Rc<[u8]>>);
-
-impl Spare {
-    /// A copy of `bytes`, one sector long.
-    fn copy(&mut self, bytes: &[u8]) -> Rc<[u8]> {
-        let Some(mut spare) = self.0.pop() else { return bytes.into() };
-        match Rc::get_mut(&mut spare) {
-            Some(old) => {
-                old.copy_from_slice(bytes);
-                spare
-            }
-            None => bytes.into(),
-        }
-    }
+    bytes: SectorBytes,
 }
 
 /// What a write puts where, sector by sector.
-pub(crate) type Content = Vec<(u64, Rc<[u8]>)>;
+pub(crate) type Content = Vec<(u64, SectorBytes)>;
 
 /// How flushes of a member fare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +99,8 @@ pub(crate) struct Disk {
     image: Image,
     /// By page: what stood there before each write that is not durable, oldest first.
     before: BTreeMap<u64, Vec<Before>>,
-    spare: Spare,
+    /// Memory for such lists.
+    spare: Vec<Vec<Before>>,
     /// Writes so far.
     writes: u64,
     /// Sectors that cannot be read until they are written.
@@ -154,12 +123,13 @@ pub(crate) struct Disk {
 impl Disk {
     pub(crate) fn new(identity: Identity, length: Sectors, fill: u8) -> Disk {
         let pages = length.get().div_ceil(PAGE_SECTORS) as usize;
+        let blank = SectorBytes::filled(fill);
         Disk {
             identity,
             length,
-            image: Image { pages: (0..pages).map(|_| None).collect(), blank: [fill; SECTOR] },
+            image: Image { pages: vec![None; pages], blank },
             before: BTreeMap::new(),
-            spare: Spare::default(),
+            spare: Vec::new(),
             writes: 0,
             bad: BTreeSet::new(),
             dead: false,
@@ -189,7 +159,9 @@ impl Disk {
 
     /// Reads `bytes` from `at`, whether or not it can be read.
     pub(crate) fn read(&self, at: Sector, bytes: &mut [u8]) {
-        self.image.read(at.get(), bytes);
+        for (sector, bytes) in (at.get()..).zip(bytes.chunks_exact_mut(SECTOR)) {
+            bytes.copy_from_slice(self.image.sector(sector).bytes());
+        }
     }
 
     /// What a driver reads before the array is put together, if it can.
@@ -200,13 +172,19 @@ impl Disk {
     }
 
     /// The content of one sector, whether or not it can be read.
-    pub(crate) fn sector(&self, sector: u64) -> &[u8] {
+    pub(crate) fn sector(&self, sector: u64) -> &SectorBytes {
         self.image.sector(sector)
     }
 
     pub(crate) fn write(&mut self, at: Sector, bytes: &[u8], durable: bool) {
         self.begin_write();
-        self.put_all(at, bytes, durable);
+        self.put_all(at, SectorBytes::of(bytes), durable);
+    }
+
+    /// A write of one sector.
+    pub(crate) fn write_one(&mut self, sector: u64, bytes: SectorBytes, durable: bool) {
+        self.begin_write();
+        self.put_all(Sector::new(sector), [bytes], durable);
     }
 
     pub(crate) fn zero(&mut self, at: Sector, length: Sectors) {
@@ -220,43 +198,48 @@ impl Disk {
     }
 
     /// A part of a write.
-    pub(crate) fn put_all(&mut self, at: Sector, bytes: &[u8], durable: bool) {
-        let (mut sector, mut bytes) = (at.get(), bytes);
-        while !bytes.is_empty() {
-            let (part, rest) = bytes.split_at(bytes.len().min(PAGE - offset(sector)));
-            self.put(sector, part, durable);
-            sector += (part.len() / SECTOR) as u64;
-            bytes = rest;
+    pub(crate) fn put_all(&mut self, at: Sector, new: impl IntoIterator<Item = SectorBytes>, durable: bool) {
+        let (mut sector, mut new) = (at.get(), new.into_iter().peekable());
+        while new.peek().is_some() {
+            let end = (sector / PAGE_SECTORS + 1) * PAGE_SECTORS;
+            sector = self.put(sector..end, &mut new, durable);
         }
     }
 
     /// The same, of zeroes.
     pub(crate) fn put_zeroes(&mut self, at: Sector, length: Sectors, durable: bool) {
-        let (mut sector, end) = (at.get(), (at + length).get());
-        while sector < end {
-            let sectors = (end - sector).min(PAGE_SECTORS - sector % PAGE_SECTORS);
-            self.put(sector, &[0; PAGE][..sectors as usize * SECTOR], durable);
-            sector += sectors;
-        }
+        let zeroes = std::iter::repeat_n(SectorBytes::filled(0), length.get() as usize);
+        self.put_all(at, zeroes, durable);
     }
 
-    /// Puts `new`, which is within a page, at `sector`.
-    fn put(&mut self, sector: u64, new: &[u8], durable: bool) {
-        let (write, page) = (self.writes, sector / PAGE_SECTORS);
-        let sectors = sector..sector + (new.len() / SECTOR) as u64;
-        if !self.bad.is_empty() {
-            self.bad.retain(|bad| !sectors.contains(bad));
-        }
-        let old = self.image.part_mut(sector, new.len());
-        if !durable {
-            let versions = self.before.entry(page).or_default();
-            for (sector, old) in sectors.zip(old.chunks_exact(SECTOR)) {
-                versions.push(Before { sector, write, bytes: self.spare.copy(old) });
+    /// Puts what `new` has into these sectors of a page, as far as it goes: to which sector, is returned.
+    fn put(
+        &mut self,
+        sectors: std::ops::Range<u64>,
+        new: &mut impl Iterator<Item = SectorBytes>,
+        durable: bool,
+    ) -> u64 {
+        let (write, page, first) = (self.writes, sectors.start / PAGE_SECTORS, sectors.start);
+        let slots = &mut self.image.page_mut(page)[offset(first)..];
+        let replaced = slots.iter_mut().zip(new).map(|(slot, new)| std::mem::replace(slot, new));
+        let mut end = first;
+        if durable {
+            end += replaced.count() as u64;
+            if let Some(versions) = self.before.get_mut(&page) {
+                versions.retain(|version| !(first..end).contains(&version.sector));
             }
-        } else if let Some(versions) = self.before.get_mut(&page) {
-            forget(versions, &mut self.spare, |version| sectors.contains(&version.sector));
+        } else {
+            let spare = &mut self.spare;
+            let versions = self.before.entry(page).or_insert_with(|| spare.pop().unwrap_or_default());
+            for bytes in replaced {
+                versions.push(Before { sector: end, write, bytes });
+                end += 1;
+            }
         }
-        old.copy_from_slice(new);
+        if !self.bad.is_empty() {
+            self.bad.retain(|bad| !(first..end).contains(bad));
+        }
+        end
     }
 
     /// What a flush that begins now covers.
@@ -276,8 +259,12 @@ impl Disk {
                 LOST => covered.contains(&version.sector),
                 write => write <= writes,
             };
-            forget(versions, spare, over);
-            !versions.is_empty()
+            versions.retain(|version| !over(version));
+            if versions.is_empty() {
+                spare.push(std::mem::take(versions));
+                return false;
+            }
+            true
         });
     }
 
@@ -302,7 +289,7 @@ impl Disk {
         for (sector, versions) in self.versions() {
             // What stood there before a write is what the one before it has written.
             let later = versions.iter().skip(1).map(|before| before.bytes.clone());
-            let contents = later.chain([self.image.sector(sector).into()]);
+            let contents = later.chain([self.image.sector(sector).clone()]);
             for (before, content) in versions.iter().zip(contents) {
                 writes.entry(before.write).or_default().push((sector, content));
             }
@@ -331,27 +318,25 @@ impl Disk {
 
     /// Power is pulled. `key` says what is left of each sector that was not flushed.
     pub(crate) fn power_cut(&mut self, key: Keyed, kept: Kept) {
-        let mut left: Vec<(u64, Rc<[u8]>)> = Vec::new();
-        for (sector, versions) in self.versions() {
-            let drawn = key.of(&[sector]);
-            let index = match kept {
-                Kept::Nothing => 0,
-                Kept::All => versions.len(),
-                Kept::Some => (drawn % (versions.len() as u64 + 1)) as usize,
-            };
-            left.extend(versions.get(index).map(|version| (sector, version.bytes.clone())));
-        }
-        self.before.clear();
-        for (sector, bytes) in left {
-            self.image.part_mut(sector, SECTOR).copy_from_slice(&bytes);
+        for (page, versions) in std::mem::take(&mut self.before) {
+            let first = page * PAGE_SECTORS;
+            for sector in first..first + PAGE_SECTORS {
+                let of_sector = || versions.iter().filter(|version| version.sector == sector);
+                let count = of_sector().count();
+                if count == 0 {
+                    continue;
+                }
+                let index = match kept {
+                    Kept::Nothing => 0,
+                    Kept::All => count,
+                    Kept::Some => (key.of(&[sector]) % (count as u64 + 1)) as usize,
+                };
+                if let Some(version) = of_sector().nth(index) {
+                    self.image.page_mut(page)[offset(sector)] = version.bytes.clone();
+                }
+            }
         }
     }
-}
-
-/// Removes what `is_over` from `versions`, keeping its memory.
-fn forget(versions: &mut Vec<Before>, spare: &mut Spare, is_over: impl Fn(&Before) -> bool) {
-    let over = versions.extract_if(.., |version| is_over(version));
-    spare.0.extend(over.map(|version| version.bytes));
 }
 
 /// What a power cut leaves of a cache.
@@ -390,7 +375,7 @@ mod tests {
     }
 
     fn first(disk: &Disk) -> u8 {
-        disk.sector(3)[0]
+        disk.sector(3).bytes()[0]
     }
 
     #[test]
@@ -448,16 +433,16 @@ mod tests {
         disk.write(Sector::new(3), &[2; 2 * SECTOR], false);
         disk.write(Sector::new(3), &[3; SECTOR], false);
         let (mut stable, unflushed) = (disk.stable(), disk.unflushed());
-        assert_eq!([2, 3, 4].map(|sector| stable.sector(sector)[0]), [1, 1, 0]);
+        assert_eq!([2, 3, 4].map(|sector| stable.sector(sector).bytes()[0]), [1, 1, 0]);
         let bytes: Vec<Vec<(u64, u8)>> = unflushed
             .iter()
-            .map(|write| write.iter().map(|(sector, bytes)| (*sector, bytes[0])).collect())
+            .map(|write| write.iter().map(|(sector, bytes)| (*sector, bytes.bytes()[0])).collect())
             .collect();
         assert_eq!(bytes, [vec![(3, 2), (4, 2)], vec![(3, 3)]]);
         let key = SectorKey::new([1; 16]);
         assert_ne!(stable.digest(&key), disk.digest(&key));
         for (sector, bytes) in unflushed.iter().flatten() {
-            stable.write(Sector::new(*sector), bytes, true);
+            stable.write_one(*sector, bytes.clone(), true);
         }
         assert_eq!(stable.digest(&key), disk.digest(&key));
     }

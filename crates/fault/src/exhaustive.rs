@@ -22,7 +22,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parlour_array::organization::Consistency;
 use parlour_codec::sector::SectorKey;
-use parlour_units::Sector;
 
 use case::{Case, Cut, Interrupted, Interruption};
 pub use case::{NoTrial, Trial};
@@ -330,7 +329,7 @@ fn found(moment: &Moment, kept: &Kept) -> Vec<Disk> {
     for (index, loose) in moment.loose.iter().enumerate() {
         for (number, (sector, content)) in loose.content.iter().enumerate() {
             if kept.finds(index, number) {
-                disks[loose.disk].write(Sector::new(*sector), content, true);
+                disks[loose.disk].write_one(*sector, content.clone(), true);
             }
         }
     }

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::content::{SECTOR, Value};
+use crate::content::{SectorBytes, Value};
 use crate::promises::Promises;
 use crate::violation::Violation;
 
@@ -165,17 +165,17 @@ impl Oracle {
         self.reads.remove(&began);
     }
 
-    /// A read was answered with `bytes`, perhaps from `one_copy` that others do not follow yet.
+    /// A read was answered with `sectors`, perhaps from `one_copy` that others do not follow yet.
     pub(crate) fn read_ends(
         &mut self,
         range: Range,
         began: u64,
-        bytes: &[u8],
+        sectors: &[SectorBytes],
         one_copy: bool,
     ) -> Result<(), Violation> {
         self.reads.remove(&began);
-        for (sector, content) in (range.at..).zip(bytes.chunks_exact(SECTOR)) {
-            self.see(sector, Value::of(sector, content), began, one_copy)?;
+        for (sector, content) in (range.at..).zip(sectors) {
+            self.see(sector, content.whose(sector), began, one_copy)?;
         }
         Ok(())
     }
@@ -340,9 +340,7 @@ mod tests {
     }
 
     fn ends(oracle: &mut Oracle, began: u64, value: Value) -> bool {
-        let mut bytes = [0; SECTOR];
-        value.put(0, &mut bytes);
-        oracle.read_ends(ALL, began, &bytes, false).is_ok()
+        oracle.read_ends(ALL, began, &[SectorBytes::written(value, 0)], false).is_ok()
     }
 
     #[test]

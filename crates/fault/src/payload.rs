@@ -5,74 +5,81 @@ use parlour_array::{Action, Array, BufferId, Effect, Slice};
 use parlour_codec::xor::{is_zero, xor_into};
 use parlour_units::Sector;
 
+use crate::content::SectorBytes;
 use crate::disk::Disk;
 use crate::violation::Violation;
 
 /// What a fresh buffer holds.
 const FRESH: u8 = 0xEE;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Memory {
-    bytes: Vec<u8>,
+    sectors: Vec<SectorBytes>,
     /// Effects under way that name it.
     pins: u32,
 }
 
 /// All payload of one array.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Payload {
     buffers: Vec<Option<Memory>>,
-    spare: Vec<Vec<u8>>,
-    result: Vec<u8>,
+    spare: Vec<Vec<SectorBytes>>,
+    fresh: SectorBytes,
+    zeroes: SectorBytes,
 }
 
 impl Payload {
-    /// The bytes of `buffer`, which is as long as the array says.
-    pub(crate) fn buffer(&mut self, array: &Array, buffer: BufferId) -> &mut Vec<u8> {
+    pub(crate) fn new() -> Payload {
+        let (fresh, zeroes) = (SectorBytes::filled(FRESH), SectorBytes::filled(0));
+        Payload { buffers: Vec::new(), spare: Vec::new(), fresh, zeroes }
+    }
+
+    /// The sectors of `buffer`, which is as long as the array says.
+    pub(crate) fn buffer(&mut self, array: &Array, buffer: BufferId) -> &mut Vec<SectorBytes> {
         let index = buffer.as_usize();
         if index >= self.buffers.len() {
             self.buffers.resize_with(index + 1, || None);
         }
-        let spare = &mut self.spare;
+        let (spare, fresh) = (&mut self.spare, &self.fresh);
         let memory = self.buffers[index].get_or_insert_with(|| {
-            let mut bytes = spare.pop().unwrap_or_default();
-            bytes.resize(array.buffer_length(buffer).bytes().as_usize(), FRESH);
-            Memory { bytes, pins: 0 }
+            let mut sectors = spare.pop().unwrap_or_default();
+            sectors.resize_with(array.buffer_length(buffer).get() as usize, || fresh.clone());
+            Memory { sectors, pins: 0 }
         });
-        &mut memory.bytes
+        &mut memory.sectors
     }
 
     /// The array gives `buffer` back, which a host has read into.
-    pub(crate) fn take(&mut self, buffer: BufferId) -> Result<Vec<u8>, Violation> {
+    pub(crate) fn take(&mut self, buffer: BufferId) -> Result<Vec<SectorBytes>, Violation> {
         self.free(buffer)?.ok_or_else(|| Violation::seam("a read is answered that has filled nothing"))
     }
 
-    /// Bytes that were taken are no longer needed.
-    pub(crate) fn reuse(&mut self, bytes: Vec<u8>) {
-        self.spare.push(bytes);
+    /// Sectors that were taken are no longer needed.
+    pub(crate) fn reuse(&mut self, sectors: Vec<SectorBytes>) {
+        self.spare.push(sectors);
     }
 
     /// The array gives `buffer` back.
     pub(crate) fn release(&mut self, buffer: BufferId) -> Result<(), Violation> {
-        let bytes = self.free(buffer)?;
-        self.spare.extend(bytes);
+        let sectors = self.free(buffer)?;
+        self.spare.extend(sectors);
         Ok(())
     }
 
-    fn free(&mut self, buffer: BufferId) -> Result<Option<Vec<u8>>, Violation> {
+    fn free(&mut self, buffer: BufferId) -> Result<Option<Vec<SectorBytes>>, Violation> {
         let Some(memory) = self.buffers.get_mut(buffer.as_usize()).and_then(Option::take) else {
             return Ok(None);
         };
         if memory.pins > 0 {
             return Err(Violation::seam("a buffer is given back while an access uses it"));
         }
-        Ok(Some(memory.bytes))
+        Ok(Some(memory.sectors))
     }
 
     /// An access that names `slices` begins.
     pub(crate) fn pin(&mut self, array: &Array, slices: &[Slice]) -> Result<(), Violation> {
         for slice in named(slices) {
-            let end = (slice.start + slice.length).bytes().as_usize();
+            let end = (slice.start + slice.length).get() as usize;
             if end > self.buffer(array, slice.buffer).len() {
                 return Err(Violation::seam("a slice reaches beyond its buffer"));
             }
@@ -92,17 +99,16 @@ impl Payload {
         self.buffers[buffer.as_usize()].as_mut().expect("a buffer that an access names has memory")
     }
 
-    /// The bytes that an effect's slices name, one after another.
-    pub(crate) fn gather(&mut self, array: &Array, effect: Effect, bytes: &mut Vec<u8>) {
-        bytes.clear();
+    /// The sectors that an effect's slices name, one after another.
+    pub(crate) fn gather(&mut self, array: &Array, effect: Effect, sectors: &mut Vec<SectorBytes>) {
+        sectors.clear();
         for slice in array.slices(effect.id) {
-            let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
             match slice.buffer {
-                BufferId::ZEROES => bytes.resize(bytes.len() + length, 0),
-                BufferId::METADATA => {
-                    bytes.extend_from_slice(&array.metadata(effect.id)[start..start + length]);
+                BufferId::ZEROES => {
+                    sectors.extend(std::iter::repeat_n(&self.zeroes, in_sectors(slice).len()).cloned());
                 }
-                buffer => bytes.extend_from_slice(&self.buffer(array, buffer)[start..start + length]),
+                BufferId::METADATA => sectors.extend(SectorBytes::of(metadata(array, effect, slice))),
+                buffer => sectors.extend_from_slice(&self.buffer(array, buffer)[in_sectors(slice)]),
             }
         }
     }
@@ -111,14 +117,16 @@ impl Payload {
     pub(crate) fn fill(&mut self, array: &Array, effect: Effect, at: Sector, disk: &Disk) -> Option<Vec<u8>> {
         let (mut at, mut metadata) = (at, None);
         for slice in array.slices(effect.id) {
-            let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
             if slice.buffer == BufferId::METADATA {
                 let metadata: &mut Vec<u8> = metadata.get_or_insert_default();
                 let before = metadata.len();
-                metadata.resize(before + length, 0);
+                metadata.resize(before + slice.length.bytes().as_usize(), 0);
                 disk.read(at, &mut metadata[before..]);
             } else {
-                disk.read(at, &mut self.buffer(array, slice.buffer)[start..start + length]);
+                let memory = &mut self.buffer(array, slice.buffer)[in_sectors(slice)];
+                for (sector, memory) in (at.get()..).zip(memory) {
+                    memory.clone_from(disk.sector(sector));
+                }
             }
             at = at + slice.length;
         }
@@ -135,13 +143,15 @@ impl Payload {
     ) {
         disk.begin_write();
         for slice in array.slices(effect.id) {
-            let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
             match slice.buffer {
                 BufferId::ZEROES => disk.put_zeroes(at, slice.length, durable),
                 BufferId::METADATA => {
-                    disk.put_all(at, &array.metadata(effect.id)[start..start + length], durable);
+                    disk.put_all(at, SectorBytes::of(metadata(array, effect, slice)), durable);
                 }
-                buffer => disk.put_all(at, &self.buffer(array, buffer)[start..start + length], durable),
+                buffer => {
+                    let sectors = &self.buffer(array, buffer)[in_sectors(slice)];
+                    disk.put_all(at, sectors.iter().cloned(), durable);
+                }
             }
             at = at + slice.length;
         }
@@ -150,34 +160,57 @@ impl Payload {
     /// Carries out a computation. Says whether a comparison found all alike.
     pub(crate) fn compute(&mut self, array: &Array, effect: Effect) -> bool {
         let slices = array.slices(effect.id);
-        let (first, others) = slices.split_first().expect("a computation has a result");
-        let length = first.length.bytes().as_usize();
-        let start = first.start.bytes().as_usize();
-        let mut result = std::mem::take(&mut self.result);
-        result.clear();
-        match effect.action {
-            Action::Xor => result.resize(length, 0),
-            _ => result.extend_from_slice(&self.buffer(array, first.buffer)[start..start + length]),
-        }
+        let (result, others) = slices.split_first().expect("a computation has a result");
+        slices.iter().filter(|slice| slice.buffer != BufferId::ZEROES).for_each(|slice| {
+            self.buffer(array, slice.buffer);
+        });
         let mut alike = true;
-        for slice in others {
-            if slice.buffer == BufferId::ZEROES {
-                alike &= effect.action != Action::Compare || is_zero(&result);
-                continue;
-            }
-            let from = slice.start.bytes().as_usize();
-            let source = &self.buffer(array, slice.buffer)[from..from + length];
+        for index in 0..in_sectors(result).len() {
             match effect.action {
-                Action::Compare => alike &= result == source,
-                _ => xor_into(&mut result, source),
+                Action::Compare => {
+                    let first = self.sector(result, index);
+                    alike &= others.iter().all(|other| match other.buffer {
+                        BufferId::ZEROES => is_zero(first.bytes()),
+                        _ => first == self.sector(other, index),
+                    });
+                }
+                Action::Xor => self.add(result, others, index),
+                _ => self.add(result, slices, index),
             }
         }
-        if effect.action != Action::Compare {
-            self.buffer(array, first.buffer)[start..start + length].copy_from_slice(&result);
-        }
-        self.result = result;
         alike
     }
+
+    /// Makes a sector of `result` the sum of the same of all `sources`.
+    fn add(&mut self, result: &Slice, sources: &[Slice], index: usize) {
+        let mut sources = sources.iter().filter(|source| source.buffer != BufferId::ZEROES);
+        let first = sources.next().map_or(&self.zeroes, |source| self.sector(source, index));
+        let mut sum = None;
+        for source in sources {
+            xor_into(sum.get_or_insert_with(|| *first.bytes()), self.sector(source, index).bytes());
+        }
+        // What nothing is added to is shared.
+        let sum = sum.map_or_else(|| first.clone(), SectorBytes::new);
+        let at = in_sectors(result).start + index;
+        self.memory(result.buffer).sectors[at] = sum;
+    }
+
+    /// A sector of a slice of a buffer that has memory.
+    fn sector(&self, slice: &Slice, index: usize) -> &SectorBytes {
+        let memory = self.buffers[slice.buffer.as_usize()].as_ref();
+        &memory.expect("a buffer that is computed with has memory").sectors[in_sectors(slice).start + index]
+    }
+}
+
+/// Where in its buffer a slice is.
+fn in_sectors(slice: &Slice) -> std::ops::Range<usize> {
+    slice.start.get() as usize..(slice.start + slice.length).get() as usize
+}
+
+/// The metadata that a slice names.
+fn metadata<'a>(array: &'a Array, effect: Effect, slice: &Slice) -> &'a [u8] {
+    let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
+    &array.metadata(effect.id)[start..start + length]
 }
 
 /// Sectors that slices name together.

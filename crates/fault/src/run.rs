@@ -323,7 +323,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn answered(&mut self, Answer { tag, result, bytes }: Answer) -> Result<(), Violation> {
+    fn answered(&mut self, Answer { tag, result, sectors }: Answer) -> Result<(), Violation> {
         let Some(open) = self.open.remove(&tag) else {
             return Err(Violation::seam(format!("request {tag} is answered, and was not asked")));
         };
@@ -333,8 +333,8 @@ impl<'a> Run<'a> {
         let Open { ask, range, name, .. } = open;
         match ask {
             Ask::Read if result.is_ok() => {
-                self.oracle.read_ends(range, name, &bytes, self.is_not_copied())?;
-                self.world.reuse(bytes);
+                self.oracle.read_ends(range, name, &sectors, self.is_not_copied())?;
+                self.world.reuse(sectors);
             }
             Ask::Read => self.oracle.read_fails(name),
             Ask::Write { durable } | Ask::Zero { durable, .. } => {

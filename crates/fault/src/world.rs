@@ -14,7 +14,7 @@ use parlour_array::{
 use parlour_codec::xor::is_zero;
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
-use crate::content::{SECTOR, Value};
+use crate::content::{SectorBytes, Value};
 use crate::disk::{Content, Disk, Flushes, Kept};
 use crate::identity::identity;
 use crate::oracle::Range;
@@ -149,7 +149,7 @@ pub(crate) struct Answer {
     pub(crate) tag: u64,
     pub(crate) result: Result<(), RequestError>,
     /// What a read has read.
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) sectors: Vec<SectorBytes>,
 }
 
 /// The array and its members.
@@ -172,7 +172,8 @@ pub(crate) struct World {
     pub(crate) events: Vec<Event>,
     /// Sectors that a transient error hit.
     pub(crate) hiccups: Vec<(usize, u64)>,
-    bytes: Vec<u8>,
+    sectors: Vec<SectorBytes>,
+    sums: Vec<u64>,
 }
 
 /// An opening that was refused.
@@ -218,8 +219,9 @@ impl World {
             Some((first, length)) => {
                 let place = |slot| first + length * slot as u64;
                 // Most have never been written.
-                let written =
-                    |disk: &usize| (0..2).any(|slot| !is_zero(disks[*disk].sector(place(slot).get())));
+                let written = |disk: &usize| {
+                    (0..2).any(|slot| !is_zero(disks[*disk].sector(place(slot).get()).bytes()))
+                };
                 let members: Vec<Option<usize>> = members.iter().map(|disk| disk.filter(written)).collect();
                 slots(disks, &members, place, length)
             }
@@ -251,7 +253,7 @@ impl World {
             array,
             shelf,
             numbers,
-            payload: Payload::default(),
+            payload: Payload::new(),
             flights: Vec::new(),
             free: Vec::new(),
             queue: BinaryHeap::new(),
@@ -262,13 +264,14 @@ impl World {
             answers: Vec::new(),
             events: Vec::new(),
             hiccups: Vec::new(),
-            bytes: Vec::new(),
+            sectors: Vec::new(),
+            sums: Vec::new(),
         }
     }
 
-    /// An answer's bytes are no longer needed.
-    pub(crate) fn reuse(&mut self, bytes: Vec<u8>) {
-        self.payload.reuse(bytes);
+    /// What an answer has read is no longer needed.
+    pub(crate) fn reuse(&mut self, sectors: Vec<SectorBytes>) {
+        self.payload.reuse(sectors);
     }
 
     pub(crate) fn now(&self) -> Instant {
@@ -324,9 +327,8 @@ impl World {
     ) -> Result<(), Violation> {
         let buffer = self.buffers.get(&tag).copied();
         if let Some((buffer, false)) = buffer {
-            let bytes = self.payload.buffer(&self.array, buffer);
-            for (sector, bytes) in (at..).zip(bytes.chunks_exact_mut(SECTOR)) {
-                value.put(sector, bytes);
+            for (sector, memory) in (at..).zip(self.payload.buffer(&self.array, buffer)) {
+                *memory = SectorBytes::written(value, sector);
             }
         }
         let buffer = buffer.map(|(buffer, _)| buffer);
@@ -362,19 +364,19 @@ impl World {
     }
 
     fn answer_host(&mut self, Completion { tag: Tag(tag), result }: Completion) -> Result<(), Violation> {
-        let mut bytes = Vec::new();
+        let mut sectors = Vec::new();
         if let Some((buffer, reads)) = self.buffers.remove(&tag) {
             self.array.release(buffer);
             if reads && result.is_ok() {
-                bytes = self.read_into(buffer)?;
+                sectors = self.read_into(buffer)?;
             }
         }
-        self.answers.push(Answer { tag, result, bytes });
+        self.answers.push(Answer { tag, result, sectors });
         Ok(())
     }
 
     /// What was read into `buffer`. The array gives it back, unless it is about to repair something from it.
-    fn read_into(&mut self, buffer: BufferId) -> Result<Vec<u8>, Violation> {
+    fn read_into(&mut self, buffer: BufferId) -> Result<Vec<SectorBytes>, Violation> {
         while let Some(released) = self.array.poll_release() {
             if released == buffer {
                 return self.payload.take(buffer);
@@ -395,10 +397,11 @@ impl World {
                 return Ok(());
             }
             Action::Checksum => {
-                let mut bytes = Vec::new();
-                self.payload.gather(&self.array, effect, &mut bytes);
-                let sums: Vec<u64> = self.array.sector_key().checksums(&bytes).collect();
-                self.array.complete(self.shelf.now, effect.id, Outcome::Checksums(&sums));
+                self.payload.gather(&self.array, effect, &mut self.sectors);
+                let key = self.array.sector_key();
+                self.sums.clear();
+                self.sums.extend(self.sectors.iter().map(|sector| key.checksum(sector.bytes())));
+                self.array.complete(self.shelf.now, effect.id, Outcome::Checksums(&self.sums));
                 return Ok(());
             }
             Action::Read { member, at, length }
@@ -599,18 +602,18 @@ impl World {
                 let kept = Kept::draw(key.of(&[6, salt, at.get()]));
                 for sector in at.get()..(at + length).get() {
                     if kept.lands(key.of(&[7, salt, sector])) {
-                        disk.write(Sector::new(sector), &[0; SECTOR], false);
+                        disk.write_one(sector, SectorBytes::filled(0), false);
                     }
                 }
                 return;
             }
             _ => return,
         };
-        self.payload.gather(&self.array, flight.effect, &mut self.bytes);
+        self.payload.gather(&self.array, flight.effect, &mut self.sectors);
         let kept = Kept::draw(key.of(&[6, salt, at.get()]));
-        for (sector, bytes) in (at.get()..).zip(self.bytes.chunks_exact(SECTOR)) {
+        for (sector, bytes) in (at.get()..).zip(self.sectors.drain(..)) {
             if kept.lands(key.of(&[7, salt, sector])) {
-                disk.write(Sector::new(sector), bytes, durable);
+                disk.write_one(sector, bytes, durable);
             }
         }
     }
@@ -629,11 +632,11 @@ impl World {
             }
             let content: Content = match flight.effect.action {
                 Action::Write { at, .. } => {
-                    self.payload.gather(&self.array, flight.effect, &mut self.bytes);
-                    (at.get()..).zip(self.bytes.chunks_exact(SECTOR).map(Rc::from)).collect()
+                    self.payload.gather(&self.array, flight.effect, &mut self.sectors);
+                    (at.get()..).zip(self.sectors.drain(..)).collect()
                 }
                 Action::Zero { at, length, .. } => {
-                    (at.get()..(at + length).get()).map(|sector| (sector, Rc::from([0; SECTOR]))).collect()
+                    (at.get()..(at + length).get()).map(|sector| (sector, SectorBytes::filled(0))).collect()
                 }
                 _ => continue,
             };

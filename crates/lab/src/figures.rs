@@ -427,5 +427,6 @@ fn ended(ended: Ended) -> &'static str {
         Ended::Time => "time",
         Ended::Exhausted => "exhausted",
         Ended::Watched => "watched",
+        Ended::Interrupted => "interrupted",
     }
 }

@@ -47,6 +47,8 @@ pub enum Ended {
     Exhausted,
     /// Somebody who watched said so.
     Watched,
+    /// It was broken off: less was measured than was asked for.
+    Interrupted,
 }
 
 /// What went by without being counted.

@@ -84,6 +84,26 @@ pub trait Watch {
     fn is_over(&mut self, _world: &mut World) -> bool {
         false
     }
+
+    /// How far the run has come, after every so many steps. Whether it goes on; if it does not, the report is of what was
+    /// measured until then. What is answered here changes no figure of a run that goes on.
+    fn goes_on(&mut self, _progress: &Progress) -> bool {
+        true
+    }
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Requests that were answered, those of the warm-up included.
+    pub answered: u64,
+    /// Requests that will have been answered when the measurement is over, as far as that can be said by now: half the width of
+    /// an interval shrinks with the square root of their number. None while it cannot be said.
+    pub expected: Option<u64>,
+    /// Half the width of the interval of the mean response time, as a part of it. Infinite while too few were answered.
+    pub precision: f64,
+    /// As small as that is to be.
+    pub wanted: f64,
 }
 
 /// Nobody.
@@ -91,6 +111,8 @@ impl Watch for () {}
 
 /// Answers from one look to the next.
 const LOOK: u64 = 64;
+/// Steps from one question whether to go on to the next.
+const ASK: u64 = 1_024;
 
 /// Why a run gave no figures.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +141,9 @@ pub enum RunError {
         "all sources ended after {0} requests, before the warm-up did; make it shorter, or the sources longer"
     )]
     TooShort(u64),
+    /// Who watches broke it off.
+    #[error("interrupted after {0} requests of the warm-up, before any was counted")]
+    Interrupted(u64),
     /// It did not get warm.
     #[error("the array is not warm after {0} requests; wait for less, or longer")]
     NotWarm(u64),
@@ -173,6 +198,8 @@ struct Run<'a> {
 
 /// What is being counted.
 struct Measured {
+    /// Requests of the warm-up.
+    passed: u64,
     /// Of all sources, if there are several.
     all: Option<Learned>,
     history: History,
@@ -580,10 +607,15 @@ impl Run<'_> {
         &mut self,
         measure: &Measure,
         end: Instant,
-        mut enough: impl FnMut(&mut Run<'_>, u64) -> Option<Ended>,
+        watch: &mut dyn Watch,
+        mut enough: impl FnMut(&mut Run<'_>, &mut dyn Watch, u64) -> Option<Ended>,
     ) -> Result<(Ended, u64), RunError> {
-        let (mut answered, mut answers) = (0, Vec::new());
+        let (mut answered, mut answers, mut steps) = (0, Vec::new(), 0_u64);
         loop {
+            steps += 1;
+            if steps.is_multiple_of(ASK) && !watch.goes_on(&self.progress(measure, answered)) {
+                return Ok((Ended::Interrupted, answered));
+            }
             match self.step(end)? {
                 Stepped::Went => {}
                 Stepped::Exhausted => return Ok((Ended::Exhausted, answered)),
@@ -594,7 +626,7 @@ impl Run<'_> {
             for completion in answers.drain(..) {
                 self.answered(completion)?;
                 answered += 1;
-                ended = ended.or_else(|| enough(self, answered));
+                ended = ended.or_else(|| enough(self, watch, answered));
             }
             self.retry();
             self.check_backlog(measure.backlog)?;
@@ -602,6 +634,24 @@ impl Run<'_> {
                 return Ok((ended, answered));
             }
         }
+    }
+
+    /// How far it has come, when so many were answered in this part of it.
+    fn progress(&self, measure: &Measure, answered: u64) -> Progress {
+        let Measure { least, most, precision: wanted, .. } = *measure;
+        let Some(passed) = self.measured.as_ref().map(|measured| measured.passed) else {
+            return Progress { answered, expected: None, precision: f64::INFINITY, wanted };
+        };
+        let precision = self.precision();
+        let square = (precision / wanted).powi(2);
+        let needed = (answered as f64 * square).clamp(least as f64, most as f64);
+        // A time, or somebody who watches, may end it before.
+        let open = measure.longest.is_some();
+        let expected = (precision.is_finite() && !open).then(|| passed + needed as u64);
+        // All that are asked for are needed, however sure they are.
+        let expected = expected.or_else(|| (least == most && !open).then_some(passed + most));
+        let answered = passed + answered;
+        Progress { answered, expected: expected.map(|expected| expected.max(answered)), precision, wanted }
     }
 
     fn check_backlog(&self, most: usize) -> Result<(), RunError> {
@@ -629,10 +679,10 @@ impl Run<'_> {
         let mut answered = 0;
         // Until the time is up, and then until all else is so, too.
         if time > Duration::ZERO {
-            answered = self.pass(measure, began + time, 0, |_, answered| answered >= most)?;
+            answered = self.pass(measure, began + time, 0, watch, |_, _, answered| answered >= most)?;
         }
         if answered < most && !warm(self.world, answered, watch) {
-            answered = self.pass(measure, FAR, answered, |run, answered| {
+            answered = self.pass(measure, FAR, answered, watch, |run, watch, answered| {
                 let look = answered == requests || answered.is_multiple_of(LOOK);
                 answered >= most || look && warm(run.world, answered, watch)
             })?;
@@ -649,11 +699,15 @@ impl Run<'_> {
         measure: &Measure,
         end: Instant,
         before: u64,
-        mut enough: impl FnMut(&mut Run<'_>, u64) -> bool,
+        watch: &mut dyn Watch,
+        mut enough: impl FnMut(&mut Run<'_>, &mut dyn Watch, u64) -> bool,
     ) -> Result<u64, RunError> {
-        let enough = |run: &mut Run<'_>, answered| enough(run, before + answered).then_some(Ended::Watched);
-        match self.go_until(measure, end, enough)? {
+        let enough = |run: &mut Run<'_>, watch: &mut dyn Watch, answered| {
+            enough(run, watch, before + answered).then_some(Ended::Watched)
+        };
+        match self.go_until(measure, end, watch, enough)? {
             (Ended::Exhausted, answered) => Err(RunError::TooShort(before + answered)),
+            (Ended::Interrupted, answered) => Err(RunError::Interrupted(before + answered)),
             (_, answered) => Ok(before + answered),
         }
     }
@@ -675,12 +729,16 @@ impl Run<'_> {
         self.look();
         let (area_before, pending_before) = (self.area, self.pending(began));
         let all = (self.flows.len() > 1).then(|| Learned::new(began));
-        self.measured = Some(Measured { all, history: History::new(began), inside: 0, lost: 0 });
+        let passed = warm_up.requests;
+        self.measured = Some(Measured { passed, all, history: History::new(began), inside: 0, lost: 0 });
         let end = measure.longest.map_or(FAR, |longest| began + longest);
-        let (ended, _) =
-            self.go_until(measure, end, |run, answered| run.is_enough(measure, answered, watch))?;
+        let (ended, answered) = self
+            .go_until(measure, end, watch, |run, watch, answered| run.is_enough(measure, answered, watch))?;
+        if ended == Ended::Interrupted && answered == 0 {
+            return Err(RunError::Interrupted(warm_up.requests));
+        }
         self.look();
-        let Measured { all, history, inside, lost } = self.measured.take().expect("it was put there");
+        let Measured { all, history, inside, lost, .. } = self.measured.take().expect("it was put there");
         let (now, area) = (self.world.now(), self.area - area_before);
         // Little's law, to the nanosecond: what all requests were under way is what was under way at all times.
         let little = inside + self.pending(now) - pending_before;
@@ -718,13 +776,16 @@ impl Run<'_> {
         if answered < measure.least || !answered.is_multiple_of(1_000) {
             return None;
         }
+        (self.precision() <= measure.precision).then_some(Ended::Precise)
+    }
+
+    /// Half the width of the widest interval of those that are to be sure, as a part of its mean.
+    fn precision(&self) -> f64 {
         let all = self.measured.as_ref().and_then(|measured| measured.all.as_ref());
         let response = all.unwrap_or(&self.flows[0].learned).mean();
         let tasks = self.flows.iter().filter_map(|flow| flow.tasks.as_ref());
-        let sure = std::iter::once(response)
-            .chain(tasks.map(LearnedTasks::mean))
-            .all(|mean| mean.relative() <= measure.precision);
-        sure.then_some(Ended::Precise)
+        let means = std::iter::once(response).chain(tasks.map(LearnedTasks::mean));
+        means.map(|mean| mean.relative()).fold(0.0, f64::max)
     }
 
     /// How long all that is under way has been so, in nanoseconds.

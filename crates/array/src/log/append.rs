@@ -146,6 +146,7 @@ impl Array {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let segment = logs.segment_mut(index);
             segment.state = SegmentState::Stored;
+            logs.appending -= 1;
             logs.segment_stored(index);
             let segment = logs.segment_mut(index);
             let buffer = segment.buffer.take().expect("what is appended is in memory");
@@ -168,6 +169,8 @@ impl Array {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let segment = logs.segment_mut(index);
             segment.state = SegmentState::Sealed;
+            logs.appending -= 1;
+            let segment = logs.segment_mut(index);
             let slot = segment.slot.take().expect("a segment being appended has a slot");
             let log = logs.region(region);
             log.slots[slot as usize] = false;
@@ -190,7 +193,7 @@ impl Array {
     pub(crate) fn pump_logs(&mut self) -> bool {
         let Some(logs) = &mut self.logs else { return false };
         if std::mem::take(&mut logs.freed) && !logs.pool_waiters.is_empty() {
-            self.runnable.extend(logs.pool_waiters.drain(..));
+            self.retry_pool_waiters();
             return true;
         }
         if !logs.pool_waiters.is_empty() && self.relieve_pool() || self.pump_commits() || self.pump_recovery()
@@ -204,7 +207,7 @@ impl Array {
     /// The pool is exhausted: the fullest open buffer is appended short. Says whether there was one.
     fn relieve_pool(&mut self) -> bool {
         let logs = self.logs.as_mut().expect("a pool of log buffers");
-        let busy = logs.is_appending() || logs.running > 0 || !logs.queue.is_empty();
+        let busy = logs.appending > 0 || logs.running > 0 || !logs.queue.is_empty();
         if busy {
             return false;
         }
@@ -288,10 +291,6 @@ impl ClosingProgress {
 }
 
 impl super::Logs {
-    fn is_appending(&self) -> bool {
-        self.segments.iter().flatten().any(|segment| segment.state == SegmentState::Appending)
-    }
-
     /// The first sealed segment whose rooms are all committed or given back.
     pub(super) fn next_ready(&self, region: Region) -> Option<u32> {
         let log = self.regions.get(&region)?;
@@ -301,6 +300,8 @@ impl super::Logs {
     fn begin_append(&mut self, region: Region, index: u32, slot: u32, turn: u64) {
         let segment = self.segment_mut(index);
         segment.state = SegmentState::Appending;
+        self.appending += 1;
+        let segment = self.segment_mut(index);
         (segment.slot, segment.turn) = (Some(slot), turn);
         self.region(region).sealed.retain(|other| *other != index);
     }

@@ -93,6 +93,15 @@ impl CommitLog {
         }
     }
 
+    /// Whether space for a host's entry can be reserved.
+    fn has_room(&self, length: Sectors) -> bool {
+        // The last quarter is for what is left over where the ring ends.
+        let most = self.records.length() / 4 * 3;
+        let fits = self.records.used() + (self.reserved + length).get() <= most;
+        // A lone one always goes: the log has room for several of the longest.
+        fits || self.records.is_empty() && self.reserved.is_zero()
+    }
+
     fn ring(&mut self, part: CommitPart) -> &mut Ring {
         match part {
             CommitPart::Records => &mut self.records,
@@ -142,15 +151,16 @@ impl CommitLogs {
     /// Reserves space for a host's entry. Says whether there is any now.
     pub(crate) fn reserve(&mut self, place: Member, length: Sectors) -> bool {
         let log = self.log(place);
-        // The last quarter is for what is left over where the ring ends.
-        let most = log.records.length() / 4 * 3;
-        let fits = log.records.used() + (log.reserved + length).get() <= most;
-        // A lone one always goes: the log has room for several of the longest.
-        let alone = log.records.is_empty() && log.reserved.is_zero();
-        if fits || alone {
+        let fits = log.has_room(length);
+        if fits {
             log.reserved += length;
         }
-        fits || alone
+        fits
+    }
+
+    /// Whether nobody waits for space, and [`CommitLogs::reserve`] would find some.
+    pub(crate) fn nobody_waits_and_has_room(&self, place: Member, length: Sectors) -> bool {
+        self.waiters.is_empty() && self.logs[place.as_usize()].has_room(length)
     }
 
     pub(crate) fn give_back(&mut self, place: Member, length: Sectors) {

@@ -15,6 +15,7 @@ mod append;
 mod commit;
 mod commit_entry;
 mod load;
+mod pool;
 mod recover;
 mod reintegrate;
 mod ring;
@@ -25,7 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 use parlour_units::{Region, Sectors};
 
 use crate::buffer::BufferId;
-use crate::dirty::{Stored, TableEntry};
+use crate::dirty::{Bits, Stored, TableEntry};
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
 use crate::horizon::{Horizon, SESSION_RECORDS, first_sequence};
@@ -41,6 +42,7 @@ pub(crate) use commit::{CommitLogs, EntryName};
 #[cfg(test)]
 pub(crate) use commit_entry::{Change, Committed, Told};
 pub(crate) use commit_entry::{EntryHeader, Found, FoundLog, Intent, read_ring};
+pub(crate) use pool::PoolWaiter;
 pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use segment::SegmentSummary;
@@ -158,6 +160,10 @@ pub(crate) struct Logs {
     /// As many as the longest write takes.
     least_buffers: u32,
     pub(crate) in_memory: u32,
+    /// Segments that are being appended.
+    pub(crate) appending: u32,
+    /// Regions that have an open segment.
+    open: Bits,
     pub(crate) regions: BTreeMap<Region, RegionLog>,
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
@@ -170,7 +176,7 @@ pub(crate) struct Logs {
     pub(crate) stamp: u64,
     pub(crate) records: u64,
     /// Jobs that wait for a buffer.
-    pub(crate) pool_waiters: VecDeque<JobId>,
+    pub(crate) pool_waiters: VecDeque<PoolWaiter>,
     /// Menders that wait for a stripe's lock.
     pub(crate) menders: Vec<JobId>,
     /// Regions that wait for a reintegration buffer.
@@ -216,6 +222,8 @@ impl Logs {
             least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
             in_memory: 0,
             closing: append::ClosingProgress::default(),
+            appending: 0,
+            open: Bits::new(geometry.layout().region_count()),
             regions: BTreeMap::new(),
             segments: Vec::new(),
             free: Vec::new(),
@@ -420,6 +428,7 @@ impl Logs {
         let log = self.region(region);
         log.open = Some(index);
         log.segments.push(index);
+        self.open.set(region);
         index
     }
 
@@ -445,6 +454,7 @@ impl Logs {
         let log = self.region(region);
         log.open = None;
         log.sealed.push_back(index);
+        self.open.clear(region);
     }
 
     /// Numbers a record: higher than all before, lower than those of the next session.

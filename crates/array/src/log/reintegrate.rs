@@ -786,7 +786,7 @@ impl Array {
     /// A member was failed: logs that stood on it are lost, what others hold is folded into the parity.
     pub(crate) fn logs_after_failure(&mut self, place: Member) {
         let Some(logs) = &mut self.logs else { return };
-        self.runnable.extend(logs.pool_waiters.drain(..));
+        self.runnable.extend(logs.take_pool_waiters());
         let regions: Vec<Region> = logs.regions.keys().copied().collect();
         for region in regions {
             let layout = self.geometry.layout();

@@ -1,13 +1,14 @@
 //! `parlour simulate`: experiments in virtual time, on models of drives.
 
+mod follow;
+
 use clap::Args;
-use indicatif::ProgressBar;
 use parlour_lab::experiment::predict::Clocks;
 use parlour_lab::experiment::prepared::Prepared;
 use parlour_lab::figures::{
     ControlFigures, Figures, IncidentFigures, PathFigures, RebuildFigures, SettingFigure, SourceFigures,
 };
-use parlour_lab::simulate::run_all;
+use parlour_lab::simulate::{follow_all, is_interrupted};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -15,12 +16,15 @@ use super::experiments::{Files, FilesError, Run, Shown, digits};
 use super::model::{self, Modelled};
 use crate::console::{Columns, Console, counted, print};
 use crate::failure::Failure;
+use crate::interrupt::stop_when_interrupted;
+use follow::{Follower, OfFile};
 
 /// Predict throughput and response time: arrays on models of drives, in virtual time
 ///
 /// An experiment is a file that names an array, its drives, what hosts ask for and how long to look; with [sweep] some of its keys take
 /// several values (docs/experiments.md, and experiments/ for ready ones). The same file and seed give the same figures.
-/// Intervals (±) hold the true mean in 95% of cases.
+/// Intervals (±) hold the true mean in 95% of cases. Interrupted (Ctrl-C), it shows what was measured by then, marked as partial, and
+/// exits with 130; interrupted again, it ends at once.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -41,20 +45,25 @@ pub(crate) struct Options {
 struct Simulated {
     figures: Option<Figures>,
     error: Option<String>,
+    /// An interrupt has broken it off, or kept it from beginning.
+    partial: bool,
     /// What closed forms say, if that was asked.
     #[serde(flatten)]
     model: Option<Modelled>,
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
+    let stop = stop_when_interrupted();
     let ready = options.files.prepare(options.seed.map(|seed| format!("seed={seed}")))?;
-    let total = ready.iter().map(|ready| ready.prepared.len()).sum();
-    let bar = console.progress(total);
+    let bar = console.work();
+    let all = ready.iter().flat_map(|ready| &ready.prepared);
+    let follower = Follower::new(all, &stop, bar.as_ref());
     let mut clocks = options.with_model.then(Clocks::default);
-    let shown: Vec<Shown<Simulated>> = ready
-        .iter()
-        .map(|ready| ready.shown(simulate(&ready.prepared, bar.as_ref(), clocks.as_mut())))
-        .collect();
+    let mut shown: Vec<Shown<Simulated>> = Vec::new();
+    for ready in &ready {
+        let follow = follower.of_file(shown.iter().map(|shown| shown.runs.len()).sum());
+        shown.push(ready.shown(simulate(&ready.prepared, &follow, clocks.as_mut())));
+    }
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
@@ -62,29 +71,33 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         true => print(&csv(&shown))?,
         false => console.answer(&shown, || shown.iter().map(text).collect::<Vec<_>>().join("\n"))?,
     }
-    let failed = shown.iter().flat_map(|shown| &shown.runs).filter(|run| run.shown.error.is_some()).count();
-    match failed {
+    let runs = || shown.iter().flat_map(|shown| &shown.runs);
+    let of = counted(runs().count() as u64, "run");
+    let partial = runs().filter(|run| run.shown.partial).count();
+    if partial > 0 {
+        return Err(Failure::Interrupted { whole: runs().count() - partial, of });
+    }
+    match runs().filter(|run| run.shown.error.is_some()).count() {
         0 => Ok(()),
-        failed => Err(FilesError::NoFigures(failed, counted(total as u64, "run")).into()),
+        failed => Err(FilesError::NoFigures(failed, of).into()),
     }
 }
 
-fn simulate(
-    prepared: &[Prepared],
-    bar: Option<&ProgressBar>,
-    mut clocks: Option<&mut Clocks>,
-) -> Vec<Simulated> {
-    let outcomes = run_all(prepared, || {
-        if let Some(bar) = bar {
-            bar.inc(1);
-        }
-    });
+fn simulate(prepared: &[Prepared], follow: &OfFile<'_>, mut clocks: Option<&mut Clocks>) -> Vec<Simulated> {
+    let outcomes = follow_all(prepared, follow);
     let shown = prepared.iter().zip(outcomes).map(|(prepared, outcome)| {
+        let partial = outcome.as_ref().is_none_or(is_interrupted);
         let (figures, error) = match outcome {
-            Ok(outcome) => (Some(Figures::of(&outcome, prepared.history)), None),
-            Err(error) => (None, Some(error.to_string())),
+            Some(Ok(outcome)) => (Some(Figures::of(&outcome, prepared.history)), None),
+            Some(Err(error)) => (None, Some(error.to_string())),
+            None => (None, Some("interrupted before it began".to_owned())),
         };
-        Simulated { figures, error, model: clocks.as_mut().map(|clocks| Modelled::of(prepared, clocks)) }
+        Simulated {
+            figures,
+            error,
+            partial,
+            model: clocks.as_mut().map(|clocks| Modelled::of(prepared, clocks)),
+        }
     });
     shown.collect()
 }
@@ -161,6 +174,10 @@ fn remarks(shown: &Shown<Simulated>) -> String {
         }
         if let Some(figures) = run.shown.figures.as_ref().filter(|figures| figures.lost > 0) {
             text += &format!("{of}{} answered with lost data\n", counted(figures.lost, "request"));
+        }
+        if let Some(figures) = run.shown.figures.as_ref().filter(|_| run.shown.partial) {
+            let requests = counted(figures.requests, "request");
+            text += &format!("{of}interrupted: a partial result, of {requests}\n");
         }
         text += &run.shown.error.as_ref().map_or(String::new(), |error| format!("{of}{error}\n"));
     }

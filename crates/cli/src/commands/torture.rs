@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Coverage, Fault, Limits, Report, State, Story, explain, is_promised, run as run_seed};
 use serde::Serialize;
-use signal_hook::consts::SIGINT;
-use signal_hook::flag;
 
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
+use crate::interrupt::stop_when_interrupted;
 use crate::settings::ConsistencyName;
 
 /// Seeds, where neither a count nor a time is given.
@@ -174,14 +173,6 @@ fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, F
         violation,
     };
     (seen.coverage, found)
-}
-
-/// What an interrupt sets. The next one ends the program, as does the first where it cannot be caught.
-fn stop_when_interrupted() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let _ = flag::register_conditional_shutdown(SIGINT, 130, stop.clone());
-    let _ = flag::register(SIGINT, stop.clone());
-    stop
 }
 
 fn run_all(

@@ -341,3 +341,16 @@ pub(crate) fn make_image(path: &Path, length: u64, seed: u64) {
 pub(crate) fn is_same(left: &Path, right: &Path) -> bool {
     std::fs::read(left).expect("a file") == std::fs::read(right).expect("a file")
 }
+
+/// Interrupts a command (Ctrl-C) as soon as it catches that.
+pub(crate) fn interrupt(process: u32) {
+    let status = format!("/proc/{process}/status");
+    until("interrupts are caught", || {
+        let told = std::fs::read_to_string(&status).expect("it runs");
+        let caught = told.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("it is told");
+        let caught = u64::from_str_radix(caught.trim(), 16).expect("a number");
+        (caught & 2 != 0).then_some(())
+    });
+    let signalled = Command::new("kill").args(["-s", "INT", &process.to_string()]).status();
+    assert!(signalled.expect("kill is there").success());
+}

@@ -3,7 +3,7 @@
 use parlour_array::{Event, FailureCause, Repair};
 use parlour_sim::health::{Deed, Incident, What};
 use parlour_sim::member::Member;
-use parlour_sim::run::Watch;
+use parlour_sim::run::{Progress, Watch};
 use parlour_sim::world::World;
 use parlour_units::{Duration, Instant, Member as Place};
 use serde::{Deserialize, Serialize};
@@ -141,12 +141,19 @@ fn why(cause: FailureCause) -> &'static str {
     }
 }
 
-/// Looks until all rebuilds are done.
-pub(super) struct UntilRebuilt;
+/// Looks until all rebuilds are done, where that is wanted, and has somebody follow.
+pub(super) struct Followed<'a> {
+    pub(super) until_rebuilt: bool,
+    pub(super) goes_on: &'a mut dyn FnMut(&Progress) -> bool,
+}
 
-impl Watch for UntilRebuilt {
+impl Watch for Followed<'_> {
     fn is_over(&mut self, world: &mut World) -> bool {
         let rebuilds = world.rebuilds();
-        !rebuilds.is_empty() && rebuilds.iter().all(|rebuild| rebuild.took.is_some())
+        self.until_rebuilt && !rebuilds.is_empty() && rebuilds.iter().all(|rebuild| rebuild.took.is_some())
+    }
+
+    fn goes_on(&mut self, progress: &Progress) -> bool {
+        (self.goes_on)(progress)
     }
 }

@@ -11,7 +11,7 @@ use parlour_sim::member::Member;
 use parlour_sim::opening::{self, New, OpeningError};
 use parlour_sim::paths::{PathError, Paths};
 use parlour_sim::report::Report;
-use parlour_sim::run::{Measure, RunError, run, watched};
+use parlour_sim::run::{Measure, Progress, RunError, watched};
 use parlour_sim::world::World;
 use parlour_units::Sectors;
 use parlour_workload::random::Random;
@@ -19,7 +19,7 @@ use parlour_workload::source::Source;
 use parlour_workload::space::Space;
 
 use super::control::{Control, Found, Setting};
-use super::health::{Happened, HealthSettings, UntilRebuilt};
+use super::health::{Followed, Happened, HealthSettings};
 use super::path::PathSettings;
 use super::workload::{WorkloadError, WorkloadSettings};
 
@@ -85,19 +85,39 @@ impl Prepared {
     /// # Errors
     /// There are no figures.
     pub fn run(&self) -> Result<Outcome, ControlError<PointError>> {
+        self.run_followed(&mut |_| true)
+    }
+
+    /// The same. `goes_on` hears now and then how far it has come, and breaks it off where it says no.
+    ///
+    /// # Errors
+    /// There are no figures.
+    pub fn run_followed(
+        &self,
+        goes_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Outcome, ControlError<PointError>> {
         let mut happened = Happened::default();
-        let (report, found) = self.control.find(|setting| self.run_once(setting, &mut happened))?;
+        let (report, found) = self.control.find(|setting| self.run_once(setting, &mut happened, goes_on))?;
         Ok(Outcome { report, found, happened })
     }
 
-    fn run_once(&self, setting: Option<Setting>, happened: &mut Happened) -> Result<Report, PointError> {
+    /// Whether it can be said beforehand how far a run goes: not where several runs search for a setting, or one goes on until
+    /// something happens.
+    pub fn is_foreseeable(&self) -> bool {
+        self.control == Control::Once && !self.until_rebuilt
+    }
+
+    fn run_once(
+        &self,
+        setting: Option<Setting>,
+        happened: &mut Happened,
+        goes_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<Report, PointError> {
         let mut random = Random::new(self.seed);
         let mut world = self.world(&mut random)?;
         let mut sources = self.sources(setting, &mut random)?;
-        let report = match self.until_rebuilt {
-            true => watched(&mut world, &mut sources, &self.measure, &random, &mut UntilRebuilt),
-            false => run(&mut world, &mut sources, &self.measure, &random),
-        };
+        let mut followed = Followed { until_rebuilt: self.until_rebuilt, goes_on };
+        let report = watched(&mut world, &mut sources, &self.measure, &random, &mut followed);
         *happened = Happened::of(&world);
         Ok(report?)
     }

@@ -6,7 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-use parlour_codec::xor::is_zero;
+use parlour_codec::sector::SectorKey;
+use parlour_codec::xor::{is_zero, xor_into};
 
 use crate::random::mix;
 
@@ -87,39 +88,67 @@ fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The bytes of a sector. They never change: buffers and members share them instead of copying, and it has to be found out
-/// only once whose they are.
+/// The bytes of a sector. They never change: buffers and members share them instead of copying, and what follows from them is
+/// found out only once.
 #[derive(Clone)]
 pub(crate) struct SectorBytes(Rc<Bytes>);
 
 struct Bytes {
     bytes: [u8; SECTOR],
-    /// In this sector they are this value's.
-    whose: Cell<Option<(u64, Value)>>,
+    whose: Cell<Whose>,
+    /// Their checksum, under the key of this name.
+    sum: Cell<Option<(u64, u64)>>,
+}
+
+/// Whose content bytes are.
+#[derive(Clone, Copy)]
+enum Whose {
+    Unknown,
+    /// This value's, in every sector.
+    Everywhere(Value),
+    /// In this sector, this value's.
+    In(u64, Value),
 }
 
 impl SectorBytes {
-    pub(crate) fn new(bytes: [u8; SECTOR]) -> SectorBytes {
-        SectorBytes(Rc::new(Bytes { bytes, whose: Cell::new(None) }))
+    pub(crate) fn new(bytes: &[u8; SECTOR]) -> SectorBytes {
+        SectorBytes::filled_by(Whose::Unknown, |new| *new = *bytes)
     }
 
     /// The same byte throughout.
     pub(crate) fn filled(byte: u8) -> SectorBytes {
-        SectorBytes::new([byte; SECTOR])
+        SectorBytes::filled_by(Whose::Everywhere(Value::fill(byte)), |new| new.fill(byte))
     }
 
     /// What `value` writes to `sector`.
     pub(crate) fn written(value: Value, sector: u64) -> SectorBytes {
+        SectorBytes::filled_by(Whose::In(sector, value), |new| value.put(sector, new))
+    }
+
+    /// The sum of two, and of `others`.
+    pub(crate) fn sum<'a>(
+        first: &SectorBytes,
+        second: &SectorBytes,
+        others: impl Iterator<Item = &'a SectorBytes>,
+    ) -> SectorBytes {
+        SectorBytes::filled_by(Whose::Unknown, |new| {
+            *new = *first.bytes();
+            xor_into(new, second.bytes());
+            others.for_each(|other| xor_into(new, other.bytes()));
+        })
+    }
+
+    fn filled_by(whose: Whose, fill: impl FnOnce(&mut [u8; SECTOR])) -> SectorBytes {
         let mut bytes = [0; SECTOR];
-        value.put(sector, &mut bytes);
-        SectorBytes(Rc::new(Bytes { bytes, whose: Cell::new(Some((sector, value))) }))
+        fill(&mut bytes);
+        SectorBytes(Rc::new(Bytes { bytes, whose: Cell::new(whose), sum: Cell::new(None) }))
     }
 
     /// The sectors of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> impl Iterator<Item = SectorBytes> {
         let (sectors, rest) = bytes.as_chunks();
         assert!(rest.is_empty(), "members hold whole sectors");
-        sectors.iter().map(|sector| SectorBytes::new(*sector))
+        sectors.iter().map(SectorBytes::new)
     }
 
     pub(crate) fn bytes(&self) -> &[u8; SECTOR] {
@@ -128,12 +157,25 @@ impl SectorBytes {
 
     /// Whose content they are, in `sector`.
     pub(crate) fn whose(&self, sector: u64) -> Value {
-        if let Some((_, value)) = self.0.whose.get().filter(|(known, _)| *known == sector) {
-            return value;
+        match self.0.whose.get() {
+            Whose::Everywhere(value) => return value,
+            Whose::In(known, value) if known == sector => return value,
+            _ => {}
         }
         let value = Value::of(sector, self.bytes());
-        self.0.whose.set(Some((sector, value)));
+        let uniform = value.0 < FIRST_WRITE;
+        self.0.whose.set(if uniform { Whose::Everywhere(value) } else { Whose::In(sector, value) });
         value
+    }
+
+    /// Their checksum under `key`, whose name is its own.
+    pub(crate) fn checksum(&self, (name, key): (u64, &SectorKey)) -> u64 {
+        if let Some((_, sum)) = self.0.sum.get().filter(|(known, _)| *known == name) {
+            return sum;
+        }
+        let sum = key.checksum(self.bytes());
+        self.0.sum.set(Some((name, sum)));
+        sum
     }
 }
 
@@ -198,8 +240,21 @@ mod tests {
         assert_eq!(bytes.whose(9), Value::written(1));
         assert!(bytes.whose(8) >= Value(STRANGE), "a sector in another's place");
         assert_eq!(bytes.whose(9), Value::written(1));
-        let copy = SectorBytes::new(*bytes.bytes());
+        let copy = SectorBytes::new(bytes.bytes());
         assert!(copy == bytes && copy.whose(9) == Value::written(1));
         assert_eq!(SectorBytes::filled(0).whose(9), Value::ZERO);
+        assert_eq!(SectorBytes::new(&[7; SECTOR]).whose(9), Value::fill(7));
+        let sum = SectorBytes::sum(&bytes, &copy, [SectorBytes::filled(3)].iter());
+        assert_eq!([9, 10].map(|sector| sum.whose(sector)), [Value::fill(3); 2]);
+    }
+
+    #[test]
+    fn a_checksum_is_found_out_once_for_each_key() {
+        let [one, other] = [1, 2].map(|byte| SectorKey::new([byte; 16]));
+        let bytes = SectorBytes::new(&[5; SECTOR]);
+        for _ in 0..2 {
+            assert_eq!(bytes.checksum((1, &one)), one.checksum(&[5; SECTOR]));
+            assert_eq!(bytes.checksum((2, &other)), other.checksum(&[5; SECTOR]));
+        }
     }
 }

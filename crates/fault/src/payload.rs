@@ -2,7 +2,7 @@
 //! reads a buffer before it was filled reads something wrong.
 
 use parlour_array::{Action, Array, BufferId, Effect, Slice};
-use parlour_codec::xor::{is_zero, xor_into};
+use parlour_codec::xor::is_zero;
 use parlour_units::Sector;
 
 use crate::content::SectorBytes;
@@ -185,12 +185,12 @@ impl Payload {
     fn add(&mut self, result: &Slice, sources: &[Slice], index: usize) {
         let mut sources = sources.iter().filter(|source| source.buffer != BufferId::ZEROES);
         let first = sources.next().map_or(&self.zeroes, |source| self.sector(source, index));
-        let mut sum = None;
-        for source in sources {
-            xor_into(sum.get_or_insert_with(|| *first.bytes()), self.sector(source, index).bytes());
-        }
+        let mut others = sources.map(|source| self.sector(source, index));
         // What nothing is added to is shared.
-        let sum = sum.map_or_else(|| first.clone(), SectorBytes::new);
+        let sum = match others.next() {
+            Some(second) => SectorBytes::sum(first, second, others),
+            None => first.clone(),
+        };
         let at = in_sectors(result).start + index;
         self.memory(result.buffer).sectors[at] = sum;
     }

@@ -11,10 +11,11 @@ use parlour_array::{
     Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK, Slots, Superblock,
     Tag, Tuning,
 };
+use parlour_codec::sector::SectorKey;
 use parlour_codec::xor::is_zero;
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
-use crate::content::{SectorBytes, Value};
+use crate::content::{SECTOR, SectorBytes, Value};
 use crate::disk::{Content, Disk, Flushes, Kept};
 use crate::identity::identity;
 use crate::oracle::Range;
@@ -174,6 +175,10 @@ pub(crate) struct World {
     pub(crate) hiccups: Vec<(usize, u64)>,
     sectors: Vec<SectorBytes>,
     sums: Vec<u64>,
+    /// Of the array's checksums.
+    key: SectorKey,
+    /// No other key has it: the checksum of a sector that is not zero.
+    key_name: u64,
 }
 
 /// An opening that was refused.
@@ -249,7 +254,10 @@ impl World {
 
     fn around(array: Array, mut shelf: Shelf, numbers: Vec<Option<usize>>) -> World {
         shelf.sessions += 1;
+        let key = array.sector_key();
         World {
+            key_name: key.checksum(&[1; SECTOR]),
+            key,
             array,
             shelf,
             numbers,
@@ -398,9 +406,9 @@ impl World {
             }
             Action::Checksum => {
                 self.payload.gather(&self.array, effect, &mut self.sectors);
-                let key = self.array.sector_key();
+                let key = (self.key_name, &self.key);
                 self.sums.clear();
-                self.sums.extend(self.sectors.iter().map(|sector| key.checksum(sector.bytes())));
+                self.sums.extend(self.sectors.drain(..).map(|sector| sector.checksum(key)));
                 self.array.complete(self.shelf.now, effect.id, Outcome::Checksums(&self.sums));
                 return Ok(());
             }

@@ -34,6 +34,7 @@ mod memory;
 mod meter;
 mod newcomer;
 mod opening;
+mod pace;
 mod perform;
 mod pulse;
 mod requests;

@@ -35,7 +35,8 @@ impl Obstacle {
     fn await_somebody(&self) {
         let met = self.met.lock().expect("no test panics here");
         let patience = Span::from_secs(60);
-        let (met, _) = self.met_by.wait_timeout_while(met, patience, |met| !*met).expect("no test panics here");
+        let (met, _) =
+            self.met_by.wait_timeout_while(met, patience, |met| !*met).expect("no test panics here");
         assert!(*met, "the member is not accessed");
     }
 

@@ -83,13 +83,18 @@ impl<F: Frontend> Server<F> {
         let open = self.machine.roster.paths().filter(|(_, _, open)| *open);
         let known: Vec<PathBuf> =
             open.map(|(_, path, _)| path.to_owned()).chain(self.returns.known(now)).collect();
-        let idle: Vec<PathBuf> = self.returns.watched.iter().filter(|path| !known.contains(path)).cloned().collect();
+        let idle: Vec<PathBuf> =
+            self.returns.watched.iter().filter(|path| !known.contains(path)).cloned().collect();
         for path in idle {
             if self.returns.looking.contains(&path) {
                 continue;
             }
-            let scouting =
-                Scouting { path: path.clone(), known: known.clone(), array: identity, geometry: geometry.clone() };
+            let scouting = Scouting {
+                path: path.clone(),
+                known: known.clone(),
+                array: identity,
+                geometry: geometry.clone(),
+            };
             // Where no thread can be had, it is tried again next time.
             if self.reception.scout(Waiting::Return(path.clone()), scouting).is_ok() {
                 self.returns.looking.push(path);

@@ -11,7 +11,7 @@ use std::process::{Child, Stdio};
 
 use common::{Served, Workbench};
 use serde_json::Value;
-use tools::{json, is_root, script, succeed, tool, until};
+use tools::{is_root, json, script, succeed, tool, until};
 
 /// A file on an NBD server that can be made to answer nothing, mounted as a file.
 struct Paused {
@@ -137,7 +137,9 @@ fn a_hung_member_that_is_failed_keeps_nobody_waiting_and_the_server_stops() {
         paused.command("p");
         let mut writer = script(&bench, "filled.py");
         let mut writer = writer.args(["nbd.sock", "2"]).spawn().expect("it starts");
-        until("accesses are under way", || status(&bench)["accesses_in_flight"].as_u64().filter(|count| *count > 0));
+        until("accesses are under way", || {
+            status(&bench)["accesses_in_flight"].as_u64().filter(|count| *count > 0)
+        });
         bench.succeed("fail 1 -a m0");
         assert!(writer.wait().expect("it ends").success(), "{organization}");
         // The system has still not answered, and never does as long as the server lives.
@@ -161,7 +163,9 @@ fn a_server_with_a_hung_member_ends_when_it_is_told_to() {
     paused.command("p");
     let mut writer = script(&bench, "filled.py");
     let mut writer = writer.args(["nbd.sock", "2"]).spawn().expect("it starts");
-    until("accesses are under way", || status(&bench)["accesses_in_flight"].as_u64().filter(|count| *count > 0));
+    until("accesses are under way", || {
+        status(&bench)["accesses_in_flight"].as_u64().filter(|count| *count > 0)
+    });
     served.stop();
     // Whether the client was done in time is its own affair.
     let _ = writer.wait();
@@ -178,7 +182,8 @@ fn a_member_that_is_late_is_waited_for() {
         std::fs::create_dir_all(bench.path("elsewhere")).expect("a directory");
         let hidden = bench.path("elsewhere/m1");
         let _ = std::fs::rename(bench.path("late"), &hidden);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("parlour starts");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("parlour starts");
         let mut told = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut line = String::new();
         told.read_line(&mut line).expect("text");

@@ -56,6 +56,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         io: serving.io.map(Into::into).unwrap_or_default(),
     })?;
     let sockets = Sockets { unix: serving.unix.as_deref(), tcp: serving.tcp, any_port: false };
-    let service = Service::new(open, &sockets, serving.export.as_deref(), options.read_only, &timeouts, named)?;
+    let service =
+        Service::new(open, &sockets, serving.export.as_deref(), options.read_only, &timeouts, named)?;
     Ok(service.run(console, |_| String::new())?)
 }

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::Builder;
 
@@ -241,10 +242,22 @@ impl<T: Send + 'static> Reception<T> {
     }
 }
 
-/// Sets space aside for the logs of `place` on a spare that has just taken it.
-pub(crate) fn settle(member: &Member, geometry: &Geometry, place: u16) -> Result<(), MemberError> {
-    let logs = space::log_extents(geometry);
-    logs.get(usize::from(place)).map_or(Ok(()), |logs| space::preallocate_logs(member, logs))
+/// Sets space aside for the logs of `place` on a member that has just taken it, in a thread of its own. If there is none,
+/// `hearsay` is told.
+pub(crate) fn settle_apart(member: Arc<Member>, geometry: Geometry, place: u16, hearsay: Sender<String>) {
+    let tell = hearsay.clone();
+    let settle = move || {
+        let logs = space::log_extents(&geometry);
+        let settled =
+            logs.get(usize::from(place)).map_or(Ok(()), |logs| space::preallocate_logs(&member, logs));
+        if let Err(error) = settled {
+            // A server that is gone does not listen any more.
+            let _ = hearsay.send(format!("no space could be set aside for logs: {error}"));
+        }
+    };
+    if let Err(error) = Builder::new().name("newcomer-space".into()).spawn(settle) {
+        let _ = tell.send(format!("no space was set aside for logs: {error}"));
+    }
 }
 
 /// The path by which a server in another directory finds what a client means by `path`.

@@ -54,6 +54,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
+        access_timeout: timeouts.access_timeout(),
     })?;
     let sockets = Sockets { unix: serving.unix.as_deref(), tcp: serving.tcp, any_port: false };
     let service =

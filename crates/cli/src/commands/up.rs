@@ -53,8 +53,14 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         }
         _ => make(options)?,
     };
-    let request =
-        OpenRequest { members, read_only: false, force: false, tuning, io: parlour_engine::Choice::Auto };
+    let request = OpenRequest {
+        members,
+        read_only: false,
+        force: false,
+        tuning,
+        io: parlour_engine::Choice::Auto,
+        access_timeout: options.timeouts.access_timeout(),
+    };
     let open = parlour_engine::open(&request)?;
     let unix = options.dir.join(SOCKET);
     let sockets = Sockets { unix: Some(&unix), tcp: Some(Address::loopback(NBD_PORT)), any_port: true };

@@ -12,6 +12,8 @@ mod vigil;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use parlour_array::record::Recorded;
 use parlour_array::{Event, Geometry, Mode, Tuning};
@@ -59,6 +61,8 @@ pub struct Server<F: Frontend> {
     history: Vec<String>,
     /// What happened since the last pulse.
     news: Vec<String>,
+    /// News of threads of their own.
+    hearsay: (Sender<String>, Receiver<String>),
     eagerness: Eagerness,
     vigil: Vigil,
 }
@@ -117,6 +121,7 @@ impl<F: Frontend> Server<F> {
             notes,
             history: Vec::new(),
             news: Vec::new(),
+            hearsay: channel(),
             eagerness: Eagerness::default(),
             vigil: Vigil::default(),
         })
@@ -276,10 +281,9 @@ impl<F: Frontend> Server<F> {
             Event::PlaceTaken { place, member, .. } => {
                 let roster = &mut self.machine.roster;
                 roster.occupy(place.get(), member.get());
-                let geometry = self.machine.array.get().geometry();
-                let settled = roster.get(member.get()).map(|m| newcomer::settle(m, geometry, place.get()));
-                if let Some(Err(error)) = settled {
-                    self.news.push(format!("no space could be set aside for logs: {error}"));
+                let geometry = self.machine.array.get().geometry().clone();
+                if let Some(member) = roster.get(member.get()) {
+                    newcomer::settle_apart(Arc::clone(member), geometry, place.get(), self.hearsay.0.clone());
                 }
             }
             _ => {}
@@ -318,6 +322,7 @@ impl<F: Frontend> Server<F> {
         let due = self.next_pulse <= now;
         if due {
             self.machine.roster.look_at_lengths();
+            self.news.extend(self.hearsay.1.try_iter());
             for change in self.machine.look_at_pace() {
                 self.news.push(events::pace(&change, &self.machine.roster));
             }

@@ -25,8 +25,7 @@ pub(crate) fn older_places(
     // What claims to be from a session that never was says nothing.
     let horizon = assembly.horizon();
     let within = |sequence: &u64| horizon.has_slot(*sequence);
-    let map_sequence =
-        |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence).filter(within);
+    let map_sequence = |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence).filter(within);
     let table_sequence = |bytes: &[u8]| Some(decode_table(bytes, array, regions)?.0).filter(within);
     let list_sequence = |bytes: &[u8]| Some(UnreadableList::decode(bytes, array, block)?.0).filter(within);
     let mut older = older_of(assembly, maps, map, map_sequence);

@@ -5,7 +5,8 @@ mod common;
 
 use common::{Disk, Random, SEED, Setup, World, candidate, identity, payload};
 use parlour_array::{
-    Assembly, AssemblyError, Candidate, Mode, Operation, Repair, RequestError, SuperblockError, Verdict,
+    Assembly, AssemblyError, Candidate, Fault, Mode, Operation, Repair, RequestError, SuperblockError,
+    Verdict,
 };
 use parlour_units::{Member, Sectors};
 
@@ -333,10 +334,29 @@ fn who_cannot_write_durably_may_have_lost_what_was_written_before() {
     let mut world = World::new(&Setup::named("raid0", 2), SEED);
     let bytes = payload(&mut Random(3), 16);
     world.write_now(0, &bytes).expect("it is written");
-    world.disks[0].durable_writes_fail = true;
+    world.disks[0].durable_writes_fail = Some(Fault::Gone);
     let durable = world.do_now(Operation::Write { durable: true }, 0, 16, Some(&bytes)).0;
     assert_eq!(durable, Err(RequestError::Lost));
     // The operating system has told of it once, and forgets.
-    world.disks[0].durable_writes_fail = false;
+    world.disks[0].durable_writes_fail = None;
     assert_eq!(world.do_now(Operation::Flush, 0, 0, None).0, Err(RequestError::Lost));
+}
+
+#[test]
+fn who_finds_no_space_for_what_is_to_be_durable_may_have_lost_what_was_written_before_and_is_not_failed() {
+    for (name, members) in [("raid0", 2), ("raid5", 4), ("parity-logging", 4)] {
+        let mut world = World::new(&Setup::named(name, members), SEED);
+        let bytes = payload(&mut Random(3), 16);
+        world.write_now(0, &bytes).expect("it is written");
+        (0..members as usize).for_each(|disk| world.disks[disk].durable_writes_fail = Some(Fault::Undurable));
+        // Some time on the way something is to be durable.
+        let durable = world.do_now(Operation::Write { durable: true }, 0, 16, Some(&bytes)).0;
+        assert!(durable.is_err(), "{name}");
+        (0..members as usize).for_each(|disk| world.disks[disk].durable_writes_fail = None);
+        world.settle();
+        assert_eq!(world.array.mode(), Mode::ReadOnly, "{name}");
+        assert!(world.array.status().members.iter().all(|member| member.state == "active"), "{name}");
+        // There is room again; but what was not written then is not there now.
+        assert_eq!(world.do_now(Operation::Flush, 0, 0, None).0, Err(RequestError::Lost), "{name}");
+    }
 }

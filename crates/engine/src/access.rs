@@ -320,3 +320,94 @@ impl Access {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An access of a whole block, and where its member lies meanwhile.
+    fn access(operation: Operation, cached: bool) -> (Access, tempfile::TempDir) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("member");
+        let mut member = Member::create_file(path, parlour_units::Bytes::mib(1)).expect("a member");
+        member.pretend_direct(!cached);
+        let mut memory = crate::memory::Memory::new(parlour_units::Bytes::ZERO);
+        let block = member.block().get() as usize;
+        memory.take(0, block);
+        let part = crate::memory::Part { buffer: crate::memory::Buffer::Payload(0), start: 0, length: block };
+        let mut parts = Vec::new();
+        match operation {
+            Operation::Read => parts.push(memory.lend_mut(part)),
+            Operation::Write { .. } => memory.lend(part, &mut parts),
+            Operation::Zero | Operation::Flush => {}
+        }
+        let length =
+            if operation == Operation::Flush { Sectors::ZERO } else { Sectors::new(block as u64 / 512) };
+        let range = (Sector::ZERO, length);
+        let access = Access::new(1, Arc::new(member), Priority::Foreground, operation, range, parts);
+        (access, directory)
+    }
+
+    fn fault_of(next: Next) -> Fault {
+        let Next::Over(Err(failure)) = next else { panic!("it fails, and does not go on: {next:?}") };
+        failure.fault()
+    }
+
+    const WRITE: Operation = Operation::Write { durable: false };
+    const DURABLE: Operation = Operation::Write { durable: true };
+
+    #[test]
+    fn a_failed_flush_is_not_done_again() {
+        for errno in [Errno::NOMEM, Errno::IO, Errno::AGAIN, Errno::NOBUFS] {
+            for cached in [false, true] {
+                let (mut flush, _directory) = access(Operation::Flush, cached);
+                assert_eq!(fault_of(flush.settle(Err(errno))), Fault::Gone, "{errno}");
+            }
+            let (mut write, _directory) = access(DURABLE, true);
+            assert_eq!(fault_of(write.settle(Err(errno))), Fault::Gone, "{errno}");
+        }
+        let (mut flush, _directory) = access(Operation::Flush, true);
+        assert_eq!(flush.settle(Err(Errno::INTR)), Next::GoOn, "it was not even begun");
+    }
+
+    #[test]
+    fn what_the_system_lacks_is_waited_for_in_longer_and_longer_pauses_and_not_for_ever() {
+        for (operation, cached) in [(Operation::Read, true), (WRITE, true), (DURABLE, false)] {
+            for errno in [Errno::NOMEM, Errno::AGAIN, Errno::NOBUFS] {
+                let (mut access, _directory) = access(operation, cached);
+                let mut pauses = Vec::new();
+                let end = loop {
+                    match access.settle(Err(errno)) {
+                        Next::Pause(pause) => pauses.push(pause),
+                        other => break other,
+                    }
+                };
+                assert_eq!(fault_of(end), Fault::Starved, "{operation:?} {errno}: no fault of the member's");
+                assert!(pauses.is_sorted() && pauses[0] == FIRST_PAUSE, "{pauses:?}");
+                let sum: Duration = pauses.iter().sum();
+                assert!(sum <= PATIENCE && sum > PATIENCE / 2, "{sum:?}");
+            }
+        }
+        let (hasty, _directory) = access(Operation::Read, false);
+        let mut hasty = hasty.with_patience(Duration::ZERO);
+        assert_eq!(fault_of(hasty.settle(Err(Errno::NOMEM))), Fault::Starved);
+    }
+
+    #[test]
+    fn a_durable_write_behind_the_page_cache_that_finds_no_space_is_a_failed_flush() {
+        let (mut cached, _directory) = access(DURABLE, true);
+        assert_eq!(fault_of(cached.settle(Err(Errno::NOSPC))), Fault::Undurable);
+        for (operation, is_cached) in [(DURABLE, false), (WRITE, true), (WRITE, false)] {
+            let (mut access, _directory) = access(operation, is_cached);
+            assert_eq!(fault_of(access.settle(Err(Errno::NOSPC))), Fault::NoSpace);
+        }
+    }
+
+    #[test]
+    fn nobody_goes_on_with_an_access_that_was_given_up() {
+        let (mut write, _directory) = access(WRITE, false);
+        write.member().give_up();
+        assert_eq!(write.settle(Err(Errno::INTR)), Next::Over(Err(Failure::Unanswered)));
+        assert_eq!(write.admit(Round::begin()), Err(Failure::Unanswered));
+    }
+}

@@ -3,6 +3,7 @@
 use parlour_array::{Event, FailureCause};
 use parlour_units::Member;
 
+use crate::pace::Change;
 use crate::roster::Roster;
 
 /// The line that people read.
@@ -83,9 +84,10 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             report.unreadable
         ),
         Event::OutOfSpace { place } => format!(
-            "{} has no space left: the array is read-only from here on and the member is not failed; free \
-             some space, then stop and serve the array again",
-            in_place(*place, roster)
+            "{} has no space left, or the system lacks memory ({}): the array is read-only from here on and the member \
+             is not failed; free some, then stop and serve the array again",
+            in_place(*place, roster),
+            last_failure(*place, roster)
         ),
         Event::Implausible { place, what } => format!(
             "{} has a {what} with a number that no session of this array has reached: it is damaged or forged, and \
@@ -99,6 +101,18 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
         Event::SpareDropped { member } => {
             format!("spare {} ({}) is dropped: it does not answer", member.get(), path(member.get(), roster))
         }
+    }
+}
+
+/// The line that says that a member is slow, or not any more.
+pub(crate) fn pace(change: &Change, roster: &Roster) -> String {
+    let (path, median, siblings) = (path(change.member, roster), change.median, change.siblings);
+    match change.slow {
+        true => format!(
+            "{path} is slow: half of its accesses take up to {median}, half of its siblings' up to {siblings}; look at \
+             what is wrong with it, or replace it"
+        ),
+        false => format!("{path} is no longer slow: half of its accesses take up to {median}"),
     }
 }
 

@@ -35,6 +35,7 @@ mod memory;
 mod meter;
 mod newcomer;
 mod opening;
+mod pace;
 mod perform;
 mod pulse;
 mod requests;

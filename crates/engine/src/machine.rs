@@ -22,6 +22,7 @@ use crate::fault::Failure;
 use crate::io::{Io, IoBackend};
 use crate::memory::{Buffer, Memory, Part};
 use crate::meter::Meter;
+use crate::pace::{Change, Pace};
 use crate::requests::{Answered, Asked, Requests, Slice};
 use crate::roster::Roster;
 use crate::seam::{self, Task};
@@ -44,6 +45,7 @@ pub(crate) struct Machine {
     pub(crate) array: Recorded,
     pub(crate) roster: Roster,
     pub(crate) meter: Meter,
+    pub(crate) pace: Pace,
     memory: Memory,
     io: Io,
     requests: Requests,
@@ -82,6 +84,8 @@ struct Flight {
     /// The effect's own bytes, on their way.
     metadata: Option<Part>,
     reads: bool,
+    /// It moves bytes, and how long that takes says how fast its member is.
+    moves: bool,
     began: Instant,
     /// The array was answered, and the kernel has not.
     given_up: bool,
@@ -104,6 +108,7 @@ impl Machine {
             array,
             roster,
             meter: Meter::new(),
+            pace: Pace::default(),
             memory: Memory::new(retain),
             io,
             requests,
@@ -159,6 +164,19 @@ impl Machine {
     /// Hosts' requests that are not answered.
     pub(crate) fn requests_in_flight(&self) -> usize {
         self.requests.in_flight()
+    }
+
+    /// Members that have become slow, or are not any more. What they are at counts as long as it has taken so far.
+    pub(crate) fn look_at_pace(&mut self) -> Vec<Change> {
+        if !self.pace.is_due(self.now) {
+            return Vec::new();
+        }
+        for flight in self.flights.iter().flatten().filter(|flight| flight.moves && !flight.given_up) {
+            self.pace.note(flight.member, self.now.since(flight.began));
+        }
+        let mut changes = self.pace.look(self.now);
+        changes.retain(|change| self.roster.get(change.member).is_some());
+        changes
     }
 
     // Hosts.
@@ -406,8 +424,10 @@ impl Machine {
                 self.memory.lend(*part, &mut leases);
             }
         }
+        let moves = matches!(operation, Operation::Read | Operation::Write { .. });
         let (member, began) = (member.get(), self.now);
-        let id = self.take_off(Flight { effect: effect.id, member, metadata, reads, began, given_up: false });
+        let flight = Flight { effect: effect.id, member, metadata, reads, moves, began, given_up: false };
+        let id = self.take_off(flight);
         let access = Access::new(id, open, seam::priority(effect.class), operation, range, leases);
         // Who waits for what the system lacks is not to be taken for a member that does not answer.
         self.batch.push(access.with_patience(to_std(self.patience) / 2));
@@ -531,6 +551,9 @@ impl Machine {
         }
         done.parts.drain(..).for_each(|lease| self.memory.give_back(lease));
         self.spare_leases.push(done.parts);
+        if flight.moves {
+            self.pace.note(flight.member, self.now.since(flight.began));
+        }
         let outcome = match (done.result, flight.metadata) {
             // It was excluded meanwhile: nobody looked whether what was read is what was written.
             _ if self.roster.get(flight.member).is_none() => Outcome::Failed(Fault::Gone),

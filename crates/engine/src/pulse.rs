@@ -61,6 +61,8 @@ pub struct MemberPath {
     pub path: PathBuf,
     /// Whether it is open; one that was failed or removed is not.
     pub open: bool,
+    /// Whether its accesses take much longer than its siblings'.
+    pub slow: bool,
 }
 
 impl Pulse<'_> {
@@ -80,7 +82,12 @@ pub(crate) fn status(machine: &Machine, notes: &[String], history: &[String], ra
     let memory = machine.memory().statistics();
     ServerStatus {
         array: machine.array.get().status(),
-        paths: paths.map(|(member, path, open)| MemberPath { member, path: path.into(), open }).collect(),
+        paths: paths
+            .map(|(member, path, open)| {
+                let slow = open && machine.pace.is_slow(member);
+                MemberPath { member, path: path.into(), open, slow }
+            })
+            .collect(),
         // Without one (it was removed) relative paths lead nowhere.
         directory: std::env::current_dir().unwrap_or_default(),
         notes: notes.to_vec(),

@@ -50,11 +50,13 @@ pub enum Fault {
     MetadataError,
     /// A member that was away comes back, and is rebuilt in what it has missed.
     Comeback,
+    /// What an excluded member was to write lands, in part or as a whole, after it was answered as failed.
+    LateWrite,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 22] = [
+    pub const ALL: [Fault; 23] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -77,6 +79,7 @@ impl Fault {
         Fault::Rot,
         Fault::MetadataError,
         Fault::Comeback,
+        Fault::LateWrite,
     ];
 
     /// Its name, for people.
@@ -104,6 +107,7 @@ impl Fault {
             Fault::Rot => "rot",
             Fault::MetadataError => "metadata error",
             Fault::Comeback => "comeback",
+            Fault::LateWrite => "late write",
         }
     }
 }
@@ -214,6 +218,8 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         // Nobody reads it before the array is opened again.
         Fault::MetadataError => matches!(state, State::Stopping | State::Busy | State::Idle),
         Fault::Comeback => state == State::Degraded,
+        // Who is still waited for is excluded already.
+        Fault::LateWrite => matches!(state, State::Stopping | State::Rebuilding | State::Degraded),
     }
 }
 

@@ -108,7 +108,8 @@ impl<'a> Run<'a> {
     pub(crate) fn new(script: &'a Script, limits: &'a Limits, trace: Trace) -> Result<Run<'a>, Violation> {
         let options = &script.options;
         let geometry = options.geometry();
-        let shelf = Shelf::new(fresh_disks(script, identity::ARRAY), script.seed, trace.clone());
+        let mut shelf = Shelf::new(fresh_disks(script, identity::ARRAY), script.seed, trace.clone());
+        shelf.gives_up = script.gives_up();
         let order: Vec<usize> = (0..shelf.disks.len()).collect();
         let refused = |error: &dyn std::fmt::Display| Violation::Opening(error.to_string());
         let assembly = shelf.assemble(&order).map_err(|error| refused(&error))?;
@@ -297,6 +298,7 @@ impl<'a> Run<'a> {
         if let Some(disk) = self.away.take_if(|_| !self.opening) {
             self.world.shelf.disks[disk].stale = true;
         }
+        (0..std::mem::take(&mut self.world.landed_late)).for_each(|_| self.meet(Fault::LateWrite));
         if !self.world.hiccups.is_empty() {
             self.scars.append(&mut self.world.hiccups);
             self.unsure |= self.is_unsynced();

@@ -179,6 +179,12 @@ impl Script {
         Keyed::new(self.seed ^ RETURNS).of(&[0]).is_multiple_of(4)
     }
 
+    /// Whether members that do not answer, or are excluded, are given up: their accesses are answered at once, and what they
+    /// were to write may land later.
+    pub(crate) fn gives_up(&self) -> bool {
+        Keyed::new(self.seed ^ GIVING_UP).of(&[0]).is_multiple_of(8)
+    }
+
     /// Whether flushes fail.
     fn has_failed_flushes(&self) -> bool {
         Keyed::new(self.seed ^ FLUSHES).of(&[0]).is_multiple_of(8)
@@ -240,6 +246,8 @@ const MORE: u64 = 107;
 const RETURNS: u64 = 179_535;
 /// Names the seeds in which flushes fail: none of those either.
 const FLUSHES: u64 = 200_185;
+/// Names the seeds in which members are given up: none of those either.
+const GIVING_UP: u64 = 337_312;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

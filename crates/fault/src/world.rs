@@ -1,5 +1,8 @@
 //! The driver: carries out the array's effects on members in memory, each after a time of its own, and holds the array to
 //! the seam's contract.
+//!
+//! Where it gives members up, as the engine does, all accesses of a member that does not answer, or is excluded, are answered
+//! at once as gone; and what was to be written may still land, in part or as a whole, at any later time.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -60,6 +63,8 @@ pub(crate) struct Shelf {
     /// How often an access like this one was drawn a time: what else happens does not change it.
     drawn: Vec<u32>,
     crashes: u64,
+    /// Whether members that do not answer, or are excluded, are given up.
+    pub(crate) gives_up: bool,
 }
 
 impl Shelf {
@@ -72,6 +77,7 @@ impl Shelf {
             trace,
             drawn: vec![0; 1 << 12],
             crashes: 0,
+            gives_up: false,
         }
     }
 
@@ -130,6 +136,8 @@ struct Flight {
     covers: u64,
     fault: Option<Fault>,
     metadata: Option<Vec<u8>>,
+    /// It was answered as gone, and this may still be written.
+    given_up: Option<Content>,
 }
 
 /// A write that a cut of power may or may not leave, whole or torn.
@@ -166,6 +174,14 @@ pub(crate) struct World {
     queue: BinaryHeap<Due>,
     order: u64,
     metadata: u32,
+    /// Flights that somebody waits for.
+    awaited: usize,
+    /// Writes that have landed after they were answered as failed, since that was last asked.
+    pub(crate) landed_late: u32,
+    /// Members that do not answer, and are asked for nothing any more.
+    silent: Vec<usize>,
+    /// By place: the number of the member that stands there, or stood there last.
+    places: Vec<u16>,
     /// Accesses so far.
     pub(crate) accesses: u64,
     buffers: BTreeMap<u64, (BufferId, bool)>,
@@ -255,6 +271,7 @@ impl World {
     fn around(array: Array, mut shelf: Shelf, numbers: Vec<Option<usize>>) -> World {
         shelf.sessions += 1;
         let key = array.sector_key();
+        let places = (0..array.geometry().members()).collect();
         World {
             key_name: key.checksum(&[1; SECTOR]),
             key,
@@ -267,6 +284,10 @@ impl World {
             queue: BinaryHeap::new(),
             order: 0,
             metadata: 0,
+            awaited: 0,
+            landed_late: 0,
+            silent: Vec::new(),
+            places,
             accesses: 0,
             buffers: BTreeMap::new(),
             answers: Vec::new(),
@@ -360,6 +381,7 @@ impl World {
             }
             while let Some(event) = self.array.poll_event() {
                 self.shelf.trace.note(self.shelf.now, || format!("array: {event:?}"));
+                self.follow(&event);
                 self.events.push(event);
             }
             while let Some(buffer) = self.array.poll_release() {
@@ -368,6 +390,48 @@ impl World {
             if !any {
                 return Ok(());
             }
+        }
+    }
+
+    /// Nobody waits for who is excluded.
+    fn follow(&mut self, event: &Event) {
+        let member = match event {
+            Event::MemberFailed { place, .. } => self.places.get(place.as_usize()).copied(),
+            Event::SpareDropped { member } => Some(member.get()),
+            Event::PlaceTaken { place, member, .. } => {
+                self.places[place.as_usize()] = member.get();
+                None
+            }
+            _ => None,
+        };
+        if let Some(disk) = member.and_then(|member| self.disk_of(member)).filter(|_| self.shelf.gives_up) {
+            self.give_up(disk);
+        }
+    }
+
+    /// Answers all accesses of `disk` as gone. What they were to write may land later.
+    fn give_up(&mut self, disk: usize) {
+        let mut effects = Vec::new();
+        for number in 0..self.flights.len() {
+            let waits = |flight: &&Flight| flight.disk == disk && flight.given_up.is_none();
+            let Some(flight) = self.flights[number].as_ref().filter(waits) else { continue };
+            let (effect, landed) = (flight.effect, flight.landed);
+            let content = match landed {
+                true => Content::new(),
+                false => content(&mut self.payload, &self.array, effect, &mut self.sectors),
+            };
+            if let Some(flight) = &mut self.flights[number] {
+                flight.given_up = Some(content);
+            }
+            self.awaited -= 1;
+            self.metadata -= u32::from(effect.class == Class::Metadata);
+            self.payload.unpin(self.array.slices(effect.id));
+            effects.push(effect);
+        }
+        for effect in effects {
+            let now = self.shelf.now;
+            self.shelf.trace.note(now, || format!("  disk {disk}: {:?} is given up", effect.action));
+            self.array.complete(now, effect.id, Outcome::Failed(Fault::Gone));
         }
     }
 
@@ -427,6 +491,10 @@ impl World {
             .disk_of(member.get())
             .ok_or_else(|| Violation::seam(format!("an access to {member}, which is not there")))?;
         self.check(effect, disk, at, length)?;
+        if self.silent.contains(&disk) {
+            self.array.complete(self.shelf.now, effect.id, Outcome::Failed(Fault::Gone));
+            return Ok(());
+        }
         self.payload.pin(&self.array, self.array.slices(effect.id))?;
         self.metadata += u32::from(effect.class == Class::Metadata);
         let kind = match effect.action {
@@ -437,7 +505,16 @@ impl World {
         };
         let drawn = self.shelf.draw(&[kind, disk as u64, at.get(), length.get()]);
         let covers = self.shelf.disks[disk].written();
-        let flight = Flight { effect, disk, landed: false, late: false, covers, fault: None, metadata: None };
+        let flight = Flight {
+            effect,
+            disk,
+            landed: false,
+            late: false,
+            covers,
+            fault: None,
+            metadata: None,
+            given_up: None,
+        };
         let number = self.enter(flight);
         let time = latency(drawn) * self.shelf.disks[disk].slow;
         // What is done is not always answered at once.
@@ -450,6 +527,7 @@ impl World {
     }
 
     fn enter(&mut self, flight: Flight) -> u32 {
+        self.awaited += 1;
         match self.free.pop() {
             Some(index) => {
                 self.flights[index as usize] = Some(flight);
@@ -507,9 +585,9 @@ impl World {
         [queue, timeout].into_iter().flatten().min()
     }
 
-    /// Whether accesses are under way.
+    /// Whether accesses are under way that somebody waits for.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.queue.is_empty()
+        self.awaited > 0
     }
 
     /// Lets happen what happens next.
@@ -535,6 +613,9 @@ impl World {
         if disk.dead || disk.mute {
             flight.fault = Some(Fault::Gone);
             return;
+        }
+        if flight.given_up.is_some() {
+            return self.land_late(number, self.order);
         }
         flight.landed = true;
         let data = effect.class != Class::Metadata;
@@ -574,6 +655,23 @@ impl World {
             self.expect(Duration::from_micros(drawn % 30_000_000), number, true);
             return Ok(());
         }
+        if flight.given_up.is_some() {
+            self.land_late(number, self.order);
+            self.flights[number as usize] = None;
+            self.free.push(number);
+            return Ok(());
+        }
+        if flight.late && self.shelf.gives_up {
+            // It has taken too long: this and all else that was asked of the member is given up.
+            self.silent.push(disk);
+            self.give_up(disk);
+            self.expect(
+                Duration::from_micros(self.shelf.keyed.of(&[10, self.order]) % 30_000_000),
+                number,
+                true,
+            );
+            return self.drain();
+        }
         let mut flight = self.flights[number as usize].take().expect("it was there");
         self.free.push(number);
         if flight.late {
@@ -581,6 +679,7 @@ impl World {
             self.land_in_part(&flight, self.order);
             flight.fault = Some(Fault::Gone);
         }
+        self.awaited -= 1;
         self.metadata -= u32::from(flight.effect.class == Class::Metadata);
         self.payload.unpin(self.array.slices(flight.effect.id));
         if let (Action::Flush { .. }, None) = (flight.effect.action, flight.fault) {
@@ -595,6 +694,23 @@ impl World {
         };
         self.array.complete(now, flight.effect.id, outcome);
         self.drain()
+    }
+
+    /// Some sectors of a write that was given up are there, perhaps.
+    fn land_late(&mut self, number: u32, salt: u64) {
+        let Some(flight) = self.flights[number as usize].as_mut() else { return };
+        let Some(content) = flight.given_up.as_mut().map(std::mem::take) else { return };
+        let durable = matches!(flight.effect.action, Action::Write { durable: true, .. });
+        let disk = &mut self.shelf.disks[flight.disk];
+        if disk.dead || disk.full {
+            return;
+        }
+        let key = self.shelf.keyed;
+        let kept = Kept::draw(key.of(&[11, salt, u64::from(number)]));
+        for (sector, bytes) in content.iter().filter(|(sector, _)| kept.lands(key.of(&[12, salt, *sector]))) {
+            disk.write_one(*sector, bytes.clone(), durable);
+        }
+        self.landed_late += u32::from(kept != Kept::Nothing && !content.is_empty());
     }
 
     /// Some sectors of a write that nobody waited for are there.
@@ -638,16 +754,13 @@ impl World {
             if self.shelf.disks[disk].dead || self.shelf.disks[disk].full {
                 continue;
             }
-            let content: Content = match flight.effect.action {
-                Action::Write { at, .. } => {
-                    self.payload.gather(&self.array, flight.effect, &mut self.sectors);
-                    (at.get()..).zip(self.sectors.drain(..)).collect()
-                }
-                Action::Zero { at, length, .. } => {
-                    (at.get()..(at + length).get()).map(|sector| (sector, SectorBytes::filled(0))).collect()
-                }
-                _ => continue,
+            let content = match &flight.given_up {
+                Some(content) => content.clone(),
+                None => content(&mut self.payload, &self.array, flight.effect, &mut self.sectors),
             };
+            if content.is_empty() {
+                continue;
+            }
             loose.push(Loose { disk, content, cached: false });
         }
         loose
@@ -657,8 +770,11 @@ impl World {
     pub(crate) fn crash(&mut self, power: bool) -> Shelf {
         self.shelf.crashes += 1;
         let crash = self.shelf.crashes;
+        (0..self.flights.len()).for_each(|number| self.land_late(number as u32, crash));
+        self.awaited = 0;
         let flights: Vec<Flight> = std::mem::take(&mut self.flights).into_iter().flatten().collect();
-        flights.iter().for_each(|flight| self.land_in_part(flight, crash));
+        let waited_for = flights.iter().filter(|flight| flight.given_up.is_none());
+        waited_for.for_each(|flight| self.land_in_part(flight, crash));
         let key = self.shelf.keyed;
         for (index, disk) in self.shelf.disks.iter_mut().enumerate() {
             if power {
@@ -670,6 +786,20 @@ impl World {
             disk.slow = 1;
         }
         std::mem::replace(&mut self.shelf, Shelf::new(Vec::new(), 0, Trace::default()))
+    }
+}
+
+/// What an access is to write.
+fn content(payload: &mut Payload, array: &Array, effect: Effect, sectors: &mut Vec<SectorBytes>) -> Content {
+    match effect.action {
+        Action::Write { at, .. } => {
+            payload.gather(array, effect, sectors);
+            (at.get()..).zip(sectors.drain(..)).collect()
+        }
+        Action::Zero { at, length, .. } => {
+            (at.get()..(at + length).get()).map(|sector| (sector, SectorBytes::filled(0))).collect()
+        }
+        _ => Content::new(),
     }
 }
 

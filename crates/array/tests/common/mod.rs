@@ -57,7 +57,7 @@ pub struct Disk {
     pub cache: Vec<(u64, Vec<u8>, bool)>,
     pub base: usize,
     pub flush_fails: bool,
-    pub durable_writes_fail: bool,
+    pub durable_writes_fail: Option<Fault>,
     /// It answers writes and does not do them.
     pub drops: bool,
 }
@@ -560,8 +560,8 @@ impl World {
                 if self.disks[number].full {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
                 }
-                if self.disks[number].durable_writes_fail && durable {
-                    return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
+                if let Some(fault) = self.disks[number].durable_writes_fail.filter(|_| durable) {
+                    return self.array.complete(self.now, effect.id, Outcome::Failed(fault));
                 }
                 let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
                 assert_eq!(bytes.len(), length.bytes().as_usize(), "slices are as long as the access");

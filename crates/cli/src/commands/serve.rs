@@ -52,6 +52,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
+        access_timeout: timeouts.access_timeout(),
     })
     .map_err(|error| Failure::opening(error, None))?;
     let directory = match named.as_slice() {

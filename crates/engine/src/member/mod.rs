@@ -206,6 +206,11 @@ impl Member {
         self.blocks
     }
 
+    #[cfg(test)]
+    pub(crate) fn pretend_direct(&mut self, direct: bool) {
+        self.direct = direct;
+    }
+
     /// Nobody waits for what it was asked for any more.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);

@@ -4,11 +4,14 @@ mod found;
 mod note;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant as Clock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
+use std::time::{Duration, Instant as Clock};
 
 use parlour_array::record::OpeningInputs;
 use parlour_array::{Array, Assembly, AssemblyError, Geometry, Identity, Simulated, Superblock, Tuning};
-use parlour_units::{Bytes, Duration};
+use parlour_units::Bytes;
+use rustix::io::Errno;
 
 use crate::identity::{self, RandomError};
 use crate::io::Choice;
@@ -21,7 +24,7 @@ pub(crate) use found::superblock_copies;
 pub(crate) use note::unequal;
 
 /// How often superblocks are read back, to see whether another server has opened the array.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: parlour_units::Duration = parlour_units::Duration::from_secs(2);
 
 /// What is to be opened, and how.
 #[derive(Clone, Debug)]
@@ -36,6 +39,8 @@ pub struct OpenRequest {
     pub tuning: Tuning,
     /// How accesses are carried out.
     pub io: Choice,
+    /// Members that do not answer for so long when they are opened are done without.
+    pub access_timeout: parlour_units::Duration,
 }
 
 /// Why an array cannot be opened. Nothing was written.
@@ -249,8 +254,11 @@ fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenEr
     let mode = if request.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
     let mut found = Vec::new();
     let mut refused = Vec::new();
-    for path in &request.members {
-        match Member::open(path, mode).map(Found::read) {
+    let answers: Vec<Receiver<Opened>> = request.members.iter().map(|path| open_apart(path, mode)).collect();
+    let until = Clock::now() + Duration::from_nanos(request.access_timeout.nanoseconds());
+    for (path, answer) in request.members.iter().zip(answers) {
+        let opened = answer.recv_timeout(until.saturating_duration_since(Clock::now()));
+        match opened.unwrap_or_else(|error| Err(unanswered(path, error))) {
             Ok(Ok(member)) => found.push(member),
             Ok(Err(note)) => refused.push(note),
             Err(error) if error.is_in_use() => return Err(error.into()),
@@ -264,6 +272,30 @@ fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenEr
         return Err(OpenError::Assembly { source, notes: refused });
     }
     Ok((found, refused))
+}
+
+/// What became of opening a member and reading its superblocks.
+type Opened = Result<Result<Found, Note>, MemberError>;
+
+/// Opens the member at `path` in a thread of its own: it may never answer, and must not keep the others waiting.
+fn open_apart(path: &Path, mode: Mode) -> Receiver<Opened> {
+    let (sender, receiver) = channel();
+    let owned = path.to_owned();
+    let open = move || {
+        // Who has waited too long does not listen any more, and what was opened is closed again.
+        let _ = sender.send(Member::open(&owned, mode).map(Found::read));
+    };
+    // Where there can be no thread the channel is closed, and that is told.
+    let _ = Builder::new().name("member-open".into()).spawn(open);
+    receiver
+}
+
+fn unanswered(path: &Path, error: RecvTimeoutError) -> MemberError {
+    let errno = match error {
+        RecvTimeoutError::Timeout => Errno::TIMEDOUT,
+        RecvTimeoutError::Disconnected => Errno::AGAIN,
+    };
+    MemberError::Refused { path: path.into(), action: "be opened in time", errno }
 }
 
 fn check_blocks(assembly: &Assembly, found: &[Found]) -> Result<(), OpenError> {

@@ -329,6 +329,9 @@ impl<F: Frontend> Server<F> {
         let due = self.next_pulse <= now;
         if due {
             self.machine.roster.look_at_lengths();
+            for change in self.machine.look_at_pace() {
+                self.news.push(events::pace(&change, &self.machine.roster));
+            }
             self.rates = self.machine.meter.take(now);
             self.next_pulse = now + self.pulse;
         }

@@ -60,7 +60,14 @@ pub(crate) fn open_request(members: &[PathBuf]) -> OpenRequest {
         host_memory: Sectors::new(4_096),
         ..Tuning::default()
     };
-    OpenRequest { members: members.to_vec(), read_only: false, force: false, tuning, io: Choice::Auto }
+    OpenRequest {
+        members: members.to_vec(),
+        read_only: false,
+        force: false,
+        tuning,
+        io: Choice::Auto,
+        access_timeout: parlour_engine::ACCESS_TIMEOUT,
+    }
 }
 
 pub(crate) fn open(members: &[PathBuf]) -> Result<OpenArray, OpenError> {

@@ -1,4 +1,4 @@
-//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants` and `bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants`, `kernel` and `bench`.
 
 use std::process::ExitCode;
 
@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod command;
 mod fuzz;
+mod kernel;
 mod lint;
 mod mutants;
 mod packages;
@@ -33,6 +34,9 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// Change the array in one small way at a time, and see whether a test notices
     Mutants(mutants::Arguments),
+    /// A Linux kernel of our own, for tests of devices that fail
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     /// Measure, and print one table
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -50,12 +54,14 @@ enum TaskError {
     #[error(transparent)]
     Mutants(#[from] mutants::MutantsError),
     #[error(transparent)]
+    Kernel(#[from] kernel::KernelError),
+    #[error(transparent)]
     Bench(#[from] bench::BenchError),
 }
 
 fn main() -> ExitCode {
     match run(&Arguments::parse().task) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
@@ -63,13 +69,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: &Task) -> Result<(), TaskError> {
+fn run(task: &Task) -> Result<ExitCode, TaskError> {
     match task {
         Task::Test => test::run()?,
         Task::Lint => lint::run()?,
         Task::Fuzz(arguments) => fuzz::run(arguments)?,
         Task::Mutants(arguments) => mutants::run(arguments)?,
+        Task::Kernel(kernel) => return Ok(kernel::run(kernel)?),
         Task::Bench(bench) => bench::run(bench)?,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants`, `golden` and `bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants`, `golden`, `kernel` and `bench`.
 
 use std::process::ExitCode;
 
@@ -8,6 +8,7 @@ mod bench;
 mod command;
 mod fuzz;
 mod golden;
+mod kernel;
 mod lint;
 mod mutants;
 mod packages;
@@ -36,6 +37,9 @@ enum Task {
     Mutants(mutants::Arguments),
     /// Write the golden images of the current version of the members' format anew
     Golden,
+    /// A Linux kernel of our own, for tests of devices that fail
+    #[command(subcommand)]
+    Kernel(kernel::Kernel),
     /// Measure, and print one table
     #[command(subcommand)]
     Bench(bench::Bench),
@@ -55,12 +59,14 @@ enum TaskError {
     #[error(transparent)]
     Mutants(#[from] mutants::MutantsError),
     #[error(transparent)]
+    Kernel(#[from] kernel::KernelError),
+    #[error(transparent)]
     Bench(#[from] bench::BenchError),
 }
 
 fn main() -> ExitCode {
     match run(&Arguments::parse().task) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
@@ -68,14 +74,15 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: &Task) -> Result<(), TaskError> {
+fn run(task: &Task) -> Result<ExitCode, TaskError> {
     match task {
         Task::Test => test::run()?,
         Task::Lint => lint::run()?,
         Task::Fuzz(arguments) => fuzz::run(arguments)?,
         Task::Mutants(arguments) => mutants::run(arguments)?,
         Task::Golden => golden::run().map_err(TaskError::Golden)?,
+        Task::Kernel(kernel) => return Ok(kernel::run(kernel)?),
         Task::Bench(bench) => bench::run(bench)?,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

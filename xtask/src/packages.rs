@@ -1,4 +1,4 @@
-//! The Debian packages that the end-to-end tests need.
+//! The Debian packages that the end-to-end tests and the lab's kernel need.
 //!
 //! A package is judged by what it is wanted for: its programs can be found, its module can be imported. So a
 //! tool that came from elsewhere is as good, and nothing asks the package database.
@@ -14,17 +14,28 @@ use crate::command::{self, CommandError};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PackageError {
     /// Only root may install packages.
-    #[error("the end-to-end tests lack {lacks}; install what they need with:\n\n    {line}\n")]
-    NotRoot { lacks: String, line: String },
+    #[error("{purpose} lacks {lacks}; install what it needs with:\n\n    {line}\n")]
+    NotRoot { purpose: &'static str, lacks: String, line: String },
     /// `apt-get` failed.
     #[error(transparent)]
     Apt(#[from] CommandError),
     /// The packages were installed and the tool still does not work.
-    #[error("{packages} installed, yet the end-to-end tests lack {lacks}; is another version first in PATH?")]
-    StillMissing { packages: String, lacks: String },
+    #[error("{packages} installed, yet {purpose} lacks {lacks}; is another version first in PATH?")]
+    StillMissing { purpose: &'static str, packages: String, lacks: String },
 }
 
-/// One thing that the tests use, and the package that brings it.
+/// What packages are for.
+pub(crate) struct Purpose {
+    name: &'static str,
+    tools: &'static [Tool],
+}
+
+/// The tests as `cargo xtask test` runs them, apart from the kernel in which some of them run.
+pub(crate) static TESTS: Purpose = Purpose { name: "the end-to-end suite", tools: &TOOLS };
+/// Building the lab's kernel.
+pub(crate) static KERNEL: Purpose = Purpose { name: "the kernel's build", tools: &BUILD_TOOLS };
+
+/// One thing that is used, and the package that brings it.
 struct Tool {
     package: &'static str,
     probe: Probe,
@@ -34,13 +45,15 @@ struct Tool {
 enum Probe {
     /// A program of this name can be found.
     Program(&'static str),
+    /// A file is there.
+    File(&'static str),
     /// fio can speak NBD: not every build of it can.
     FioSpeaksNbd,
     /// The system's Python has libnbd's module; another Python in PATH would not see it.
     PythonImportsNbd,
 }
 
-static TOOLS: [Tool; 19] = [
+static TOOLS: [Tool; 21] = [
     program("fio", "fio"),
     Tool { package: "fio", probe: Probe::FioSpeaksNbd },
     program("libnbd-bin", "nbdinfo"),
@@ -60,6 +73,20 @@ static TOOLS: [Tool; 19] = [
     program("mount", "mount"),
     program("mount", "losetup"),
     program("chromium", "chromium"),
+    program("dmsetup", "dmsetup"),
+    program("nbd-client", "nbd-client"),
+];
+
+static BUILD_TOOLS: [Tool; 9] = [
+    Tool { package: "linux-source-6.12", probe: Probe::File("/usr/src/linux-source-6.12.tar.xz") },
+    program("xz-utils", "xz"),
+    program("gcc", "gcc"),
+    Tool { package: "libc6-dev", probe: Probe::File("/usr/include/stdlib.h") },
+    program("make", "make"),
+    program("flex", "flex"),
+    program("bison", "bison"),
+    program("bc", "bc"),
+    program("perl", "perl"),
 ];
 
 const fn program(package: &'static str, name: &'static str) -> Tool {
@@ -70,6 +97,7 @@ impl Probe {
     fn succeeds(&self) -> bool {
         match self {
             Self::Program(name) => is_program(name),
+            Self::File(path) => Path::new(path).is_file(),
             Self::FioSpeaksNbd => {
                 output_of("fio", &["--enghelp"]).is_some_and(|engines| lists(&engines, "nbd"))
             }
@@ -80,7 +108,7 @@ impl Probe {
     /// What is lacking when the probe fails.
     fn lack(&self) -> &'static str {
         match self {
-            Self::Program(name) => name,
+            Self::Program(name) | Self::File(name) => name,
             Self::FioSpeaksNbd => "fio's nbd engine",
             Self::PythonImportsNbd => "Python's module nbd",
         }
@@ -88,34 +116,38 @@ impl Probe {
 }
 
 /// What is still to be installed.
-pub(crate) struct Wanted(Vec<&'static Tool>);
+pub(crate) struct Wanted {
+    purpose: &'static Purpose,
+    missing: Vec<&'static Tool>,
+}
 
-/// Looks for every tool. Refuses where some are missing that may not be installed.
-pub(crate) fn look() -> Result<Wanted, PackageError> {
-    let missing = missing();
+/// Looks for every tool of a purpose. Refuses where some are missing that may not be installed.
+pub(crate) fn look(purpose: &'static Purpose) -> Result<Wanted, PackageError> {
+    let missing = purpose.missing();
     if !missing.is_empty() && !rustix::process::geteuid().is_root() {
-        return Err(PackageError::NotRoot { lacks: lacks(&missing), line: line_to_run(&missing) });
+        let (lacks, line) = (lacks(&missing), line_to_run(&missing));
+        return Err(PackageError::NotRoot { purpose: purpose.name, lacks, line });
     }
-    Ok(Wanted(missing))
+    Ok(Wanted { purpose, missing })
 }
 
 impl Wanted {
     /// Installs it.
     pub(crate) fn install(&self) -> Result<(), PackageError> {
-        let Wanted(missing) = self;
+        let Wanted { purpose, missing } = self;
         if missing.is_empty() {
             return Ok(());
         }
-        eprintln!("the end-to-end tests lack {}", lacks(missing));
+        eprintln!("{} lacks {}", purpose.name, lacks(missing));
         command::run(&mut apt_get(&["update"]))?;
         let mut install = apt_get(&["install", "--yes", "--no-install-recommends"]);
         command::run(install.args(packages(missing)))?;
-        match self::missing()[..] {
-            [] => Ok(()),
-            ref still => {
-                Err(PackageError::StillMissing { packages: words(packages(still)), lacks: lacks(still) })
-            }
+        let still = purpose.missing();
+        if still.is_empty() {
+            return Ok(());
         }
+        let packages = words(packages(&still));
+        Err(PackageError::StillMissing { purpose: purpose.name, packages, lacks: lacks(&still) })
     }
 }
 
@@ -126,8 +158,10 @@ fn apt_get(arguments: &[&str]) -> Command {
     command
 }
 
-fn missing() -> Vec<&'static Tool> {
-    TOOLS.iter().filter(|tool| !tool.probe.succeeds()).collect()
+impl Purpose {
+    fn missing(&self) -> Vec<&'static Tool> {
+        self.tools.iter().filter(|tool| !tool.probe.succeeds()).collect()
+    }
 }
 
 fn packages(tools: &[&Tool]) -> BTreeSet<&'static str> {

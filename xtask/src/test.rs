@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use serde::Deserialize;
 
 use crate::command::{self, CommandError};
+use crate::kernel::{self, KernelError};
 use crate::packages::{self, PackageError};
 use crate::workspace::{cargo, target};
 
@@ -18,6 +19,9 @@ pub(crate) enum TestError {
     /// The tools of the end-to-end suite are not there.
     #[error(transparent)]
     Packages(#[from] PackageError),
+    /// The kernel in which some tests run is not there.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     /// A build or a test failed.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -29,22 +33,40 @@ pub(crate) enum TestError {
 /// Tests that mostly wait: for other programs, for disks, for processes that are to be killed. They need little of the processors.
 const WAITING: [&str; 5] = ["clients", "filesystem", "killed", "serving", "two_servers"];
 
+/// Tests that boot the lab's kernel. They mostly wait, too, but first for that kernel.
+const IN_LAB: &str = "kernel";
+
 /// Installs what is missing, and runs every test.
 pub(crate) fn run() -> Result<(), TestError> {
-    let wanted = packages::look()?;
-    // Packages are fetched and unpacked while all is built.
-    let (installed, built) = beside(|| wanted.install(), build);
-    installed?;
-    built?;
+    let wanted = [Some(packages::look(&packages::TESTS)?), kernel::wanted()?];
+    thread::scope(|scope| {
+        // Packages are fetched and unpacked while all is built. Then the kernel is built, at a low
+        // priority.
+        let installing = scope.spawn(move || {
+            wanted.iter().flatten().try_for_each(packages::Wanted::install)?;
+            Ok::<_, PackageError>(scope.spawn(kernel::ensure))
+        });
+        let built = build();
+        let kernel = joined(installing)?;
+        built?;
+        run_tests(move || joined(kernel))
+    })
+}
+
+/// Runs every test, those in the lab when its kernel is there.
+fn run_tests(kernel: impl FnOnce() -> Result<PathBuf, KernelError> + Send) -> Result<(), TestError> {
     let computing = computing()?;
     let aside = [("waiting.log", waiting()), ("planted-bugs.log", planted())];
-    let (aside, held) = beside(|| aside.map(run_aside), || run_all(computing));
-    for (command, log, _) in &aside {
+    let in_lab = || kernel().map(|_| run_aside(("kernel.log", lab())));
+    let (aside, held) = beside(|| (aside.map(run_aside), in_lab()), || run_all(computing));
+    let (aside, in_lab) = aside;
+    for (command, log, _) in aside.iter().chain(&in_lab) {
         command::show(command, log)?;
     }
     held?;
     aside.into_iter().try_for_each(|(.., ran)| ran)?;
-    Ok(())
+    let (.., ran) = in_lab?;
+    Ok(ran?)
 }
 
 /// Builds all that is run later.
@@ -71,11 +93,16 @@ fn waiting() -> Command {
     waiting
 }
 
+/// What runs in the lab.
+fn lab() -> Command {
+    cargo(&["test", "--workspace", "--test", IN_LAB])
+}
+
 /// All else: `cargo test` can be told what to run, and not what to leave out.
 fn computing() -> Result<[Command; 2], TestError> {
     let tests = integration_tests()?;
     let mut computing = cargo(&["test", "--workspace", "--lib", "--bins"]);
-    let all_else = tests.iter().filter(|test| !WAITING.contains(&test.as_str()));
+    let all_else = tests.iter().filter(|test| !WAITING.contains(&test.as_str()) && *test != IN_LAB);
     computing.args(all_else.flat_map(|test| ["--test", test]));
     Ok([computing, cargo(&["test", "--workspace", "--doc"])])
 }
@@ -123,6 +150,10 @@ fn beside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B)
     thread::scope(|scope| {
         let one = scope.spawn(one);
         let other = other();
-        (one.join().unwrap_or_else(|panic| resume_unwind(panic)), other)
+        (joined(one), other)
     })
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -127,7 +127,7 @@ pub(crate) enum BenchError {
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
-        packages::look()?.install()?;
+        packages::look(&packages::TESTS)?.install()?;
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
     match bench {

@@ -323,7 +323,8 @@ fn loss(
     journal.degraded(&[lost]);
     let (control, place) = (client.served.control.clone(), lost as u16);
     let fail = std::thread::spawn(move || {
-        parlour_engine::control::call(&control, &Command::Fail { member: place, force: false }).expect("it is failed");
+        parlour_engine::control::call(&control, &Command::Fail { member: place, force: false })
+            .expect("it is failed");
     });
     client.write(numbers, busy, 2, 0);
     fail.join().expect("it was failed");

@@ -131,7 +131,6 @@ impl<F: Frontend> Server<F> {
         if let Some(place) = place.filter(|place| *place >= geometry.members()) {
             return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
         }
-        self.may_lose(place, force)?;
         let application = Application { path, force, geometry };
         self.reception.admit(Waiting { client, place, force }, application)?;
         Ok(None)
@@ -153,8 +152,6 @@ impl<F: Frontend> Server<F> {
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
-        // Things may have changed while it was looked at.
-        self.may_lose(waiting.place, waiting.force)?;
         let now = self.machine.now();
         let (identity, place) = match &newcomer.history {
             History::Fresh(identity) => (*identity, waiting.place),
@@ -167,6 +164,7 @@ impl<F: Frontend> Server<F> {
         let back = matches!(newcomer.history, History::Former(_));
         let member = newcomer.member;
         let info = MemberInfo { identity, length: member.length(), unmaps: member.can_punch() };
+        self.may_lose(place, waiting.force)?;
         let number = match place {
             None => self.machine.array.add_spare(now, info)?,
             Some(place) => self.machine.array.replace(now, Member::new(place), info)?,

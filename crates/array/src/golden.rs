@@ -78,7 +78,7 @@ fn superblock() -> Superblock {
         name: "ein Märchen".into(),
         created: 1_700_000_000,
         table: states.iter().enumerate().map(entry).collect(),
-        recorded: Recorded { map: 2 << 32 | 4, table: 2 << 32 | 5, list: 3 << 32 | 1 },
+        recorded: Recorded { map: 2 << 32 | 4, table: 2 << 32 | 5, list: 3 << 32 | 1, opened: 512 },
     }
 }
 

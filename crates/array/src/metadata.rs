@@ -35,6 +35,7 @@ enum Stop {
 /// A table of the regions' logs that is being written.
 #[derive(Debug)]
 struct TableWriting {
+    sequence: u64,
     /// Who waits for it.
     regions: Vec<Region>,
     table: Vec<TableEntry>,
@@ -647,8 +648,14 @@ impl Array {
     fn note_recorded(&mut self, id: JobId) {
         let records = &mut self.records;
         match self.jobs.get(id).kind {
-            Some(Kind::Map) => records.recorded.map = records.map_sequence,
-            Some(Kind::Table) => records.recorded.table = records.table_sequence,
+            Some(Kind::Map) => {
+                let map = records.map_writing.as_ref();
+                records.recorded.map = map.map_or(records.recorded.map, |map| map.sequence);
+            }
+            Some(Kind::Table) => {
+                let table = records.table_writing.as_ref();
+                records.recorded.table = table.map_or(records.recorded.table, |table| table.sequence);
+            }
             _ => {}
         }
     }
@@ -719,6 +726,7 @@ impl Array {
         if std::mem::take(&mut self.records.opening) {
             // Nothing is written to data or parity before all members know that the opening has come to its end: a member
             // that does not has missed nothing.
+            self.records.recorded.opened = self.records.session_number;
             self.record_exclusion();
         } else {
             self.records.begun = true;
@@ -846,7 +854,7 @@ impl Array {
         let sequence = self.records.table_sequence;
         let block = encode_table(&table, sequence, self.identity, length.bytes().as_usize());
         let regions = std::mem::take(&mut self.records.table_waiters);
-        self.records.table_writing = Some(TableWriting { regions, table });
+        self.records.table_writing = Some(TableWriting { sequence, regions, table });
         let at = self.geometry.table_place((sequence % 2) as usize);
         let id = self.jobs.start(Kind::Table, Class::Metadata);
         self.write_to_all(id, at, block, length);
@@ -907,7 +915,7 @@ impl Array {
     }
 
     fn applied_recorded(&mut self) {
-        let Some(TableWriting { regions, table }) = self.records.table_writing.take() else { return };
+        let Some(TableWriting { regions, table, .. }) = self.records.table_writing.take() else { return };
         if let Some(logs) = &mut self.logs {
             logs.table_written(&table);
         }

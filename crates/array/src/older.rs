@@ -20,7 +20,7 @@ pub(crate) fn older_places(
     lists: &[Slots],
 ) -> Vec<u16> {
     let (array, regions) = (assembly.superblock.array, assembly.geometry.layout().region_count());
-    let Recorded { map, table, list } = assembly.superblock.recorded;
+    let Recorded { map, table, list, .. } = assembly.superblock.recorded;
     let block = assembly.geometry.block();
     // What claims to be from a session that never was says nothing.
     let horizon = assembly.horizon();

@@ -468,8 +468,7 @@ fn damaged_commit_logs(assembly: &Assembly, commits: &[Vec<u8>], found: &[FoundL
         return Vec::new();
     }
     let gone = gone(assembly);
-    // A session whose opening came to no end may have begun some of its logs and not others.
-    let first = if superblock.opening { 0 } else { first_sequence(superblock.session_number) };
+    let first = first_sequence(superblock.recorded.opened);
     let is_damaged = |place: &Member| {
         let read = commits.get(place.as_usize()).is_some_and(|bytes| !bytes.is_empty());
         let FoundLog { records, intents } = &found[place.as_usize()];

@@ -198,8 +198,7 @@ impl Bug {
         Bug::StopWithoutFlush,
     ];
     /// Bugs that break a rule of crash-safe logging.
-    pub const OF_LOGGING: [Bug; 19] = [
-        Bug::ZeroedBeforeRecord,
+    pub const OF_LOGGING: [Bug; 18] = [
         Bug::RecoverySkipsRecords,
         Bug::IntentsForgotten,
         Bug::MendedWithoutRecords,

@@ -92,6 +92,9 @@ pub struct Recorded {
     pub table: u64,
     /// Of the list of unreadable blocks.
     pub list: u64,
+    /// The number of the last session whose opening came to its end: each commit log has an entry of it. (A long session
+    /// takes further numbers.)
+    pub opened: u64,
 }
 
 /// A line of the member table.
@@ -164,8 +167,8 @@ impl Superblock {
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
         out.u64(u64::from(self.clean) | u64::from(self.opening) << 1).u64(self.created);
         encode_geometry(out.seek(GEOMETRY_AT), &self.geometry);
-        let Recorded { map, table, list } = self.recorded;
-        out.seek(RECORDED_AT).u64(map).u64(table).u64(list);
+        let Recorded { map, table, list, opened } = self.recorded;
+        out.seek(RECORDED_AT).u64(map).u64(table).u64(list).u64(opened);
         out.seek(NAME_AT).bytes(self.name.as_bytes());
         out.seek(SESSIONS_AT);
         for session in self.sessions.iter().take(REMEMBERED_SESSIONS) {
@@ -213,7 +216,7 @@ impl Superblock {
         }
         let geometry = decode_geometry(from.seek(GEOMETRY_AT), Sectors::new(member_length))?;
         from.seek(RECORDED_AT);
-        let recorded = Recorded { map: from.u64(), table: from.u64(), list: from.u64() };
+        let recorded = Recorded { map: from.u64(), table: from.u64(), list: from.u64(), opened: from.u64() };
         if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
             return Err(SuperblockError::Nonsense("member table"));
         }

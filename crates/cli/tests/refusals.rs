@@ -422,7 +422,7 @@ fn a_member_whose_array_is_being_resynced_is_failed_by_force_only() {
     {
         assert!(line.contains(told), "{line}");
     }
-    bench.files("fresh", 1);
+    bench.files("fresh", 24 << 10);
     let line = bench.fail("replace 1 fresh -a .", 1);
     assert!(line.contains("member 1 cannot be failed now"), "{line}");
     bench.succeed("fail 1 --force -a .");

@@ -307,6 +307,9 @@ impl Array {
 
     /// Starts to recover the next regions. Says whether it did.
     pub(crate) fn pump_recovery(&mut self) -> bool {
+        if matches!(self.mode, Mode::Stopped | Mode::Superseded) {
+            return false;
+        }
         let serving = self.mode != Mode::Stopping;
         let Some(logs) = &mut self.logs else { return false };
         // One goes on whatever is in memory, so that recovery comes to an end.

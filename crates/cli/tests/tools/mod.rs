@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The Python that has libnbd's module.
-const PYTHON: &str = "/usr/bin/python3";
+pub(crate) const PYTHON: &str = "/usr/bin/python3";
 const INSTALL: &str = "`cargo xtask test` installs what the end-to-end tests need";
 
 /// The path of a program that a test cannot do without.

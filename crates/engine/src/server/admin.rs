@@ -48,7 +48,8 @@ impl<F: Frontend> Server<F> {
             while let Some((waiting, result)) = self.reception.poll() {
                 match waiting {
                     Waiting::Client { client, place, force } => {
-                        let answer = self.receive(place, force, result);
+                        let answer =
+                            result.map_err(Refusal::from).and_then(|one| self.take_in(one, place, force));
                         self.answer(client, answer);
                     }
                     Waiting::Return(path) => self.receive_returned(&path, result),
@@ -145,7 +146,6 @@ impl<F: Frontend> Server<F> {
         if let Some(place) = place.filter(|place| *place >= geometry.members()) {
             return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
         }
-        self.may_lose(place, force)?;
         let path = self.machine.roster.in_style(path);
         let waiting = Waiting::Client { client, place, force };
         self.reception.admit(waiting, Application { path, force, geometry })?;
@@ -158,22 +158,14 @@ impl<F: Frontend> Server<F> {
         place.map_or(Ok(()), |place| self.machine.array.get().may_lose(place))
     }
 
-    /// A newcomer that a client brought was looked at.
-    fn receive(
-        &mut self,
-        place: Option<u16>,
-        force: bool,
-        result: Result<Newcomer, NewcomerError>,
-    ) -> Result<Value, Refusal> {
-        let newcomer = result?;
-        // Things may have changed while it was looked at.
-        self.may_lose(place, force)?;
-        self.take_in(newcomer, place)
-    }
-
     /// A newcomer was looked at: the array takes it as a spare or into `asked`, a member that returns into its own place;
     /// or not.
-    pub(super) fn take_in(&mut self, newcomer: Newcomer, asked: Option<u16>) -> Result<Value, Refusal> {
+    pub(super) fn take_in(
+        &mut self,
+        newcomer: Newcomer,
+        asked: Option<u16>,
+        force: bool,
+    ) -> Result<Value, Refusal> {
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
@@ -189,6 +181,7 @@ impl<F: Frontend> Server<F> {
         let back = matches!(newcomer.history, History::Former(_));
         let member = newcomer.member;
         let info = MemberInfo { identity, length: member.length(), unmaps: member.can_punch() };
+        self.may_lose(place, force)?;
         let number = match place {
             None => self.machine.array.add_spare(now, info)?,
             Some(place) => self.machine.array.replace(now, Member::new(place), info)?,

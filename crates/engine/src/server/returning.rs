@@ -107,7 +107,7 @@ impl<F: Frontend> Server<F> {
         self.returns.looking.retain(|looking| looking != path);
         // Who may not return, or not now, is asked again the next time. The array says who is back.
         if let Ok(newcomer) = result {
-            let _ = self.take_in(newcomer, None);
+            let _ = self.take_in(newcomer, None, false);
         }
     }
 }

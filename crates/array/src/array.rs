@@ -564,8 +564,8 @@ impl Array {
             return self.plan_done(id);
         }
         let looks = matches!(self.jobs.get(id).kind, Some(Kind::Look));
-        for trouble in troubles.iter().filter(|trouble| !trouble.undurable && !looks) {
-            self.note_trouble(trouble);
+        for trouble in troubles.iter().filter(|trouble| !trouble.undurable) {
+            if looks { self.note_looked(trouble) } else { self.note_trouble(trouble) }
         }
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
             Kind::Read { .. } => self.read_broken(id, &troubles),

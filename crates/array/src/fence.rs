@@ -12,12 +12,12 @@
 use parlour_units::{Duration, Instant, Member};
 
 use crate::array::{Array, Mode};
-use crate::effect::{Action, Class};
+use crate::effect::{Action, Class, Fault};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Strategy};
-use crate::status::Event;
+use crate::status::{Event, FailureCause};
 use crate::superblock::{SUPERBLOCK_BYTES, Superblock};
 
 /// What is known of a member's superblocks.
@@ -61,7 +61,9 @@ impl Epoch {
             Epoch::Unknown => false,
             Epoch::Ours => superblock.array != array || !known.contains(&session),
             Epoch::Found { session: found, sequence } => {
-                superblock.array != array || session != found && superblock.sequence > sequence
+                // (A writing of ours that broke has perhaps reached it.)
+                let newer = superblock.sequence > sequence && !known.contains(&session);
+                superblock.array != array || session != found && newer
             }
         }
     }
@@ -131,8 +133,18 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Superblocks were read, but for those in `troubles`: their members are found out by what they
-    /// are needed for.
+    /// A superblock could not be read. A member that does not answer is excluded, if it can be done
+    /// without; nothing more is made of a copy that cannot be read, since both are read in turn.
+    pub(crate) fn note_looked(&mut self, trouble: &Trouble) {
+        let cause = match trouble.fault {
+            Fault::Gone => FailureCause::Gone,
+            Fault::Truncated => FailureCause::Truncated,
+            _ => return,
+        };
+        self.fail_member_if_possible(trouble.member, cause);
+    }
+
+    /// Superblocks were read, but for those in `troubles`.
     pub(crate) fn looked(&mut self, id: JobId, troubles: &[Trouble]) {
         (self.fence.looking, self.fence.fresh) = (false, true);
         let (array, known) = (self.identity, &self.records.sessions);
@@ -153,22 +165,22 @@ impl Array {
         }
     }
 
-    /// Superblocks were written, but for those in `troubles`.
+    /// Superblocks were written, but for those in `troubles`, and those that a plan that broke did
+    /// not come to. A member names this session when both its copies do.
     pub(crate) fn note_epochs(&mut self, id: JobId, troubles: &[Trouble]) {
-        let written: Vec<Member> = self
-            .jobs
-            .get(id)
-            .plan
-            .steps
-            .iter()
-            .filter_map(|step| {
-                let Action::Write { member, .. } = step.action else { return None };
-                Some(member)
-            })
-            .collect();
-        for member in written {
-            let failed = troubles.iter().any(|trouble| trouble.member == member);
-            if let Some(record) = self.health.record(member) {
+        let job = self.jobs.get(id);
+        let begun = job.next_step as usize;
+        let writes = job.plan.steps.iter().enumerate().filter_map(|(index, step)| {
+            let Action::Write { member, .. } = step.action else { return None };
+            Some((member, index < begun))
+        });
+        let writes: Vec<(Member, bool)> = writes.collect();
+        for (member, _) in &writes {
+            let failed = troubles.iter().any(|trouble| trouble.member == *member);
+            let whole = writes.iter().filter(|(other, _)| other == member).all(|(_, begun)| *begun);
+            if let Some(record) = self.health.record(*member)
+                && (failed || whole)
+            {
                 record.epoch = if failed { Epoch::Unknown } else { Epoch::Ours };
             }
         }

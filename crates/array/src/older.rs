@@ -29,7 +29,10 @@ pub(crate) fn older_places(
     let table_sequence = |bytes: &[u8]| Some(decode_table(bytes, array, regions)?.0).filter(within);
     let list_sequence = |bytes: &[u8]| Some(UnreadableList::decode(bytes, array, block)?.0).filter(within);
     let mut older = older_of(assembly, maps, map, map_sequence);
-    older.extend(older_of(assembly, tables, table, table_sequence));
+    // Where no commit log is kept it is written when the array stops: who came later has it since then.
+    if assembly.geometry.is_logged() || assembly.superblock.clean {
+        older.extend(older_of(assembly, tables, table, table_sequence));
+    }
     older.extend(older_of(assembly, lists, list, list_sequence));
     older.retain(|_| !is_planted(Bug::OlderMemberBelieved));
     older.sort_unstable();

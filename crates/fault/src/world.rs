@@ -380,6 +380,8 @@ impl World {
                 self.answer_host(completion)?;
             }
             while let Some(event) = self.array.poll_event() {
+                // Giving up its accesses gives the array something to do.
+                any = true;
                 self.shelf.trace.note(self.shelf.now, || format!("array: {event:?}"));
                 self.follow(&event);
                 self.events.push(event);
@@ -568,7 +570,8 @@ impl World {
         let (commits, length_of_commits) = self.array.geometry().commit_log();
         let in_commits = at >= commits && (at + length) <= commits + length_of_commits;
         let fits = match effect.class {
-            Class::Metadata => !in_data && !in_commits,
+            // (A session begins each commit log with an entry.)
+            Class::Metadata => !in_data,
             Class::Log => in_data || in_commits,
             _ => in_data,
         };

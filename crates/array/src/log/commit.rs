@@ -626,7 +626,8 @@ impl Array {
         let entry = header.length(block);
         let head = header.told.header_length(block);
         let at = start + Sectors::new(header.at % length.get());
-        let id = self.jobs.start(kind, Class::Log);
+        let class = if matches!(kind, Kind::CommitMark { .. }) { Class::Metadata } else { Class::Log };
+        let id = self.jobs.start(kind, class);
         let job = self.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         job.metadata = header.encode(self.identity, block);

@@ -230,6 +230,14 @@ impl Array {
         }
     }
 
+    /// The same where nobody needs the member just now: if it has to be kept, nothing is said.
+    pub(crate) fn fail_member_if_possible(&mut self, member: Member, cause: FailureCause) {
+        match self.health.place_of(member) {
+            Some(place) => _ = self.fail_place(place, cause),
+            None => self.fail_member(member, cause),
+        }
+    }
+
     /// A member could not read something. However often that is, it is kept: what it can read may be needed where another
     /// member fails, and what it cannot read is computed and written to it anew. If that fails it is excluded.
     pub(crate) fn count_error(&mut self, member: Member) {

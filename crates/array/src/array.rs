@@ -335,7 +335,8 @@ impl Array {
 
     /// Lets all jobs that may go on do so.
     pub(crate) fn work(&mut self) {
-        while !self.is_superseded() {
+        // (What a stop that is not clean has left is done after the next opening.)
+        while !matches!(self.mode, Mode::Stopped | Mode::Superseded) {
             while let Some(job) = self.runnable.pop_front() {
                 self.advance_stripe(job);
             }

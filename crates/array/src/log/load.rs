@@ -14,22 +14,26 @@ use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
-/// Whether all live records are in `headers`, the newest segment first, that the table says are `stored`. Records that
-/// are `held` by a commit log and stood there before the table's session may have been counted or not: in that session
-/// they were used as the commit log holds them.
+/// Whether all live records are in `headers`, the newest segment first, that the table says are `stored`.
+///
+/// Records that are `held` by a commit log and stood in a segment before the table's session were used in that session as
+/// the commit log holds them, and were not counted; unless the commit log counted for nothing then, because the session
+/// before had been stopped cleanly, and counts again because this one did not begin it anew. Then all of them were.
 fn is_complete(headers: &[(u32, Header)], stored: Stored, applied: u64, held: &BTreeSet<u64>) -> bool {
     let session = first_sequence(session_of(stored.stamp));
     let mut seen = BTreeSet::new();
-    let mut found = Stored::up_to(stored.stamp);
+    let (mut all, mut unheld) = (Stored::up_to(stored.stamp), Stored::up_to(stored.stamp));
     for (_, header) in headers.iter().filter(|(_, header)| header.stamp <= stored.stamp) {
         for record in header.records.iter().filter(|record| record.sequence > applied) {
-            let shadow = header.stamp <= session && held.contains(&record.sequence);
-            if seen.insert(record.sequence) && !shadow {
-                found.add(record.sequence, record.digest);
+            if seen.insert(record.sequence) {
+                all.add(record.sequence, record.digest);
+                if header.stamp > session || !held.contains(&record.sequence) {
+                    unheld.add(record.sequence, record.digest);
+                }
             }
         }
     }
-    found == stored || is_planted(Bug::MissingRecordsIgnored)
+    stored == unheld || stored == all || is_planted(Bug::MissingRecordsIgnored)
 }
 
 impl Array {

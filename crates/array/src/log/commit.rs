@@ -246,7 +246,7 @@ impl CommitLogs {
 
     /// Sectors that the intents of one reintegration may take: the other half is for what a crash makes it tell anew.
     pub(crate) fn intent_room(&self, place: Member) -> u64 {
-        self.logs[place.as_usize()].intents.length() / 2
+        self.logs[place.as_usize()].intents.room() / 2
     }
 
     /// Whether nothing that was told of parity still counts.
@@ -697,14 +697,11 @@ impl Array {
 
     /// The entry could not be written: its jobs are planned again, for the array as it now is.
     pub(crate) fn commit_broken(&mut self, id: JobId, troubles: &[Trouble]) {
-        let Some(Kind::Commit { place, number, jobs }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Commit { place, jobs, .. }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
         self.end_job(id);
         self.commits().written(place, CommitPart::Records, false);
-        if let Some(entry) = self.commits().log(place).records.entry(number) {
-            entry.broken();
-        }
         for (job, _) in jobs {
             self.release_scratch(job);
             self.stripe_broken(job, troubles);

@@ -310,7 +310,8 @@ impl Array {
         if matches!(self.mode, Mode::Stopped | Mode::Superseded) {
             return false;
         }
-        let serving = self.mode != Mode::Stopping;
+        // What hosts wait for may wait in turn for what keeps a commit log full.
+        let serving = self.mode != Mode::Stopping || !self.hosts.is_empty();
         let Some(logs) = &mut self.logs else { return false };
         // One goes on whatever is in memory, so that recovery comes to an end.
         let fits = logs.recoveries.running == 0 || logs.in_memory < logs.pool_limit() / 2;

@@ -58,10 +58,6 @@ impl Entry {
         self.covered_after(begun);
     }
 
-    /// It was not written: its writes will be told of by another.
-    pub(super) fn broken(&mut self) {
-        self.unlanded = 0;
-    }
 }
 
 /// A part of a member's commit log.
@@ -145,6 +141,11 @@ impl Ring {
         self.length
     }
 
+    /// The same, without what is for empty entries.
+    pub(super) fn room(&self) -> u64 {
+        self.length - (4 * self.block).min(self.length / 4)
+    }
+
     /// Sectors from the oldest entry that counts to the head.
     pub(super) fn used(&self) -> u64 {
         self.entries.front().map_or(0, |entry| self.head - entry.at)
@@ -184,7 +185,11 @@ impl Ring {
 
     /// Begins an entry of `length` that tells of `unlanded` writes, and is kept until `unstored` things are stored.
     pub(super) fn append(&mut self, length: Sectors, unstored: u32, unlanded: u32) -> Placed {
-        let at = self.start(length.get(), self.length).expect("space is reserved before it is used");
+        // Where nothing counts any more, and there is no room for an empty entry, it takes that of one that is forgotten.
+        // (If a crash cuts it off just then, the log is taken for damaged.)
+        let forgotten = self.entries.is_empty() && length.get() == self.block;
+        let start = self.start(length.get(), self.length).or(forgotten.then_some(self.head));
+        let at = start.expect("space is reserved before it is used");
         assert!(self.writing.is_none(), "one entry is written at a time");
         self.head = at + length.get();
         let (number, previous) = (self.next, self.last);
@@ -195,11 +200,15 @@ impl Ring {
         Placed { number, at, tail: oldest.number, previous }
     }
 
-    /// The entry on its way was written, or (unless `whole`) could not be.
+    /// The entry on its way was written, or (unless `whole`) could not be: then its writes will be in another, which
+    /// takes its place.
     pub(super) fn written(&mut self, whole: bool) {
         let writing = self.writing.take().expect("an entry was on its way");
         if whole {
             (self.last, self.floor, self.fresh) = (writing.number, writing.floor, false);
+        } else if let Some(broken) = self.entries.back().filter(|entry| entry.number == writing.number) {
+            self.head = broken.at;
+            self.entries.pop_back();
         }
     }
 
@@ -330,9 +339,9 @@ mod tests {
         let mut ring = ring(2);
         ring.append(Sectors::new(8), 0, 1);
         ring.written(false);
-        ring.entry(3).unwrap().broken();
+        assert!(ring.entry(3).is_none());
         let placed = ring.append(Sectors::new(8), 0, 0);
-        assert_eq!((placed.number, placed.previous, placed.at), (4, 2, 24));
+        assert_eq!((placed.number, placed.previous, placed.at), (4, 2, 16), "it takes its place");
     }
 
     #[test]

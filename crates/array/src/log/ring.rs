@@ -57,7 +57,6 @@ impl Entry {
         self.unlanded -= 1;
         self.covered_after(begun);
     }
-
 }
 
 /// A part of a member's commit log.

@@ -78,6 +78,7 @@ impl Verdict {
             mismatches(account, naming),
             stopped_rebuild(account, naming),
             absent(account, naming),
+            failing(account, naming),
             out_of_sync(account, naming),
         ];
         let well = match account.mode.as_str() {
@@ -129,6 +130,17 @@ fn survives(account: &Account) -> String {
         1 => ", and the array survives the failure of any one of them".to_owned(),
         count => format!(", and the array survives the failure of any {count} of them"),
     }
+}
+
+/// Members that have had many read errors of late: they go on serving, and will perhaps not for long.
+fn failing(account: &Account, naming: &str) -> Option<Finding> {
+    let failing: Vec<u16> =
+        account.members.iter().filter(|member| member.failing).map(|member| member.place).collect();
+    let first = failing.first()?;
+    let names: Vec<String> = failing.iter().map(|place| format!("member {place}")).collect();
+    let reason = format!("{} had many read errors of late", names.join(" and "));
+    let remedy = format!("replace it before it dies ('parlour replace {first} PATH{naming}')");
+    Some(Finding { health: Health::Degraded, reason, remedy: Some(remedy) })
 }
 
 fn too_much_failed(account: &Account) -> Option<Finding> {
@@ -340,7 +352,7 @@ mod tests {
 
     /// A served array of four members that is well.
     fn account() -> Value {
-        let member = |place: u16| json!({ "place": place, "member": place, "state": "active", "away": false, "errors": 0, "traffic": [] });
+        let member = |place: u16| json!({ "place": place, "member": place, "state": "active", "away": false, "errors": 0, "failing": false, "traffic": [] });
         let path = |member: u16| json!({ "member": member, "path": format!("m{member}") });
         json!({
             "name": "home", "identity": "0", "mode": "serving", "organization": "raid5", "consistency": "resync",
@@ -452,6 +464,16 @@ mod tests {
         let stopped = verdict(|account| account["resync"] = task(99, true));
         let told = "1 region could not be resynced";
         assert!(stopped.sentence.contains(told) && stopped.remedy.is_some(), "{}", stopped.sentence);
+    }
+
+    #[test]
+    fn a_member_with_many_read_errors_is_to_be_replaced() {
+        let told = verdict(|account| account["members"][2]["failing"] = json!(true));
+        assert_eq!(
+            told.sentence,
+            "Degraded: member 2 had many read errors of late; replace it before it dies \
+             ('parlour replace 2 PATH --array x')."
+        );
     }
 
     #[test]

@@ -126,14 +126,16 @@ impl Array {
         self.go_on(pass);
     }
 
-    /// Ends the writing of an intent; returns its region.
+    /// Ends the writing of an intent; returns its region. What was written to a member that is failed since is gone with it.
     fn end_intent(&mut self, id: JobId, whole: bool) -> Region {
+        let turn = self.jobs.get(id).turn;
         let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("an intent")
         };
         self.end_job(id);
         let place = self.commit_place(region);
-        self.commits().written(place, CommitPart::Intents, whole);
+        let stands = self.health.member_since(place, turn).is_some();
+        self.commits().written(place, CommitPart::Intents, whole && stands);
         region
     }
 

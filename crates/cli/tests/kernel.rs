@@ -1,0 +1,217 @@
+//! Arrays on disks that hang, rot, lose writes or are slow, and under the kernel's own NBD client: in
+//! the lab's kernel, where the disks are device-mapper's.
+
+mod common;
+mod lab;
+mod tools;
+
+use std::fs;
+
+use lab::disk::Kind;
+use lab::farm::Farm;
+use lab::in_lab;
+use serde_json::Value;
+use tools::{Array, Random, succeed, tool};
+
+/// The member that is not as it should be.
+const BAD: usize = 2;
+const MEMBERS: usize = 5;
+/// Writes that are waited for, to see that they go on: more than are under way at a time.
+const SOME: u64 = 100;
+
+/// An array whose server answers, with a disk more than it has members.
+fn farm(serve: &str) -> Farm {
+    let mut farm = Farm::new("raid5", MEMBERS);
+    farm.serve(serve);
+    farm.add_disk();
+    farm
+}
+
+/// Puts the further disk into the bad member's place, and waits until it is rebuilt.
+fn replace_bad(farm: &Farm) {
+    farm.ask(&format!("replace {BAD} {} --wait", farm.disks[MEMBERS].path().display()));
+    farm.until_whole();
+}
+
+#[test]
+fn a_suspended_member_is_given_up_in_time_and_all_else_goes_on() {
+    in_lab(|| {
+        let mut farm = farm("--access-timeout 2s");
+        let host = farm.host(farm.fill());
+        host.until_more(SOME);
+        farm.disks[BAD].suspend();
+        let told = farm.until_failed(BAD);
+        assert!(told.contains("did not answer in time"), "{told}");
+        host.until_more(SOME);
+        replace_bad(&farm);
+        host.until_more(SOME);
+        let written = host.stop();
+        farm.verify(&written);
+        assert_eq!(farm.scrub(), (0, 0));
+        // Ends although the kernel has still not answered for that member.
+        farm.stop();
+        // What was written to it lands only now.
+        farm.disks[BAD].resume();
+        farm.disks[BAD].until_closed();
+        farm.serve("");
+        farm.verify(&written);
+        assert_eq!(farm.scrub(), (0, 0));
+        farm.stop();
+    });
+}
+
+#[test]
+fn failing_a_suspended_member_helps_at_once_and_what_lands_late_is_not_believed() {
+    in_lab(|| {
+        // So long that nothing but the command can help.
+        let mut farm = farm("--access-timeout 10000s");
+        let host = farm.host(farm.fill());
+        host.until_more(SOME);
+        farm.disks[BAD].suspend();
+        farm.ask(&format!("fail {BAD}"));
+        host.until_more(SOME);
+        let written = host.stop();
+        // The kernel still has what it was asked for, and now does it.
+        let given_up = |status: &Value| status["accesses_given_up"].as_u64().expect("a number");
+        assert!(given_up(&farm.status()) > 0, "{}", farm.status());
+        farm.disks[BAD].resume();
+        farm.until("the kernel has answered", |status| given_up(status) == 0);
+        farm.verify(&written);
+        farm.stop();
+        farm.serve("");
+        assert_ne!(Array::state(&farm.status(), BAD), "active");
+        farm.verify(&written);
+        replace_bad(&farm);
+        farm.verify(&written);
+        assert_eq!(farm.scrub(), (0, 0));
+        farm.stop();
+    });
+}
+
+#[test]
+fn bad_sectors_are_repaired_by_reads_and_by_a_scrub_and_touch_nothing_else() {
+    in_lab(|| {
+        const SECTORS: u64 = 10;
+        let mut farm = farm("");
+        let written = farm.fill();
+        let bad = &farm.disks[BAD];
+        bad.turn_into(Kind::Dust);
+        // One each MiB: data in most stripes, parity in some.
+        for number in 0..SECTORS {
+            bad.message(&format!("addbadblock {}", (number + 4) * 2048 + 8 * number));
+        }
+        bad.message("enable");
+        let left = || bad.message("countbadblocks");
+        assert!(left().contains(&format!("{SECTORS} badblock(s)")), "{}", left());
+        farm.verify(&written);
+        // Nobody has read parity yet.
+        assert_eq!(farm.scrub(), (0, 0));
+        assert!(left().contains("countbadblocks: 0 badblock(s)"), "{}", left());
+        let (errors, status) = (farm.errors(), farm.status());
+        assert_eq!(Array::state(&status, BAD), "active", "{status}");
+        for (place, errors) in errors.into_iter().enumerate() {
+            assert_eq!(errors > 0, place == BAD, "{status}");
+        }
+        // What was repaired is as good as the rest: another member may go.
+        farm.ask("fail 0");
+        farm.verify(&written);
+        farm.stop();
+    });
+}
+
+#[test]
+fn a_member_that_refuses_writes_is_excluded_and_replaced() {
+    in_lab(|| {
+        let mut farm = farm("");
+        let host = farm.host(farm.fill());
+        host.until_more(SOME);
+        farm.disks[BAD].turn_into(Kind::ErrorWrites);
+        let told = farm.until_failed(BAD);
+        assert!(told.contains("refuses to write"), "{told}");
+        host.until_more(SOME);
+        replace_bad(&farm);
+        let written = host.stop();
+        farm.verify(&written);
+        assert_eq!(farm.scrub(), (0, 0));
+        farm.stop();
+    });
+}
+
+#[test]
+fn what_a_member_has_forgotten_is_found_by_a_scrub_and_comes_back_by_its_replacement() {
+    in_lab(|| {
+        let mut farm = farm("");
+        let mut written = farm.fill();
+        farm.disks[BAD].turn_into(Kind::DropWrites);
+        // No block twice: parity that is updated by what such a member reads back knows neither
+        // version.
+        written.write_each(7, &mut farm.client());
+        farm.disks[BAD].turn_into(Kind::Linear);
+        let (mismatches, unreadable) = farm.scrub();
+        assert!(mismatches > 0 && unreadable == 0, "{mismatches} mismatches, {unreadable} unreadable");
+        replace_bad(&farm);
+        farm.verify(&written);
+        assert_eq!(farm.scrub(), (0, 0));
+        farm.stop();
+    });
+}
+
+#[test]
+fn a_slow_member_slows_the_array_and_stays_in_it() {
+    in_lab(|| {
+        let mut farm = farm("");
+        let host = farm.host(farm.fill());
+        farm.disks[BAD].turn_into(Kind::Delay { milliseconds: 100 });
+        host.until_more(SOME / 4);
+        let status = farm.status();
+        assert_eq!(Array::state(&status, BAD), "active", "{status}");
+        farm.disks[BAD].turn_into(Kind::Linear);
+        host.until_more(SOME);
+        let written = host.stop();
+        farm.verify(&written);
+        assert_eq!(farm.scrub(), (0, 0));
+        farm.stop();
+    });
+}
+
+#[test]
+fn a_file_system_on_the_kernels_nbd_client_outlives_a_member() {
+    in_lab(|| {
+        let mut farm = farm("");
+        let bench = farm.bench();
+        let run = |program: &str, arguments: &str| {
+            succeed(tool(bench, program).args(arguments.split_whitespace()));
+        };
+        let attach = || run("nbd-client", "-unix nbd.sock /dev/nbd0");
+        attach();
+        run("mkfs.ext4", "-q /dev/nbd0");
+        fs::create_dir(bench.path("mount")).expect("a directory to mount on");
+        run("mount", "/dev/nbd0 mount");
+        let files: Vec<Vec<u8>> = {
+            let mut random = Random(3);
+            (0..100)
+                .map(|_| random.next() as usize % 100_000)
+                .map(|size| Random(size as u64).bytes(size))
+                .collect()
+        };
+        let path = |number: usize| bench.path(&format!("mount/{number}"));
+        for (number, content) in files.iter().enumerate() {
+            fs::write(path(number), content).expect("a file");
+            if number == files.len() / 2 {
+                farm.ask(&format!("fail {BAD}"));
+            }
+        }
+        run("umount", "mount");
+        run("e2fsck", "-f -n /dev/nbd0");
+        // Attached anew, nothing is left in this kernel's caches.
+        run("nbd-client", "-d /dev/nbd0");
+        attach();
+        run("mount", "-o ro /dev/nbd0 mount");
+        for (number, content) in files.iter().enumerate() {
+            assert!(fs::read(path(number)).expect("a file") == *content, "file {number}");
+        }
+        run("umount", "mount");
+        run("nbd-client", "-d /dev/nbd0");
+        farm.stop();
+    });
+}

@@ -1,0 +1,99 @@
+//! Disks that do as they are told: device-mapper's targets over loop devices over files in the
+//! guest's memory.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::common::Workbench;
+use crate::tools::{demand, succeed, until};
+
+const SECTOR: u64 = 512;
+
+/// A disk as `/dev/mapper/NAME`. It is never taken apart: the kernel goes with the test.
+pub(crate) struct Disk {
+    name: String,
+    below: PathBuf,
+    sectors: u64,
+}
+
+impl Disk {
+    /// A disk without faults.
+    pub(crate) fn new(bench: &Workbench, name: &str, mebibytes: u64) -> Disk {
+        let file = bench.path(name);
+        File::create(&file).and_then(|file| file.set_len(mebibytes << 20)).expect("a sparse file");
+        let mut losetup = Command::new(demand("losetup"));
+        let below = succeed(losetup.args(["--find", "--show"]).arg(file)).trim().into();
+        let disk = Disk { name: name.to_owned(), below, sectors: (mebibytes << 20) / SECTOR };
+        disk.dmsetup(&["create", name, "--table", &disk.table(Kind::Linear)]);
+        disk
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from("/dev/mapper").join(&self.name)
+    }
+
+    /// Makes it another kind of disk, between two accesses.
+    pub(crate) fn turn_into(&self, kind: Kind) {
+        self.dmsetup(&["load", &self.name, "--table", &self.table(kind)]);
+        self.dmsetup(&["suspend", "--nolockfs", &self.name]);
+        self.resume();
+    }
+
+    /// From now on no access ends, nor does one that is under way.
+    pub(crate) fn suspend(&self) {
+        self.dmsetup(&["suspend", "--nolockfs", "--noflush", &self.name]);
+    }
+
+    /// Goes on with all accesses that have waited.
+    pub(crate) fn resume(&self) {
+        self.dmsetup(&["resume", &self.name]);
+    }
+
+    /// Waits until nobody has it open, nor does the kernel for a process that has ended.
+    pub(crate) fn until_closed(&self) {
+        let count = ["info", "--columns", "--noheadings", "-o", "open", &self.name];
+        until("the disk is closed", || (self.dmsetup(&count).trim() == "0").then_some(()));
+    }
+
+    /// Speaks to the target, and returns what it answers.
+    pub(crate) fn message(&self, words: &str) -> String {
+        let mut arguments = vec!["message", &self.name, "0"];
+        arguments.extend(words.split_whitespace());
+        self.dmsetup(&arguments)
+    }
+
+    /// The line of its table by which it is of a kind.
+    fn table(&self, kind: Kind) -> String {
+        let below = self.below.display();
+        let target = match kind {
+            Kind::Linear => format!("linear {below} 0"),
+            Kind::Dust => format!("dust {below} 0 {SECTOR}"),
+            Kind::Delay { milliseconds } => format!("delay {below} 0 {milliseconds}"),
+            // Down all the time: windows of time would make another test of every run.
+            Kind::ErrorWrites => format!("flakey {below} 0 0 3600 1 error_writes"),
+            Kind::DropWrites => format!("flakey {below} 0 0 3600 1 drop_writes"),
+        };
+        format!("0 {} {target}", self.sectors)
+    }
+
+    fn dmsetup(&self, arguments: &[&str]) -> String {
+        // Nobody makes and removes names but dmsetup itself.
+        succeed(Command::new(demand("dmsetup")).env("DM_DISABLE_UDEV", "1").args(arguments))
+    }
+}
+
+/// What a disk does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// What it should.
+    Linear,
+    /// Sectors that a message names cannot be read until they are written.
+    Dust,
+    /// Every access takes longer.
+    Delay { milliseconds: u32 },
+    /// Every write fails.
+    ErrorWrites,
+    /// Every write is answered, and forgotten.
+    DropWrites,
+}

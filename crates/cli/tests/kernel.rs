@@ -52,6 +52,7 @@ fn a_suspended_member_is_given_up_in_time_and_all_else_goes_on() {
         farm.stop();
         // What was written to it lands only now.
         farm.disks[BAD].resume();
+        farm.disks[BAD].until_closed();
         farm.serve("");
         farm.verify(&written);
         assert_eq!(farm.scrub(), (0, 0));

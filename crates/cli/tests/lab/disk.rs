@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::common::Workbench;
-use crate::tools::{demand, succeed};
+use crate::tools::{demand, succeed, until};
 
 const SECTOR: u64 = 512;
 
@@ -48,6 +48,12 @@ impl Disk {
     /// Goes on with all accesses that have waited.
     pub(crate) fn resume(&self) {
         self.dmsetup(&["resume", &self.name]);
+    }
+
+    /// Waits until nobody has it open, nor does the kernel for a process that has ended.
+    pub(crate) fn until_closed(&self) {
+        let count = ["info", "--columns", "--noheadings", "-o", "open", &self.name];
+        until("the disk is closed", || (self.dmsetup(&count).trim() == "0").then_some(()));
     }
 
     /// Speaks to the target, and returns what it answers.

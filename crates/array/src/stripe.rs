@@ -4,12 +4,13 @@
 //! reserves memory and log space before it takes its lock, and holds one lock at most; what it waits for
 //! behind the lock (a map, a superblock, a reintegration) needs no stripe lock. So nothing waits in a circle.
 
+mod cached;
+
 use parlour_codec::sector::digest;
 use parlour_units::{Member, Region, Sectors, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
-use crate::cache::Cached;
 use crate::effect::{Class, Fault};
 use crate::health::PlaceState;
 use crate::job::{Blind, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
@@ -558,66 +559,6 @@ impl Array {
             }
             Purpose::Scrub => Err(Lost),
         }
-    }
-
-    /// What the cache knows of the columns that a write is about to overwrite; from here on it knows it no more.
-    /// The buffers are held until the plan is done.
-    fn take_cached(&mut self, id: JobId) -> Vec<Cached> {
-        let mut cached = Vec::new();
-        let job = self.jobs.get_mut(id);
-        let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
-        if stripe_job.purpose == Purpose::Write && self.simulated.old_data_known {
-            cached.extend(stripe_job.pieces.iter().map(Cached::known));
-        } else if stripe_job.purpose == Purpose::Write && self.cache.is_on() {
-            self.cache.look_up(stripe_job.window.stripe, &stripe_job.pieces, &mut cached);
-            if !is_planted(Bug::CacheNotInvalidated) {
-                self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);
-            }
-            for entry in &cached {
-                self.buffers.hold(entry.buffer);
-                job.held.push(entry.buffer);
-            }
-            self.counters.prereads_saved += cached.len() as u64;
-        }
-        cached
-    }
-
-    /// What a write has written is known from here on.
-    fn keep_written(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
-        if job.content != Content::Host || !self.cache.is_on() {
-            return;
-        }
-        let job = self.jobs.stripe(id);
-        let stripe = job.window.stripe;
-        let content: Vec<(Stripe, Piece)> = job.pieces.iter().map(|piece| (stripe, *piece)).collect();
-        let host = job.host.expect("a host waits for it");
-        let buffer = self.host_buffer(host).expect("a write has a payload");
-        self.keep_content(buffer, content);
-    }
-
-    /// Puts what stands in a host's buffer, from `start` on, into the preread cache.
-    ///
-    /// However little of it is kept, it is there as a whole, and counts as a whole.
-    pub(crate) fn keep_content(
-        &mut self,
-        (buffer, start): (BufferId, Sectors),
-        mut content: Vec<(Stripe, Piece)>,
-    ) {
-        let length = self.buffers.length(buffer);
-        if !self.cache.takes(length) {
-            return;
-        }
-        content.iter_mut().for_each(|(_, piece)| piece.host += start);
-        self.buffers.hold(buffer);
-        let buffers = &mut self.buffers;
-        self.cache.keep(buffer, length, &content, |old| buffers.release(old));
-    }
-
-    /// What was read of a member that is failed, or written there, need not be what is rebuilt in its place.
-    pub(crate) fn forget_cached(&mut self) {
-        let buffers = &mut self.buffers;
-        self.cache.clear(|buffer| buffers.release(buffer));
     }
 
     fn run(&mut self, id: JobId) {

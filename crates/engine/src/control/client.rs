@@ -34,7 +34,7 @@ pub fn call(path: &Path, request: &Request) -> Result<Response, ControlError> {
     let mut answer = String::new();
     let mut reader = BufReader::new(&stream);
     // An NBD server sends its greeting first.
-    if reader.fill_buf().map_err(unanswered(path))?.starts_with(NBD_GREETING) {
+    if begins_with_greeting(&mut reader).map_err(unanswered(path))? {
         return Err(ControlError::Nbd { path: path.into() });
     }
     reader.read_line(&mut answer).map_err(unanswered(path))?;
@@ -45,6 +45,16 @@ pub fn call(path: &Path, request: &Request) -> Result<Response, ControlError> {
             Err(ControlError::Answer { path: path.into(), what: "it hung up".into() })
         }
         Err(error) => Err(ControlError::Answer { path: path.into(), what: error.to_string() }),
+    }
+}
+
+/// Whether the first bytes are those of an NBD server. (A signal may interrupt the wait for them.)
+fn begins_with_greeting(reader: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            first => return Ok(first?.starts_with(NBD_GREETING)),
+        }
     }
 }
 

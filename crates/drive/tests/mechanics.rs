@@ -123,28 +123,6 @@ fn with_zero_latency_a_track_takes_a_revolution_from_anywhere() {
     assert!(write.total() > drive.spindle.revolution + Duration::from_millis(5), "{}", write.total());
 }
 
-/// The RZ26 and the Atlas 10K read on to the end of the track, and with zero latency what is read on may pass first. The host gets
-/// blocks in their order all the same.
-#[test]
-fn a_read_waits_for_its_own_first_block_whatever_is_read_on_behind_it() {
-    for name in ["dec-rz26", "quantum-atlas-10k", "hp-c2247a"] {
-        let description = Description::parse(find(name).unwrap()).unwrap();
-        let (mechanics, electronics) =
-            (description.mechanics(Angle::default()).unwrap(), description.electronics().unwrap());
-        let mut numbers = Numbers(2);
-        for _ in 0..2_000 {
-            let blocks = 1 + numbers.below(16);
-            let block = numbers.below(mechanics.surface.blocks() - blocks);
-            let at = Instant::from_nanoseconds(numbers.below(50_000_000));
-            let read = Drive::new(mechanics.clone(), electronics.clone()).serve(at, Way::Read, block, blocks);
-            let command = at + electronics.overheads.read_miss.after(Way::Read);
-            let first = mechanics.pass(&mut Arm::default(), command, Way::Read, block, 1).ends;
-            let sent = first + electronics.bus.0 * blocks;
-            assert!(read.done + Duration::from_nanoseconds(1_000) >= sent, "{name}: {blocks} from {block}");
-        }
-    }
-}
-
 #[test]
 fn writes_settle_where_the_arm_has_moved() {
     let description = Description::parse(find("hp-c2247a").unwrap()).unwrap();

@@ -777,8 +777,8 @@ impl Array {
         // (At the beginning of a session it says nothing new.)
         let begins = !self.records.opening && !self.records.begun;
         let excluded = !self.records.barrier() || begins || is_planted(Bug::AppliedBeforeExclusion);
-        // Records may have been left out of parity that is on the list.
-        let listed = self.listing.additions_are_durable();
+        // Records may have been left out of parity that is on the list, or of blocks that could not be compared.
+        let listed = self.listing.additions_are_durable() || is_planted(Bug::TableBeforeList);
         self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()
     }
 

@@ -79,8 +79,8 @@ pub enum Bug {
     PassedOverUnlisted,
     /// What could not be read when it was to be compared after a crash is believed as soon as it can be read.
     UncomparedBelieved,
-    /// The same once power is cut again, because its records are forgotten before it is durably on the list.
-    UncomparedForgotten,
+    /// The same once power is cut again, because a table counts its records before it is durably on the list.
+    TableBeforeList,
     /// The copy of the superblock that is sound is overwritten first.
     SoundSuperblockFirst,
     /// An opening that came to no end counts as a session.
@@ -222,7 +222,7 @@ impl Bug {
     pub const OF_LISTS: [Bug; 3] =
         [Bug::WritesBeforeListed, Bug::ListedWithoutFlush, Bug::PassedOverUnlisted];
     /// Bugs of what cannot be read, once or twice, after a crash.
-    pub const OF_STUTTERS: [Bug; 2] = [Bug::UncomparedBelieved, Bug::UncomparedForgotten];
+    pub const OF_STUTTERS: [Bug; 2] = [Bug::UncomparedBelieved, Bug::TableBeforeList];
     /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
     pub const OF_DURABILITY: [Bug; 25] = [
         Bug::FlushDoesNothing,

@@ -58,8 +58,7 @@ pub(crate) struct CommitLogs {
     begun: u64,
     complete: u64,
     flushing: bool,
-    /// Entries that are kept until it is durable that their regions are to be resynced, or which of their blocks could not
-    /// be read.
+    /// Entries that are kept until it is durable that their regions are to be resynced.
     orphans: Vec<EntryName>,
     /// By region: the last entry with a zero record.
     zeroes: BTreeMap<Region, EntryName>,
@@ -189,14 +188,7 @@ impl CommitLogs {
         self.orphans.push(name);
     }
 
-    /// The same of an entry that counts for nothing else any more.
-    pub(crate) fn keep_orphan(&mut self, name: EntryName) {
-        self.keep(name);
-        self.orphan(name);
-    }
-
-    /// It is durable that all regions that are to be resynced are, and which blocks are unreadable: nothing in those regions'
-    /// logs counts, and nothing is believed of those blocks.
+    /// It is durable that all regions that are to be resynced are: nothing in those regions' logs counts.
     fn adopt(&mut self) {
         for name in std::mem::take(&mut self.orphans) {
             self.stored(name);
@@ -345,8 +337,7 @@ impl Array {
     /// Writes entries, flushes and frees, as far as there is reason to. Says whether it did.
     pub(crate) fn pump_commits(&mut self) -> bool {
         let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) else { return false };
-        let durable = self.records.all_resync_is_durable() && self.listing.additions_are_durable();
-        if !commits.orphans.is_empty() && durable {
+        if !commits.orphans.is_empty() && self.records.all_resync_is_durable() {
             commits.adopt();
         }
         if commits.release() {

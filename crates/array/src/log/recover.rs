@@ -641,8 +641,9 @@ impl Array {
         }
     }
 
-    /// Blocks that could not be read lack their records perhaps: they go on the list of unreadable blocks, and until that is
-    /// durable the records stay where they are. (Where there is no room for them it is hoped that they stay unreadable.)
+    /// Blocks that could not be read lack their records perhaps: they go on the list of unreadable blocks. No table
+    /// counts on what is restored before that list is durable, and commit logs keep the records until a table does. (Where
+    /// the list has no room for them it is hoped that they stay unreadable.)
     fn list_unread(&mut self, region: Region, recovery: &Recovery) {
         let block = self.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
@@ -650,10 +651,6 @@ impl Array {
             let stripe = stripe.expect("it was looked up before");
             let window = Window { stripe, columns: Columns::new(*from, *from + block) };
             let _full = self.list_uncompared(window, *unit);
-        }
-        if !recovery.unreadable.is_empty() && !is_planted(Bug::UncomparedForgotten) {
-            let commits = self.commits();
-            recovery.record_names().for_each(|name| commits.keep_orphan(name));
         }
     }
 

@@ -214,6 +214,11 @@ impl Records {
         self.map_wanted = true;
     }
 
+    /// Whether what is numbered as of this session would be believed after a crash.
+    pub(crate) fn session_is_known(&self) -> bool {
+        self.begun || !self.enabled
+    }
+
     /// Whether some exclusion (or this session's opening) is not yet durable.
     pub(crate) fn barrier(&self) -> bool {
         self.written < self.exclusion
@@ -713,8 +718,8 @@ impl Array {
             // that does not has missed nothing.
             self.records.recorded.opened = self.records.session_number;
             self.record_exclusion();
-        } else {
-            self.records.begun = true;
+        } else if !std::mem::replace(&mut self.records.begun, true) {
+            self.append_what_waited();
         }
         if !self.records.barrier() {
             if told {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::{Occupant, Place};
-use parlour_array::{Action, Repair};
+use parlour_array::{Action, Class, Event, Repair};
 use parlour_units::{Bytes, Member, Region, Sector, Sectors};
 
 /// The parity that a reintegration is about to rewrite: the member, from where and how much.
@@ -236,4 +236,36 @@ fn many_regions_whose_logs_are_full_are_folded_in_though_the_oldest_record_is_of
         assert!(world.read_now(*at, 1).as_ref() == Ok(new), "sector {at}");
     }
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+}
+
+#[test]
+fn an_opening_that_is_cut_off_leaves_nothing_that_looks_damaged() {
+    let mut setup = Setup::logged(4);
+    setup.member_length = 3 * 2_048;
+    setup.tuning.log_memory = Sectors::new(64);
+    for steps in 0..160 {
+        let mut world = World::new(&setup, SEED + steps);
+        world.settle();
+        world.all_volatile();
+        let mut random = Random(SEED);
+        // More than one segment holds, and nothing of it reaches its log.
+        for at in 0..5 {
+            world.write(at * 8, &payload(&mut random, 8));
+        }
+        world.settle_until(|world| world.done.len() == 5);
+        let mut world = cut(world);
+        // Superblocks are slow.
+        for _ in 0..steps {
+            let log = world.pending.iter().position(|effect| effect.class == Class::Log);
+            match log {
+                Some(index) => world.step_at(index),
+                None => drop(world.step()),
+            }
+        }
+        let mut world = cut(world);
+        world.settle();
+        let damaged = |event: &Event| matches!(event, Event::LogDamaged { .. } | Event::Implausible { .. });
+        assert_eq!(world.events.iter().find(|event| damaged(event)), None, "after {steps} steps");
+        assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "after {steps} steps");
+    }
 }

@@ -43,6 +43,10 @@ impl Array {
             }
             return;
         }
+        // A segment of a session that superblocks do not name is taken for damaged: it goes to the log later.
+        if !self.records.session_is_known() {
+            return;
+        }
         // Where the log cannot be written, what is in memory goes to the parity.
         let stands =
             if self.geometry.is_logged() { self.log_stands(region) } else { !self.health.is_degraded() };
@@ -73,6 +77,18 @@ impl Array {
             };
             let segments = self.claim(region, first, slot);
             self.start_append(region, segments);
+        }
+    }
+
+    /// All members know of this session now: what was recovered meanwhile goes to the log.
+    pub(crate) fn append_what_waited(&mut self) {
+        let Some(logs) = &self.logs else { return };
+        let regions: Vec<Region> = logs.regions.keys().copied().collect();
+        for region in regions {
+            let logs = self.logs.as_ref().expect("it was there");
+            if logs.next_ready(region).is_some() {
+                self.append_ready(region);
+            }
         }
     }
 

@@ -500,7 +500,7 @@ impl Array {
 
     /// A region with segments that could be appended, and that nothing else is done with.
     pub(crate) fn kept_back(&self) -> Option<Region> {
-        let logs = self.logs.as_ref()?;
+        let logs = self.logs.as_ref().filter(|_| self.records.session_is_known())?;
         let idle = |log: &RegionLog| {
             log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
         };

@@ -313,8 +313,9 @@ impl Array {
         // What hosts wait for may wait in turn for what keeps a commit log full.
         let serving = self.mode != Mode::Stopping || !self.hosts.is_empty();
         let Some(logs) = &mut self.logs else { return false };
-        // One goes on whatever is in memory, so that recovery comes to an end.
-        let fits = logs.recoveries.running == 0 || logs.in_memory < logs.pool_limit() / 2;
+        // One goes on whatever is in memory, so that recovery comes to an end; but none while nothing can be appended.
+        let alone = logs.recoveries.running == 0 && self.records.session_is_known();
+        let fits = alone || logs.in_memory < logs.pool_limit() / 2;
         if logs.recoveries.running >= RECOVERIES || !fits {
             return false;
         }

@@ -416,6 +416,7 @@ fn open_logs(
         }
     }
     if geometry.is_logged() {
+        map.resync.iter().for_each(|region| logs.stay_given_up(region));
         open_commit_logs(geometry, map, found, first_sequence, &mut logs);
     }
     Some(logs)

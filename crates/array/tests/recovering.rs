@@ -269,3 +269,37 @@ fn an_opening_that_is_cut_off_leaves_nothing_that_looks_damaged() {
         assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "after {steps} steps");
     }
 }
+
+#[test]
+fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_that_is_recorded() {
+    let mut setup = Setup::logged(4);
+    setup.member_length = 3 * 2_048;
+    setup.tuning.log_memory = Sectors::new(64);
+    let geometry = setup.geometry();
+    let tables = [0, 1].map(|slot| geometry.table_place(slot));
+    let is_fast = |action: Action| match action {
+        Action::Write { at, .. } => tables.contains(&at),
+        action => matches!(action, Action::Read { .. }),
+    };
+    for steps in 0..60 {
+        let mut world = World::new(&setup, SEED + steps);
+        world.write_now(0, &payload(&mut Random(SEED), 24)).unwrap();
+        let mut world = world.restart();
+        world.all_volatile();
+        for _ in 0..steps {
+            world.step();
+        }
+        let log = geometry.layout().sublog_member(Region::new(0), 0).unwrap();
+        world.replace(log.get());
+        // Superblocks and maps are slow.
+        while let Some(index) = world.pending.iter().position(|effect| is_fast(effect.action)) {
+            world.step_at(index);
+        }
+        let mut world = cut(world);
+        world.settle();
+        // The log is read now, if not before.
+        assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "after {steps} steps");
+        let damaged = world.events.iter().find(|event| matches!(event, Event::LogDamaged { .. }));
+        assert_eq!(damaged, None, "after {steps} steps");
+    }
+}

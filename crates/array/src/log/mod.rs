@@ -118,6 +118,9 @@ pub(crate) struct RegionLog {
     pub(crate) read_at: u64,
     /// What was counted of it last, unless it has changed since.
     counted: Option<TableEntry>,
+    /// What its slots held when the log was given up. After a crash that comes before it is durable that the region is to be
+    /// resynced they hold it still: so tables go on saying so.
+    given_up: Option<Stored>,
     pub(crate) open: Option<u32>,
     /// Sealed, in the order to be appended.
     pub(crate) sealed: VecDeque<u32>,
@@ -554,13 +557,48 @@ impl Logs {
             self.regions.iter().filter(|(_, log)| log.is_read()).map(|(region, _)| *region).collect();
         for region in read {
             let entry = &mut table[region.as_usize()];
-            let counted = self.regions[&region].counted;
+            let RegionLog { counted, given_up, .. } = self.regions[&region];
+            if let Some(stored) = given_up {
+                entry.stored = stored;
+                continue;
+            }
             entry.stored = match counted.filter(|counted| counted.applied == entry.applied) {
                 Some(counted) => Stored { stamp: self.stamp, ..counted.stored },
                 None => self.count_stored(region, entry.applied),
             };
         }
         table
+    }
+
+    /// What is known of the slots of `region` is about to be dropped, before its parity is computed anew.
+    pub(crate) fn give_up_slots(&mut self, region: Region) {
+        let log = self.region(region);
+        if log.given_up.is_none() {
+            let stored = match log.is_read() {
+                true => self.count_stored(region, self.applied[region.as_usize()]),
+                false => self.stored[region.as_usize()],
+            };
+            self.region(region).given_up = Some(stored);
+        }
+    }
+
+    /// The log of `region` was given up before the array was opened.
+    pub(crate) fn stay_given_up(&mut self, region: Region) {
+        let stored = self.stored[region.as_usize()];
+        if stored.records > 0 {
+            self.region(region).given_up = Some(stored);
+        }
+    }
+
+    /// The region is logged again.
+    pub(crate) fn forget_given_up(&mut self, region: Region) {
+        self.region(region).given_up = None;
+    }
+
+    /// Nothing that the slots of `region` hold counts: its parity was computed anew.
+    pub(crate) fn outdate_slots(&mut self, region: Region) {
+        self.applied[region.as_usize()] = self.newest_sequence();
+        self.region(region).given_up = None;
     }
 
     /// What stands in the slots of `log`. What is on its way to one may or may not be there after a crash: it is not counted, and
@@ -693,6 +731,7 @@ impl RegionLog {
             shadows: Vec::new(),
             read_at: 0,
             counted: None,
+            given_up: None,
             next_slot: 0,
             live: ByStripe::default(),
             holders: 0,

@@ -755,7 +755,9 @@ impl Array {
         // Elsewhere the table is written at a stop alone. Here it must not say that its records do not count before it is
         // durable that the region is to be resynced: when the region is closed it does.
         if !self.geometry.is_logged() {
-            logs.applied[region.as_usize()] = logs.newest_sequence();
+            logs.outdate_slots(region);
+        } else if logs.region(region).load != LoadState::Known {
+            logs.give_up_slots(region);
         }
         let log = logs.region(region);
         (log.load, log.wanted) = (LoadState::Known, false);
@@ -766,7 +768,11 @@ impl Array {
 
     /// Drops what is known of `region`'s log. Rooms that are not filled yet stay.
     pub(crate) fn drop_log(&mut self, region: Region) {
+        let logged = self.geometry.is_logged();
         let logs = self.logs.as_mut().expect("only logs are discarded");
+        if logged {
+            logs.give_up_slots(region);
+        }
         for index in logs.region(region).segments.clone() {
             let logs = self.logs.as_mut().expect("only logs are discarded");
             let count = logs.segment(index).records.len();

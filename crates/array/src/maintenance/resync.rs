@@ -221,13 +221,16 @@ impl Array {
         }
         let logs = self.logs.as_mut().expect("regions of a log are closed");
         // Whatever commit logs or slots hold of the region was made before its parity was computed from its data.
-        logs.applied[region.as_usize()] = logs.newest_sequence();
+        logs.outdate_slots(region);
         self.record_applied(region);
     }
 
     /// The table says that nothing in the region's old log counts.
     pub(crate) fn close_resynced(&mut self, region: Region) {
         self.records.closing = None;
+        if let Some(logs) = &mut self.logs {
+            logs.forget_given_up(region);
+        }
         self.resynced(region);
         self.tell_of_resync();
     }

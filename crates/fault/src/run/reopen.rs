@@ -186,8 +186,13 @@ pub(super) fn open_array(
             let regions = unsure_regions(&refusal.shelf.disks, assembly, order);
             let (now, trace) = (refusal.shelf.now, &refusal.shelf.trace);
             trace.note(now, || format!("opened by force: {}", refusal.error));
-            forgive(oracle, &assembly.geometry, &gone, regions.into_iter());
-            World::open(refusal.shelf, assembly, order, tuning, true)
+            let forced = World::open(refusal.shelf, assembly, order, tuning, true);
+            if let Ok(world) = &forced {
+                // A member that is there may be older than the others: it is not believed.
+                let gone = not_whole(world);
+                forgive(oracle, &assembly.geometry, &gone, regions.into_iter());
+            }
+            forced
         }
         opened => opened,
     };
@@ -232,6 +237,12 @@ pub(super) fn gone(assembly: &Assembly) -> Vec<Member> {
         assembly.places[place].is_some() && assembly.superblock.table[place].state == EntryState::Active
     };
     (0..assembly.places.len()).filter(|place| !whole(*place)).map(|place| Member::new(place as u16)).collect()
+}
+
+/// Places whose member is not whole to the array that was opened.
+fn not_whole(world: &World) -> Vec<Member> {
+    let members = world.array.status().members.into_iter();
+    members.filter(|member| member.state != "active").map(|member| Member::new(member.place)).collect()
 }
 
 /// The newest dirty map on the members, if it is known: some whole member can read both that it has.

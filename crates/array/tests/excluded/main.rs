@@ -1,0 +1,10 @@
+//! A member is excluded while parity is written, and power is cut before that is recorded.
+#![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(feature = "planted-bugs")]
+mod planted;
+#[cfg(not(feature = "planted-bugs"))]
+mod promises;
+mod scene;

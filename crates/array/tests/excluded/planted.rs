@@ -1,0 +1,13 @@
+//! The tests tested. The bug is planted in the whole process: no other test is beside this one.
+
+use parlour_array::{Bug, plant};
+
+use crate::scene::excluded_while_parity_is_written;
+
+#[test]
+fn a_table_that_counts_on_parity_of_a_member_whose_exclusion_is_not_recorded_is_found() {
+    plant(Some(Bug::AppliedBeforeExclusion));
+    assert!(excluded_while_parity_is_written() > 0);
+    plant(None);
+    assert_eq!(excluded_while_parity_is_written(), 0);
+}

@@ -1,0 +1,71 @@
+//! The story, told with each order of effects that a few seeds give.
+
+use parlour_array::layout::{Occupant, Place};
+use parlour_array::{Action, Fault, Geometry, Outcome, Repair};
+use parlour_units::{Member, Sector, Sectors};
+
+use crate::common::{Random, SEED, Setup, World, payload};
+
+/// Effects carried out at most, while superblocks are not.
+const STEPS: usize = 2_000;
+
+/// The member whose parity a reintegration is about to rewrite.
+fn rewritten(world: &World) -> Option<Member> {
+    let geometry = world.array.geometry();
+    let start = geometry.data_start();
+    let parity = geometry.layout().data_units();
+    world.pending.iter().find_map(|effect| match effect.action {
+        Action::Write { member, at, durable: false, .. } if at >= start => {
+            let place = Place { member, at: Sector::ZERO + (at - start) };
+            let occupant = geometry.layout().occupant(place);
+            matches!(occupant, Occupant::Unit { unit, .. } if unit.get() == parity).then_some(member)
+        }
+        _ => None,
+    })
+}
+
+/// The array's accesses on the member that is out are answered as gone, all others are carried out; but no superblock is
+/// written.
+fn without_superblocks(world: &mut World, out: Member) {
+    let places = Geometry::superblock_places(Sectors::new(world.setup.member_length));
+    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if places.contains(&at));
+    for _ in 0..STEPS {
+        let next = world.pending.iter().position(|effect| !is_superblock(effect.action));
+        let Some(next) = next else { return };
+        if world.pending[next].action.member() == Some(out) {
+            let effect = world.pending.swap_remove(next);
+            world.array.complete(world.now, effect.id, Outcome::Failed(Fault::Gone));
+            world.drain();
+        } else {
+            world.step_at(next);
+        }
+    }
+}
+
+/// Stripes whose parity does not fit after a member was excluded just when its parity was to be rewritten, and power was cut
+/// before superblocks said so.
+pub(crate) fn excluded_while_parity_is_written() -> u64 {
+    let mut setup = Setup::logged(4);
+    setup.member_length = 3 * 2_048;
+    setup.tuning.log_memory = Sectors::new(64);
+    (0..8).map(|seed| story(&setup, SEED + seed)).sum()
+}
+
+fn story(setup: &Setup, seed: u64) -> u64 {
+    let mut world = World::new(setup, seed);
+    world.all_volatile();
+    let mut random = Random(seed);
+    while rewritten(&world).is_none() {
+        let tag = world.write(0, &payload(&mut random, 16));
+        world.settle_until(|world| world.done.contains_key(&tag) || rewritten(world).is_some());
+    }
+    let out = rewritten(&world).unwrap();
+    world.array.fail(world.now, out).unwrap();
+    world.drain();
+    without_superblocks(&mut world, out);
+    world.pending.clear();
+    world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
+    let mut world = world.reopen(false).unwrap();
+    world.settle();
+    world.scrub(Repair::Nothing).mismatches
+}

@@ -11,10 +11,14 @@ use crate::array::{Array, Mode};
 use crate::assembly::{Assembly, Verdict};
 use crate::dirty::{Bits, StoredMap};
 use crate::health::{PlaceRecord, PlaceState, Standing};
+use crate::horizon::SESSION_SLOTS_BITS;
 use crate::identity::Identity;
+use crate::metadata::Records;
+use crate::older::newest_map;
 use crate::planted::{Bug, is_planted};
+use crate::slots::Slots;
 use crate::status::FailureCause;
-use crate::superblock::{EntryState, Superblock};
+use crate::superblock::{EntryState, MOST_MAPS, Superblock};
 
 /// What is remembered of a member that was whole when it was seen last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,15 +27,23 @@ pub(crate) struct Kept {
     session: u64,
     /// No superblock of its own has a higher sequence number: else it was used apart.
     sequence: u32,
+    /// It holds at least so many of the session's maps: else it is a copy that was taken earlier.
+    maps: u32,
 }
 
 impl Kept {
-    fn new(session: Option<Identity>, sequence: u64) -> Option<Kept> {
-        Some(Kept { session: short(session?), sequence: u32::try_from(sequence).ok()? })
+    /// `map` is the newest map that it holds, of those of the session with this number and those before.
+    fn new(session: Option<Identity>, sequence: u64, session_number: u64, map: u64) -> Option<Kept> {
+        let maps = map.saturating_sub(session_number << SESSION_SLOTS_BITS);
+        Some(Kept {
+            session: short(session?),
+            sequence: u32::try_from(sequence).ok()?,
+            maps: u32::try_from(maps).unwrap_or(MOST_MAPS).min(MOST_MAPS),
+        })
     }
 
     pub(crate) fn entry(self) -> EntryState {
-        EntryState::Away { session: self.session, sequence: self.sequence }
+        EntryState::Away { session: self.session, sequence: self.sequence, maps: self.maps }
     }
 
     /// Whether a member with this superblock is the one, as it was when it was seen last. When it was excluded as soon as
@@ -41,6 +53,14 @@ impl Kept {
         let same = seen.map(|seen| seen.map(short)).contains(&Some(self.session));
         let same = same || is_planted(Bug::AnySessionReturns);
         same && superblock.sequence <= u64::from(self.sequence)
+    }
+
+    /// Whether a member with this superblock and these maps lacks one that it had.
+    fn is_newer(self, superblock: &Superblock, maps: &Slots, regions: u32) -> bool {
+        let least = (superblock.session_number << SESSION_SLOTS_BITS) + u64::from(self.maps);
+        self.maps > 0
+            && newest_map(maps, superblock.array, regions).is_some_and(|newest| newest < least)
+            && !is_planted(Bug::OlderMemberBelieved)
     }
 }
 
@@ -61,9 +81,10 @@ pub(crate) fn keeps(assembly: &Assembly, place: u16) -> Option<Kept> {
     }
     match superblock.table[usize::from(place)].state {
         EntryState::Active | EntryState::Rebuilding { returning: true, .. } => {
-            Kept::new(superblock.last_completed(), superblock.sequence)
+            let Superblock { sequence, session_number, recorded, .. } = superblock;
+            Kept::new(superblock.last_completed(), *sequence, *session_number, recorded.map)
         }
-        EntryState::Away { session, sequence } => Some(Kept { session, sequence }),
+        EntryState::Away { session, sequence, maps } => Some(Kept { session, sequence, maps }),
         EntryState::Rebuilding { returning: false, .. }
         | EntryState::Vacant
         | EntryState::Failed
@@ -86,12 +107,15 @@ pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing]) {
 }
 
 impl Array {
-    /// The place to which the member with this superblock may return, to be rebuilt only in what it has missed: it was whole
-    /// when it was excluded from that place, and has been used nowhere since. Its identity is then the one of its superblock.
-    pub fn may_return(&self, superblock: &Superblock) -> Option<Member> {
+    /// The place to which the member with this superblock and these maps may return, to be rebuilt only in what it has missed:
+    /// it was whole when it was excluded from that place, has been used nowhere since, and is no copy that was taken before.
+    /// Its identity is then the one of its superblock. The caller reads [`Geometry::map_place`](crate::Geometry::map_place).
+    pub fn may_return(&self, superblock: &Superblock, maps: &Slots) -> Option<Member> {
+        let regions = self.geometry.layout().region_count();
         let place = self.health.places.iter().position(|place| {
             let away = place.state == PlaceState::Failed && place.identity == superblock.member;
-            away && place.keeps.is_some_and(|kept| kept.is(superblock))
+            let is = |kept: Kept| kept.is(superblock) && !kept.is_newer(superblock, maps, regions);
+            away && place.keeps.is_some_and(is)
         })?;
         (superblock.array == self.identity).then(|| Member::new(place as u16))
     }
@@ -114,7 +138,9 @@ impl Array {
         };
         let record = &mut self.health.places[place.as_usize()];
         let whole = record.state == PlaceState::Active || record.keeps.is_some();
-        let kept = Kept::new(self.records.last_completed(), self.records.sequence());
+        let Records { session_number, recorded, .. } = &self.records;
+        let (session, sequence) = (self.records.last_completed(), self.records.sequence());
+        let kept = Kept::new(session, sequence, *session_number, recorded.map);
         record.keeps = kept.filter(|_| whole && trusted && self.tuning.dirty_map && self.records.enabled);
         if record.keeps.is_none() {
             return;

@@ -53,7 +53,7 @@ fn superblock() -> Superblock {
         EntryState::Rebuilding { frontier: 77, returning: false },
         EntryState::Rebuilding { frontier: 78, returning: true },
         EntryState::Failed,
-        EntryState::Away { session: 0x0807_0605_0403_0201, sequence: 99 },
+        EntryState::Away { session: 0x0807_0605_0403_0201, sequence: 99, maps: 0x0c_0ffe },
         EntryState::Vacant,
         EntryState::Active,
         EntryState::Spare,

@@ -16,7 +16,7 @@ use crate::unreadable::UnreadableList;
 /// A session's records have numbers of their own, 2⁴⁰ of them.
 pub(crate) const SESSION_RECORDS: u64 = 1 << 40;
 /// So have its maps, tables and lists.
-const SESSION_SLOTS_BITS: u32 = 32;
+pub(crate) const SESSION_SLOTS_BITS: u32 = 32;
 /// Session numbers from here on are no superblock's: their records' numbers would not fit 64 bits.
 pub(crate) const SESSION_END: u64 = (1 << 24) - 1;
 /// An array whose session number is this high is not opened for writing: a long session takes

@@ -7,6 +7,7 @@
 
 use crate::assembly::Assembly;
 use crate::dirty::{StoredMap, decode_table};
+use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
 use crate::slots::Slots;
 use crate::superblock::{EntryState, Recorded};
@@ -70,6 +71,13 @@ fn older_of(
         own.collect::<Option<Vec<u64>>>().is_some_and(|own| own.iter().all(|sequence| *sequence < least))
     };
     held.iter().filter(|(_, slots)| is_older(slots)).map(|(place, _)| *place).collect()
+}
+
+/// The newest map in a member's slots; none, if one of them cannot be read or is torn.
+pub(crate) fn newest_map(slots: &Slots, array: Identity, regions: u32) -> Option<u64> {
+    let sequence = |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence);
+    let [first, second] = [0, 1].map(|slot| held(slots[slot].as_deref(), sequence).sequence());
+    Some(first?.max(second?))
 }
 
 /// What a slot says.

@@ -33,6 +33,8 @@ const NAME_BYTES: usize = 64;
 const SESSIONS_AT: usize = 512;
 const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
+/// What an entry counts of a session's maps, at the most: three bytes.
+pub(crate) const MOST_MAPS: u32 = (1 << 24) - 1;
 /// A commit log that must be read before the array is believed.
 const COMMIT_LOG: u64 = 1;
 /// Copies that are far.
@@ -128,6 +130,8 @@ pub enum EntryState {
         session: u64,
         /// No superblock of its own has a higher sequence number.
         sequence: u32,
+        /// It holds at least so many of the maps that this session wrote (at most [`MOST_MAPS`]).
+        maps: u32,
     },
     /// Ready to take a failed member's place.
     Spare,
@@ -175,10 +179,9 @@ impl Superblock {
             out.bytes(&session.0);
         }
         for (index, entry) in self.table.iter().enumerate() {
-            let (state, sequence, frontier) = entry.state.encode();
-            out.seek(TABLE_AT + index * ENTRY_BYTES).bytes(&entry.member.0).u8(state);
-            out.seek(TABLE_AT + index * ENTRY_BYTES + 20).u32(sequence);
-            out.seek(TABLE_AT + index * ENTRY_BYTES + 24).u64(frontier);
+            let (state, maps, sequence, frontier) = entry.state.encode();
+            out.seek(TABLE_AT + index * ENTRY_BYTES).bytes(&entry.member.0);
+            out.u32(u32::from(state) | maps << 8).u32(sequence).u64(frontier);
         }
         out.sealed(CHECKSUM_AT)
     }
@@ -292,26 +295,27 @@ impl Superblock {
 }
 
 impl EntryState {
-    fn encode(self) -> (u8, u32, u64) {
+    /// Its number, maps, sequence number, and frontier or session.
+    fn encode(self) -> (u8, u32, u32, u64) {
         match self {
-            EntryState::Vacant => (0, 0, 0),
-            EntryState::Active => (1, 0, 0),
-            EntryState::Rebuilding { frontier, returning: false } => (2, 0, frontier),
-            EntryState::Failed => (3, 0, 0),
-            EntryState::Spare => (4, 0, 0),
-            EntryState::Away { session, sequence } => (5, sequence, session),
-            EntryState::Rebuilding { frontier, returning: true } => (6, 0, frontier),
+            EntryState::Vacant => (0, 0, 0, 0),
+            EntryState::Active => (1, 0, 0, 0),
+            EntryState::Rebuilding { frontier, returning: false } => (2, 0, 0, frontier),
+            EntryState::Failed => (3, 0, 0, 0),
+            EntryState::Spare => (4, 0, 0, 0),
+            EntryState::Away { session, sequence, maps } => (5, maps, sequence, session),
+            EntryState::Rebuilding { frontier, returning: true } => (6, 0, 0, frontier),
         }
     }
 
-    fn decode(state: u8, sequence: u32, frontier: u64) -> Option<EntryState> {
+    fn decode(state: u8, maps: u32, sequence: u32, frontier: u64) -> Option<EntryState> {
         Some(match state {
             0 => EntryState::Vacant,
             1 => EntryState::Active,
             2 => EntryState::Rebuilding { frontier, returning: false },
             3 => EntryState::Failed,
             4 => EntryState::Spare,
-            5 => EntryState::Away { session: frontier, sequence },
+            5 => EntryState::Away { session: frontier, sequence, maps },
             6 => EntryState::Rebuilding { frontier, returning: true },
             _ => return None,
         })
@@ -329,10 +333,8 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
     let entry = |index: usize| {
         let member = Identity(from.seek(TABLE_AT + index * ENTRY_BYTES).array());
-        let state = from.u8();
-        let sequence = from.seek(TABLE_AT + index * ENTRY_BYTES + 20).u32();
-        let frontier = from.u64();
-        let state = EntryState::decode(state, sequence, frontier)
+        let (word, sequence, frontier) = (from.u32(), from.u32(), from.u64());
+        let state = EntryState::decode(word as u8, word >> 8, sequence, frontier)
             .ok_or(SuperblockError::Nonsense("member states"))?;
         Ok(Entry { member, state })
     };

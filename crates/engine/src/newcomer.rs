@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use parlour_array::{Geometry, Identity, Superblock};
+use parlour_array::{Geometry, Identity, Slots, Superblock};
 use parlour_units::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,7 +16,7 @@ use crate::fault::Failure;
 use crate::helper;
 use crate::identity::{self, RandomError};
 use crate::member::{Member, MemberError, Mode};
-use crate::opening::superblock_copies;
+use crate::opening::{read_block, superblock_copies};
 use crate::space;
 
 /// Why a file or device cannot become a member. Nothing was written to it.
@@ -85,7 +85,22 @@ pub(crate) enum History {
     /// Nothing, or nothing any more: it is prepared, and has a fresh identity.
     Fresh(Identity),
     /// A member of an array, perhaps of this one. Nothing was written to it.
-    Former(Box<Superblock>),
+    Former(Box<Former>),
+}
+
+/// What a member of an array says of itself.
+#[derive(Debug)]
+pub(crate) struct Former {
+    pub(crate) superblock: Superblock,
+    /// Both its maps, where this array has them.
+    pub(crate) maps: Slots,
+}
+
+impl Former {
+    fn read(member: &Member, superblock: Superblock, geometry: &Geometry) -> History {
+        let read = |slot| read_block(member, geometry.map_place(slot), geometry.map_length());
+        History::Former(Box::new(Former { superblock, maps: [0, 1].map(read) }))
+    }
 }
 
 impl Newcomer {
@@ -109,7 +124,8 @@ impl Application {
         let member = Member::open(&self.path, Mode::ReadWrite)?;
         self.check_size(&member)?;
         if let Some(superblock) = superblock(&member).filter(|_| !self.force) {
-            return Ok(Newcomer { member, history: History::Former(Box::new(superblock)) });
+            let history = Former::read(&member, superblock, &self.geometry);
+            return Ok(Newcomer { member, history });
         }
         let held = held(&member)?;
         if let Some(what) = held.clone().filter(|_| !self.force) {
@@ -170,7 +186,10 @@ impl Scouting {
         let superblock = is_ours(&member)?;
         let fits = member.length().bytes() >= self.geometry.least_member_length().bytes()
             && member.block() <= self.geometry.block().bytes();
-        fits.then(|| Newcomer { member, history: History::Former(Box::new(superblock)) })
+        fits.then(|| {
+            let history = Former::read(&member, superblock, &self.geometry);
+            Newcomer { member, history }
+        })
     }
 }
 

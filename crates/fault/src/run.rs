@@ -581,7 +581,9 @@ impl<'a> Run<'a> {
         let read = |at: Sector| disk.try_read(at, SUPERBLOCK).unwrap_or_default();
         let [first, second] = Geometry::superblock_places(disk.length).map(read);
         let superblock = Superblock::decode_copies(&first, &second).ok();
-        superblock.and_then(|own| self.world.array.may_return(&own)) == Some(Member::new(place))
+        let read = |slot| disk.try_read(self.geometry.map_place(slot), self.geometry.map_length());
+        let maps = [0, 1].map(read);
+        superblock.and_then(|own| self.world.array.may_return(&own, &maps)) == Some(Member::new(place))
     }
 
     /// Somebody keeps images of disks, which may be taken for them later.

@@ -5,7 +5,7 @@ use parlour_array::{Fault, Mode, Operation, Outcome};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 use crate::scene::{
-    PLACE, check, come_back, come_back_from, fail, fill, resync_meanwhile, settle_whole, setups, superblock,
+    PLACE, check, come_back, come_back_from, fail, fill, may_return, resync_meanwhile, settle_whole, setups,
 };
 
 #[test]
@@ -163,16 +163,45 @@ fn an_image_of_a_member_from_an_earlier_session_is_not_taken_for_it() {
         let mut world = World::new(&setup, SEED);
         world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
         world.stop();
-        let image = superblock(&world, usize::from(PLACE));
+        let place = usize::from(PLACE);
+        let image = world.disks[place].clone();
         let mut world = world.reopen(false).unwrap();
         world.write_now(0, &payload(&mut Random(2), 20)).unwrap();
-        assert_eq!(world.array.may_return(&superblock(&world, usize::from(PLACE))), None, "it is here");
+        assert_eq!(may_return(&world, &world.disks[place]), None, "it is here");
         fail(&mut world);
-        assert_eq!(world.array.may_return(&image), None);
-        assert!(world.array.may_return(&superblock(&world, usize::from(PLACE))).is_some());
+        assert_eq!(may_return(&world, &image), None);
+        assert!(may_return(&world, &world.disks[place]).is_some());
         // Nor is it, when somebody else has taken the place.
         world.replace(PLACE);
-        assert_eq!(world.array.may_return(&superblock(&world, usize::from(PLACE))), None);
+        assert_eq!(may_return(&world, &world.disks[place]), None);
+    }
+}
+
+#[test]
+fn a_copy_of_a_member_that_was_taken_earlier_in_the_session_is_not_taken_for_it() {
+    for (name, members) in [("raid1", 2), ("raid5", 4)] {
+        let mut world = World::new(&Setup::named(name, members), SEED);
+        world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
+        let place = usize::from(PLACE);
+        let copy = world.disks[place].clone();
+        for round in 0..3 {
+            // Regions go idle and are marked clean, and are marked dirty again.
+            world.settle();
+            world.write_now(0, &payload(&mut Random(round), 20)).unwrap();
+        }
+        world.settle();
+        fail(&mut world);
+        assert_eq!(may_return(&world, &copy), None, "{name}");
+        assert!(may_return(&world, &world.disks[place]).is_some(), "{name}");
+        // Also after the array was stopped without it.
+        world.stop();
+        let mut disks = world.disks.clone();
+        disks[place].dead = true;
+        world.disks = disks;
+        let genuine = world.disks[place].clone();
+        let world = world.reopen(false).unwrap();
+        assert_eq!(may_return(&world, &copy), None, "{name}, opened again");
+        assert!(may_return(&world, &genuine).is_some(), "{name}, opened again");
     }
 }
 
@@ -222,7 +251,7 @@ fn a_member_that_went_on_alone_does_not_come_back_to_one_that_went_on_without_it
     let other = vec![usize::from(PLACE)];
     let world = World::open(&setup, disks, other, Random(SEED), sessions + 1, false).ok().unwrap();
     assert_eq!(world.array.status().members[0].state, "failed");
-    assert_eq!(world.array.may_return(&superblock(&world, 0)), None);
+    assert_eq!(may_return(&world, &world.disks[0]), None);
 }
 
 #[test]
@@ -232,7 +261,7 @@ fn a_member_that_was_shorter_for_a_while_does_not_come_back() {
         let mut world = World::new(&setup, SEED);
         world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
         let disk = usize::from(PLACE);
-        let whole = superblock(&world, disk);
+        let whole = world.disks[disk].clone();
         if at_the_opening {
             world.stop();
             let length = world.disks[disk].bytes.len();
@@ -246,6 +275,6 @@ fn a_member_that_was_shorter_for_a_while_does_not_come_back() {
             world.drain();
         }
         let away = world.array.status().members.iter().any(|member| member.away);
-        assert!(!away && world.array.may_return(&whole).is_none());
+        assert!(!away && may_return(&world, &whole).is_none());
     }
 }

@@ -1,9 +1,9 @@
 //! An array, a member that goes away from it, and how it comes back.
 
-use parlour_array::{Event, MemberInfo, Repair, Superblock};
+use parlour_array::{Event, MemberInfo, Repair};
 use parlour_units::{Member, Sectors};
 
-use crate::common::{Random, SEED, Setup, World, candidate, payload};
+use crate::common::{Disk, Random, SEED, Setup, World, candidate, payload};
 
 /// The place whose member is away.
 pub(crate) const PLACE: u16 = 1;
@@ -22,8 +22,13 @@ pub(crate) fn setups() -> Vec<Setup> {
     named.into_iter().chain([Setup::logged(5)]).collect()
 }
 
-pub(crate) fn superblock(world: &World, disk: usize) -> Superblock {
-    candidate(&world.disks[disk], disk).superblock.unwrap()
+/// Where a member that holds this may return to.
+pub(crate) fn may_return(world: &World, disk: &Disk) -> Option<Member> {
+    let geometry = world.array.geometry();
+    let length = geometry.map_length().bytes().as_usize();
+    let map = |slot| disk.bytes[geometry.map_place(slot).bytes() as usize..][..length].to_vec();
+    let superblock = candidate(disk, 0).superblock.unwrap();
+    world.array.may_return(&superblock, &[0, 1].map(|slot| Some(map(slot))))
 }
 
 pub(crate) fn fail(world: &mut World) {
@@ -38,7 +43,7 @@ pub(crate) fn come_back(world: &mut World) -> u32 {
 
 /// The same, of a member that is this disk.
 pub(crate) fn come_back_from(world: &mut World, disk: usize) -> u32 {
-    assert_eq!(world.array.may_return(&superblock(world, disk)), Some(Member::new(PLACE)));
+    assert_eq!(may_return(world, &world.disks[disk]), Some(Member::new(PLACE)));
     let length = Sectors::new(world.setup.member_length);
     let info = MemberInfo { identity: world.disks[disk].identity, length, unmaps: true };
     let member = world.array.replace(world.now, Member::new(PLACE), info).unwrap();

@@ -73,7 +73,8 @@ pub(super) fn read_commit_logs(assembly: &Assembly, found: &[Found]) -> Vec<Vec<
     assembly.places.iter().map(|place| read(place).unwrap_or_default()).collect()
 }
 
-fn read_block(member: &Member, at: Sector, length: Sectors) -> Option<Vec<u8>> {
+/// `length` of the member from `at`, if it can be read.
+pub(crate) fn read_block(member: &Member, at: Sector, length: Sectors) -> Option<Vec<u8>> {
     read(member, at, length.bytes().as_usize()).ok()
 }
 

@@ -20,7 +20,7 @@ use crate::roster::Roster;
 use found::Found;
 pub use note::Note;
 
-pub(crate) use found::superblock_copies;
+pub(crate) use found::{read_block, superblock_copies};
 pub(crate) use note::unequal;
 
 /// How often superblocks are read back, to see whether another server has opened the array.

@@ -172,8 +172,9 @@ impl<F: Frontend> Server<F> {
         let now = self.machine.now();
         let (identity, place) = match &newcomer.history {
             History::Fresh(identity) => (*identity, asked),
-            History::Former(superblock) => {
-                let place = self.machine.array.get().may_return(superblock).map(Member::get);
+            History::Former(former) => {
+                let superblock = &former.superblock;
+                let place = self.machine.array.get().may_return(superblock, &former.maps).map(Member::get);
                 let wanted = place.filter(|place| asked.is_none_or(|asked| asked == *place));
                 (superblock.member, Some(wanted.ok_or_else(|| newcomer.occupied(superblock))?))
             }

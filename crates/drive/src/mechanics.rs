@@ -159,6 +159,24 @@ impl Mechanics {
         (rest + boundary, boundary, sector.min(sectors))
     }
 
+    /// The first block of the track of `block` from which on all pass before `block` does, if the heads
+    /// are there at `arrived`; `block` itself, if none does.
+    pub fn passes_before(&self, arrived: Instant, block: u64) -> u64 {
+        let place = self.surface.place(block);
+        let wait = self.spindle.wait(arrived, place.angle);
+        let passes = |other: u64| {
+            let before = self.surface.place(other);
+            let same_track = before.number == place.number && before.sector < place.sector;
+            same_track && self.spindle.wait(arrived, before.angle) < wait
+        };
+        let (mut none, mut first) = (block.saturating_sub(place.sector + 1), block);
+        while none < first {
+            let middle = none + (first - none) / 2;
+            if passes(middle) { first = middle } else { none = middle + 1 }
+        }
+        first
+    }
+
     /// All of an access. Says what it cost.
     pub fn access(&self, arm: &mut Arm, at: Instant, way: Way, (block, blocks): (u64, u64)) -> Parts {
         let (mut parts, mut now) = (Parts::default(), at);

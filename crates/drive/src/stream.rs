@@ -152,6 +152,11 @@ impl Stream {
         (flow.arm, free)
     }
 
+    /// When the heads are on the first track that it still knows of.
+    pub(crate) fn arrived(&self) -> Option<Instant> {
+        self.flows.front().map(|flow| flow.settled)
+    }
+
     /// Whether it reads on beyond what ends before `block`.
     pub(crate) fn goes_on(&self, block: u64) -> bool {
         block < self.limit

@@ -4,9 +4,10 @@
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue::find;
 use parlour_drive::description::Description;
-use parlour_drive::drive::Drive;
+use parlour_drive::drive::{Drive, Hit};
 use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::{Arm, Mechanics, Parts, Way, ZeroLatency};
+use parlour_drive::surface::Place;
 use parlour_units::{Duration, Instant};
 
 fn ibm_0661() -> Mechanics {
@@ -162,6 +163,36 @@ fn the_host_has_a_read_when_each_block_has_passed_and_those_behind_it_are_sent()
             amid += u64::from(passes(0) > passes(blocks - 1));
         }
         assert!(amid > 0, "{name}: heads arrive amid a request");
+    }
+}
+
+/// The Atlas 10K keeps what passes on a track before the request, once the heads are there; the
+/// Cheetah 9LP does not.
+#[test]
+fn blocks_that_pass_before_a_request_are_read_from_the_buffer_where_the_drive_keeps_them() {
+    for (keeps, name) in [(true, "quantum-atlas-10k"), (false, "seagate-cheetah-9lp")] {
+        let description = Description::parse(find(name).unwrap()).unwrap();
+        let mechanics = description.mechanics(Angle::default()).unwrap();
+        let electronics = description.electronics().unwrap();
+        let (mut numbers, mut hits) = (Numbers(3), [0, 0]);
+        for _ in 0..2_000 {
+            let block = 400 + numbers.below(mechanics.surface.blocks() - 404);
+            let at = Instant::from_nanoseconds(numbers.below(50_000_000));
+            let begins = |block| {
+                let command = at + electronics.overheads.read_miss.after(Way::Read);
+                mechanics.pass(&mut Arm::default(), command, Way::Read, block, 1).begins
+            };
+            let back = 1 + numbers.below(200);
+            let [place, before] = [block, block - back].map(|block| mechanics.surface.place(block));
+            let track = |place: Place| (place.cylinder, place.head);
+            let passed = track(before) == track(place) && begins(block - back) < begins(block);
+            let mut drive = Drive::new(mechanics.clone(), electronics.clone());
+            let done = drive.serve(at, Way::Read, block, 4).done;
+            let again = drive.serve(done, Way::Read, block - back, 1).hit;
+            assert_eq!(again == Hit::Whole, keeps && passed, "{name}: {back} before {block}");
+            hits[usize::from(passed)] += 1;
+        }
+        assert!(hits.iter().all(|count| *count > 200), "{hits:?}");
     }
 }
 

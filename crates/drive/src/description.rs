@@ -165,6 +165,8 @@ pub struct BufferTable {
     pub reads_on_after_hit: bool,
     /// Whether what was written can be read from it.
     pub keeps_writes: bool,
+    /// Whether it keeps what passes before a request on its first track.
+    pub keeps_passing: bool,
     /// Whether reading on stops in the middle of a sector.
     pub stops_within_sector: bool,
     /// Whether a write is complete once its data is in the buffer.
@@ -482,6 +484,7 @@ impl Description {
                 },
                 reads_on_after_hit: buffer.reads_on_after_hit,
                 keeps_writes: buffer.keeps_writes,
+                keeps_passing: buffer.keeps_passing,
                 stops_within_sector: buffer.stops_within_sector,
                 caches_writes: buffer.caches_writes,
                 read_watermark: buffer.read_watermark,

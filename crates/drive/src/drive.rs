@@ -216,6 +216,11 @@ impl Drive {
         let watermark = stream.ready(&self.mechanics, block + part.max(1) - 1, &mut parts);
         let begin = watermark.max(left) + preparation;
         let (done, rest) = self.deliver(Some(&mut stream), begin, block, block, end);
+        if let (Some(segment), Some(arrived)) = (segment, stream.arrived())
+            && self.electronics.buffer.keeps_passing
+        {
+            self.segments[segment].first = self.mechanics.passes_before(arrived, block);
+        }
         match segment {
             Some(segment) => self.reading = Some((stream, segment)),
             None => self.arm = stream.arm(),

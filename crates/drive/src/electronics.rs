@@ -30,6 +30,9 @@ pub struct Buffer {
     pub keeps_writes: bool,
     /// Whether writes have a segment of their own.
     pub write_segment: bool,
+    /// Whether it keeps what passes on a track before the first block that is asked for, once the
+    /// heads are there.
+    pub keeps_passing: bool,
     /// Whether reading on stops in the middle of a sector when another place is wanted.
     pub stops_within_sector: bool,
     /// A write is complete once its data is in the buffer.

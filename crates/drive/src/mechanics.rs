@@ -97,12 +97,16 @@ impl AddAssign for Parts {
 /// A stretch of one track that an access transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// When the first sector begins to pass. (With zero latency: when the first that is wanted does.)
+    /// When the first sector begins to pass. With zero latency: as long before the end as all of
+    /// them take.
     pub begins: Instant,
     /// When the last one has.
     pub ends: Instant,
     /// How many blocks it is.
     pub blocks: u64,
+    /// When the first sector that is wanted begins to pass, and how many of the first blocks pass
+    /// last: with zero latency, heads may come to rest amid what is wanted.
+    pub turn: (Instant, u64),
     /// What it cost.
     pub parts: Parts,
 }
@@ -127,15 +131,17 @@ impl Mechanics {
         let seek = self.movement(*arm, place, way);
         *arm = Arm { cylinder: place.cylinder, head: place.head };
         let transfer = self.spindle.pass(sectors, place.track);
-        let rotation = self.rotation(at + seek, way, place, sectors);
+        let (rotation, first, passed) = self.rotation(at + seek, way, place, sectors);
         let parts = Parts { seek, rotation, transfer };
         let begins = at + seek + rotation;
-        Pass { begins, ends: begins + transfer, blocks: count, parts }
+        let turn = (at + seek + first, (passed * count).div_ceil(sectors.max(1)));
+        Pass { begins, ends: begins + transfer, blocks: count, turn, parts }
     }
 
-    /// How long it takes until the first of `sectors` passes; with zero latency, how much of the time nothing that is wanted
-    /// passes.
-    fn rotation(&self, arrived: Instant, way: Way, place: Place, sectors: u64) -> Duration {
+    /// How long it takes until the first of `sectors` passes; with zero latency, how much of the time
+    /// nothing that is wanted passes. Then, how long until any that is wanted does, and how many of
+    /// the first pass only after the others.
+    fn rotation(&self, arrived: Instant, way: Way, place: Place, sectors: u64) -> (Duration, Duration, u64) {
         let wait = self.spindle.wait(arrived, place.angle);
         let takes_any = match way {
             Way::Read => self.zero_latency.reads,
@@ -144,13 +150,31 @@ impl Mechanics {
         let track = u64::from(place.track);
         let rest = self.spindle.revolution - self.spindle.pass(sectors, place.track);
         if !takes_any || wait <= rest {
-            return wait;
+            return (wait, wait, 0);
         }
         // The heads are among what is wanted: from the next sector on it takes a revolution.
         let into = self.spindle.angle(arrived) - place.angle;
         let sector = (into.revolutions() * track as f64).ceil() as u64;
         let boundary = self.spindle.wait(arrived, place.angle + Angle::of(sector, track));
-        rest + boundary
+        (rest + boundary, boundary, sector.min(sectors))
+    }
+
+    /// The first block of the track of `block` from which on all pass before `block` does, if the heads
+    /// are there at `arrived`; `block` itself, if none does.
+    pub fn passes_before(&self, arrived: Instant, block: u64) -> u64 {
+        let place = self.surface.place(block);
+        let wait = self.spindle.wait(arrived, place.angle);
+        let passes = |other: u64| {
+            let before = self.surface.place(other);
+            let same_track = before.number == place.number && before.sector < place.sector;
+            same_track && self.spindle.wait(arrived, before.angle) < wait
+        };
+        let (mut none, mut first) = (block.saturating_sub(place.sector + 1), block);
+        while none < first {
+            let middle = none + (first - none) / 2;
+            if passes(middle) { first = middle } else { none = middle + 1 }
+        }
+        first
     }
 
     /// All of an access. Says what it cost.

@@ -15,14 +15,53 @@ struct Flow {
     settled: Instant,
     begins: Instant,
     ends: Instant,
+    /// When the first that is wanted passes, and how many of the first blocks pass last: none where
+    /// they pass in their order.
+    turn: (Instant, u64),
     arm: Arm,
 }
 
 impl Flow {
     /// When the block that is `index`s from the first is there.
     fn ready(&self, index: u64) -> Instant {
+        match self.turn {
+            (_, 0) => self.begins + self.pass(index + 1),
+            (_, last) if index < last => self.begins + self.pass(self.blocks - last + index + 1),
+            (turn, last) => turn + self.pass(index - last + 1),
+        }
+    }
+
+    /// When all up to the block that is `index`s from the first are there.
+    fn complete(&self, index: u64) -> Instant {
+        let (_, last) = self.turn;
+        if last > 0 && index >= last { self.ends } else { self.ready(index) }
+    }
+
+    /// How long so many of its blocks take to pass.
+    fn pass(&self, blocks: u64) -> Duration {
         let whole = self.ends.since(self.begins).nanoseconds();
-        self.begins + Duration::from_nanoseconds(whole * (index + 1) / self.blocks)
+        Duration::from_nanoseconds(whole * blocks / self.blocks)
+    }
+
+    /// How many blocks have passed at `at`, if they do so from `from` on.
+    fn passed(&self, from: Instant, at: Instant) -> u64 {
+        let whole = self.ends.since(self.begins).nanoseconds();
+        at.since(from).nanoseconds() * self.blocks / whole.max(1)
+    }
+
+    /// How many blocks from the first on are there at `at`, with none missing between.
+    fn there(&self, at: Instant) -> u64 {
+        match self.turn {
+            (_, 0) => self.passed(self.begins, at).min(self.blocks),
+            _ if at >= self.ends => self.blocks,
+            (_, last) => self.passed(self.begins + self.pass(self.blocks - last), at),
+        }
+    }
+
+    /// When the sector that passes at `at` has.
+    fn sector_ends(&self, at: Instant) -> Instant {
+        let (turn, _) = self.turn;
+        turn + self.pass(self.passed(turn, at) + 1)
     }
 }
 
@@ -53,13 +92,14 @@ impl Stream {
         }
     }
 
-    /// When `block` is there; it must be before the limit. Adds to `parts` what had to be done for it that was not done before.
+    /// When all up to `block` is there; it must be before the limit. Adds to `parts` what had to be
+    /// done for it that was not done before.
     pub(crate) fn ready(&mut self, mechanics: &Mechanics, block: u64, parts: &mut Parts) -> Instant {
         while self.next <= block {
             self.flow(mechanics, parts);
         }
         match self.flows.iter().find(|flow| (flow.first..flow.first + flow.blocks).contains(&block)) {
-            Some(flow) => flow.ready(block - flow.first),
+            Some(flow) => flow.complete(block - flow.first),
             None => Instant::ZERO,
         }
     }
@@ -79,6 +119,7 @@ impl Stream {
             settled,
             begins: pass.begins,
             ends: pass.ends,
+            turn: pass.turn,
             arm: self.arm,
         });
         (self.next, self.now) = (self.next + pass.blocks, pass.ends);
@@ -90,15 +131,10 @@ impl Stream {
         while self.next < self.limit && self.now <= at {
             self.flow(mechanics, &mut Parts::default());
         }
-        while self.flows.len() > 1 && self.flows[1].begins <= at {
+        while self.flows.len() > 1 && self.flows[1].turn.0 <= at {
             self.flows.pop_front();
         }
-        let reached = |flow: &Flow| {
-            let (passed, whole) =
-                (at.since(flow.begins).nanoseconds(), flow.ends.since(flow.begins).nanoseconds());
-            flow.first + (passed * flow.blocks / whole.max(1)).min(flow.blocks)
-        };
-        self.flows.front().map_or(self.next, reached)
+        self.flows.front().map_or(self.next, |flow| flow.first + flow.there(at))
     }
 
     /// Gives up at `at`: where the arm is then, and when it can leave.
@@ -109,14 +145,16 @@ impl Stream {
             // An arm that moves is not called back.
             return self.flows.get(1).map_or((flow.arm, at), |next| (next.arm, next.settled.max(at)));
         }
-        let free = match at > flow.begins && !within_sector {
-            true => {
-                let whole = flow.ends.since(flow.begins).nanoseconds();
-                flow.ready(at.since(flow.begins).nanoseconds() * flow.blocks / whole)
-            }
+        let free = match at > flow.turn.0 && !within_sector {
+            true => flow.sector_ends(at),
             false => at.max(flow.settled),
         };
         (flow.arm, free)
+    }
+
+    /// When the heads are on the first track that it still knows of.
+    pub(crate) fn arrived(&self) -> Option<Instant> {
+        self.flows.front().map(|flow| flow.settled)
     }
 
     /// Whether it reads on beyond what ends before `block`.
@@ -124,11 +162,17 @@ impl Stream {
         block < self.limit
     }
 
-    /// The stretches that bring blocks of `from..to`: for each the first and the last of these, and when they are there.
+    /// The stretches that bring blocks of `from..to`: for each the first and the last of these, and
+    /// when they are there.
     pub(crate) fn stretches(&self, from: u64, to: u64) -> impl Iterator<Item = [(u64, Instant); 2]> + '_ {
-        self.flows.iter().filter_map(move |flow| {
-            let (first, last) = (flow.first.max(from), (flow.first + flow.blocks).min(to));
-            (first < last).then(|| [first, last - 1].map(|block| (block, flow.ready(block - flow.first))))
+        self.flows.iter().flat_map(move |flow| {
+            let (middle, end) = (flow.first + flow.turn.1, flow.first + flow.blocks);
+            let stretch = move |(first, end): (u64, u64)| {
+                let (first, end) = (first.max(from), end.min(to));
+                let at = |block: u64| (block, flow.ready(block - flow.first));
+                (first < end).then(|| [first, end - 1].map(at))
+            };
+            [(flow.first, middle), (middle, end)].into_iter().filter_map(stretch)
         })
     }
 

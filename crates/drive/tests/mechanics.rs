@@ -4,9 +4,10 @@
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue::find;
 use parlour_drive::description::Description;
-use parlour_drive::drive::Drive;
+use parlour_drive::drive::{Drive, Hit};
 use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::{Arm, Mechanics, Parts, Way, ZeroLatency};
+use parlour_drive::surface::Place;
 use parlour_units::{Duration, Instant};
 
 fn ibm_0661() -> Mechanics {
@@ -121,6 +122,78 @@ fn with_zero_latency_a_track_takes_a_revolution_from_anywhere() {
     }
     let write = drive.access(&mut Arm::default(), Instant::from_nanoseconds(5_000_000), Way::Write, (0, 48));
     assert!(write.total() > drive.spindle.revolution + Duration::from_millis(5), "{}", write.total());
+}
+
+/// The RZ26 and the Atlas 10K read on to the end of the track, and with zero latency what is read on,
+/// or the request's own end, may pass first. The host gets blocks in their order all the same: the bus
+/// sends each when it has passed, and those before it are sent.
+#[test]
+fn the_host_has_a_read_when_each_block_has_passed_and_those_behind_it_are_sent() {
+    for (name, watermark) in
+        [("dec-rz26", 0.0), ("dec-rz26", 1.0), ("quantum-atlas-10k", 0.0), ("quantum-atlas-10k", 1.0)]
+    {
+        let description = Description::parse(find(name).unwrap()).unwrap();
+        let mechanics = description.mechanics(Angle::default()).unwrap();
+        let mut electronics = description.electronics().unwrap();
+        electronics.buffer.read_watermark = watermark;
+        let overheads = electronics.overheads.clone();
+        let (mut numbers, mut amid, mut seen) = (Numbers(2), 0, 0);
+        while seen < 2_000 {
+            let blocks = 1 + numbers.below(40);
+            let block = numbers.below(mechanics.surface.blocks() - blocks);
+            let at = Instant::from_nanoseconds(numbers.below(50_000_000));
+            let (_, on_track, passed) = mechanics.surface.run(block, blocks);
+            if on_track < blocks || passed > blocks {
+                continue;
+            }
+            seen += 1;
+            let command = at + overheads.read_miss.after(Way::Read);
+            let passes =
+                |index| mechanics.pass(&mut Arm::default(), command, Way::Read, block + index, 1).ends;
+            let bus = electronics.bus.0;
+            let sent = (0..blocks).map(|index| passes(index) + bus * (blocks - index)).max().unwrap();
+            let awaited = ((blocks as f64 * watermark) as u64).max(1);
+            let preparation = overheads.reselect + overheads.data_preparation;
+            let left = command + overheads.read_disconnect.after(Way::Read);
+            let taken = (0..awaited).map(passes).max().unwrap().max(left) + preparation;
+            let wanted = sent.max(taken + bus * blocks) + overheads.read_completion;
+            let read = Drive::new(mechanics.clone(), electronics.clone()).serve(at, Way::Read, block, blocks);
+            let off = read.done.nanoseconds().abs_diff(wanted.nanoseconds());
+            assert!(off < 1_000, "{name}: {blocks} from {block}: {off} ns off");
+            amid += u64::from(passes(0) > passes(blocks - 1));
+        }
+        assert!(amid > 0, "{name}: heads arrive amid a request");
+    }
+}
+
+/// The Atlas 10K keeps what passes on a track before the request, once the heads are there; the
+/// Cheetah 9LP does not.
+#[test]
+fn blocks_that_pass_before_a_request_are_read_from_the_buffer_where_the_drive_keeps_them() {
+    for (keeps, name) in [(true, "quantum-atlas-10k"), (false, "seagate-cheetah-9lp")] {
+        let description = Description::parse(find(name).unwrap()).unwrap();
+        let mechanics = description.mechanics(Angle::default()).unwrap();
+        let electronics = description.electronics().unwrap();
+        let (mut numbers, mut hits) = (Numbers(3), [0, 0]);
+        for _ in 0..2_000 {
+            let block = 400 + numbers.below(mechanics.surface.blocks() - 404);
+            let at = Instant::from_nanoseconds(numbers.below(50_000_000));
+            let begins = |block| {
+                let command = at + electronics.overheads.read_miss.after(Way::Read);
+                mechanics.pass(&mut Arm::default(), command, Way::Read, block, 1).begins
+            };
+            let back = 1 + numbers.below(200);
+            let [place, before] = [block, block - back].map(|block| mechanics.surface.place(block));
+            let track = |place: Place| (place.cylinder, place.head);
+            let passed = track(before) == track(place) && begins(block - back) < begins(block);
+            let mut drive = Drive::new(mechanics.clone(), electronics.clone());
+            let done = drive.serve(at, Way::Read, block, 4).done;
+            let again = drive.serve(done, Way::Read, block - back, 1).hit;
+            assert_eq!(again == Hit::Whole, keeps && passed, "{name}: {back} before {block}");
+            hits[usize::from(passed)] += 1;
+        }
+        assert!(hits.iter().all(|count| *count > 200), "{hits:?}");
+    }
 }
 
 #[test]

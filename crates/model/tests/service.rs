@@ -57,7 +57,9 @@ fn times_of_random_accesses_are_the_drives_own() {
         ("ibm-0661", Work::Modify, &[8, 64]),
         ("seagate-st31200w", Work::Write, &[12, 1_024]),
         ("quantum-atlas-10k", Work::Read, &[1, 12, 64, 256, 1_024]),
-        ("dec-rz26", Work::Read, &[1, 12]),
+        ("dec-rz26", Work::Read, &[1, 12, 30, 57, 200, 1_024]),
+        ("dec-rz26", Work::Write, &[1, 12, 57]),
+        ("dec-rz26", Work::Modify, &[1, 12]),
         ("wd-4tb", Work::Read, &[64, 1_024]),
     ] {
         let parts = Parts::find(name);

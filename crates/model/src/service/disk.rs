@@ -1,8 +1,9 @@
 //! Accesses that have nothing to do with one another: what each is made of, zone by zone.
 
-use parlour_drive::electronics::{Electronics, ReadAhead};
+use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::{Mechanics, Way};
 
+use super::arrivals::{Bus, Case};
 use super::positioning::{Latency, Positioning};
 use super::seek::Span;
 use super::tracks::Tracks;
@@ -18,22 +19,15 @@ pub(super) struct Disk<'a> {
 /// What an access costs in one zone, after the arm is there.
 struct InZone {
     weight: f64,
-    /// As likely each.
-    latencies: Vec<Latency>,
+    cases: Vec<Case>,
     /// What the sectors take to pass, in the mean.
     passing: f64,
-    /// With its weight: what it takes from the first sector on.
-    transfers: [(f64, f64); 2],
 }
 
 impl InZone {
     /// Latencies with transfers, and with what commands cost: each with its weight.
     fn cases(&self, overhead: f64) -> impl Iterator<Item = (f64, Latency, f64)> + '_ {
-        let weight = self.weight / self.latencies.len() as f64;
-        let transfers = self.transfers.iter().filter(|(part, _)| *part > 0.0);
-        transfers.flat_map(move |(part, time)| {
-            self.latencies.iter().map(move |latency| (weight * part, *latency, time + overhead))
-        })
+        self.cases.iter().map(move |case| (self.weight * case.weight, case.latency, case.transfer + overhead))
     }
 }
 
@@ -47,18 +41,15 @@ impl Disk<'_> {
         let way = if work == Work::Write { Way::Write } else { Way::Read };
         let positioning = Positioning::new(self.mechanics, &self.span, way, self.least_seek(way));
         let zones = self.zones(work, way, blocks);
-        let rotations = zones.iter().map(|zone| (zone.weight, Latency::moments(&zone.latencies)));
-        let rotation = Moments::mixed(rotations);
-        let transfers = zones.iter().flat_map(|zone| {
-            zone.transfers.iter().map(|(weight, time)| (zone.weight * weight, Moments::fixed(*time)))
-        });
-        let transfer = Moments::mixed(transfers);
         let overhead = self.overhead(work);
+        let cases: Vec<_> = zones.iter().flat_map(|zone| zone.cases(overhead)).collect();
+        let rotation = Moments::mixed(cases.iter().map(|(weight, latency, _)| (*weight, latency.moments())));
+        let transfers = zones.iter().flat_map(|zone| zone.cases(0.0));
+        let transfer = Moments::mixed(transfers.map(|(weight, _, time)| (weight, Moments::fixed(time))));
         let positioned = positioning.seek().mean + rotation.mean;
         let spread = (positioning.seek().variance + rotation.variance).sqrt();
         let passing = zones.iter().map(|zone| zone.weight * zone.passing).sum();
         self.check_bus(work, blocks, (positioned - 2.0 * spread).max(0.0) + passing)?;
-        let cases: Vec<_> = zones.iter().flat_map(|zone| zone.cases(overhead)).collect();
         let distribution = positioning.distribution(&cases)?;
         let targets = self.targets(way, &zones)?;
         Ok(Service {
@@ -80,9 +71,9 @@ impl Disk<'_> {
         let target = |number: usize| {
             let at = (number as f64 + 0.5) / TARGETS as f64;
             let (zone, distances) = self.span.distances_to(at);
-            let latencies = &zones[zone].latencies;
+            let cases = &zones[zone].cases;
             let positioning = Positioning::over(self.mechanics, &distances, way, self.least_seek(way));
-            let cases: Vec<_> = latencies.iter().map(|latency| (1.0, *latency, 0.0)).collect();
+            let cases: Vec<_> = cases.iter().map(|case| (case.weight, case.latency, 0.0)).collect();
             let positioning = positioning.distribution(&cases)?;
             Ok(Target { positioning, latency: Positioning::at_once().distribution(&cases)? })
         };
@@ -94,27 +85,20 @@ impl Disk<'_> {
         zones
             .map(|part| {
                 let tracks = Tracks::of(self.mechanics, part.zone, way);
-                let transfers = tracks
-                    .crossings(blocks)
-                    .map(|(weight, crossed)| (weight, self.transfer(work, &tracks, blocks, crossed)));
-                InZone {
-                    weight: part.weight,
-                    latencies: tracks.latencies(self.wanted(way, blocks)),
-                    passing: tracks.mean_passing(blocks),
-                    transfers,
-                }
+                let cases = self.cases(work, &tracks, blocks);
+                InZone { weight: part.weight, cases, passing: tracks.mean_passing(blocks) }
             })
             .collect()
     }
 
-    /// What a drive that takes sectors in any order takes of the first track: what it reads ahead, too.
-    fn wanted(&self, way: Way, blocks: u64) -> u64 {
-        let buffer = &self.electronics.buffer;
-        match buffer.read_ahead {
-            _ if way == Way::Write || buffer.read_segments == 0 => blocks,
-            ReadAhead::Nothing => blocks,
-            ReadAhead::Track(ahead) | ReadAhead::Cylinder(ahead) | ReadAhead::Blocks(ahead) => blocks + ahead,
-            ReadAhead::TrackAndNext => u64::MAX,
+    /// What is read and written in one access is not begun anywhere: it is written from its first sector on.
+    fn cases(&self, work: Work, tracks: &Tracks, blocks: u64) -> Vec<Case> {
+        match work {
+            Work::Read if tracks.any_order => {
+                tracks.in_any_order(blocks, Some(&Bus::of(self.electronics, blocks)))
+            }
+            Work::Write if tracks.any_order => tracks.in_any_order(blocks, None),
+            _ => tracks.in_order(blocks, |crossed| self.transfer(work, tracks, blocks, crossed)),
         }
     }
 
@@ -122,7 +106,7 @@ impl Disk<'_> {
     fn transfer(&self, work: Work, tracks: &Tracks, blocks: u64, crossed: f64) -> f64 {
         let passes = tracks.passing(blocks, crossed);
         match work {
-            Work::Read => self.handed_on(tracks, blocks, passes),
+            Work::Read => tracks.handed_on(&Bus::of(self.electronics, blocks), blocks, passes),
             Work::Write => passes,
             Work::Modify => {
                 let awaited = self.electronics.buffer.write_buffered.blocks.min(blocks);
@@ -140,17 +124,6 @@ impl Disk<'_> {
         milliseconds(
             overheads.reselect + overheads.data_preparation * 2 + *to_host * blocks + *to_drive * awaited,
         )
-    }
-
-    /// What a read takes until the host has it: the bus begins when so much is there as the drive waits for.
-    pub(super) fn handed_on(&self, tracks: &Tracks, blocks: u64, passes: f64) -> f64 {
-        let Electronics { buffer, overheads, bus: (block, _) } = self.electronics;
-        let block = milliseconds(*block);
-        let room = buffer.segment_blocks.max(1).min(blocks);
-        let awaited = ((room as f64 * buffer.read_watermark) as u64).max(1);
-        let preparation = milliseconds(overheads.reselect + overheads.data_preparation);
-        let bus = tracks.mean_passing(awaited) + preparation + blocks as f64 * block;
-        bus.max(passes + block)
     }
 
     /// What commands cost before the arm moves.

@@ -16,9 +16,10 @@
 //! What is said of a request of some size holds for one that begins anywhere: where all begin at multiples of a size, they may cross
 //! fewer ends of tracks, or more.
 //!
-//! Read [`seek`] (how far, and how likely), [`tracks`] (from one track to the next), [`positioning`] (seek and rotation, as a
-//! distribution).
+//! Read [`seek`] (how far, and how likely), [`tracks`] (from one track to the next), `arrivals` (where
+//! on the first track heads arrive), [`positioning`] (seek and rotation, as a distribution).
 
+mod arrivals;
 mod disk;
 pub mod positioning;
 mod runs;

@@ -7,35 +7,21 @@ use super::seek::Span;
 use super::{Moments, milliseconds};
 use crate::order::{Distribution, DistributionError};
 
-/// How long it takes until something passes that is wanted; in ms.
+/// How long it takes until something passes that is wanted: evenly distributed between two times, in
+/// ms. Where heads arrive amid what is wanted, it is what the access takes longer than its transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
-    /// Of one revolution.
-    pub revolution: f64,
-    /// The part of a revolution that is wanted, where the drive begins with whatever of it comes first; 0 where it waits for the first
-    /// sector.
-    pub wanted: f64,
+    /// The shortest.
+    pub from: f64,
+    /// The longest.
+    pub to: f64,
 }
 
 impl Latency {
-    /// The longest.
-    fn longest(&self) -> f64 {
-        (1.0 - self.wanted) * self.revolution
-    }
-
-    /// Where the arm arrives outside of what is wanted (as often as that is part of a revolution), evenly distributed up to the longest;
-    /// where it arrives inside, the longest: then the rest comes after a revolution.
-    fn both(&self) -> [(f64, Moments); 2] {
-        let (longest, wanted) = (self.longest(), self.wanted);
-        let outside = Moments { mean: longest / 2.0, variance: longest * longest / 12.0 };
-        [(1.0 - wanted, outside), (wanted, Moments::fixed(longest))]
-    }
-
-    /// Of some that are as likely each.
-    pub(super) fn moments(latencies: &[Latency]) -> Moments {
-        let each = 1.0 / latencies.len() as f64;
-        let parts = latencies.iter().flat_map(|latency| latency.both());
-        Moments::mixed(parts.map(|(weight, moments)| (each * weight, moments)))
+    /// Its mean and variance.
+    pub(super) fn moments(&self) -> Moments {
+        let width = self.to - self.from;
+        Moments { mean: (self.from + self.to) / 2.0, variance: width * width / 12.0 }
     }
 }
 
@@ -110,11 +96,11 @@ impl Positioning {
         }
     }
 
-    /// The probability that the first sector passes within `time`.
+    /// The probability that what is wanted passes within `time`.
     fn within(&self, time: f64, latency: Latency) -> f64 {
-        let ((_, now), (part, before)) =
-            (self.seeks_within(time), self.seeks_within(time - latency.longest()));
-        (now - before) / latency.revolution + latency.wanted * part
+        let ((part, now), (_, before)) =
+            (self.seeks_within(time - latency.from), self.seeks_within(time - latency.to));
+        if latency.to > latency.from { (now - before) / (latency.to - latency.from) } else { part }
     }
 
     /// Of the whole: latencies with what comes after them, in ms, each with its weight.
@@ -123,9 +109,10 @@ impl Positioning {
         cases: &[(f64, Latency, f64)],
     ) -> Result<Distribution, DistributionError> {
         let seeks = |index: usize| self.times[index].0;
-        let least = cases.iter().fold(f64::INFINITY, |least, (.., rest)| least.min(*rest)) + seeks(0);
-        let latest = |most: f64, (_, latency, rest): &(f64, Latency, f64)| most.max(latency.longest() + rest);
-        let most = cases.iter().fold(0.0, latest) + seeks(self.times.len() - 1);
+        let ends = cases.iter().map(|(_, latency, rest)| [latency.from + rest, latency.to + rest]);
+        let wider = |[least, most]: [f64; 2], [from, to]: [f64; 2]| [least.min(from), most.max(to)];
+        let [least, most] = ends.fold([f64::INFINITY, 0.0], wider);
+        let (least, most) = (least + seeks(0), most + seeks(self.times.len() - 1));
         let edges: Vec<f64> =
             (0..=BINS).map(|bin| least + (most - least) * bin as f64 / BINS as f64).collect();
         let below = |edge: &f64| -> f64 {

@@ -3,6 +3,7 @@
 use parlour_drive::electronics::{Electronics, ReadAhead};
 use parlour_drive::mechanics::Way;
 
+use super::arrivals::Bus;
 use super::disk::Disk;
 use super::tracks::Tracks;
 use super::{Moments, Service, ServiceError, Work, milliseconds, seek};
@@ -61,7 +62,7 @@ impl Disk<'_> {
                 }
                 false => {
                     let passing = tracks.mean_passing(blocks);
-                    let taken = self.handed_on(&tracks, blocks, passing);
+                    let taken = tracks.handed_on(&Bus::of(self.electronics, blocks), blocks, passing);
                     (self.rest_of_revolution(taken - passing + overhead), taken)
                 }
             };

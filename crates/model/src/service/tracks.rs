@@ -6,26 +6,41 @@ use parlour_drive::surface::{Arrangement, HeadOrder, Zone};
 use parlour_units::Instant;
 
 use super::milliseconds;
-use super::positioning::Latency;
 
 /// Tracks of one zone; times in ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tracks {
     /// Sectors of each.
-    sectors: f64,
+    pub(super) sectors: f64,
+    /// Of them: blocks, where none is a spare.
+    held: f64,
     revolution: f64,
     /// From the end of a track to where the next one begins to be read or written, in the mean.
     crossing: f64,
-    /// The same onto a track of which all is wanted, where sectors may come in any order.
-    full_crossing: f64,
-    any_order: bool,
+    /// Of that: what the arm and heads move.
+    moving: f64,
+    /// Whether sectors of a track may come in any order.
+    pub(super) any_order: bool,
+}
+
+/// Where a request begins on its first track.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Start {
+    /// How likely it is.
+    pub(super) weight: f64,
+    /// How many of its blocks are on the first track,
+    pub(super) first: f64,
+    /// and on the last one, if that is another.
+    last: f64,
+    /// How many ends of tracks it crosses.
+    crossed: f64,
 }
 
 /// Tracks that are looked at to know a zone's: patterns are shorter, but where they are, not all of it is looked at.
 const MOST: u64 = 1 << 16;
 
-/// Places on a track at which requests may begin that are looked at.
-const BEGINNINGS: u32 = 8;
+/// Places at which requests may begin that are looked at, for each number of ends that are crossed.
+const BEGINNINGS: u32 = 4;
 
 impl Tracks {
     /// Those of the zone of this number.
@@ -34,10 +49,10 @@ impl Tracks {
         let revolution = milliseconds(mechanics.spindle.revolution);
         let sectors = zone.shape.sectors as f64;
         let (mut block, end) = (zone.first, zone.first + zone.blocks);
-        let (mut crossings, mut moves, mut count) = (0.0, 0.0, 0.0);
+        let (mut crossings, mut moves, mut count, mut held) = (0.0, 0.0, 0.0, 0);
         for _ in 0..pattern(zone).min(MOST) {
             let (place, blocks, passed) = mechanics.surface.run(block, u64::MAX);
-            block += blocks;
+            (block, held) = (block + blocks, held.max(blocks));
             if block >= end {
                 break;
             }
@@ -56,23 +71,62 @@ impl Tracks {
             Way::Write => mechanics.zero_latency.writes,
         };
         let mean = |sum: f64| if count > 0.0 { sum / count } else { 0.0 };
-        let full = mean(moves) + revolution / sectors / 2.0;
-        Tracks { sectors, revolution, crossing: mean(crossings), full_crossing: full, any_order }
+        let held = held as f64;
+        Tracks { sectors, held, revolution, crossing: mean(crossings), moving: mean(moves), any_order }
     }
 
     /// How many ends of tracks a request crosses that begins anywhere: with their probabilities, one number or the next.
     pub(super) fn crossings(&self, blocks: u64) -> [(f64, f64); 2] {
-        let mean = (blocks - 1) as f64 / self.sectors;
+        let mean = (blocks - 1) as f64 / self.held;
         let (fewer, part) = (mean.floor(), mean.fract());
         [(1.0 - part, fewer), (part, fewer + 1.0)]
+    }
+
+    /// Where requests begin that begin anywhere: some places that stand for all.
+    pub(super) fn starts(&self, blocks: u64) -> Vec<Start> {
+        let likely = self.crossings(blocks).into_iter().filter(|(weight, _)| *weight > 0.0);
+        let blocks = blocks as f64;
+        let of = |(weight, crossed): (f64, f64)| {
+            let (whole, parts) = (crossed == 0.0, if crossed == 0.0 { 1 } else { BEGINNINGS });
+            let least = (blocks - crossed * self.held).max(1.0);
+            let most = (blocks - 1.0 - (crossed - 1.0) * self.held).min(self.held);
+            (0..parts).map(move |part| {
+                let place = (f64::from(part) + 0.5) / f64::from(parts);
+                let first = if whole { blocks } else { least - 0.5 + place * (most - least + 1.0) };
+                let last = blocks - first - (crossed - 1.0).max(0.0) * self.held;
+                Start { weight: weight / f64::from(parts), first, last, crossed }
+            })
+        };
+        likely.flat_map(of).collect()
+    }
+
+    /// What so many sectors take to pass.
+    pub(super) fn sectors_pass(&self, sectors: f64) -> f64 {
+        sectors * self.revolution / self.sectors
+    }
+
+    /// Where sectors may come in any order: from when the heads leave the first track until the last
+    /// sector has passed. They leave it `early` before its end comes by. Of the tracks that follow all
+    /// but the last are wanted whole. They end where they are begun, so that what skews leave to wait
+    /// for adds up until the last one.
+    pub(super) fn after_first(&self, start: &Start, early: f64) -> f64 {
+        if start.crossed == 0.0 {
+            return 0.0;
+        }
+        let (full, boundary) = (start.crossed - 1.0, self.sectors_pass(0.5));
+        let waits = early + start.crossed * (self.crossing - self.moving) - full * boundary;
+        let (wait, wanted) = (waits.rem_euclid(self.revolution), self.sectors_pass(start.last));
+        let amid = wait + wanted > self.revolution;
+        let last = if amid { self.revolution + boundary } else { wait + wanted };
+        start.crossed * self.moving + full * (boundary + self.revolution) + last
     }
 
     /// From the first sector on, if so many ends are crossed.
     pub(super) fn passing(&self, blocks: u64, crossed: f64) -> f64 {
         // Of the tracks that are come to, all but the last are wanted whole.
         let full = if self.any_order { (crossed - 1.0).max(0.0) } else { 0.0 };
-        let sectors = blocks as f64 * self.revolution / self.sectors;
-        sectors + full * self.full_crossing + (crossed - full) * self.crossing
+        let full_crossing = self.moving + self.sectors_pass(0.5);
+        self.sectors_pass(blocks as f64) + full * full_crossing + (crossed - full) * self.crossing
     }
 
     /// From the first sector on, in the mean.
@@ -82,19 +136,7 @@ impl Tracks {
 
     /// What each so many blocks of a stream without end take.
     pub(super) fn long_run(&self, blocks: u64) -> f64 {
-        blocks as f64 / self.sectors * (self.revolution + self.crossing)
-    }
-
-    /// How long it takes until the first sector passes that is wanted: of a request that begins anywhere on its first track, in some
-    /// cases that are as likely.
-    pub(super) fn latencies(&self, blocks: u64) -> Vec<Latency> {
-        let of = |wanted| Latency { revolution: self.revolution, wanted };
-        if !self.any_order {
-            return vec![of(0.0)];
-        }
-        let left = |number: u32| (f64::from(number) + 0.5) / f64::from(BEGINNINGS);
-        let wanted = blocks as f64 / self.sectors;
-        (0..BEGINNINGS).map(|number| of(left(number).min(wanted))).collect()
+        blocks as f64 / self.held * (self.sectors_pass(self.held) + self.crossing)
     }
 }
 

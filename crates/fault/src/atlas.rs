@@ -30,14 +30,18 @@ impl Run<'_> {
             // What is to be repaired needs room.
             Fault::OutOfSpace => {
                 let ails = self.world.shelf.disks.iter().any(Disk::ails);
-                self.serves() && self.is_whole() && self.scars.is_empty() && !ails
+                self.serves() && self.is_whole() && self.scars.is_empty() && self.polluted.is_empty() && !ails
             }
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
                 self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
             }
             Fault::MetadataError => !self.is_full() && self.can_do_without(place),
+            Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite => {
+                self.serves() && !self.opening && self.is_whole() && self.can_do_without(place)
+            }
             Fault::Rot => {
-                let ails = self.world.shelf.disks.iter().any(|disk| disk.flushes != Flushes::Work);
+                let ails = |disk: &Disk| disk.flushes != Flushes::Work || disk.is_silently_wrong();
+                let ails = self.world.shelf.disks.iter().any(ails) || !self.polluted.is_empty();
                 self.is_whole() && !self.is_full() && !ails && self.geometry.fault_tolerance() > 0
             }
         }
@@ -96,7 +100,9 @@ impl Run<'_> {
     fn is_weak(&self, place: u16) -> bool {
         let disk = self.disk_at(place);
         let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].ails());
-        self.is_gone(place) || ails || self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk)
+        let polluted = self.polluted.iter().any(|(stripe, _)| self.parity_member(*stripe) == Some(place));
+        let scarred = self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk);
+        self.is_gone(place) || ails || polluted || scarred
     }
 
     /// Whether `place` has no member that holds all it should.

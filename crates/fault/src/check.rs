@@ -74,6 +74,7 @@ impl Run<'_> {
         if serving && self.geometry.fault_tolerance() > 0 && self.is_whole() {
             // Who did not flush so far is spared: a member that is lost in a scrub says nothing of the scrub.
             self.mend_flushes();
+            self.mend_what_is_silent()?;
             self.clean_scrub()?;
             if self.is_whole() && self.world.array.mode() == Mode::Serving {
                 self.no_sector_is_bad()?;
@@ -89,7 +90,7 @@ impl Run<'_> {
         self.nothing_leaks()
     }
 
-    fn run_scrub(&mut self, repair: Repair) -> Result<parlour_array::ScrubReport, Violation> {
+    pub(crate) fn run_scrub(&mut self, repair: Repair) -> Result<parlour_array::ScrubReport, Violation> {
         let refused = |error: parlour_array::AdminError| Violation::Repair(format!("no scrub: {error}"));
         self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
         self.world.drain()?;
@@ -147,10 +148,19 @@ impl Run<'_> {
 
     /// Looks at the members themselves: data and check units fit, whatever the array says.
     fn redundancy_fits(&self) -> Result<(), Violation> {
+        match self.columns_that_do_not_fit().first() {
+            Some((stripe, column)) => Err(Violation::Redundancy { stripe: stripe.get(), column: *column }),
+            None => Ok(()),
+        }
+    }
+
+    /// The same: where they do not.
+    pub(crate) fn columns_that_do_not_fit(&self) -> Vec<(Stripe, u64)> {
         let layout = self.geometry.layout();
         let disks: Vec<Option<usize>> =
             (0..self.geometry.members()).map(|place| self.disk_at(place)).collect();
         let copies = self.geometry.organization().code == Code::Copy;
+        let mut wrong = Vec::new();
         let mut sum = [0; SECTOR];
         for stripe in (0..layout.stripes()).map(Stripe::new) {
             let units: Vec<(usize, u64)> = layout
@@ -176,11 +186,11 @@ impl Run<'_> {
                     is_zero(&sum)
                 };
                 if !fits {
-                    return Err(Violation::Redundancy { stripe: stripe.get(), column });
+                    wrong.push((stripe, column));
                 }
             }
         }
-        Ok(())
+        wrong
     }
 
     /// Each block holds what one host wrote (G4): looks at the members themselves.

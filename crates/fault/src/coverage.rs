@@ -52,11 +52,17 @@ pub enum Fault {
     Comeback,
     /// What an excluded member was to write lands, in part or as a whole, after it was answered as failed.
     LateWrite,
+    /// A write of metadata, of a log or of parity is answered as done, and was not.
+    LostWrite,
+    /// Such a write is done elsewhere.
+    MisdirectedWrite,
+    /// A bit of such a write turns.
+    RottenWrite,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 23] = [
+    pub const ALL: [Fault; 26] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -80,6 +86,9 @@ impl Fault {
         Fault::MetadataError,
         Fault::Comeback,
         Fault::LateWrite,
+        Fault::LostWrite,
+        Fault::MisdirectedWrite,
+        Fault::RottenWrite,
     ];
 
     /// Its name, for people.
@@ -108,6 +117,9 @@ impl Fault {
             Fault::MetadataError => "metadata error",
             Fault::Comeback => "comeback",
             Fault::LateWrite => "late write",
+            Fault::LostWrite => "lost write",
+            Fault::MisdirectedWrite => "misdirected write",
+            Fault::RottenWrite => "rotten write",
         }
     }
 }
@@ -220,6 +232,13 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         Fault::Comeback => state == State::Degraded,
         // Who is still waited for is excluded already.
         Fault::LateWrite => matches!(state, State::Stopping | State::Rebuilding | State::Degraded),
+        // Nothing but this may be wrong with the array.
+        Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite => {
+            matches!(
+                state,
+                State::Stopping | State::Reintegrating | State::Scrubbing | State::Busy | State::Idle
+            )
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod random;
 mod run;
 mod script;
 mod shrink;
+mod silent;
 mod violation;
 mod world;
 

@@ -76,11 +76,15 @@ pub(crate) struct Run<'a> {
     /// How the array comes back when it is stopped.
     stopping: Option<(bool, Return)>,
     /// The session is not yet recorded.
-    opening: bool,
+    pub(crate) opening: bool,
     /// A disk that this session does without.
     away: Option<usize>,
+    /// Some opening came to no end, and perhaps did without a member: it may be called older than the others since.
+    pub(crate) vain: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
+    /// Columns of stripes whose parity went wrong: a scrub is to find them.
+    pub(crate) polluted: BTreeSet<(Stripe, u64)>,
     /// Where the array has put something on its list of unreadable blocks: stripes, and columns in sectors.
     pub(crate) given_up: BTreeSet<(Stripe, u64)>,
     /// A crash came while there were scars.
@@ -140,7 +144,9 @@ impl<'a> Run<'a> {
             stopping: None,
             opening: true,
             away: None,
+            vain: false,
             scars: Vec::new(),
+            polluted: BTreeSet::new(),
             given_up: BTreeSet::new(),
             unsure: false,
             images: Vec::new(),
@@ -303,6 +309,7 @@ impl<'a> Run<'a> {
             self.scars.append(&mut self.world.hiccups);
             self.unsure |= self.is_unsynced();
         }
+        self.note_silenced();
         let answers = std::mem::take(&mut self.world.answers);
         let any = !answers.is_empty();
         for answer in answers {
@@ -386,6 +393,9 @@ impl<'a> Run<'a> {
                 self.member_excluded();
                 // Nobody chose the moment, and parity that is not yet in sync is all that is left.
                 let chosen = cause != FailureCause::Unfaithful && !self.limits.beyond;
+                if cause == FailureCause::Older {
+                    self.must_be_damaged(&told)?;
+                }
                 if !chosen && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
                     let regions = self.geometry.layout().region_count();
                     forgive(&mut self.oracle, &self.geometry, &[place], (0..regions).map(Region::new));
@@ -393,7 +403,15 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Told::BlocksListed { place, at, length, .. } => self.listed(place, at, length),
-            Told::ScrubDone(report) if report.mismatches > 0 && !self.rotting && !self.limits.beyond => {
+            Told::CommitLogDamaged { .. } | Told::LogDamaged { .. } | Told::BlockDamaged { .. } => {
+                self.must_be_damaged(&told)
+            }
+            Told::ScrubDone(report)
+                if report.mismatches > 0
+                    && !self.rotting
+                    && self.polluted.is_empty()
+                    && !self.limits.beyond =>
+            {
                 Err(Violation::Scrub {
                     mismatches: report.mismatches,
                     unreadable: report.unreadable,
@@ -433,6 +451,10 @@ impl<'a> Run<'a> {
             }
             What::Transient(place) | What::Slow(place) | What::Full(place) | What::FlushFails(place) => {
                 self.ail(event.what, place);
+                Ok(())
+            }
+            What::Silent(place, silent) => {
+                self.arm(place, silent);
                 Ok(())
             }
             What::Scrub { repair } => self.scrub(repair),
@@ -559,7 +581,8 @@ impl<'a> Run<'a> {
     fn come_back(&mut self, place: u16) -> Result<bool, Violation> {
         let away = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], place);
         let Some(disk) = self.former_members().find(away) else { return Ok(false) };
-        if self.images.get(disk).is_some_and(|image| self.may_return(image, place)) {
+        let image = self.images.get(disk).filter(|image| !image.is_silently_wrong());
+        if image.is_some_and(|image| self.may_return(image, place)) {
             self.world.shelf.disks[disk] = self.images[disk].clone();
         }
         let rebuilds = self.world.array.status().rebuild.is_some();
@@ -637,6 +660,7 @@ impl<'a> Run<'a> {
             self.renamed += 1;
             disk.identity = identity::member(index + RENAMED * self.renamed);
             (disk.stale, disk.flushes) = (false, Flushes::Work);
+            disk.forget_taints();
             return former;
         }
         self.world.shelf.disks.push(Disk::new(identity::member(index), length, 0x33));
@@ -810,6 +834,7 @@ fn operation(ask: Ask) -> Operation {
 
 mod cut;
 mod reopen;
+mod silence;
 
 use cut::Watch;
 pub(crate) use cut::{Moment, Seen, Wreck};

@@ -10,6 +10,7 @@ use crate::options::{Load, Options};
 use crate::oracle::Range;
 use crate::random::{Keyed, Random};
 use crate::run::Limits;
+use crate::silent::{Area, How, Silent};
 
 /// A run: an array and what happens to it.
 #[derive(Clone, Debug)]
@@ -73,6 +74,8 @@ pub(crate) enum What {
     /// The next flush of a member fails.
     FlushFails(u16),
     Slow(u16),
+    /// The next write of a kind to a member goes wrong, and is answered as done.
+    Silent(u16, Silent),
     Scrub {
         repair: bool,
     },
@@ -111,6 +114,7 @@ impl fmt::Display for Event {
             What::Metadata(place, _) => write!(f, "member {place} cannot read a sector of its metadata"),
             What::Transient(place) => write!(f, "the next read of member {place} fails"),
             What::FlushFails(place) => write!(f, "the next flush of member {place} fails"),
+            What::Silent(place, silent) => write!(f, "of member {place}, {silent}"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
             What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
             What::Full(place) => write!(f, "member {place} has no room"),
@@ -163,6 +167,9 @@ impl Script {
         if script.has_failed_flushes() {
             script.add_failed_flushes();
         }
+        if script.has_silent_faults() {
+            script.add_silent_faults();
+        }
         script
     }
 }
@@ -197,6 +204,26 @@ impl Script {
         self.add_beside(3 * BESIDE, |event| {
             let place = (keyed.of(&[2, event.number]) % members) as u16;
             keyed.of(&[1, event.number]).is_multiple_of(10).then_some(What::FlushFails(place))
+        });
+    }
+
+    /// Whether writes go wrong and are answered as done.
+    pub(crate) fn has_silent_faults(&self) -> bool {
+        Keyed::new(self.seed ^ SILENT).of(&[0]).is_multiple_of(8)
+    }
+
+    /// Before every fourth event.
+    fn add_silent_faults(&mut self) {
+        let keyed = Keyed::new(self.seed ^ SILENT);
+        let members = u64::from(self.options.creation.members);
+        let areas = Area::all_of(&self.options.geometry());
+        self.add_beside(4 * BESIDE, |event| {
+            let [when, place, how, area, number] =
+                [1, 2, 3, 4, 5].map(|name| keyed.of(&[name, event.number]));
+            let how = How::ALL[(how % 3) as usize];
+            let area = areas[(area % areas.len() as u64) as usize];
+            let what = What::Silent((place % members) as u16, Silent { how, area, number });
+            when.is_multiple_of(4).then_some(what)
         });
     }
 
@@ -248,6 +275,8 @@ const RETURNS: u64 = 179_535;
 const FLUSHES: u64 = 200_185;
 /// Names the seeds in which members are given up: none of those either.
 const GIVING_UP: u64 = 337_312;
+/// Names the seeds in which writes go wrong silently: none of those either.
+const SILENT: u64 = 400_121;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

@@ -26,6 +26,7 @@ impl Run<'_> {
         self.keep_images(&shelf);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
+        self.vain = self.opening;
         // Who was away for an opening that did not come to an end has missed nothing.
         self.away = None;
         // Who was excluded and is left alone cannot know it.
@@ -61,6 +62,7 @@ impl Run<'_> {
             self.oracle.crash(true, uncopied);
         }
         self.forget_hosts();
+        self.vain = false;
         self.away = away;
         self.reopen(shelf, back, uncopied)
     }
@@ -181,18 +183,27 @@ pub(super) fn open_array(
 ) -> Result<World, AssemblyError> {
     let tuning = script.options.tuning;
     let gone = gone(assembly);
+    let mut unsure = Vec::new();
     let opened = match World::open(shelf, assembly, order, tuning, false) {
         Err(refusal) if may_refuse(script, &refusal.error) => {
             let regions = unsure_regions(&refusal.shelf.disks, assembly, order);
             let (now, trace) = (refusal.shelf.now, &refusal.shelf.trace);
             trace.note(now, || format!("opened by force: {}", refusal.error));
-            forgive(oracle, &assembly.geometry, &gone, regions.into_iter());
+            forgive(oracle, &assembly.geometry, &gone, regions.iter().copied());
+            unsure = regions;
             World::open(refusal.shelf, assembly, order, tuning, true)
         }
         opened => opened,
     };
-    if opened.is_ok() && !gone.is_empty() {
-        oracle.member_excluded(uncopied);
+    if let Ok(world) = &opened {
+        // Members that are older than others are left out, too.
+        let left_out = |place: &Member| world.array.status().members[place.as_usize()].state == "failed";
+        let places = (0..assembly.geometry.members()).map(Member::new);
+        let older: Vec<Member> = places.filter(|place| !gone.contains(place)).filter(left_out).collect();
+        forgive(oracle, &assembly.geometry, &older, unsure.into_iter());
+        if !gone.is_empty() || !older.is_empty() {
+            oracle.member_excluded(uncopied);
+        }
     }
     opened.map_err(|refusal| refusal.error)
 }

@@ -36,12 +36,14 @@ impl Run<'_> {
                 self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
             }
             Fault::MetadataError => !self.is_full() && self.can_do_without(place),
-            Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite => {
+            Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite | Fault::DamagedMetadata => {
                 self.serves() && !self.opening && self.is_whole() && self.can_do_without(place)
             }
             Fault::Rot => {
                 let ails = |disk: &Disk| disk.flushes != Flushes::Work || disk.is_silently_wrong();
-                let ails = self.world.shelf.disks.iter().any(ails) || !self.polluted.is_empty();
+                let ails = self.world.shelf.disks.iter().any(ails)
+                    || !self.polluted.is_empty()
+                    || !self.rotting_at_rest.is_empty();
                 self.is_whole() && !self.is_full() && !ails && self.geometry.fault_tolerance() > 0
             }
         }
@@ -102,7 +104,8 @@ impl Run<'_> {
         let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].ails());
         let polluted = self.polluted.iter().any(|(stripe, _)| self.parity_member(*stripe) == Some(place));
         let scarred = self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk);
-        self.is_gone(place) || ails || polluted || scarred
+        let rotting = self.rotting_at_rest.iter().any(|(_, rotting, _)| Some(*rotting) == disk);
+        self.is_gone(place) || ails || polluted || scarred || rotting
     }
 
     /// Whether `place` has no member that holds all it should.

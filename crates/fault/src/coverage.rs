@@ -58,11 +58,13 @@ pub enum Fault {
     MisdirectedWrite,
     /// A bit of such a write turns.
     RottenWrite,
+    /// Metadata rots: it can be read, and its checksum does not fit.
+    DamagedMetadata,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 26] = [
+    pub const ALL: [Fault; 27] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -89,6 +91,7 @@ impl Fault {
         Fault::LostWrite,
         Fault::MisdirectedWrite,
         Fault::RottenWrite,
+        Fault::DamagedMetadata,
     ];
 
     /// Its name, for people.
@@ -120,6 +123,7 @@ impl Fault {
             Fault::LostWrite => "lost write",
             Fault::MisdirectedWrite => "misdirected write",
             Fault::RottenWrite => "rotten write",
+            Fault::DamagedMetadata => "damaged metadata",
         }
     }
 }
@@ -232,6 +236,9 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         Fault::Comeback => state == State::Degraded,
         // Who is still waited for is excluded already.
         Fault::LateWrite => matches!(state, State::Stopping | State::Rebuilding | State::Degraded),
+        Fault::DamagedMetadata => {
+            matches!(state, State::Stopping | State::Scrubbing | State::Busy | State::Idle)
+        }
         // Nothing but this may be wrong with the array.
         Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite => {
             matches!(

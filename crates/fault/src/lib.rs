@@ -11,6 +11,7 @@ mod atlas;
 mod check;
 mod content;
 mod coverage;
+mod damage;
 mod disk;
 pub mod exhaustive;
 mod identity;

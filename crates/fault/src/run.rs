@@ -11,6 +11,7 @@ use parlour_units::{Duration, Instant, Member, Region, Sector, Sectors, Stripe};
 
 use crate::content::Value;
 use crate::coverage::{Coverage, Fault, State};
+use crate::damage::Damage;
 use crate::disk::{Disk, Flushes};
 use crate::identity::{self, identity};
 use crate::oracle::{Oracle, Range, Written};
@@ -83,6 +84,8 @@ pub(crate) struct Run<'a> {
     pub(crate) vain: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
+    /// What rots before the array is opened again: places, their disks, and what.
+    pub(crate) rotting_at_rest: Vec<(u16, usize, Damage)>,
     /// Columns of stripes whose parity went wrong: a scrub is to find them.
     pub(crate) polluted: BTreeSet<(Stripe, u64)>,
     /// Where the array has put something on its list of unreadable blocks: stripes, and columns in sectors.
@@ -146,6 +149,7 @@ impl<'a> Run<'a> {
             away: None,
             vain: false,
             scars: Vec::new(),
+            rotting_at_rest: Vec::new(),
             polluted: BTreeSet::new(),
             given_up: BTreeSet::new(),
             unsure: false,
@@ -455,6 +459,10 @@ impl<'a> Run<'a> {
             }
             What::Silent(place, silent) => {
                 self.arm(place, silent);
+                Ok(())
+            }
+            What::Damage(place, damage) => {
+                self.damage(place, damage);
                 Ok(())
             }
             What::Scrub { repair } => self.scrub(repair),

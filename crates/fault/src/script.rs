@@ -6,6 +6,7 @@ use std::fmt;
 use parlour_units::Duration;
 
 use crate::coverage::Fault;
+use crate::damage::{self, Damage};
 use crate::options::{Load, Options};
 use crate::oracle::Range;
 use crate::random::{Keyed, Random};
@@ -76,6 +77,8 @@ pub(crate) enum What {
     Slow(u16),
     /// The next write of a kind to a member goes wrong, and is answered as done.
     Silent(u16, Silent),
+    /// Metadata of a member, or a log on it, rots.
+    Damage(u16, Damage),
     Scrub {
         repair: bool,
     },
@@ -115,6 +118,7 @@ impl fmt::Display for Event {
             What::Transient(place) => write!(f, "the next read of member {place} fails"),
             What::FlushFails(place) => write!(f, "the next flush of member {place} fails"),
             What::Silent(place, silent) => write!(f, "of member {place}, {silent}"),
+            What::Damage(place, damage) => write!(f, "of member {place}, {damage}"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
             What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
             What::Full(place) => write!(f, "member {place} has no room"),
@@ -169,6 +173,9 @@ impl Script {
         }
         if script.has_silent_faults() {
             script.add_silent_faults();
+        }
+        if script.has_damage() {
+            script.add_damage();
         }
         script
     }
@@ -227,6 +234,26 @@ impl Script {
         });
     }
 
+    /// Whether metadata rots.
+    pub(crate) fn has_damage(&self) -> bool {
+        Keyed::new(self.seed ^ DAMAGE).of(&[0]).is_multiple_of(8)
+    }
+
+    /// Before most ends of a session, and every twelfth event.
+    fn add_damage(&mut self) {
+        let keyed = Keyed::new(self.seed ^ DAMAGE);
+        let members = u64::from(self.options.creation.members);
+        let geometry = self.options.geometry();
+        self.add_beside(5 * BESIDE, |event| {
+            let [when, place, number] = [1, 2, 3].map(|name| keyed.of(&[name, event.number]));
+            let at_rest = matches!(event.what, What::Crash { .. } | What::Stop { .. });
+            let what = damage::What::draw(&geometry, keyed.of(&[4, event.number]));
+            let damage = Damage { what, number, at_rest };
+            let befalls = if at_rest { !when.is_multiple_of(3) } else { when.is_multiple_of(12) };
+            befalls.then_some(What::Damage((place % members) as u16, damage))
+        });
+    }
+
     /// Adds what `beside` says before events, under names from `numbers` on.
     fn add_beside(&mut self, numbers: u64, beside: impl Fn(&Event) -> Option<What>) {
         let mut events = Vec::with_capacity(self.events.len());
@@ -277,6 +304,8 @@ const FLUSHES: u64 = 200_185;
 const GIVING_UP: u64 = 337_312;
 /// Names the seeds in which writes go wrong silently: none of those either.
 const SILENT: u64 = 400_121;
+/// Names the seeds in which metadata rots: none of those either.
+const DAMAGE: u64 = 416_196;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

@@ -68,6 +68,23 @@ impl Area {
     pub(crate) const ALL: [Area; 7] =
         [Area::Superblock, Area::Map, Area::Table, Area::List, Area::CommitLog, Area::Segment, Area::Parity];
 
+    /// Whether each member holds two, of which the newer counts.
+    pub(crate) fn has_two_copies(self) -> bool {
+        matches!(self, Area::Superblock | Area::Map | Area::Table | Area::List)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Area::Superblock => "a superblock",
+            Area::Map => "a dirty map",
+            Area::Table => "a table",
+            Area::List => "a list of unreadable blocks",
+            Area::CommitLog => "its commit log",
+            Area::Segment => "a log",
+            Area::Parity => "parity",
+        }
+    }
+
     /// The kinds that there are.
     pub(crate) fn all_of(geometry: &Geometry) -> Vec<Area> {
         let is_there = |area: &Area| match area {
@@ -170,7 +187,7 @@ fn elsewhere(geometry: &Geometry, place: Member, area: Area, length: Sectors, nu
 }
 
 /// The same sector with a bit turned.
-fn turned(sector: &SectorBytes, number: u64) -> SectorBytes {
+pub(crate) fn turned(sector: &SectorBytes, number: u64) -> SectorBytes {
     let mut bytes = sector.bytes().to_vec();
     bytes[(number >> 16) as usize % SECTOR] ^= 1 << (number % 8);
     SectorBytes::of(&bytes).next().expect("a sector's bytes are a sector")
@@ -240,15 +257,6 @@ impl fmt::Display for Silent {
             How::Misdirected => "misdirected",
             How::Rotten => "written with a bit turned",
         };
-        let area = match self.area {
-            Area::Superblock => "a superblock",
-            Area::Map => "a dirty map",
-            Area::Table => "a table",
-            Area::List => "a list of unreadable blocks",
-            Area::CommitLog => "its commit log",
-            Area::Segment => "a log",
-            Area::Parity => "parity",
-        };
-        write!(f, "the next write of {area} is {how}")
+        write!(f, "the next write of {} is {how}", self.area.name())
     }
 }

@@ -22,7 +22,8 @@ impl Run<'_> {
         let uncopied = self.is_not_copied() || self.may_be_uncopied();
         self.oracle.crash(power, uncopied);
         let standing = self.standing();
-        let shelf = self.world.crash(power);
+        let mut shelf = self.world.crash(power);
+        self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
@@ -56,7 +57,8 @@ impl Run<'_> {
             disk.stale |= !standing.contains(&index);
         }
         let uncopied = self.is_not_copied();
-        let shelf = self.world.crash(power);
+        let mut shelf = self.world.crash(power);
+        self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
         if power {
             self.oracle.crash(true, uncopied);

@@ -5,8 +5,11 @@ use parlour_array::{Event, Mode, Repair};
 use parlour_units::{Member, Sector, Stripe};
 
 use super::Run;
+use crate::coverage::Fault;
+use crate::damage::Damage;
 use crate::silent::{Silenced, Silent};
 use crate::violation::Violation;
+use crate::world::Shelf;
 
 impl Run<'_> {
     /// The next write of a kind to the member in `place` goes wrong, if that is to be survived. It is counted when it does.
@@ -16,6 +19,42 @@ impl Run<'_> {
             return;
         }
         self.world.shelf.disks[disk].silent = Some(silent);
+    }
+
+    /// Metadata of the member in `place` rots now, or before the array is opened next, if that is to be survived.
+    pub(super) fn damage(&mut self, place: u16, damage: Damage) {
+        let Some(disk) = self.disk_at(place) else { return };
+        let members = self.geometry.members();
+        let lost = damage.what.costs_the_member() && (members <= 2 || !self.scars.is_empty());
+        if self.limits.beyond
+            || lost
+            || self.is_failed(place)
+            || !self.survives(Fault::DamagedMetadata, place)
+        {
+            return;
+        }
+        if damage.at_rest {
+            self.rotting_at_rest.push((place, disk, damage));
+        } else {
+            self.befall(place, disk, damage);
+        }
+    }
+
+    fn befall(&mut self, place: u16, disk: usize, damage: Damage) {
+        let disk = &mut self.world.shelf.disks[disk];
+        if damage.befall(&self.geometry, Member::new(place), disk) {
+            self.meet(Fault::DamagedMetadata);
+        }
+    }
+
+    /// The array is not open: what was to rot then does.
+    pub(super) fn rot_at_rest(&mut self, shelf: &mut Shelf) {
+        for (place, disk, damage) in std::mem::take(&mut self.rotting_at_rest) {
+            let disk = &mut shelf.disks[disk];
+            if !disk.dead && damage.befall(&self.geometry, Member::new(place), disk) {
+                self.meet(Fault::DamagedMetadata);
+            }
+        }
     }
 
     /// Takes in what went wrong.
@@ -33,7 +72,12 @@ impl Run<'_> {
     /// The array says that metadata is damaged, or older than it should be: then something must have gone wrong with it.
     pub(super) fn must_be_damaged(&self, told: &Event) -> Result<(), Violation> {
         let vain = self.vain && matches!(told, Event::MemberFailed { .. });
-        if self.script.has_silent_faults() || !self.scars.is_empty() || self.limits.beyond || vain {
+        if self.script.has_silent_faults()
+            || self.script.has_damage()
+            || !self.scars.is_empty()
+            || self.limits.beyond
+            || vain
+        {
             return Ok(());
         }
         Err(Violation::Repair(format!("nothing was wrong with metadata, and the array says: {told:?}")))

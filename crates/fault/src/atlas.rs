@@ -35,6 +35,10 @@ impl Run<'_> {
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
                 self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
             }
+            Fault::Clone => {
+                let sound = self.scars.is_empty() && self.polluted.is_empty() && !self.is_full();
+                sound && self.is_whole() && self.can_do_without(place)
+            }
             Fault::MetadataError => !self.is_full() && self.can_do_without(place),
             Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite | Fault::DamagedMetadata => {
                 self.serves() && !self.opening && self.is_whole() && self.can_do_without(place)

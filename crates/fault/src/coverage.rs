@@ -60,11 +60,13 @@ pub enum Fault {
     RottenWrite,
     /// Metadata rots: it can be read, and its checksum does not fit.
     DamagedMetadata,
+    /// A copy of a member that was taken while the array was served stands in its place.
+    Clone,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 27] = [
+    pub const ALL: [Fault; 28] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -92,6 +94,7 @@ impl Fault {
         Fault::MisdirectedWrite,
         Fault::RottenWrite,
         Fault::DamagedMetadata,
+        Fault::Clone,
     ];
 
     /// Its name, for people.
@@ -124,6 +127,7 @@ impl Fault {
             Fault::MisdirectedWrite => "misdirected write",
             Fault::RottenWrite => "rotten write",
             Fault::DamagedMetadata => "damaged metadata",
+            Fault::Clone => "clone",
         }
     }
 }
@@ -226,9 +230,11 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
             !matches!(state, State::ReadOnly | State::Rebuilding | State::Degraded | State::Resyncing)
         }
         // These come to light when the array is opened again.
-        Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
-            state == State::Stopping
-        }
+        Fault::Absence
+        | Fault::ForeignMember
+        | Fault::WipedMember
+        | Fault::TruncatedMember
+        | Fault::Clone => state == State::Stopping,
         // It is looked for when nothing else is under way.
         Fault::Rot => state == State::Idle,
         // Nobody reads it before the array is opened again.

@@ -182,6 +182,11 @@ impl Disk {
         self.can_read(at, length).then_some(bytes)
     }
 
+    /// Whether another holds the same in some sectors.
+    pub(crate) fn holds_the_same(&self, other: &Disk, mut sectors: Range<u64>) -> bool {
+        sectors.all(|sector| self.sector(sector) == other.sector(sector))
+    }
+
     /// The content of one sector, whether or not it can be read.
     pub(crate) fn sector(&self, sector: u64) -> &SectorBytes {
         self.image.sector(sector)

@@ -84,6 +84,8 @@ pub(crate) struct Run<'a> {
     pub(crate) vain: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
+    /// Copies of members.
+    clones: Clones,
     /// What rots before the array is opened again: places, their disks, and what.
     pub(crate) rotting_at_rest: Vec<(u16, usize, Damage)>,
     /// Columns of stripes whose parity went wrong: a scrub is to find them.
@@ -149,6 +151,7 @@ impl<'a> Run<'a> {
             away: None,
             vain: false,
             scars: Vec::new(),
+            clones: Clones::default(),
             rotting_at_rest: Vec::new(),
             polluted: BTreeSet::new(),
             given_up: BTreeSet::new(),
@@ -463,6 +466,11 @@ impl<'a> Run<'a> {
             }
             What::Damage(place, damage) => {
                 self.damage(place, damage);
+                Ok(())
+            }
+            What::Clone(place) => self.copy_member(place),
+            What::PutClone(number) => {
+                self.clones.put = Some(number);
                 Ok(())
             }
             What::Scrub { repair } => self.scrub(repair),
@@ -840,9 +848,11 @@ fn operation(ask: Ask) -> Operation {
     }
 }
 
+mod clones;
 mod cut;
 mod reopen;
 mod silence;
 
+use clones::Clones;
 use cut::Watch;
 pub(crate) use cut::{Moment, Seen, Wreck};

@@ -77,6 +77,10 @@ pub(crate) enum What {
     Slow(u16),
     /// The next write of a kind to a member goes wrong, and is answered as done.
     Silent(u16, Silent),
+    /// Somebody copies a member that is being used.
+    Clone(u16),
+    /// One of the copies is put in its member's place when the array has been stopped next; the number says which.
+    PutClone(u64),
     /// Metadata of a member, or a log on it, rots.
     Damage(u16, Damage),
     Scrub {
@@ -119,6 +123,8 @@ impl fmt::Display for Event {
             What::FlushFails(place) => write!(f, "the next flush of member {place} fails"),
             What::Silent(place, silent) => write!(f, "of member {place}, {silent}"),
             What::Damage(place, damage) => write!(f, "of member {place}, {damage}"),
+            What::Clone(place) => write!(f, "member {place} is copied"),
+            What::PutClone(_) => write!(f, "a copy takes its member's place when the array is stopped next"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
             What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
             What::Full(place) => write!(f, "member {place} has no room"),
@@ -176,6 +182,9 @@ impl Script {
         }
         if script.has_damage() {
             script.add_damage();
+        }
+        if script.has_clones() {
+            script.add_clones();
         }
         script
     }
@@ -254,6 +263,24 @@ impl Script {
         });
     }
 
+    /// Whether members are copied, and the copies put in their places.
+    pub(crate) fn has_clones(&self) -> bool {
+        Keyed::new(self.seed ^ CLONES).of(&[0]).is_multiple_of(16)
+    }
+
+    /// Copies before every sixth event; they are used at stops.
+    fn add_clones(&mut self) {
+        let keyed = Keyed::new(self.seed ^ CLONES);
+        let members = u64::from(self.options.creation.members);
+        self.add_beside(6 * BESIDE, |event| {
+            let [when, place] = [1, 2].map(|name| keyed.of(&[name, event.number]));
+            match event.what {
+                What::Stop { .. } => Some(What::PutClone(place)),
+                _ => when.is_multiple_of(6).then_some(What::Clone((place % members) as u16)),
+            }
+        });
+    }
+
     /// Adds what `beside` says before events, under names from `numbers` on.
     fn add_beside(&mut self, numbers: u64, beside: impl Fn(&Event) -> Option<What>) {
         let mut events = Vec::with_capacity(self.events.len());
@@ -306,6 +333,8 @@ const GIVING_UP: u64 = 337_312;
 const SILENT: u64 = 400_121;
 /// Names the seeds in which metadata rots: none of those either.
 const DAMAGE: u64 = 416_196;
+/// Names the seeds in which copies of members are used: none of those either.
+const CLONES: u64 = 500_229;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

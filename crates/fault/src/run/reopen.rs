@@ -57,16 +57,19 @@ impl Run<'_> {
             disk.stale |= !standing.contains(&index);
         }
         let uncopied = self.is_not_copied();
+        let clone = self.dared_clone(back);
         let mut shelf = self.world.crash(power);
         self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
+        let put = clone.and_then(|place| self.put_clone(&mut shelf, place));
         if power {
             self.oracle.crash(true, uncopied);
         }
         self.forget_hosts();
         self.vain = false;
         self.away = away;
-        self.reopen(shelf, back, uncopied)
+        self.reopen(shelf, back, uncopied)?;
+        put.map_or(Ok(()), |put| self.clone_is_not_believed(put))
     }
 
     fn dares_absence(&mut self, fault: Fault, place: u16) -> bool {

@@ -19,16 +19,19 @@ impl Run<'_> {
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
             Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite => true,
             Fault::Replacement if self.is_failed(place) => true,
-            Fault::Death | Fault::Exclusion | Fault::Hang | Fault::FailedFlush | Fault::Replacement => {
-                self.serves() && self.can_do_without(place)
-            }
+            Fault::Death
+            | Fault::Exclusion
+            | Fault::Hang
+            | Fault::FailedFlush
+            | Fault::LyingFlush
+            | Fault::Replacement => self.serves() && self.can_do_without(place),
             // A place that cannot be read after it was rewritten either is more than a transient error.
             Fault::TransientError if self.is_weak(place) => false,
             Fault::LatentError | Fault::TransientError => {
                 self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(place)
             }
             // What is to be repaired needs room.
-            Fault::OutOfSpace => {
+            Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
                 let ails = self.world.shelf.disks.iter().any(Disk::ails);
                 self.serves() && self.is_whole() && self.scars.is_empty() && self.polluted.is_empty() && !ails
             }
@@ -44,7 +47,8 @@ impl Run<'_> {
                 self.serves() && !self.opening && self.is_whole() && self.can_do_without(place)
             }
             Fault::Rot => {
-                let ails = |disk: &Disk| disk.flushes != Flushes::Work || disk.is_silently_wrong();
+                let ails =
+                    |disk: &Disk| disk.flushes != Flushes::Work || disk.is_silently_wrong() || disk.starved;
                 let ails = self.world.shelf.disks.iter().any(ails)
                     || !self.polluted.is_empty()
                     || !self.rotting_at_rest.is_empty();

@@ -9,7 +9,7 @@ use parlour_units::{Bytes, Sector, Sectors, Stripe};
 
 use crate::content::SECTOR;
 use crate::coverage::Fault;
-use crate::disk::Flushes;
+use crate::disk::{Disk, Flushes};
 use crate::run::Run;
 use crate::violation::Violation;
 
@@ -21,7 +21,7 @@ impl Run<'_> {
         }
         let rounds = 4 + 3 * usize::from(self.geometry.members());
         for round in 0..rounds {
-            self.world.shelf.disks.iter_mut().for_each(|disk| disk.full = false);
+            self.world.shelf.disks.iter_mut().for_each(Disk::make_room);
             self.settle()?;
             if self.world.array.mode() != Mode::Serving {
                 self.restart()?;
@@ -59,7 +59,10 @@ impl Run<'_> {
     }
 
     fn mend_flushes(&mut self) {
-        self.world.shelf.disks.iter_mut().for_each(|disk| disk.flushes = Flushes::Work);
+        for disk in &mut self.world.shelf.disks {
+            (disk.flushes, disk.starved) = (Flushes::Work, false);
+            disk.make_true();
+        }
     }
 
     /// All checks that the array's state allows.

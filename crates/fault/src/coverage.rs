@@ -62,11 +62,17 @@ pub enum Fault {
     DamagedMetadata,
     /// A copy of a member that was taken while the array was served stands in its place.
     Clone,
+    /// Flushes of a member are answered as done and make nothing durable; power is cut, and the member is given up.
+    LyingFlush,
+    /// The system goes on lacking what an access takes.
+    Starvation,
+    /// A member has no room for logs and metadata either.
+    OutOfAllSpace,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 28] = [
+    pub const ALL: [Fault; 31] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -95,7 +101,15 @@ impl Fault {
         Fault::RottenWrite,
         Fault::DamagedMetadata,
         Fault::Clone,
+        Fault::LyingFlush,
+        Fault::Starvation,
+        Fault::OutOfAllSpace,
     ];
+
+    /// Whether it makes writes impossible, and costs no member.
+    pub(crate) fn is_of_space(self) -> bool {
+        matches!(self, Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation)
+    }
 
     /// Its name, for people.
     pub fn name(self) -> &'static str {
@@ -128,6 +142,9 @@ impl Fault {
             Fault::RottenWrite => "rotten write",
             Fault::DamagedMetadata => "damaged metadata",
             Fault::Clone => "clone",
+            Fault::LyingFlush => "lying flush",
+            Fault::Starvation => "starvation",
+            Fault::OutOfAllSpace => "out of all space",
         }
     }
 }
@@ -226,7 +243,7 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         // A scrub that began is what the array is doing, unless something tells more.
         Fault::Scrub | Fault::RepairingScrub => writable && !matches!(state, State::Busy | State::Idle),
         // What is to be made whole needs room.
-        Fault::OutOfSpace => {
+        Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
             !matches!(state, State::ReadOnly | State::Rebuilding | State::Degraded | State::Resyncing)
         }
         // These come to light when the array is opened again.
@@ -242,6 +259,8 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         Fault::Comeback => state == State::Degraded,
         // Who is still waited for is excluded already.
         Fault::LateWrite => matches!(state, State::Stopping | State::Rebuilding | State::Degraded),
+        // It is counted when power is cut.
+        Fault::LyingFlush => matches!(state, State::Stopping | State::Busy | State::Idle),
         Fault::DamagedMetadata => {
             matches!(state, State::Stopping | State::Scrubbing | State::Busy | State::Idle)
         }

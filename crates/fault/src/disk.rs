@@ -91,6 +91,8 @@ pub(crate) enum Flushes {
     Fail,
     /// It has failed; later ones seem to work, and make nothing durable that it should have.
     Failed,
+    /// All are answered as done, and make nothing durable.
+    Lie,
 }
 
 /// A member.
@@ -116,6 +118,12 @@ pub(crate) struct Disk {
     /// The next read of data fails, once.
     pub(crate) hiccup: bool,
     pub(crate) flushes: Flushes,
+    /// The writes that flushes were answered for without making them durable.
+    lied: u64,
+    /// Its next access finds the system without what it takes.
+    pub(crate) starved: bool,
+    /// It has no room for logs and metadata either.
+    pub(crate) full_everywhere: bool,
     /// What the next write of a kind does, without an error.
     pub(crate) silent: Option<Silent>,
     /// Sectors that do not hold what was written there, and what that was.
@@ -145,12 +153,25 @@ impl Disk {
             full: false,
             hiccup: false,
             flushes: Flushes::Work,
+            lied: 0,
+            starved: false,
+            full_everywhere: false,
             silent: None,
             tainted: BTreeMap::new(),
             newest: [Vec::new(), Vec::new()],
             slow: 1,
             stale: false,
         }
+    }
+
+    /// Whether it has no room for data, or for logs and metadata.
+    pub(crate) fn has_no_room(&self, for_data: bool) -> bool {
+        self.full && (for_data || self.full_everywhere)
+    }
+
+    /// There is room again.
+    pub(crate) fn make_room(&mut self) {
+        (self.full, self.full_everywhere) = (false, false);
     }
 
     /// Whether accesses fail because the member is silent.
@@ -160,7 +181,7 @@ impl Disk {
 
     /// Whether an access to it will fail though it answers, or has failed.
     pub(crate) fn ails(&self) -> bool {
-        self.hiccup || self.flushes != Flushes::Work || self.is_silently_wrong()
+        self.hiccup || self.starved || self.flushes != Flushes::Work || self.is_silently_wrong()
     }
 
     /// Whether all of a run of sectors can be read.
@@ -325,6 +346,27 @@ impl Disk {
             }
             true
         });
+    }
+
+    /// A flush of the first `writes` writes is answered as done.
+    pub(crate) fn flush_answered(&mut self, writes: u64) {
+        match self.flushes {
+            Flushes::Lie => self.lied = self.lied.max(writes),
+            _ => self.flushed(writes),
+        }
+    }
+
+    /// What flushes said is true.
+    pub(crate) fn make_true(&mut self) {
+        let lied = std::mem::take(&mut self.lied);
+        if lied > 0 {
+            self.flushed(lied);
+        }
+    }
+
+    /// Whether something is not durable that a flush was answered for.
+    pub(crate) fn has_lied(&self) -> bool {
+        self.lied > 0
     }
 
     /// A flush has failed: no later one makes durable what this one should have.

@@ -456,7 +456,13 @@ impl<'a> Run<'a> {
                 self.scar_metadata(place, number);
                 Ok(())
             }
-            What::Transient(place) | What::Slow(place) | What::Full(place) | What::FlushFails(place) => {
+            What::Transient(place)
+            | What::Slow(place)
+            | What::Full(place)
+            | What::FlushFails(place)
+            | What::FlushesLie(place)
+            | What::Starved(place)
+            | What::FullEverywhere(place) => {
                 self.ail(event.what, place);
                 Ok(())
             }
@@ -513,7 +519,7 @@ impl<'a> Run<'a> {
         let dares = match self.limits.beyond {
             true if fault == Fault::FailedFlush => false,
             // Copies that have no room differ, and it is not promised that the one which was read stays.
-            true if fault == Fault::OutOfSpace && self.geometry.organization().code == Code::Copy => {
+            true if fault.is_of_space() && self.geometry.organization().code == Code::Copy => {
                 self.survives(fault, place)
             }
             true => true,
@@ -724,8 +730,14 @@ impl<'a> Run<'a> {
             What::Transient(_) => Fault::TransientError,
             What::Slow(_) => Fault::SlowMember,
             What::FlushFails(_) => Fault::FailedFlush,
+            What::FlushesLie(_) => Fault::LyingFlush,
+            What::Starved(_) => Fault::Starvation,
+            What::FullEverywhere(_) => Fault::OutOfAllSpace,
             _ => Fault::OutOfSpace,
         };
+        if fault == Fault::LyingFlush {
+            return self.begin_to_lie(disk, place);
+        }
         if self.is_failed(place) || !self.dares(fault, place) {
             return;
         }
@@ -734,6 +746,8 @@ impl<'a> Run<'a> {
             Fault::TransientError => disk.hiccup = true,
             Fault::FailedFlush => disk.flushes = Flushes::Fail,
             Fault::SlowMember => disk.slow = 30,
+            Fault::Starvation => disk.starved = true,
+            Fault::OutOfAllSpace => (disk.full, disk.full_everywhere) = (true, true),
             _ => disk.full = true,
         }
     }

@@ -74,6 +74,12 @@ pub(crate) enum What {
     Transient(u16),
     /// The next flush of a member fails.
     FlushFails(u16),
+    /// All flushes of a member are answered, and make nothing durable.
+    FlushesLie(u16),
+    /// The next access of a member finds the system without what it takes.
+    Starved(u16),
+    /// A member has no room, not for logs and metadata either.
+    FullEverywhere(u16),
     Slow(u16),
     /// The next write of a kind to a member goes wrong, and is answered as done.
     Silent(u16, Silent),
@@ -123,6 +129,13 @@ impl fmt::Display for Event {
             What::FlushFails(place) => write!(f, "the next flush of member {place} fails"),
             What::Silent(place, silent) => write!(f, "of member {place}, {silent}"),
             What::Damage(place, damage) => write!(f, "of member {place}, {damage}"),
+            What::FlushesLie(place) => {
+                write!(f, "flushes of member {place} make nothing durable from here on")
+            }
+            What::Starved(place) => {
+                write!(f, "the system lacks what the next access of member {place} takes")
+            }
+            What::FullEverywhere(place) => write!(f, "member {place} has no room, not for metadata either"),
             What::Clone(place) => write!(f, "member {place} is copied"),
             What::PutClone(_) => write!(f, "a copy takes its member's place when the array is stopped next"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
@@ -185,6 +198,12 @@ impl Script {
         }
         if script.has_clones() {
             script.add_clones();
+        }
+        if script.has_shortages() {
+            script.add_shortages();
+        }
+        if script.has_lies() {
+            script.add_lies();
         }
         script
     }
@@ -281,6 +300,40 @@ impl Script {
         });
     }
 
+    /// Whether members have no room for anything, and the system lacks memory.
+    fn has_shortages(&self) -> bool {
+        Keyed::new(self.seed ^ SHORTAGES).of(&[0]).is_multiple_of(16)
+    }
+
+    /// Before every tenth event.
+    fn add_shortages(&mut self) {
+        let keyed = Keyed::new(self.seed ^ SHORTAGES);
+        let members = u64::from(self.options.creation.members);
+        self.add_beside(7 * BESIDE, |event| {
+            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            let what = match keyed.of(&[3, event.number]) % 2 {
+                0 => What::Starved(place),
+                _ => What::FullEverywhere(place),
+            };
+            keyed.of(&[1, event.number]).is_multiple_of(10).then_some(what)
+        });
+    }
+
+    /// Whether flushes lie.
+    fn has_lies(&self) -> bool {
+        Keyed::new(self.seed ^ LIES).of(&[0]).is_multiple_of(16)
+    }
+
+    /// Before every twelfth event.
+    fn add_lies(&mut self) {
+        let keyed = Keyed::new(self.seed ^ LIES);
+        let members = u64::from(self.options.creation.members);
+        self.add_beside(8 * BESIDE, |event| {
+            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            keyed.of(&[1, event.number]).is_multiple_of(12).then_some(What::FlushesLie(place))
+        });
+    }
+
     /// Adds what `beside` says before events, under names from `numbers` on.
     fn add_beside(&mut self, numbers: u64, beside: impl Fn(&Event) -> Option<What>) {
         let mut events = Vec::with_capacity(self.events.len());
@@ -335,6 +388,10 @@ const SILENT: u64 = 400_121;
 const DAMAGE: u64 = 416_196;
 /// Names the seeds in which copies of members are used: none of those either.
 const CLONES: u64 = 500_229;
+/// Names the seeds in which there is no room for anything, or too little memory: none of those either.
+const SHORTAGES: u64 = 500_440;
+/// Names the seeds in which flushes lie: none of those either.
+const LIES: u64 = 500_745;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

@@ -156,6 +156,17 @@ pub(crate) fn commit_part(geometry: &Geometry, at: Sector) -> Option<usize> {
     places.into_iter().position(|(start, length)| at >= start && at < start + length)
 }
 
+/// Whether this stands in a log, or a commit log, of `member`, which stands in one of `places`.
+pub(crate) fn is_of_logs(geometry: &Geometry, places: &[u16], member: Member, at: Sector) -> bool {
+    if commit_part(geometry, at).is_some() {
+        return true;
+    }
+    let place = places.iter().position(|number| *number == member.get());
+    let area =
+        place.and_then(|place| Area::of_data(geometry, Member::new(place as u16), at, Sectors::new(1)));
+    area == Some(Area::Segment)
+}
+
 /// Where else on the member in `place` a write of `length` may go: to a place of its own kind.
 fn elsewhere(geometry: &Geometry, place: Member, area: Area, length: Sectors, number: u64) -> Option<Sector> {
     let layout = geometry.layout();

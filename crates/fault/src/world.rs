@@ -626,6 +626,12 @@ impl World {
         }
         flight.landed = true;
         let data = effect.class != Class::Metadata;
+        // (What it costs where metadata or logs cannot be written is told in docs/reliability.md.)
+        let may_starve = data && effect.class != Class::Log && !matches!(effect.action, Action::Flush { .. });
+        if may_starve && std::mem::take(&mut disk.starved) {
+            flight.fault = Some(Fault::NoSpace);
+            return;
+        }
         match effect.action {
             Action::Read { at, length, .. } => {
                 if data && std::mem::take(&mut disk.hiccup) {
@@ -638,7 +644,16 @@ impl World {
                     flight.metadata = self.payload.fill(&self.array, effect, at, disk);
                 }
             }
-            Action::Write { .. } if disk.full && data && effect.class != Class::Log => {
+            Action::Write { member, at, .. }
+                if data
+                    && match effect.class {
+                        Class::Log => {
+                            let geometry = self.array.geometry();
+                            disk.has_no_room(false) && silent::is_of_logs(geometry, &self.places, member, at)
+                        }
+                        _ => disk.has_no_room(true),
+                    } =>
+            {
                 flight.fault = Some(Fault::NoSpace);
             }
             Action::Write { member, at, length, durable } => {
@@ -706,7 +721,7 @@ impl World {
         self.metadata -= u32::from(flight.effect.class == Class::Metadata);
         self.payload.unpin(self.array.slices(flight.effect.id));
         if let (Action::Flush { .. }, None) = (flight.effect.action, flight.fault) {
-            self.shelf.disks[disk].flushed(flight.covers);
+            self.shelf.disks[disk].flush_answered(flight.covers);
         }
         let now = self.shelf.now;
         self.shelf.trace.note(now, || told(&flight));
@@ -808,7 +823,7 @@ impl World {
                 let key = Keyed::new(key.of(&[8, crash, index as u64]));
                 disk.power_cut(key, Kept::draw(key.of(&[9])));
             }
-            (disk.mute, disk.silent) = (false, None);
+            (disk.mute, disk.silent, disk.starved) = (false, None, false);
             disk.flushes = Flushes::Work;
             disk.slow = 1;
         }

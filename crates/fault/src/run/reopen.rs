@@ -22,6 +22,7 @@ impl Run<'_> {
         let uncopied = self.is_not_copied() || self.may_be_uncopied();
         self.oracle.crash(power, uncopied);
         let standing = self.standing();
+        self.find_out_lies(power);
         let mut shelf = self.world.crash(power);
         self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
@@ -58,6 +59,8 @@ impl Run<'_> {
         }
         let uncopied = self.is_not_copied();
         let clone = self.dared_clone(back);
+        let away_too = matches!(back, Return::But(..)) || clone.is_some();
+        self.find_out_lies(power && !away_too);
         let mut shelf = self.world.crash(power);
         self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);

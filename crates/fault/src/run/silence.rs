@@ -7,6 +7,7 @@ use parlour_units::{Member, Sector, Stripe};
 use super::Run;
 use crate::coverage::Fault;
 use crate::damage::Damage;
+use crate::disk::Flushes;
 use crate::silent::{Silenced, Silent};
 use crate::violation::Violation;
 use crate::world::Shelf;
@@ -19,6 +20,28 @@ impl Run<'_> {
             return;
         }
         self.world.shelf.disks[disk].silent = Some(silent);
+    }
+
+    /// Flushes of a member lie from here on, if the member can be done without. That is counted where it is found out.
+    pub(super) fn begin_to_lie(&mut self, disk: usize, place: u16) {
+        if !self.limits.beyond && !self.is_failed(place) && self.survives(Fault::LyingFlush, place) {
+            self.world.shelf.disks[disk].flushes = Flushes::Lie;
+        }
+    }
+
+    /// Power is about to be cut, or not. A member whose flushes have lied is given up then, if it can be done without; else they have
+    /// not lied.
+    pub(super) fn find_out_lies(&mut self, power: bool) {
+        let lied = |disk: &usize| self.world.shelf.disks[*disk].has_lied();
+        let liars: Vec<usize> = (0..self.world.shelf.disks.len()).filter(lied).collect();
+        for liar in liars {
+            let found_out = power && self.expendable().contains(&liar);
+            if found_out {
+                self.meet(Fault::LyingFlush);
+            }
+            let disk = &mut self.world.shelf.disks[liar];
+            if found_out { disk.dead = true } else { disk.make_true() }
+        }
     }
 
     /// Metadata of the member in `place` rots now, or before the array is opened next, if that is to be survived.

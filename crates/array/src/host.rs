@@ -458,8 +458,12 @@ impl Array {
         if self.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(id);
         }
-        if self.still_standing(troubles) || troubles.iter().any(|trouble| trouble.fault.is_of_space()) {
-            return self.read_failed(id);
+        if self.still_standing(troubles) {
+            return self.read_failed(id, RequestError::Lost);
+        }
+        if troubles.iter().any(|trouble| trouble.fault.is_of_space()) {
+            // Nothing is lost: the system lacked what the access takes.
+            return self.read_failed(id, self.refusal());
         }
         if !self.may_repair() && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
             // Of a member that was failed for it nothing is computed here: all is read again without it.
@@ -536,11 +540,11 @@ impl Array {
         troubles.iter().all(|trouble| self.health.place_of(trouble.member).is_none())
     }
 
-    pub(crate) fn read_failed(&mut self, id: JobId) {
+    pub(crate) fn read_failed(&mut self, id: JobId, error: RequestError) {
         let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
         self.cache.read_ends(host);
-        self.host_job_done(host, Err(RequestError::Lost));
+        self.host_job_done(host, Err(error));
     }
 
     /// What `id` could not read is repaired: the host's read begins again.

@@ -153,7 +153,7 @@ impl Array {
     pub(crate) fn repairs_done(&mut self, id: JobId) {
         let lost = self.jobs.get(id).unrepaired;
         match self.jobs.get(id).kind {
-            Some(Kind::Read { .. }) if lost => self.read_failed(id),
+            Some(Kind::Read { .. }) if lost => self.read_failed(id, RequestError::Lost),
             Some(Kind::Read { host }) => self.read_again(id, host),
             Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
             Some(Kind::Reintegrate { region }) => self.mended(id, region, lost),

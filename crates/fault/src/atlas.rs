@@ -19,25 +19,39 @@ impl Run<'_> {
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
             Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite => true,
             Fault::Replacement if self.is_failed(place) => true,
-            Fault::Death | Fault::Exclusion | Fault::Hang | Fault::FailedFlush | Fault::Replacement => {
-                self.serves() && self.can_do_without(place)
-            }
+            Fault::Death
+            | Fault::Exclusion
+            | Fault::Hang
+            | Fault::FailedFlush
+            | Fault::LyingFlush
+            | Fault::Replacement => self.serves() && self.can_do_without(place),
             // A place that cannot be read after it was rewritten either is more than a transient error.
             Fault::TransientError if self.is_weak(place) => false,
             Fault::LatentError | Fault::TransientError => {
                 self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(place)
             }
             // What is to be repaired needs room.
-            Fault::OutOfSpace => {
+            Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
                 let ails = self.world.shelf.disks.iter().any(Disk::ails);
-                self.serves() && self.is_whole() && self.scars.is_empty() && !ails
+                self.serves() && self.is_whole() && self.scars.is_empty() && self.polluted.is_empty() && !ails
             }
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
                 self.is_whole() && self.can_do_without(place) && self.geometry.members() > 2
             }
+            Fault::Clone => {
+                let sound = self.scars.is_empty() && self.polluted.is_empty() && !self.is_full();
+                sound && self.is_whole() && self.can_do_without(place)
+            }
             Fault::MetadataError => !self.is_full() && self.can_do_without(place),
+            Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite | Fault::DamagedMetadata => {
+                self.serves() && !self.opening && self.is_whole() && self.can_do_without(place)
+            }
             Fault::Rot => {
-                let ails = self.world.shelf.disks.iter().any(|disk| disk.flushes != Flushes::Work);
+                let ails =
+                    |disk: &Disk| disk.flushes != Flushes::Work || disk.is_silently_wrong() || disk.starved;
+                let ails = self.world.shelf.disks.iter().any(ails)
+                    || !self.polluted.is_empty()
+                    || !self.rotting_at_rest.is_empty();
                 self.is_whole() && !self.is_full() && !ails && self.geometry.fault_tolerance() > 0
             }
         }
@@ -96,7 +110,10 @@ impl Run<'_> {
     fn is_weak(&self, place: u16) -> bool {
         let disk = self.disk_at(place);
         let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].ails());
-        self.is_gone(place) || ails || self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk)
+        let polluted = self.polluted.iter().any(|(stripe, _)| self.parity_member(*stripe) == Some(place));
+        let scarred = self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk);
+        let rotting = self.rotting_at_rest.iter().any(|(_, rotting, _)| Some(*rotting) == disk);
+        self.is_gone(place) || ails || polluted || scarred || rotting
     }
 
     /// Whether `place` has no member that holds all it should.

@@ -9,7 +9,7 @@ use parlour_units::{Bytes, Sector, Sectors, Stripe};
 
 use crate::content::SECTOR;
 use crate::coverage::Fault;
-use crate::disk::Flushes;
+use crate::disk::{Disk, Flushes};
 use crate::run::Run;
 use crate::violation::Violation;
 
@@ -21,7 +21,7 @@ impl Run<'_> {
         }
         let rounds = 4 + 3 * usize::from(self.geometry.members());
         for round in 0..rounds {
-            self.world.shelf.disks.iter_mut().for_each(|disk| disk.full = false);
+            self.world.shelf.disks.iter_mut().for_each(Disk::make_room);
             self.settle()?;
             if self.world.array.mode() != Mode::Serving {
                 self.restart()?;
@@ -59,7 +59,10 @@ impl Run<'_> {
     }
 
     fn mend_flushes(&mut self) {
-        self.world.shelf.disks.iter_mut().for_each(|disk| disk.flushes = Flushes::Work);
+        for disk in &mut self.world.shelf.disks {
+            (disk.flushes, disk.starved) = (Flushes::Work, false);
+            disk.make_true();
+        }
     }
 
     /// All checks that the array's state allows.
@@ -74,6 +77,7 @@ impl Run<'_> {
         if serving && self.geometry.fault_tolerance() > 0 && self.is_whole() {
             // Who did not flush so far is spared: a member that is lost in a scrub says nothing of the scrub.
             self.mend_flushes();
+            self.mend_what_is_silent()?;
             self.clean_scrub()?;
             if self.is_whole() && self.world.array.mode() == Mode::Serving {
                 self.no_sector_is_bad()?;
@@ -89,7 +93,7 @@ impl Run<'_> {
         self.nothing_leaks()
     }
 
-    fn run_scrub(&mut self, repair: Repair) -> Result<parlour_array::ScrubReport, Violation> {
+    pub(crate) fn run_scrub(&mut self, repair: Repair) -> Result<parlour_array::ScrubReport, Violation> {
         let refused = |error: parlour_array::AdminError| Violation::Repair(format!("no scrub: {error}"));
         self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
         self.world.drain()?;
@@ -147,10 +151,19 @@ impl Run<'_> {
 
     /// Looks at the members themselves: data and check units fit, whatever the array says.
     fn redundancy_fits(&self) -> Result<(), Violation> {
+        match self.columns_that_do_not_fit().first() {
+            Some((stripe, column)) => Err(Violation::Redundancy { stripe: stripe.get(), column: *column }),
+            None => Ok(()),
+        }
+    }
+
+    /// The same: where they do not.
+    pub(crate) fn columns_that_do_not_fit(&self) -> Vec<(Stripe, u64)> {
         let layout = self.geometry.layout();
         let disks: Vec<Option<usize>> =
             (0..self.geometry.members()).map(|place| self.disk_at(place)).collect();
         let copies = self.geometry.organization().code == Code::Copy;
+        let mut wrong = Vec::new();
         let mut sum = [0; SECTOR];
         for stripe in (0..layout.stripes()).map(Stripe::new) {
             let units: Vec<(usize, u64)> = layout
@@ -176,11 +189,11 @@ impl Run<'_> {
                     is_zero(&sum)
                 };
                 if !fits {
-                    return Err(Violation::Redundancy { stripe: stripe.get(), column });
+                    wrong.push((stripe, column));
                 }
             }
         }
-        Ok(())
+        wrong
     }
 
     /// Each block holds what one host wrote (G4): looks at the members themselves.

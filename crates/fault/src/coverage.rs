@@ -52,11 +52,27 @@ pub enum Fault {
     Comeback,
     /// What an excluded member was to write lands, in part or as a whole, after it was answered as failed.
     LateWrite,
+    /// A write of metadata, of a log or of parity is answered as done, and was not.
+    LostWrite,
+    /// Such a write is done elsewhere.
+    MisdirectedWrite,
+    /// A bit of such a write turns.
+    RottenWrite,
+    /// Metadata rots: it can be read, and its checksum does not fit.
+    DamagedMetadata,
+    /// A copy of a member that was taken while the array was served stands in its place.
+    Clone,
+    /// Flushes of a member are answered as done and make nothing durable; power is cut, and the member is given up.
+    LyingFlush,
+    /// The system goes on lacking what an access takes.
+    Starvation,
+    /// A member has no room for logs and metadata either.
+    OutOfAllSpace,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 23] = [
+    pub const ALL: [Fault; 31] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -80,7 +96,20 @@ impl Fault {
         Fault::MetadataError,
         Fault::Comeback,
         Fault::LateWrite,
+        Fault::LostWrite,
+        Fault::MisdirectedWrite,
+        Fault::RottenWrite,
+        Fault::DamagedMetadata,
+        Fault::Clone,
+        Fault::LyingFlush,
+        Fault::Starvation,
+        Fault::OutOfAllSpace,
     ];
+
+    /// Whether it makes writes impossible, and costs no member.
+    pub(crate) fn is_of_space(self) -> bool {
+        matches!(self, Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation)
+    }
 
     /// Its name, for people.
     pub fn name(self) -> &'static str {
@@ -108,6 +137,14 @@ impl Fault {
             Fault::MetadataError => "metadata error",
             Fault::Comeback => "comeback",
             Fault::LateWrite => "late write",
+            Fault::LostWrite => "lost write",
+            Fault::MisdirectedWrite => "misdirected write",
+            Fault::RottenWrite => "rotten write",
+            Fault::DamagedMetadata => "damaged metadata",
+            Fault::Clone => "clone",
+            Fault::LyingFlush => "lying flush",
+            Fault::Starvation => "starvation",
+            Fault::OutOfAllSpace => "out of all space",
         }
     }
 }
@@ -206,13 +243,15 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         // A scrub that began is what the array is doing, unless something tells more.
         Fault::Scrub | Fault::RepairingScrub => writable && !matches!(state, State::Busy | State::Idle),
         // What is to be made whole needs room.
-        Fault::OutOfSpace => {
+        Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
             !matches!(state, State::ReadOnly | State::Rebuilding | State::Degraded | State::Resyncing)
         }
         // These come to light when the array is opened again.
-        Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
-            state == State::Stopping
-        }
+        Fault::Absence
+        | Fault::ForeignMember
+        | Fault::WipedMember
+        | Fault::TruncatedMember
+        | Fault::Clone => state == State::Stopping,
         // It is looked for when nothing else is under way.
         Fault::Rot => state == State::Idle,
         // Nobody reads it before the array is opened again.
@@ -220,6 +259,18 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         Fault::Comeback => state == State::Degraded,
         // Who is still waited for is excluded already.
         Fault::LateWrite => matches!(state, State::Stopping | State::Rebuilding | State::Degraded),
+        // It is counted when power is cut.
+        Fault::LyingFlush => matches!(state, State::Stopping | State::Busy | State::Idle),
+        Fault::DamagedMetadata => {
+            matches!(state, State::Stopping | State::Scrubbing | State::Busy | State::Idle)
+        }
+        // Nothing but this may be wrong with the array.
+        Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite => {
+            matches!(
+                state,
+                State::Stopping | State::Reintegrating | State::Scrubbing | State::Busy | State::Idle
+            )
+        }
     }
 }
 

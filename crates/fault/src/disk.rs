@@ -7,6 +7,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
+use std::ops::Range;
 use std::rc::Rc;
 
 use parlour_array::Identity;
@@ -15,6 +16,7 @@ use parlour_units::{Sector, Sectors};
 
 use crate::content::{SECTOR, SectorBytes};
 use crate::random::Keyed;
+use crate::silent::Silent;
 
 const PAGE_SECTORS: u64 = 8;
 
@@ -89,6 +91,8 @@ pub(crate) enum Flushes {
     Fail,
     /// It has failed; later ones seem to work, and make nothing durable that it should have.
     Failed,
+    /// All are answered as done, and make nothing durable.
+    Lie,
 }
 
 /// A member.
@@ -114,6 +118,18 @@ pub(crate) struct Disk {
     /// The next read of data fails, once.
     pub(crate) hiccup: bool,
     pub(crate) flushes: Flushes,
+    /// The writes that flushes were answered for without making them durable.
+    lied: u64,
+    /// Its next access finds the system without what it takes.
+    pub(crate) starved: bool,
+    /// It has no room for logs and metadata either.
+    pub(crate) full_everywhere: bool,
+    /// What the next write of a kind does, without an error.
+    pub(crate) silent: Option<Silent>,
+    /// Sectors that do not hold what was written there, and what that was.
+    tainted: BTreeMap<u64, SectorBytes>,
+    /// By part of the commit log: the sectors of the newest entry, and of those that a crash has cut off perhaps.
+    pub(crate) newest: [Vec<Range<u64>>; 2],
     /// How many times slower than others.
     pub(crate) slow: u64,
     /// It was left out of a session that came to its end: nobody may believe it.
@@ -137,9 +153,25 @@ impl Disk {
             full: false,
             hiccup: false,
             flushes: Flushes::Work,
+            lied: 0,
+            starved: false,
+            full_everywhere: false,
+            silent: None,
+            tainted: BTreeMap::new(),
+            newest: [Vec::new(), Vec::new()],
             slow: 1,
             stale: false,
         }
+    }
+
+    /// Whether it has no room for data, or for logs and metadata.
+    pub(crate) fn has_no_room(&self, for_data: bool) -> bool {
+        self.full && (for_data || self.full_everywhere)
+    }
+
+    /// There is room again.
+    pub(crate) fn make_room(&mut self) {
+        (self.full, self.full_everywhere) = (false, false);
     }
 
     /// Whether accesses fail because the member is silent.
@@ -149,7 +181,7 @@ impl Disk {
 
     /// Whether an access to it will fail though it answers, or has failed.
     pub(crate) fn ails(&self) -> bool {
-        self.hiccup || self.flushes != Flushes::Work
+        self.hiccup || self.starved || self.flushes != Flushes::Work || self.is_silently_wrong()
     }
 
     /// Whether all of a run of sectors can be read.
@@ -169,6 +201,11 @@ impl Disk {
         let mut bytes = vec![0; length.bytes().as_usize()];
         self.read(at, &mut bytes);
         self.can_read(at, length).then_some(bytes)
+    }
+
+    /// Whether another holds the same in some sectors.
+    pub(crate) fn holds_the_same(&self, other: &Disk, mut sectors: Range<u64>) -> bool {
+        sectors.all(|sector| self.sector(sector) == other.sector(sector))
     }
 
     /// The content of one sector, whether or not it can be read.
@@ -215,11 +252,15 @@ impl Disk {
     /// Puts what `new` has into these sectors of a page, as far as it goes: to which sector, is returned.
     fn put(
         &mut self,
-        sectors: std::ops::Range<u64>,
+        sectors: Range<u64>,
         new: &mut impl Iterator<Item = SectorBytes>,
         durable: bool,
     ) -> u64 {
         let (write, page, first) = (self.writes, sectors.start / PAGE_SECTORS, sectors.start);
+        if !self.tainted.is_empty() {
+            // What is overwritten is as if nothing had been wrong with it: no cut of power brings it back.
+            self.heal(sectors.start..sectors.end);
+        }
         let slots = &mut self.image.page_mut(page)[offset(first)..];
         let replaced = slots.iter_mut().zip(new).map(|(slot, new)| std::mem::replace(slot, new));
         let mut end = first;
@@ -240,6 +281,45 @@ impl Disk {
             self.bad.retain(|bad| !(first..end).contains(bad));
         }
         end
+    }
+
+    /// A sector holds `bytes`, though something else was written there.
+    pub(crate) fn taint(&mut self, sector: u64, bytes: SectorBytes) {
+        let page = self.image.page_mut(sector / PAGE_SECTORS);
+        let good = std::mem::replace(&mut page[offset(sector)], bytes);
+        self.tainted.entry(sector).or_insert(good);
+    }
+
+    /// Whether some sector does not hold what was written there, or soon may not.
+    pub(crate) fn is_silently_wrong(&self) -> bool {
+        self.silent.is_some() || !self.tainted.is_empty()
+    }
+
+    /// Nothing is wrong with what it holds: it is what it is.
+    pub(crate) fn forget_taints(&mut self) {
+        self.silent = None;
+        self.tainted.clear();
+    }
+
+    /// These sectors hold what was written there.
+    pub(crate) fn heal(&mut self, sectors: Range<u64>) {
+        let tainted: Vec<u64> = self.tainted.range(sectors).map(|(sector, _)| *sector).collect();
+        for sector in tainted {
+            if let Some(good) = self.tainted.remove(&sector) {
+                self.image.page_mut(sector / PAGE_SECTORS)[offset(sector)] = good;
+            }
+        }
+    }
+
+    /// The array is gone. Of what it did not make durable nothing is promised, nor of commit logs' newest entries, which
+    /// nothing else names: what is wrong with these is not tried.
+    pub(crate) fn heal_what_is_cut_off(&mut self, power: bool) {
+        let newest: Vec<Range<u64>> = self.newest.iter().flatten().cloned().collect();
+        newest.into_iter().for_each(|sectors| self.heal(sectors));
+        if power && !self.tainted.is_empty() {
+            let sectors: Vec<u64> = self.before.values().flatten().map(|version| version.sector).collect();
+            sectors.into_iter().for_each(|sector| self.heal(sector..sector + 1));
+        }
     }
 
     /// What a flush that begins now covers.
@@ -266,6 +346,27 @@ impl Disk {
             }
             true
         });
+    }
+
+    /// A flush of the first `writes` writes is answered as done.
+    pub(crate) fn flush_answered(&mut self, writes: u64) {
+        match self.flushes {
+            Flushes::Lie => self.lied = self.lied.max(writes),
+            _ => self.flushed(writes),
+        }
+    }
+
+    /// What flushes said is true.
+    pub(crate) fn make_true(&mut self) {
+        let lied = std::mem::take(&mut self.lied);
+        if lied > 0 {
+            self.flushed(lied);
+        }
+    }
+
+    /// Whether something is not durable that a flush was answered for.
+    pub(crate) fn has_lied(&self) -> bool {
+        self.lied > 0
     }
 
     /// A flush has failed: no later one makes durable what this one should have.

@@ -11,6 +11,7 @@ mod atlas;
 mod check;
 mod content;
 mod coverage;
+mod damage;
 mod disk;
 pub mod exhaustive;
 mod identity;
@@ -22,6 +23,7 @@ mod random;
 mod run;
 mod script;
 mod shrink;
+mod silent;
 mod violation;
 mod world;
 

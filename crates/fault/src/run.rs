@@ -11,6 +11,7 @@ use parlour_units::{Duration, Instant, Member, Region, Sector, Sectors, Stripe};
 
 use crate::content::Value;
 use crate::coverage::{Coverage, Fault, State};
+use crate::damage::Damage;
 use crate::disk::{Disk, Flushes};
 use crate::identity::{self, identity};
 use crate::oracle::{Oracle, Range, Written};
@@ -76,11 +77,19 @@ pub(crate) struct Run<'a> {
     /// How the array comes back when it is stopped.
     stopping: Option<(bool, Return)>,
     /// The session is not yet recorded.
-    opening: bool,
+    pub(crate) opening: bool,
     /// A disk that this session does without.
     away: Option<usize>,
+    /// Some opening came to no end, and perhaps did without a member: it may be called older than the others since.
+    pub(crate) vain: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
+    /// Copies of members.
+    clones: Clones,
+    /// What rots before the array is opened again: places, their disks, and what.
+    pub(crate) rotting_at_rest: Vec<(u16, usize, Damage)>,
+    /// Columns of stripes whose parity went wrong: a scrub is to find them.
+    pub(crate) polluted: BTreeSet<(Stripe, u64)>,
     /// Where the array has put something on its list of unreadable blocks: stripes, and columns in sectors.
     pub(crate) given_up: BTreeSet<(Stripe, u64)>,
     /// A crash came while there were scars.
@@ -140,7 +149,11 @@ impl<'a> Run<'a> {
             stopping: None,
             opening: true,
             away: None,
+            vain: false,
             scars: Vec::new(),
+            clones: Clones::default(),
+            rotting_at_rest: Vec::new(),
+            polluted: BTreeSet::new(),
             given_up: BTreeSet::new(),
             unsure: false,
             images: Vec::new(),
@@ -303,6 +316,7 @@ impl<'a> Run<'a> {
             self.scars.append(&mut self.world.hiccups);
             self.unsure |= self.is_unsynced();
         }
+        self.note_silenced();
         let answers = std::mem::take(&mut self.world.answers);
         let any = !answers.is_empty();
         for answer in answers {
@@ -386,6 +400,9 @@ impl<'a> Run<'a> {
                 self.member_excluded();
                 // Nobody chose the moment, and parity that is not yet in sync is all that is left.
                 let chosen = cause != FailureCause::Unfaithful && !self.limits.beyond;
+                if cause == FailureCause::Older {
+                    self.must_be_damaged(&told)?;
+                }
                 if !chosen && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
                     let regions = self.geometry.layout().region_count();
                     forgive(&mut self.oracle, &self.geometry, &[place], (0..regions).map(Region::new));
@@ -393,7 +410,15 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Told::BlocksListed { place, at, length, .. } => self.listed(place, at, length),
-            Told::ScrubDone(report) if report.mismatches > 0 && !self.rotting && !self.limits.beyond => {
+            Told::CommitLogDamaged { .. } | Told::LogDamaged { .. } | Told::BlockDamaged { .. } => {
+                self.must_be_damaged(&told)
+            }
+            Told::ScrubDone(report)
+                if report.mismatches > 0
+                    && !self.rotting
+                    && self.polluted.is_empty()
+                    && !self.limits.beyond =>
+            {
                 Err(Violation::Scrub {
                     mismatches: report.mismatches,
                     unreadable: report.unreadable,
@@ -431,8 +456,27 @@ impl<'a> Run<'a> {
                 self.scar_metadata(place, number);
                 Ok(())
             }
-            What::Transient(place) | What::Slow(place) | What::Full(place) | What::FlushFails(place) => {
+            What::Transient(place)
+            | What::Slow(place)
+            | What::Full(place)
+            | What::FlushFails(place)
+            | What::FlushesLie(place)
+            | What::Starved(place)
+            | What::FullEverywhere(place) => {
                 self.ail(event.what, place);
+                Ok(())
+            }
+            What::Silent(place, silent) => {
+                self.arm(place, silent);
+                Ok(())
+            }
+            What::Damage(place, damage) => {
+                self.damage(place, damage);
+                Ok(())
+            }
+            What::Clone(place) => self.copy_member(place),
+            What::PutClone(number) => {
+                self.clones.put = Some(number);
                 Ok(())
             }
             What::Scrub { repair } => self.scrub(repair),
@@ -475,7 +519,7 @@ impl<'a> Run<'a> {
         let dares = match self.limits.beyond {
             true if fault == Fault::FailedFlush => false,
             // Copies that have no room differ, and it is not promised that the one which was read stays.
-            true if fault == Fault::OutOfSpace && self.geometry.organization().code == Code::Copy => {
+            true if fault.is_of_space() && self.geometry.organization().code == Code::Copy => {
                 self.survives(fault, place)
             }
             true => true,
@@ -559,7 +603,8 @@ impl<'a> Run<'a> {
     fn come_back(&mut self, place: u16) -> Result<bool, Violation> {
         let away = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], place);
         let Some(disk) = self.former_members().find(away) else { return Ok(false) };
-        if self.images.get(disk).is_some_and(|image| self.may_return(image, place)) {
+        let image = self.images.get(disk).filter(|image| !image.is_silently_wrong());
+        if image.is_some_and(|image| self.may_return(image, place)) {
             self.world.shelf.disks[disk] = self.images[disk].clone();
         }
         let rebuilds = self.world.array.status().rebuild.is_some();
@@ -639,6 +684,7 @@ impl<'a> Run<'a> {
             self.renamed += 1;
             disk.identity = identity::member(index + RENAMED * self.renamed);
             (disk.stale, disk.flushes) = (false, Flushes::Work);
+            disk.forget_taints();
             return former;
         }
         self.world.shelf.disks.push(Disk::new(identity::member(index), length, 0x33));
@@ -686,8 +732,14 @@ impl<'a> Run<'a> {
             What::Transient(_) => Fault::TransientError,
             What::Slow(_) => Fault::SlowMember,
             What::FlushFails(_) => Fault::FailedFlush,
+            What::FlushesLie(_) => Fault::LyingFlush,
+            What::Starved(_) => Fault::Starvation,
+            What::FullEverywhere(_) => Fault::OutOfAllSpace,
             _ => Fault::OutOfSpace,
         };
+        if fault == Fault::LyingFlush {
+            return self.begin_to_lie(disk, place);
+        }
         if self.is_failed(place) || !self.dares(fault, place) {
             return;
         }
@@ -696,6 +748,8 @@ impl<'a> Run<'a> {
             Fault::TransientError => disk.hiccup = true,
             Fault::FailedFlush => disk.flushes = Flushes::Fail,
             Fault::SlowMember => disk.slow = 30,
+            Fault::Starvation => disk.starved = true,
+            Fault::OutOfAllSpace => (disk.full, disk.full_everywhere) = (true, true),
             _ => disk.full = true,
         }
     }
@@ -810,8 +864,11 @@ fn operation(ask: Ask) -> Operation {
     }
 }
 
+mod clones;
 mod cut;
 mod reopen;
+mod silence;
 
+use clones::Clones;
 use cut::Watch;
 pub(crate) use cut::{Moment, Seen, Wreck};

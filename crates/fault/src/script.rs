@@ -6,10 +6,12 @@ use std::fmt;
 use parlour_units::Duration;
 
 use crate::coverage::Fault;
+use crate::damage::{self, Damage};
 use crate::options::{Load, Options};
 use crate::oracle::Range;
 use crate::random::{Keyed, Random};
 use crate::run::Limits;
+use crate::silent::{Area, How, Silent};
 
 /// A run: an array and what happens to it.
 #[derive(Clone, Debug)]
@@ -72,7 +74,21 @@ pub(crate) enum What {
     Transient(u16),
     /// The next flush of a member fails.
     FlushFails(u16),
+    /// All flushes of a member are answered, and make nothing durable.
+    FlushesLie(u16),
+    /// The next access of a member finds the system without what it takes.
+    Starved(u16),
+    /// A member has no room, not for logs and metadata either.
+    FullEverywhere(u16),
     Slow(u16),
+    /// The next write of a kind to a member goes wrong, and is answered as done.
+    Silent(u16, Silent),
+    /// Somebody copies a member that is being used.
+    Clone(u16),
+    /// One of the copies is put in its member's place when the array has been stopped next; the number says which.
+    PutClone(u64),
+    /// Metadata of a member, or a log on it, rots.
+    Damage(u16, Damage),
     Scrub {
         repair: bool,
     },
@@ -111,6 +127,17 @@ impl fmt::Display for Event {
             What::Metadata(place, _) => write!(f, "member {place} cannot read a sector of its metadata"),
             What::Transient(place) => write!(f, "the next read of member {place} fails"),
             What::FlushFails(place) => write!(f, "the next flush of member {place} fails"),
+            What::Silent(place, silent) => write!(f, "of member {place}, {silent}"),
+            What::Damage(place, damage) => write!(f, "of member {place}, {damage}"),
+            What::FlushesLie(place) => {
+                write!(f, "flushes of member {place} make nothing durable from here on")
+            }
+            What::Starved(place) => {
+                write!(f, "the system lacks what the next access of member {place} takes")
+            }
+            What::FullEverywhere(place) => write!(f, "member {place} has no room, not for metadata either"),
+            What::Clone(place) => write!(f, "member {place} is copied"),
+            What::PutClone(_) => write!(f, "a copy takes its member's place when the array is stopped next"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
             What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
             What::Full(place) => write!(f, "member {place} has no room"),
@@ -163,6 +190,21 @@ impl Script {
         if script.has_failed_flushes() {
             script.add_failed_flushes();
         }
+        if script.has_silent_faults() {
+            script.add_silent_faults();
+        }
+        if script.has_damage() {
+            script.add_damage();
+        }
+        if script.has_clones() {
+            script.add_clones();
+        }
+        if script.has_shortages() {
+            script.add_shortages();
+        }
+        if script.has_lies() {
+            script.add_lies();
+        }
         script
     }
 }
@@ -197,6 +239,98 @@ impl Script {
         self.add_beside(3 * BESIDE, |event| {
             let place = (keyed.of(&[2, event.number]) % members) as u16;
             keyed.of(&[1, event.number]).is_multiple_of(10).then_some(What::FlushFails(place))
+        });
+    }
+
+    /// Whether writes go wrong and are answered as done.
+    pub(crate) fn has_silent_faults(&self) -> bool {
+        Keyed::new(self.seed ^ SILENT).of(&[0]).is_multiple_of(8)
+    }
+
+    /// Before every fourth event.
+    fn add_silent_faults(&mut self) {
+        let keyed = Keyed::new(self.seed ^ SILENT);
+        let members = u64::from(self.options.creation.members);
+        let areas = Area::all_of(&self.options.geometry());
+        self.add_beside(4 * BESIDE, |event| {
+            let [when, place, how, area, number] =
+                [1, 2, 3, 4, 5].map(|name| keyed.of(&[name, event.number]));
+            let how = How::ALL[(how % 3) as usize];
+            let area = areas[(area % areas.len() as u64) as usize];
+            let what = What::Silent((place % members) as u16, Silent { how, area, number });
+            when.is_multiple_of(4).then_some(what)
+        });
+    }
+
+    /// Whether metadata rots.
+    pub(crate) fn has_damage(&self) -> bool {
+        Keyed::new(self.seed ^ DAMAGE).of(&[0]).is_multiple_of(8)
+    }
+
+    /// Before most ends of a session, and every twelfth event.
+    fn add_damage(&mut self) {
+        let keyed = Keyed::new(self.seed ^ DAMAGE);
+        let members = u64::from(self.options.creation.members);
+        let geometry = self.options.geometry();
+        self.add_beside(5 * BESIDE, |event| {
+            let [when, place, number] = [1, 2, 3].map(|name| keyed.of(&[name, event.number]));
+            let at_rest = matches!(event.what, What::Crash { .. } | What::Stop { .. });
+            let what = damage::What::draw(&geometry, keyed.of(&[4, event.number]));
+            let damage = Damage { what, number, at_rest };
+            let befalls = if at_rest { !when.is_multiple_of(3) } else { when.is_multiple_of(12) };
+            befalls.then_some(What::Damage((place % members) as u16, damage))
+        });
+    }
+
+    /// Whether members are copied, and the copies put in their places.
+    pub(crate) fn has_clones(&self) -> bool {
+        Keyed::new(self.seed ^ CLONES).of(&[0]).is_multiple_of(16)
+    }
+
+    /// Copies before every sixth event; they are used at stops.
+    fn add_clones(&mut self) {
+        let keyed = Keyed::new(self.seed ^ CLONES);
+        let members = u64::from(self.options.creation.members);
+        self.add_beside(6 * BESIDE, |event| {
+            let [when, place] = [1, 2].map(|name| keyed.of(&[name, event.number]));
+            match event.what {
+                What::Stop { .. } => Some(What::PutClone(place)),
+                _ => when.is_multiple_of(6).then_some(What::Clone((place % members) as u16)),
+            }
+        });
+    }
+
+    /// Whether members have no room for anything, and the system lacks memory.
+    fn has_shortages(&self) -> bool {
+        Keyed::new(self.seed ^ SHORTAGES).of(&[0]).is_multiple_of(16)
+    }
+
+    /// Before every tenth event.
+    fn add_shortages(&mut self) {
+        let keyed = Keyed::new(self.seed ^ SHORTAGES);
+        let members = u64::from(self.options.creation.members);
+        self.add_beside(7 * BESIDE, |event| {
+            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            let what = match keyed.of(&[3, event.number]) % 2 {
+                0 => What::Starved(place),
+                _ => What::FullEverywhere(place),
+            };
+            keyed.of(&[1, event.number]).is_multiple_of(10).then_some(what)
+        });
+    }
+
+    /// Whether flushes lie.
+    fn has_lies(&self) -> bool {
+        Keyed::new(self.seed ^ LIES).of(&[0]).is_multiple_of(16)
+    }
+
+    /// Before every twelfth event.
+    fn add_lies(&mut self) {
+        let keyed = Keyed::new(self.seed ^ LIES);
+        let members = u64::from(self.options.creation.members);
+        self.add_beside(8 * BESIDE, |event| {
+            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            keyed.of(&[1, event.number]).is_multiple_of(12).then_some(What::FlushesLie(place))
         });
     }
 
@@ -248,6 +382,16 @@ const RETURNS: u64 = 179_535;
 const FLUSHES: u64 = 200_185;
 /// Names the seeds in which members are given up: none of those either.
 const GIVING_UP: u64 = 337_312;
+/// Names the seeds in which writes go wrong silently: none of those either.
+const SILENT: u64 = 400_121;
+/// Names the seeds in which metadata rots: none of those either.
+const DAMAGE: u64 = 416_196;
+/// Names the seeds in which copies of members are used: none of those either.
+const CLONES: u64 = 500_229;
+/// Names the seeds in which there is no room for anything, or too little memory: none of those either.
+const SHORTAGES: u64 = 500_440;
+/// Names the seeds in which flushes lie: none of those either.
+const LIES: u64 = 500_745;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

@@ -24,6 +24,7 @@ use crate::identity::identity;
 use crate::oracle::Range;
 use crate::payload::{Payload, named_length};
 use crate::random::Keyed;
+use crate::silent::{self, Silenced};
 use crate::violation::Violation;
 
 /// What a run has to tell, where somebody listens.
@@ -189,6 +190,8 @@ pub(crate) struct World {
     pub(crate) events: Vec<Event>,
     /// Sectors that a transient error hit.
     pub(crate) hiccups: Vec<(usize, u64)>,
+    /// Writes that went wrong.
+    pub(crate) silenced: Vec<Silenced>,
     sectors: Vec<SectorBytes>,
     sums: Vec<u64>,
     /// Of the array's checksums.
@@ -293,6 +296,7 @@ impl World {
             answers: Vec::new(),
             events: Vec::new(),
             hiccups: Vec::new(),
+            silenced: Vec::new(),
             sectors: Vec::new(),
             sums: Vec::new(),
         }
@@ -622,6 +626,12 @@ impl World {
         }
         flight.landed = true;
         let data = effect.class != Class::Metadata;
+        // (What it costs where metadata or logs cannot be written is told in docs/reliability.md.)
+        let may_starve = data && effect.class != Class::Log && !matches!(effect.action, Action::Flush { .. });
+        if may_starve && std::mem::take(&mut disk.starved) {
+            flight.fault = Some(Fault::NoSpace);
+            return;
+        }
         match effect.action {
             Action::Read { at, length, .. } => {
                 if data && std::mem::take(&mut disk.hiccup) {
@@ -634,11 +644,36 @@ impl World {
                     flight.metadata = self.payload.fill(&self.array, effect, at, disk);
                 }
             }
-            Action::Write { .. } if disk.full && data && effect.class != Class::Log => {
+            Action::Write { member, at, .. }
+                if data
+                    && match effect.class {
+                        Class::Log => {
+                            let geometry = self.array.geometry();
+                            disk.has_no_room(false) && silent::is_of_logs(geometry, &self.places, member, at)
+                        }
+                        _ => disk.has_no_room(true),
+                    } =>
+            {
                 flight.fault = Some(Fault::NoSpace);
             }
-            Action::Write { at, durable, .. } => {
+            Action::Write { member, at, length, durable } => {
+                let place = self.places.iter().position(|number| *number == member.get());
+                let place = place.map(|place| Member::new(place as u16));
+                let geometry = self.array.geometry();
+                // Where other redundancy is wanting it would be one fault too many.
+                let sound = geometry.keeps_copies() || self.array.unsynced_regions() == 0;
+                let place = place.filter(|_| sound);
+                let silent = place.and_then(|place| disk.silence(geometry, place, at, length));
                 self.payload.write(&self.array, effect, disk, (at, durable));
+                if let Some(part) = silent::commit_part(geometry, at) {
+                    disk.newest[part].clear();
+                    disk.newest[part].push(at.get()..(at + length).get());
+                }
+                if let (Some(place), Some(silent)) = (place, silent) {
+                    let (number, fault) = (flight.disk, silent.0.how.fault());
+                    let sectors = disk.go_wrong(geometry, place, (at, length), silent);
+                    self.silenced.push(Silenced { disk: number, fault, sectors });
+                }
             }
             Action::Zero { at, length, .. } => disk.zero(at, length),
             Action::Flush { .. } if disk.flushes == Flushes::Fail => {
@@ -686,7 +721,7 @@ impl World {
         self.metadata -= u32::from(flight.effect.class == Class::Metadata);
         self.payload.unpin(self.array.slices(flight.effect.id));
         if let (Action::Flush { .. }, None) = (flight.effect.action, flight.fault) {
-            self.shelf.disks[disk].flushed(flight.covers);
+            self.shelf.disks[disk].flush_answered(flight.covers);
         }
         let now = self.shelf.now;
         self.shelf.trace.note(now, || told(&flight));
@@ -738,6 +773,9 @@ impl World {
         };
         self.payload.gather(&self.array, flight.effect, &mut self.sectors);
         let kept = Kept::draw(key.of(&[6, salt, at.get()]));
+        if let Some(part) = silent::commit_part(self.array.geometry(), at) {
+            disk.newest[part].push(at.get()..at.get() + self.sectors.len() as u64);
+        }
         for (sector, bytes) in (at.get()..).zip(self.sectors.drain(..)) {
             if kept.lands(key.of(&[7, salt, sector])) {
                 disk.write_one(sector, bytes, durable);
@@ -780,11 +818,12 @@ impl World {
         waited_for.for_each(|flight| self.land_in_part(flight, crash));
         let key = self.shelf.keyed;
         for (index, disk) in self.shelf.disks.iter_mut().enumerate() {
+            disk.heal_what_is_cut_off(power);
             if power {
                 let key = Keyed::new(key.of(&[8, crash, index as u64]));
                 disk.power_cut(key, Kept::draw(key.of(&[9])));
             }
-            disk.mute = false;
+            (disk.mute, disk.silent, disk.starved) = (false, None, false);
             disk.flushes = Flushes::Work;
             disk.slow = 1;
         }

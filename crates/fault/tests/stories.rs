@@ -35,7 +35,7 @@ const STORIES: [(u64, &str); 27] = [
 ];
 
 /// The same of seeds that draw all, and may have drawn another organization.
-const DRAWN: [(u64, &str); 27] = [
+const DRAWN: [(u64, &str); 28] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
     (103371, "the tester takes what was read of one copy for durable on all after a flush"),
@@ -93,6 +93,7 @@ const DRAWN: [(u64, &str); 27] = [
         5927154,
         "a resync passes over a stripe of one copy while a rebuild writes what it read of a copy lost since",
     ),
+    (600225, "a read for which the system lacks memory is answered as data that is lost"),
 ];
 
 /// Of parity logging, with either consistency.

@@ -22,10 +22,13 @@ impl Run<'_> {
         let uncopied = self.is_not_copied() || self.may_be_uncopied();
         self.oracle.crash(power, uncopied);
         let standing = self.standing();
-        let shelf = self.world.crash(power);
+        self.find_out_lies(power);
+        let mut shelf = self.world.crash(power);
+        self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
+        self.vain = self.opening;
         // Who was away for an opening that did not come to an end has missed nothing.
         self.away = None;
         // Who was excluded and is left alone cannot know it.
@@ -55,14 +58,21 @@ impl Run<'_> {
             disk.stale |= !standing.contains(&index);
         }
         let uncopied = self.is_not_copied();
-        let shelf = self.world.crash(power);
+        let clone = self.dared_clone(back);
+        let away_too = matches!(back, Return::But(..)) || clone.is_some();
+        self.find_out_lies(power && !away_too);
+        let mut shelf = self.world.crash(power);
+        self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
+        let put = clone.and_then(|place| self.put_clone(&mut shelf, place));
         if power {
             self.oracle.crash(true, uncopied);
         }
         self.forget_hosts();
+        self.vain = false;
         self.away = away;
-        self.reopen(shelf, back, uncopied)
+        self.reopen(shelf, back, uncopied)?;
+        put.map_or(Ok(()), |put| self.clone_is_not_believed(put))
     }
 
     fn dares_absence(&mut self, fault: Fault, place: u16) -> bool {
@@ -181,6 +191,7 @@ pub(super) fn open_array(
 ) -> Result<World, AssemblyError> {
     let tuning = script.options.tuning;
     let gone = gone(assembly);
+    let mut unsure = Vec::new();
     let opened = match World::open(shelf, assembly, order, tuning, false) {
         Err(refusal) if may_refuse(script, &refusal.error) => {
             let regions = unsure_regions(&refusal.shelf.disks, assembly, order);
@@ -190,14 +201,22 @@ pub(super) fn open_array(
             if let Ok(world) = &forced {
                 // A member that is there may be older than the others: it is not believed.
                 let gone = not_whole(world);
-                forgive(oracle, &assembly.geometry, &gone, regions.into_iter());
+                forgive(oracle, &assembly.geometry, &gone, regions.iter().copied());
             }
+            unsure = regions;
             forced
         }
         opened => opened,
     };
-    if opened.is_ok() && !gone.is_empty() {
-        oracle.member_excluded(uncopied);
+    if let Ok(world) = &opened {
+        // Members that are older than others are left out, too.
+        let left_out = |place: &Member| world.array.status().members[place.as_usize()].state == "failed";
+        let places = (0..assembly.geometry.members()).map(Member::new);
+        let older: Vec<Member> = places.filter(|place| !gone.contains(place)).filter(left_out).collect();
+        forgive(oracle, &assembly.geometry, &older, unsure.into_iter());
+        if !gone.is_empty() || !older.is_empty() {
+            oracle.member_excluded(uncopied);
+        }
     }
     opened.map_err(|refusal| refusal.error)
 }

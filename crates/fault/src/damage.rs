@@ -1,0 +1,123 @@
+//! Metadata that can be read, and is not what was written there: rot of one copy or of both, of a segment's headers or its payload, of
+//! an entry in the middle of a commit log.
+
+use std::fmt;
+
+use parlour_array::Geometry;
+use parlour_units::{Member, Region, Sector, Sectors};
+
+use crate::disk::Disk;
+use crate::silent::{Area, turned};
+
+/// What rots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    OneCopy(Area),
+    BothCopies(Area),
+    /// Both headers of a segment of a log.
+    SegmentHeaders,
+    /// A sector of a segment.
+    Segment,
+    /// A sector before the newest entry of a commit log.
+    Entry,
+}
+
+/// What of a member rots. The number says where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    pub(crate) what: What,
+    pub(crate) number: u64,
+    /// It rots when the array is not open next.
+    pub(crate) at_rest: bool,
+}
+
+/// Sectors before a commit log's newest entry that may rot.
+const LATE_ENTRIES: u64 = 24;
+
+impl What {
+    /// What `number` stands for on an array of this shape.
+    pub(crate) fn draw(geometry: &Geometry, number: u64) -> What {
+        let logs = geometry.layout().logs().is_some();
+        let slots = Area::all_of(geometry).into_iter().filter(|area| area.has_two_copies());
+        let copies = slots.flat_map(|area| [What::OneCopy(area), What::BothCopies(area)]);
+        let of_logs = [What::SegmentHeaders, What::Segment].into_iter().filter(|_| logs);
+        let entry = [What::Entry].into_iter().filter(|_| geometry.is_logged());
+        let all: Vec<What> = copies.chain(of_logs).chain(entry).collect();
+        all[(number % all.len() as u64) as usize]
+    }
+
+    /// Whether nobody can know the member any more.
+    pub(crate) fn costs_the_member(self) -> bool {
+        self == What::BothCopies(Area::Superblock)
+    }
+}
+
+impl Damage {
+    /// Damages the member in `place`. Says whether there was something to damage.
+    pub(crate) fn befall(self, geometry: &Geometry, place: Member, disk: &mut Disk) -> bool {
+        let sectors = self.sectors(geometry, place, disk);
+        for sector in &sectors {
+            let rotten = turned(disk.sector(*sector), self.number);
+            disk.taint(*sector, rotten);
+        }
+        !sectors.is_empty()
+    }
+
+    fn sectors(self, geometry: &Geometry, place: Member, disk: &Disk) -> Vec<u64> {
+        let number = self.number;
+        let one_of = |(at, length): (Sector, Sectors)| at.get() + (number >> 24) % length.get();
+        match self.what {
+            What::OneCopy(area) => {
+                let places = area.places(geometry, disk.length);
+                places.into_iter().nth((number >> 20) as usize % 2).map(one_of).into_iter().collect()
+            }
+            What::BothCopies(area) => area.places(geometry, disk.length).into_iter().map(one_of).collect(),
+            What::Segment => segment(geometry, place, number).map(one_of).into_iter().collect(),
+            What::SegmentHeaders => match (segment(geometry, place, number), geometry.log_header_length()) {
+                (Some((at, length)), Some(header)) => {
+                    let last = at + (length - header);
+                    [at, last].into_iter().flat_map(|at| at.get()..(at + header).get()).collect()
+                }
+                _ => Vec::new(),
+            },
+            What::Entry => {
+                let part = (number >> 20) as usize % 2;
+                let places = Area::CommitLog.places(geometry, disk.length);
+                let newest = disk.newest[part].first().zip(places.get(part));
+                let sector = newest.and_then(|(newest, (start, _))| {
+                    let sector = newest.start.checked_sub(1 + (number >> 24) % LATE_ENTRIES)?;
+                    Some(sector).filter(|sector| *sector >= start.get())
+                });
+                sector.into_iter().collect()
+            }
+        }
+    }
+}
+
+/// A segment of a log on the member in `place`: where it stands.
+fn segment(geometry: &Geometry, place: Member, number: u64) -> Option<(Sector, Sectors)> {
+    let layout = geometry.layout();
+    let logs = layout.logs()?;
+    let (regions, segments) = (u64::from(layout.region_count()), u64::from(logs.segments()));
+    (0..64).find_map(|step| {
+        let picked = (number >> 8).wrapping_add(step * 7);
+        // The first segments are used most.
+        let (sublog, offset) = logs.segment_place((picked % segments.min(3)) as u32);
+        let there = layout.sublog_place(Region::new((picked / 3 % regions) as u32), sublog)?;
+        let at = geometry.data_start() + there.at.from_start() + offset;
+        (there.member == place).then_some((at, Sectors::new(logs.shape().segment)))
+    })
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.what {
+            What::OneCopy(area) => write!(f, "a copy of {} rots", area.name())?,
+            What::BothCopies(area) => write!(f, "both copies of {} rot", area.name())?,
+            What::SegmentHeaders => write!(f, "both headers of a segment of a log rot")?,
+            What::Segment => write!(f, "a sector of a log rots")?,
+            What::Entry => write!(f, "an entry of its commit log rots")?,
+        }
+        write!(f, "{}", if self.at_rest { ", while the array is not open" } else { "" })
+    }
+}

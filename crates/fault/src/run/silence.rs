@@ -1,0 +1,160 @@
+//! Writes that go wrong silently: which are tried, and what follows for the array.
+
+use parlour_array::layout::{Occupant, Place};
+use parlour_array::{Event, Mode, Repair};
+use parlour_units::{Member, Sector, Stripe};
+
+use super::Run;
+use crate::coverage::Fault;
+use crate::damage::Damage;
+use crate::disk::Flushes;
+use crate::silent::{Silenced, Silent};
+use crate::violation::Violation;
+use crate::world::Shelf;
+
+impl Run<'_> {
+    /// The next write of a kind to the member in `place` goes wrong, if that is to be survived. It is counted when it does.
+    pub(super) fn arm(&mut self, place: u16, silent: Silent) {
+        let Some(disk) = self.disk_at(place) else { return };
+        if self.limits.beyond || self.is_failed(place) || !self.survives(silent.how.fault(), place) {
+            return;
+        }
+        self.world.shelf.disks[disk].silent = Some(silent);
+    }
+
+    /// Flushes of a member lie from here on, if the member can be done without. That is counted where it is found out.
+    pub(super) fn begin_to_lie(&mut self, disk: usize, place: u16) {
+        if !self.limits.beyond && !self.is_failed(place) && self.survives(Fault::LyingFlush, place) {
+            self.world.shelf.disks[disk].flushes = Flushes::Lie;
+        }
+    }
+
+    /// Power is about to be cut, or not. A member whose flushes have lied is given up then, if it can be done without; else they have
+    /// not lied.
+    pub(super) fn find_out_lies(&mut self, power: bool) {
+        let lied = |disk: &usize| self.world.shelf.disks[*disk].has_lied();
+        let liars: Vec<usize> = (0..self.world.shelf.disks.len()).filter(lied).collect();
+        for liar in liars {
+            let found_out = power && self.expendable().contains(&liar);
+            if found_out {
+                self.meet(Fault::LyingFlush);
+            }
+            let disk = &mut self.world.shelf.disks[liar];
+            if found_out { disk.dead = true } else { disk.make_true() }
+        }
+    }
+
+    /// Metadata of the member in `place` rots now, or before the array is opened next, if that is to be survived.
+    pub(super) fn damage(&mut self, place: u16, damage: Damage) {
+        let Some(disk) = self.disk_at(place) else { return };
+        let members = self.geometry.members();
+        let lost = damage.what.costs_the_member() && (members <= 2 || !self.scars.is_empty());
+        if self.limits.beyond
+            || lost
+            || self.is_failed(place)
+            || !self.survives(Fault::DamagedMetadata, place)
+        {
+            return;
+        }
+        if damage.at_rest {
+            self.rotting_at_rest.push((place, disk, damage));
+        } else {
+            self.befall(place, disk, damage);
+        }
+    }
+
+    fn befall(&mut self, place: u16, disk: usize, damage: Damage) {
+        let disk = &mut self.world.shelf.disks[disk];
+        if damage.befall(&self.geometry, Member::new(place), disk) {
+            self.meet(Fault::DamagedMetadata);
+        }
+    }
+
+    /// The array is not open: what was to rot then does.
+    pub(super) fn rot_at_rest(&mut self, shelf: &mut Shelf) {
+        for (place, disk, damage) in std::mem::take(&mut self.rotting_at_rest) {
+            let disk = &mut shelf.disks[disk];
+            if !disk.dead && damage.befall(&self.geometry, Member::new(place), disk) {
+                self.meet(Fault::DamagedMetadata);
+            }
+        }
+    }
+
+    /// Takes in what went wrong.
+    pub(super) fn note_silenced(&mut self) {
+        for Silenced { disk, fault, sectors } in std::mem::take(&mut self.world.silenced) {
+            self.meet(fault);
+            self.trace.note(self.world.now(), || format!("  disk {disk}: {} at {sectors:?}", fault.name()));
+            let place = (0..self.geometry.members()).find(|place| self.disk_at(*place) == Some(disk));
+            let column = |sector: &u64| self.parity_column(place?, *sector);
+            let columns: Vec<(Stripe, u64)> = sectors.iter().filter_map(column).collect();
+            self.polluted.extend(columns);
+        }
+    }
+
+    /// The array says that metadata is damaged, or older than it should be: then something must have gone wrong with it.
+    pub(super) fn must_be_damaged(&self, told: &Event) -> Result<(), Violation> {
+        let drawn = self.script.has_silent_faults() || self.script.has_damage() || self.script.has_clones();
+        let vain = self.vain && matches!(told, Event::MemberFailed { .. });
+        if drawn || vain || !self.scars.is_empty() || self.limits.beyond {
+            return Ok(());
+        }
+        Err(Violation::Repair(format!("nothing was wrong with metadata, and the array says: {told:?}")))
+    }
+
+    /// The place in which the parity of `stripe` stands.
+    pub(crate) fn parity_member(&self, stripe: Stripe) -> Option<u16> {
+        let layout = self.geometry.layout();
+        let check = layout.units().find(|unit| !layout.is_data(*unit))?;
+        Some(layout.place(stripe, check).member.get())
+    }
+
+    /// The stripe, and the column in sectors, whose parity stands in this sector of `place`'s member.
+    fn parity_column(&self, place: u16, sector: u64) -> Option<(Stripe, u64)> {
+        let start = self.geometry.data_start();
+        let end = start.get() + self.geometry.stored().layout.length;
+        if !(start.get()..end).contains(&sector) {
+            return None;
+        }
+        let at = Sector::ZERO + (Sector::new(sector) - start);
+        match self.geometry.layout().occupant(Place { member: Member::new(place), at }) {
+            Occupant::Unit { stripe, unit, offset } if !self.geometry.layout().is_data(unit) => {
+                Some((stripe, offset.get()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Run<'_> {
+    /// What went wrong silently is found where a scrub can find it, and mended; and nothing else is wrong.
+    pub(crate) fn mend_what_is_silent(&mut self) -> Result<(), Violation> {
+        self.world.shelf.disks.iter_mut().for_each(|disk| disk.silent = None);
+        if !self.polluted.is_empty() {
+            self.scrub_pollution()?;
+        }
+        self.world.shelf.disks.iter_mut().for_each(|disk| disk.heal(0..u64::MAX));
+        Ok(())
+    }
+
+    /// Parity that went wrong is reported by a scrub, and computed anew by one that repairs.
+    fn scrub_pollution(&mut self) -> Result<(), Violation> {
+        let report = self.run_scrub(Repair::Nothing)?;
+        if !self.is_whole() || self.world.array.mode() != Mode::Serving {
+            return Ok(());
+        }
+        let wrong = self.columns_that_do_not_fit();
+        if let Some((stripe, column)) = wrong.iter().find(|column| !self.polluted.contains(column)) {
+            return Err(Violation::Redundancy { stripe: stripe.get(), column: *column });
+        }
+        let compared = report.complete && report.skipped == 0;
+        if compared && !wrong.is_empty() && report.mismatches == 0 {
+            return Err(Violation::Repair(format!("a scrub found nothing, and {wrong:?} do not fit")));
+        }
+        self.run_scrub(Repair::ParityFromData)?;
+        if self.is_whole() && self.world.array.mode() == Mode::Serving {
+            self.polluted.clear();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Writes that go wrong and are answered as done: lost, in another place, or with a bit turned. They befall metadata, logs
+//! and parity; what is wrong with hosts' data no array without checksums can know.
+//!
+//! What is silently wrong is on one member, and all others are sound. So it is promised (f = 1) that nothing reads wrong for it, as
+//! long as no other member is lost: it is noticed when the array reads it, or a scrub finds it (parity), or it is overwritten.
+
+use std::fmt;
+use std::ops::Range;
+
+use parlour_array::layout::{Occupant, Place};
+use parlour_array::{CommitPart, Geometry, SUPERBLOCK};
+use parlour_units::{Member, Region, Sector, Sectors, Stripe};
+
+use crate::content::{SECTOR, SectorBytes};
+use crate::coverage::Fault;
+use crate::disk::Disk;
+
+/// What a write does instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Lost,
+    Misdirected,
+    Rotten,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Area {
+    Superblock,
+    Map,
+    Table,
+    List,
+    CommitLog,
+    Segment,
+    Parity,
+}
+
+/// How the next write of a kind goes wrong. The number says where it goes, or which bit turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Silent {
+    pub(crate) how: How,
+    pub(crate) area: Area,
+    pub(crate) number: u64,
+}
+
+/// A write has gone wrong.
+#[derive(Clone, Debug)]
+pub(crate) struct Silenced {
+    pub(crate) disk: usize,
+    pub(crate) fault: Fault,
+    /// Sectors that do not hold what they should.
+    pub(crate) sectors: Vec<u64>,
+}
+
+impl How {
+    pub(crate) const ALL: [How; 3] = [How::Lost, How::Misdirected, How::Rotten];
+
+    pub(crate) fn fault(self) -> Fault {
+        match self {
+            How::Lost => Fault::LostWrite,
+            How::Misdirected => Fault::MisdirectedWrite,
+            How::Rotten => Fault::RottenWrite,
+        }
+    }
+}
+
+impl Area {
+    pub(crate) const ALL: [Area; 7] =
+        [Area::Superblock, Area::Map, Area::Table, Area::List, Area::CommitLog, Area::Segment, Area::Parity];
+
+    /// Whether each member holds two, of which the newer counts.
+    pub(crate) fn has_two_copies(self) -> bool {
+        matches!(self, Area::Superblock | Area::Map | Area::Table | Area::List)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Area::Superblock => "a superblock",
+            Area::Map => "a dirty map",
+            Area::Table => "a table",
+            Area::List => "a list of unreadable blocks",
+            Area::CommitLog => "its commit log",
+            Area::Segment => "a log",
+            Area::Parity => "parity",
+        }
+    }
+
+    /// The kinds that there are.
+    pub(crate) fn all_of(geometry: &Geometry) -> Vec<Area> {
+        let is_there = |area: &Area| match area {
+            Area::Segment => geometry.layout().logs().is_some(),
+            Area::Parity => !geometry.keeps_copies(),
+            // (Lists are seldom written.)
+            _ => !area.places(geometry, geometry.least_member_length()).is_empty(),
+        };
+        Area::ALL.into_iter().filter(is_there).collect()
+    }
+
+    /// What a write of `length` at `at` of `place`'s member is of, if it is of one kind, and not hosts' data.
+    fn of(
+        geometry: &Geometry,
+        member_length: Sectors,
+        place: Member,
+        at: Sector,
+        length: Sectors,
+    ) -> Option<Area> {
+        if at >= geometry.data_start() && at < Geometry::superblock_places(member_length)[1] {
+            return Area::of_data(geometry, place, at, length);
+        }
+        Area::ALL.into_iter().find(|area| {
+            let places = area.places(geometry, member_length);
+            places.into_iter().any(|(start, room)| at >= start && at + length <= start + room)
+        })
+    }
+
+    fn of_data(geometry: &Geometry, place: Member, at: Sector, length: Sectors) -> Option<Area> {
+        let layout = geometry.layout();
+        let occupant = |at: Sector| {
+            let at = Sector::ZERO + (at - geometry.data_start());
+            layout.occupant(Place { member: place, at })
+        };
+        let last = at + (length - Sectors::new(1));
+        match (occupant(at), occupant(last)) {
+            (Occupant::Log { .. }, Occupant::Log { .. }) => Some(Area::Segment),
+            (Occupant::Unit { stripe, unit, .. }, Occupant::Unit { stripe: other, .. })
+                if stripe == other && !layout.is_data(unit) && !geometry.keeps_copies() =>
+            {
+                Some(Area::Parity)
+            }
+            _ => None,
+        }
+    }
+
+    /// Where it is before and behind the data area.
+    pub(crate) fn places(self, geometry: &Geometry, member_length: Sectors) -> Vec<(Sector, Sectors)> {
+        let both = |place: &dyn Fn(usize) -> Sector, length: Sectors| {
+            [0, 1].map(|slot| (place(slot), length)).to_vec()
+        };
+        let logs = geometry.layout().logs().is_some();
+        match self {
+            Area::Superblock => both(&|slot| Geometry::superblock_places(member_length)[slot], SUPERBLOCK),
+            Area::Map => both(&|slot| geometry.map_place(slot), geometry.map_length()),
+            Area::Table if logs => both(&|slot| geometry.table_place(slot), geometry.table_length()),
+            Area::List => (0..2).filter_map(|slot| geometry.list_place(slot)).collect(),
+            Area::CommitLog if geometry.is_logged() => {
+                [CommitPart::Records, CommitPart::Intents].map(|part| geometry.commit_part(part)).to_vec()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Which part of the commit log this is in.
+pub(crate) fn commit_part(geometry: &Geometry, at: Sector) -> Option<usize> {
+    let places = Area::CommitLog.places(geometry, Sectors::ZERO);
+    places.into_iter().position(|(start, length)| at >= start && at < start + length)
+}
+
+/// Whether this stands in a log, or a commit log, of `member`, which stands in one of `places`.
+pub(crate) fn is_of_logs(geometry: &Geometry, places: &[u16], member: Member, at: Sector) -> bool {
+    if commit_part(geometry, at).is_some() {
+        return true;
+    }
+    let place = places.iter().position(|number| *number == member.get());
+    let area =
+        place.and_then(|place| Area::of_data(geometry, Member::new(place as u16), at, Sectors::new(1)));
+    area == Some(Area::Segment)
+}
+
+/// Where else on the member in `place` a write of `length` may go: to a place of its own kind.
+fn elsewhere(geometry: &Geometry, place: Member, area: Area, length: Sectors, number: u64) -> Option<Sector> {
+    let layout = geometry.layout();
+    let start = geometry.data_start();
+    let fits = |room: Sectors| room >= length;
+    match area {
+        Area::Parity => {
+            let check = layout.units().find(|unit| !layout.is_data(*unit))?;
+            let stripes =
+                (0..64).map(|step| Stripe::new((number >> 8).wrapping_add(step) % layout.stripes()));
+            let there =
+                stripes.map(|stripe| layout.place(stripe, check)).find(|other| other.member == place)?;
+            Some(start + there.at.from_start()).filter(|_| fits(layout.unit_length()))
+        }
+        Area::Segment => {
+            let logs = layout.logs()?.shape();
+            let regions = u64::from(layout.region_count());
+            let picked = (0..64).map(|step| Region::new(((number >> 8).wrapping_add(step) % regions) as u32));
+            let sublog =
+                |region| (0..logs.sublogs).filter_map(move |sublog| layout.sublog_place(region, sublog));
+            let there = picked.flat_map(sublog).find(|other| other.member == place)?;
+            Some(start + there.at.from_start()).filter(|_| fits(Sectors::new(logs.segment)))
+        }
+        _ => {
+            let room = start.from_start().get().checked_sub(length.get())?;
+            Some(Sector::new((number >> 8) % (room + 1)))
+        }
+    }
+}
+
+/// The same sector with a bit turned.
+pub(crate) fn turned(sector: &SectorBytes, number: u64) -> SectorBytes {
+    let mut bytes = sector.bytes().to_vec();
+    bytes[(number >> 16) as usize % SECTOR] ^= 1 << (number % 8);
+    SectorBytes::of(&bytes).next().expect("a sector's bytes are a sector")
+}
+
+impl Disk {
+    /// Whether a write to `at` of the member in `place` is to go wrong: what it does is returned, and what stood there.
+    pub(crate) fn silence(
+        &mut self,
+        geometry: &Geometry,
+        place: Member,
+        at: Sector,
+        length: Sectors,
+    ) -> Option<(Silent, Vec<SectorBytes>)> {
+        let area = Area::of(geometry, self.length, place, at, length);
+        let silent = self.silent.take_if(|silent| Some(silent.area) == area)?;
+        let before = sectors(at, length).map(|sector| self.sector(sector).clone()).collect();
+        Some((silent, before))
+    }
+
+    /// The write has been done: it goes wrong. Returns the sectors that are not what they should be.
+    pub(crate) fn go_wrong(
+        &mut self,
+        geometry: &Geometry,
+        place: Member,
+        (at, length): (Sector, Sectors),
+        (silent, before): (Silent, Vec<SectorBytes>),
+    ) -> Vec<u64> {
+        let number = silent.number;
+        if silent.how == How::Rotten {
+            let sector = at.get() + (number >> 32) % length.get();
+            let rotten = turned(self.sector(sector), number);
+            self.taint(sector, rotten);
+            return vec![sector];
+        }
+        let written: Vec<SectorBytes> =
+            sectors(at, length).map(|sector| self.sector(sector).clone()).collect();
+        let mut wrong = self.taint_all(at, before);
+        let misdirected = silent.how == How::Misdirected;
+        let there = elsewhere(geometry, place, silent.area, length, number).filter(|_| misdirected);
+        if let Some(there) = there {
+            wrong.extend(self.taint_all(there, written));
+        }
+        wrong
+    }
+
+    fn taint_all(&mut self, at: Sector, contents: Vec<SectorBytes>) -> Vec<u64> {
+        let mut wrong = Vec::new();
+        for (sector, content) in (at.get()..).zip(contents) {
+            if *self.sector(sector) != content {
+                self.taint(sector, content);
+                wrong.push(sector);
+            }
+        }
+        wrong
+    }
+}
+
+fn sectors(at: Sector, length: Sectors) -> Range<u64> {
+    at.get()..(at + length).get()
+}
+
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.how {
+            How::Lost => "lost",
+            How::Misdirected => "misdirected",
+            How::Rotten => "written with a bit turned",
+        };
+        write!(f, "the next write of {} is {how}", self.area.name())
+    }
+}

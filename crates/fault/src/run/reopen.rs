@@ -190,31 +190,22 @@ pub(super) fn open_array(
     uncopied: bool,
 ) -> Result<World, AssemblyError> {
     let tuning = script.options.tuning;
-    let gone = gone(assembly);
     let mut unsure = Vec::new();
     let opened = match World::open(shelf, assembly, order, tuning, false) {
         Err(refusal) if may_refuse(script, &refusal.error) => {
             let regions = unsure_regions(&refusal.shelf.disks, assembly, order);
             let (now, trace) = (refusal.shelf.now, &refusal.shelf.trace);
             trace.note(now, || format!("opened by force: {}", refusal.error));
-            let forced = World::open(refusal.shelf, assembly, order, tuning, true);
-            if let Ok(world) = &forced {
-                // A member that is there may be older than the others: it is not believed.
-                let gone = not_whole(world);
-                forgive(oracle, &assembly.geometry, &gone, regions.iter().copied());
-            }
             unsure = regions;
-            forced
+            World::open(refusal.shelf, assembly, order, tuning, true)
         }
         opened => opened,
     };
     if let Ok(world) = &opened {
-        // Members that are older than others are left out, too.
-        let left_out = |place: &Member| world.array.status().members[place.as_usize()].state == "failed";
-        let places = (0..assembly.geometry.members()).map(Member::new);
-        let older: Vec<Member> = places.filter(|place| !gone.contains(place)).filter(left_out).collect();
-        forgive(oracle, &assembly.geometry, &older, unsure.into_iter());
-        if !gone.is_empty() || !older.is_empty() {
+        // Members that are there, and older than the others, are left out, too.
+        let gone = not_whole(world);
+        forgive(oracle, &assembly.geometry, &gone, unsure.into_iter());
+        if !gone.is_empty() {
             oracle.member_excluded(uncopied);
         }
     }

@@ -255,6 +255,13 @@ impl Logs {
         self.segment_length - self.header * 2
     }
 
+    /// How much of a segment in a slot holds its header and what its records tell of: what is behind that may never have been
+    /// written.
+    pub(crate) fn told_length(&self, index: u32) -> Sectors {
+        let ends = self.segment(index).records.iter().map(|record| record.start + record.payload());
+        self.header + ends.max().unwrap_or(Sectors::ZERO)
+    }
+
     pub(crate) fn pool_limit(&self) -> u32 {
         self.pool_limit
     }

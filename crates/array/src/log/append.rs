@@ -200,9 +200,8 @@ impl Array {
             logs.appending -= 1;
             let segment = logs.segment_mut(index);
             let slot = segment.slot.take().expect("a segment being appended has a slot");
-            let log = logs.region(region);
-            log.slots[slot as usize] = false;
-            log.sealed.push_back(index);
+            logs.region(region).slots[slot as usize] = false;
+            logs.await_append(region, index);
             self.retire_segment(index);
         }
         self.want_parity(region);
@@ -245,9 +244,7 @@ impl Array {
             return true;
         }
         let logs = self.logs.as_mut().expect("a pool of log buffers");
-        let known = logs.regions.values().filter(|log| log.recovery.is_none());
-        let open = known.filter_map(|log| log.open);
-        let idle = open.filter(|index| logs.segment(*index).unfilled == 0);
+        let idle = logs.open_segments().filter(|index| logs.segment(*index).unfilled == 0);
         let fullest = idle.max_by_key(|index| logs.segment(*index).used);
         let Some(index) = fullest else { return false };
         let region = logs.segment(index).region;
@@ -331,7 +328,7 @@ impl super::Logs {
         self.appending += 1;
         let segment = self.segment_mut(index);
         (segment.slot, segment.turn) = (Some(slot), turn);
-        self.region(region).sealed.retain(|other| *other != index);
+        self.leave_queue(region, index);
     }
 }
 

@@ -164,6 +164,8 @@ pub(crate) struct Logs {
     pub(crate) appending: u32,
     /// Regions that have an open segment.
     open: Bits,
+    /// Regions that have sealed ones.
+    sealed: Bits,
     pub(crate) regions: BTreeMap<Region, RegionLog>,
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
@@ -224,6 +226,7 @@ impl Logs {
             closing: append::ClosingProgress::default(),
             appending: 0,
             open: Bits::new(geometry.layout().region_count()),
+            sealed: Bits::new(geometry.layout().region_count()),
             regions: BTreeMap::new(),
             segments: Vec::new(),
             free: Vec::new(),
@@ -458,10 +461,30 @@ impl Logs {
         assert_eq!(segment.state, SegmentState::Open, "only an open segment is closed");
         segment.state = SegmentState::Sealed;
         let region = segment.region;
-        let log = self.region(region);
-        log.open = None;
-        log.sealed.push_back(index);
+        self.region(region).open = None;
         self.open.clear(region);
+        self.await_append(region, index);
+    }
+
+    /// A segment that is sealed is to be appended.
+    fn await_append(&mut self, region: Region, index: u32) {
+        self.region(region).sealed.push_back(index);
+        self.sealed.set(region);
+    }
+
+    /// A segment is not to be appended any more.
+    fn leave_queue(&mut self, region: Region, index: u32) {
+        let log = self.region(region);
+        log.sealed.retain(|other| *other != index);
+        if log.sealed.is_empty() {
+            self.sealed.clear(region);
+        }
+    }
+
+    /// The open segments of regions that are not being recovered.
+    fn open_segments(&self) -> impl Iterator<Item = u32> + '_ {
+        let logs = self.open.iter().map(|region| &self.regions[&region]);
+        logs.filter(|log| log.recovery.is_none()).filter_map(|log| log.open)
     }
 
     /// Numbers a record: higher than all before, lower than those of the next session.
@@ -652,10 +675,10 @@ impl Logs {
         self.free.push(index);
         let log = self.region(segment.region);
         log.segments.retain(|other| *other != index);
-        log.sealed.retain(|other| *other != index);
         if let Some(slot) = segment.slot {
             log.slots[slot as usize] = false;
         }
+        self.leave_queue(segment.region, index);
         if segment.buffer.is_some() {
             self.in_memory -= 1;
         }

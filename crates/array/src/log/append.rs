@@ -408,7 +408,7 @@ mod tests {
             maps: slots(&|slot| (geometry.map_place(slot), geometry.map_length())),
             tables: slots(&|slot| (geometry.table_place(slot), geometry.table_length())),
             lists: Vec::new(),
-            commits: vec![Vec::new(); 5].into(),
+            commits: Vec::new(),
             session: identity(3),
             read_only: false,
             force: false,

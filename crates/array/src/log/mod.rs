@@ -19,6 +19,7 @@ mod pool;
 mod recover;
 mod reintegrate;
 mod ring;
+mod scan;
 mod segment;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -40,11 +41,13 @@ use crate::tuning::{LogPool, Tuning};
 pub(crate) use append::Closing;
 pub(crate) use commit::{CommitLogs, EntryName};
 #[cfg(test)]
-pub(crate) use commit_entry::{Change, Committed, Told};
-pub(crate) use commit_entry::{EntryHeader, Found, FoundLog, Intent, read_ring};
+pub(crate) use commit_entry::{Change, Committed, EntryHeader, Told};
+pub(crate) use commit_entry::{Found, FoundLog, Intent};
+pub(crate) use load::Load;
 pub(crate) use pool::PoolWaiter;
 pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
+pub use scan::{CommitLogContent, CommitLogReader};
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
 
@@ -250,7 +253,7 @@ impl Logs {
 
     /// Whether commit logs tell of something that is to be redone.
     pub(crate) fn is_to_be_recovered(&self) -> bool {
-        self.regions.values().any(|log| log.recovery.is_some())
+        self.recoveries.left > 0
     }
 
     /// Sectors of payload in a segment.

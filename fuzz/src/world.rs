@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitPart, Creation, Effect,
-    Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation, Outcome, Request,
-    RequestError, SUPERBLOCK_BYTES, Slots, Superblock, Tag, Tuning, create,
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitLogContent, CommitPart,
+    Creation, Effect, Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation,
+    Outcome, Request, RequestError, SUPERBLOCK_BYTES, Slots, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
@@ -239,17 +239,19 @@ impl World {
         let lists = geometry.list_place(0).map_or_else(Vec::new, |(at, length)| read(at, length));
         let (at, length) = geometry.commit_log();
         let commits = assembly.places.iter().map(|place| match place.map(|index| &disks[index]) {
-            Some(disk) if !length.is_zero() && disk.holds(at, length) => disk.read(at, length),
-            _ => Vec::new(),
+            Some(disk) if !length.is_zero() && disk.holds(at, length) => {
+                CommitLogContent::of(&assembly, &disk.read(at, length))
+            }
+            _ => CommitLogContent::default(),
         });
-        let commits: Vec<Vec<u8>> = commits.collect();
+        let commits = commits.collect();
         let opening = Opening {
             members,
             spares: spares.iter().map(|spare| info(*spare)).collect(),
             maps,
             tables,
             lists,
-            commits: commits.into(),
+            commits,
             session: Identity([0xC0; 16]),
             read_only: how.read_only,
             force: how.force,

@@ -5,7 +5,7 @@ use parlour_units::{Member, Region, Sector, Sectors};
 use crate::buffer::{BufferId, Slice};
 use crate::effect::{Class, EffectId, Fault};
 use crate::geometry::CommitPart;
-use crate::log::{EntryName, Intent, Record, Redo, Room};
+use crate::log::{EntryName, Intent, Load, Record, Redo, Room};
 use crate::map::{Piece, Window};
 use crate::plan::{Content, Fragment, LogMethod, Plan, UnitSet};
 
@@ -62,7 +62,7 @@ pub(crate) enum Kind {
     /// A log is folded into the parity.
     Reintegrate { region: Region },
     /// A log's headers are read.
-    Load { region: Region },
+    Load(Box<Load>),
     /// The rebuilt member is flushed before its frontier is recorded.
     Checkpoint { place: Member, done: u64, since: u64 },
     /// Members are flushed before the array stops.

@@ -67,7 +67,7 @@ pub use geometry::{
 };
 pub use health::{MemberInfo, Traffic};
 pub use identity::{Identity, ParseIdentityError};
-pub use log::SegmentSummary;
+pub use log::{CommitLogContent, CommitLogReader, SegmentSummary};
 pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
 pub use map::{Columns, Piece, Window, pieces, windows};
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};

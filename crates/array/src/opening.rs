@@ -1,9 +1,5 @@
 //! Creating an array's metadata, and opening an array from it.
 
-use std::borrow::Cow;
-use std::cell::Cell;
-
-use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors};
 
 use crate::array::{Array, Mode, Parts};
@@ -11,12 +7,12 @@ use crate::assembly::{Assembly, AssemblyError};
 use crate::away;
 use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
 use crate::front::Front;
-use crate::geometry::{CommitPart, Geometry};
+use crate::geometry::Geometry;
 use crate::health::{Health, MemberInfo, PlaceState, Standing};
 use crate::horizon::{LAST_OPENING, LAST_SUPERBLOCK, beyond, first_sequence};
 use crate::identity::Identity;
 use crate::listing::Listing;
-use crate::log::{CommitLogs, EntryHeader, Found, FoundLog, LoadState, Logs, read_ring, remember};
+use crate::log::{CommitLogContent, CommitLogs, Found, FoundLog, LoadState, Logs, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::older::older_places;
 use crate::organization::{Code, Update};
@@ -101,7 +97,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
 
 /// How an array is to be opened.
 #[derive(Debug)]
-pub struct Opening<'a> {
+pub struct Opening {
     /// The array, put together.
     pub assembly: Assembly,
     /// By place: the member, if it is there.
@@ -114,8 +110,8 @@ pub struct Opening<'a> {
     pub tables: Vec<Slots>,
     /// By place: both lists of unreadable blocks, as read; none where there is no room for them.
     pub lists: Vec<Slots>,
-    /// By place: the commit log, as read; empty where there is none, or it cannot be read.
-    pub commits: Cow<'a, [Vec<u8>]>,
+    /// By place: what the commit log holds.
+    pub commits: Vec<CommitLogContent>,
     /// A fresh identity for this session.
     pub session: Identity,
     /// Open without writing anything.
@@ -131,7 +127,7 @@ impl Array {
     ///
     /// # Errors
     /// Too much is missing, or something may be lost and [`Opening::force`] is not set.
-    pub fn open(now: Instant, opening: Opening<'_>) -> Result<Array, AssemblyError> {
+    pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
         match opening.assembly.geometry.organization().update {
             Update::Floating => Err(AssemblyError::NobodyPlaces),
             _ => Array::open_simulated(now, opening, Simulated::default()),
@@ -144,10 +140,11 @@ impl Array {
     /// As [`Array::open`].
     pub fn open_simulated(
         now: Instant,
-        mut opening: Opening<'_>,
+        mut opening: Opening,
         simulated: Simulated,
     ) -> Result<Array, AssemblyError> {
         let older = leave_out_older(&mut opening)?;
+        let mut commits = std::mem::take(&mut opening.commits);
         let Opening { assembly, members, spares, tuning, read_only, force, session, .. } = &opening;
         let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
         if !assembly.survives() {
@@ -172,11 +169,13 @@ impl Array {
             map.resync.merge(&map.dirty);
         }
         let mut implausible = beyond(assembly, &opening.maps, &opening.tables, &opening.lists);
-        let found =
-            if geometry.is_logged() { read_commit_logs(&opening, &mut implausible) } else { Vec::new() };
-        let damaged = if redo { damaged_commit_logs(assembly, &opening.commits, &found) } else { Vec::new() };
+        let places = || (0..geometry.members()).map(Member::new);
+        commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
+        let beyond = places().filter(|place| commits[place.as_usize()].beyond);
+        implausible.extend(beyond.map(|place| Event::Implausible { place, what: "commit log" }));
+        let damaged = if redo { damaged_commit_logs(assembly, &commits) } else { Vec::new() };
         if redo && !superblock.clean {
-            unrecoverable(assembly, &opening.commits, &damaged, &mut map);
+            unrecoverable(assembly, &commits, &damaged, &mut map);
         }
         let taken_on_trust = trusted_regions(assembly, &map);
         let starts_over = *force && !taken_on_trust.is_empty();
@@ -208,7 +207,8 @@ impl Array {
         // An opening that did not come to an end has written nothing: who missed it missed nothing.
         let vain = usize::from(superblock.opening);
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
-        let logs = open_logs(&opening, &map, table, &found, first_sequence);
+        let found = commits.into_iter().map(|content| content.found).collect();
+        let logs = open_logs(&opening, &map, table, found, first_sequence);
         if *read_only && logs.as_ref().is_some_and(Logs::is_to_be_recovered) {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
@@ -289,7 +289,7 @@ impl Array {
 }
 
 /// Takes members away whose own metadata is older than the others', unless the array needs them and that is accepted.
-fn leave_out_older(opening: &mut Opening<'_>) -> Result<Vec<Member>, AssemblyError> {
+fn leave_out_older(opening: &mut Opening) -> Result<Vec<Member>, AssemblyError> {
     let Opening { assembly, maps, tables, lists, force, .. } = opening;
     let older = older_places(assembly, maps, tables, lists);
     if older.is_empty() {
@@ -375,12 +375,11 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
 
 /// Where records are durable before their data, regions whose log stands on a member that is missing, or was not
 /// whole, cannot be redone: their parity follows from their data, all of which stands elsewhere.
-fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], damaged: &[Member], map: &mut StoredMap) {
+fn unrecoverable(assembly: &Assembly, commits: &[CommitLogContent], damaged: &[Member], map: &mut StoredMap) {
     let layout = assembly.geometry.layout();
     let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
     let gone = gone(assembly);
-    let unread =
-        |place: Member| commits.get(place.as_usize()).is_none_or(Vec::is_empty) || damaged.contains(&place);
+    let unread = |place: Member| !commits[place.as_usize()].read || damaged.contains(&place);
     let lost = |region: &Region| {
         let places = (0..sublogs).filter_map(|sublog| layout.sublog_member(*region, sublog));
         places.into_iter().any(|place| gone.contains(&place) || unread(place))
@@ -392,10 +391,10 @@ fn unrecoverable(assembly: &Assembly, commits: &[Vec<u8>], damaged: &[Member], m
 /// After a proper stop the logs of dirty regions are still to be read. After any other they are void, unless records
 /// were durable before their data: then what the commit logs hold is to be redone.
 fn open_logs(
-    opening: &Opening<'_>,
+    opening: &Opening,
     map: &StoredMap,
     table: Vec<TableEntry>,
-    found: &[FoundLog],
+    found: Vec<FoundLog>,
     first_sequence: u64,
 ) -> Option<Logs> {
     let Opening { assembly, tuning, .. } = opening;
@@ -422,48 +421,9 @@ fn open_logs(
     Some(logs)
 }
 
-/// By place, what the members' commit logs hold. After a clean stop nothing in them counts, but their entries go on where
-/// they ended.
-fn read_commit_logs(opening: &Opening<'_>, implausible: &mut Vec<Event>) -> Vec<FoundLog> {
-    let Opening { assembly, commits, .. } = opening;
-    let geometry = &assembly.geometry;
-    let (array, block) = (assembly.superblock.array, geometry.block());
-    let key = SectorKey::new(array.0);
-    let whole = geometry.commit_log().0;
-    let horizon = assembly.horizon();
-    let beyond = Cell::new(false);
-    let suits = |entry: &EntryHeader| {
-        let within = entry.is_within(horizon);
-        beyond.set(beyond.get() || !within);
-        within && entry.suits(geometry)
-    };
-    let read_part = |bytes: &[u8], part: CommitPart| {
-        let (start, length) = geometry.commit_part(part);
-        let from = (start - whole).bytes().as_usize();
-        let ring = bytes.get(from..from + length.bytes().as_usize()).unwrap_or_default();
-        let mut found = read_ring(ring, array, &key, block, suits);
-        if assembly.superblock.clean {
-            found.entries.clear();
-        }
-        found
-    };
-    let read = |place: u16| {
-        let bytes = commits.get(usize::from(place)).map_or(&[][..], Vec::as_slice);
-        let found = FoundLog {
-            records: read_part(bytes, CommitPart::Records),
-            intents: read_part(bytes, CommitPart::Intents),
-        };
-        if beyond.take() {
-            implausible.push(Event::Implausible { place: Member::new(place), what: "commit log" });
-        }
-        found
-    };
-    (0..geometry.members()).map(read).collect()
-}
-
 /// After a crash: members whose commit log could be read, and has lost entries that count. Where none of the last session is
 /// left all of them are lost: each session begins with one.
-fn damaged_commit_logs(assembly: &Assembly, commits: &[Vec<u8>], found: &[FoundLog]) -> Vec<Member> {
+fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec<Member> {
     let superblock = &assembly.superblock;
     if superblock.clean || is_planted(Bug::LostEntriesIgnored) {
         return Vec::new();
@@ -471,10 +431,10 @@ fn damaged_commit_logs(assembly: &Assembly, commits: &[Vec<u8>], found: &[FoundL
     let gone = gone(assembly);
     let first = first_sequence(superblock.recorded.opened);
     let is_damaged = |place: &Member| {
-        let read = commits.get(place.as_usize()).is_some_and(|bytes| !bytes.is_empty());
-        let FoundLog { records, intents } = &found[place.as_usize()];
+        let content = &commits[place.as_usize()];
+        let FoundLog { records, intents } = &content.found;
         let damaged = |ring: &Found| !ring.whole || ring.newest < first;
-        read && !gone.contains(place) && (damaged(records) || damaged(intents))
+        content.read && !gone.contains(place) && (damaged(records) || damaged(intents))
     };
     (0..assembly.geometry.members()).map(Member::new).filter(is_damaged).collect()
 }
@@ -483,18 +443,18 @@ fn damaged_commit_logs(assembly: &Assembly, commits: &[Vec<u8>], found: &[FoundL
 fn open_commit_logs(
     geometry: &Geometry,
     map: &StoredMap,
-    found: &[FoundLog],
+    found: Vec<FoundLog>,
     first_sequence: u64,
     logs: &mut Logs,
 ) {
     let counts = |region: Region, sequence: u64| {
         map.dirty.get(region) && !map.resync.get(region) && sequence > logs.applied[region.as_usize()]
     };
+    let mut commits = CommitLogs::new(&found, first_sequence, geometry);
     let recoveries = remember(found, geometry, counts);
-    let mut commits = CommitLogs::new(found, first_sequence, geometry);
     for (region, recovery) in recoveries {
         recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
-        logs.region(region).recovery = Some(Box::new(recovery));
+        logs.recover_later(region, recovery);
     }
     logs.commits = Some(commits);
 }

@@ -71,6 +71,9 @@ pub struct Tuning {
     pub log_pool: LogPool,
     /// When they are appended.
     pub log_flush: LogFlush,
+    /// Room at the end of a log segment that nothing was put into is not written where it is at least so long: its second
+    /// header takes an access of its own then.
+    pub segment_gap: Sectors,
     /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1) and records are not
     /// durable before their data.
     pub large_write: Option<LargeWrite>,
@@ -136,6 +139,7 @@ impl Default for Tuning {
             log_memory: mib(64),
             log_pool: LogPool::Global,
             log_flush: LogFlush::WhenFull,
+            segment_gap: Sectors::new(256),
             large_write: None,
             reintegration_buffers: 2,
             reintegration_memory: mib(64),

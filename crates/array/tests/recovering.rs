@@ -303,3 +303,233 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
         assert_eq!(damaged, None, "after {steps} steps");
     }
 }
+
+/// An array whose commit logs hold far more of one region than is compared at a time.
+fn with_large_regions() -> Setup {
+    let mut setup = Setup::logged(4);
+    (setup.unit, setup.block, setup.member_length) = (2_048, 8, 64 * 2_048);
+    setup.log.regions = Some(4);
+    setup.log.segment = Some(Sectors::new(512));
+    // No segment is appended before the array has a reason to.
+    let log_flush = parlour_array::LogFlush::Watermark(u32::MAX);
+    setup.tuning = parlour_array::Tuning { log_flush, ..parlour_array::Tuning::default() };
+    setup
+}
+
+type Content = std::collections::BTreeMap<u64, Vec<u8>>;
+
+/// Writes `count` blocks into the first `within` sectors, none of which is on the members' stable storage but for its record.
+fn write_blocks(world: &mut World, count: u64, within: u64) -> Content {
+    world.settle();
+    world.all_volatile();
+    let (mut random, mut content) = (Random(SEED), Content::new());
+    for _ in 0..count {
+        let at = random.below(within / 16) * 16;
+        let new = payload(&mut random, 16);
+        world.write_now(at, &new).unwrap();
+        content.insert(at, new);
+    }
+    content
+}
+
+fn assert_holds(world: &mut World, content: &Content) {
+    for (at, new) in content {
+        assert!(world.read_now(*at, 16).as_ref() == Ok(new), "sector {at}");
+    }
+}
+
+/// Recovers; returns the most payload memory that was held, in sectors.
+fn recover_and_measure(world: &mut World) -> u64 {
+    let mut most = 0;
+    let held = |world: &World| world.memory.values().map(|buffer| buffer.len() as u64 / 512).sum::<u64>();
+    while is_recovering(world) {
+        most = most.max(held(world));
+        assert!(world.step(), "it comes to an end");
+    }
+    most.max(held(world))
+}
+
+fn is_recovering(world: &World) -> bool {
+    world.array.status().log.is_some_and(|log| log.recovering > 0)
+}
+
+/// Two parts' worth, and not so many that the commit log gets full.
+const LARGE_WRITES: u64 = 350;
+
+fn of_first_region(world: &World) -> u64 {
+    let layout = world.array.geometry().layout();
+    layout.region_stripes() * layout.stripe_data().get()
+}
+
+#[test]
+fn a_region_with_many_records_is_recovered_in_parts_that_bound_the_memory() {
+    let mut world = World::new(&with_large_regions(), SEED);
+    let within = of_first_region(&world);
+    let content = write_blocks(&mut world, LARGE_WRITES, within);
+    assert_eq!(world.array.status().counters.appends, 0, "all of it is in the commit logs alone");
+    let mut world = cut(world);
+    let most = recover_and_measure(&mut world);
+    assert_eq!(world.array.status().counters.redone, 1);
+    let (records, part) = (LARGE_WRITES * 16, 4_096);
+    assert!(most > records, "records stay in memory, {most}");
+    // (A log buffer is as long as a segment, however little is in it.)
+    assert!(most < records + records / 16 + part + 512, "{most} sectors were held for {records} of records");
+    assert_holds(&mut world, &content);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+}
+
+#[test]
+fn a_recovery_in_parts_may_be_cut_off_between_them_again_and_again() {
+    let mut world = World::new(&with_large_regions(), SEED);
+    let within = of_first_region(&world);
+    let content = write_blocks(&mut world, LARGE_WRITES, within);
+    for steps in [100, 300, 500, 600] {
+        world = cut(world);
+        for _ in 0..steps {
+            assert!(world.step());
+        }
+        assert!(is_recovering(&world), "{steps} steps are not enough");
+    }
+    world = cut(world);
+    world.settle();
+    assert_holds(&mut world, &content);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+}
+
+#[test]
+fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
+    for place in 0..4 {
+        let mut world = World::new(&with_large_regions(), SEED);
+        let within = of_first_region(&world);
+        let content = write_blocks(&mut world, LARGE_WRITES, within);
+        world = cut(world);
+        for _ in 0..600 {
+            assert!(world.step());
+        }
+        assert!(is_recovering(&world));
+        let holds_records = commit_place(&world) == Some(Member::new(place));
+        world.array.fail(world.now, Member::new(place)).unwrap();
+        world.drain();
+        world.settle();
+        // With the records themselves what nobody has flushed may be lost.
+        if holds_records {
+            assert!(content.keys().all(|at| world.read_now(*at, 16).is_ok()));
+        } else {
+            assert_holds(&mut world, &content);
+        }
+    }
+}
+
+/// Whose commit log has the records of the first region.
+fn commit_place(world: &World) -> Option<Member> {
+    world.array.geometry().layout().sublog_member(Region::new(0), 0)
+}
+
+/// An array with many regions, whose log buffers are few.
+fn with_many_regions() -> Setup {
+    let mut setup = with_long_logs();
+    (setup.log.regions, setup.log.ratio) = (Some(96), Some(0.7));
+    setup.commit_log = None;
+    setup.log.segment = Some(Sectors::new(128));
+    setup.tuning.log_memory = Sectors::new(128 * 8);
+    setup
+}
+
+#[test]
+fn recovery_of_many_regions_takes_as_much_memory_as_a_few() {
+    let mut setup = with_many_regions();
+    // All of them are in commit logs when the power is pulled.
+    setup.tuning.log_memory = Sectors::new(128 * 200);
+    let mut world = World::new(&setup, SEED);
+    let regions = u64::from(world.array.geometry().layout().region_count());
+    let of_region = of_first_region(&world);
+    let write = |number: u64| (number % regions) * of_region + number / regions * 16;
+    let mut content = Content::new();
+    world.settle();
+    world.all_volatile();
+    let mut random = Random(SEED);
+    for number in 0..regions * 2 {
+        let new = payload(&mut random, 16);
+        world.write_now(write(number), &new).unwrap();
+        content.insert(write(number), new);
+    }
+    world.setup.tuning.log_memory = with_many_regions().tuning.log_memory;
+    let mut world = cut(world);
+    let recovering = world.array.status().log.unwrap().recovering;
+    assert!(recovering > 16, "{recovering} regions are to be recovered, of {regions}");
+    let most = recover_and_measure(&mut world);
+    // Half of the log buffers, those of four regions, and what is compared of these.
+    let bound = 128 * 8 / 2 + 4 * (128 + 2 * 2 * 16);
+    assert!(most <= bound, "{most} of {bound} sectors were held at a time");
+    assert_holds(&mut world, &content);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+}
+
+/// Sectors that were written to members' logs.
+fn logged_sectors(world: &World) -> u64 {
+    world.array.status().members.iter().map(|member| member.traffic[1].write_bytes / 512).sum()
+}
+
+/// Writes one block to each region, more than there are log buffers for.
+fn write_to_each_region(world: &mut World) -> Content {
+    let (regions, of_region) =
+        (u64::from(world.array.geometry().layout().region_count()), of_first_region(world));
+    let (mut random, mut content) = (Random(SEED), Content::new());
+    for region in 0..regions {
+        let new = payload(&mut random, 16);
+        world.write_now(region * of_region, &new).unwrap();
+        content.insert(region * of_region, new);
+    }
+    content
+}
+
+fn with_short_segments() -> Setup {
+    let mut setup = with_many_regions();
+    setup.tuning.segment_gap = Sectors::new(16);
+    setup
+}
+
+#[test]
+fn a_segment_of_one_record_costs_about_as_much_as_the_record() {
+    let mut world = World::new(&with_short_segments(), SEED);
+    let before = logged_sectors(&world);
+    let content = write_to_each_region(&mut world);
+    world.settle();
+    let counters = world.array.status().counters;
+    assert!(counters.short_segments > 40, "there are fewer buffers than regions");
+    // In a commit log: a header and the payload. In a segment: two headers, and the payload.
+    let most = counters.short_segments * (2 * 2 + 16) + content.len() as u64 * (16 + 4) + 512;
+    let written = logged_sectors(&world) - before;
+    assert!(written < most, "{written} sectors, and {most} would do");
+    let mut world = world.restart();
+    assert_holds(&mut world, &content);
+    world.array.fail(world.now, Member::new(0)).unwrap();
+    world.drain();
+    world.settle();
+    assert_holds(&mut world, &content);
+}
+
+#[test]
+fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
+    let mut world = World::new(&with_short_segments(), SEED);
+    // Where there is nothing yet, nothing can be read.
+    let start = world.array.geometry().data_start().get();
+    let layout = world.array.geometry().layout().clone();
+    for (place, disk) in (0..).zip(&mut world.disks) {
+        let in_log = |sector: &u64| {
+            let at = Sector::new(sector - start);
+            let place = Place { member: Member::new(place), at };
+            matches!(layout.occupant(place), Occupant::Log { .. })
+        };
+        let end = disk.bytes.len() as u64 / 512 - 2_048;
+        disk.unreadable = (start..end).filter(in_log).collect();
+    }
+    let content = write_to_each_region(&mut world);
+    world.settle();
+    assert!(world.array.status().counters.appends > 40);
+    world.array.fail(world.now, Member::new(1)).unwrap();
+    world.drain();
+    world.settle();
+    assert_holds(&mut world, &content);
+    assert_eq!(world.array.status().unreadable, Bytes::ZERO);
+}

@@ -709,7 +709,7 @@ fn a_long_trim_goes_on_in_parts() {
         maps: images.iter().map(|i| [Some(i[1].1.clone()), Some(i[0].1.clone())]).collect(),
         tables: vec![],
         lists: vec![],
-        commits: vec![].into(),
+        commits: vec![],
         session: common::identity(3),
         read_only: false,
         force: false,

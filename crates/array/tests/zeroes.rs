@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::Unit;
 use parlour_array::{
-    Action, Array, Assembly, Candidate, Event, LargeWrite, MemberInfo, NewArray, Opening, Operation, Outcome,
-    Repair, Request, Superblock, Tag, Tuning, create,
+    Action, Array, Assembly, Candidate, CommitLogContent, Event, LargeWrite, MemberInfo, NewArray, Opening,
+    Operation, Outcome, Repair, Request, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
 
@@ -54,6 +54,7 @@ fn fresh(setup: &Setup) -> Array {
     let tables = slots(&|slot| (geometry.table_place(slot), geometry.table_length()));
     let lists = slots(&|slot| geometry.list_place(slot).unwrap());
     let commit_log = vec![0; geometry.commit_log().1.bytes().as_usize()];
+    let commit_log = CommitLogContent::of(&assembly, &commit_log);
     let info = |(identity, length)| Some(MemberInfo { identity, length, unmaps: true });
     let opening = Opening {
         assembly,
@@ -62,7 +63,7 @@ fn fresh(setup: &Setup) -> Array {
         maps,
         tables,
         lists,
-        commits: vec![commit_log; images.len()].into(),
+        commits: vec![commit_log; images.len()],
         session: common::identity(3),
         read_only: false,
         force: false,

@@ -188,6 +188,26 @@ fn fio_finds_in_a_killed_parity_log_what_it_wrote() {
     fio_finds_what_it_wrote(PARITY_LOGGING);
 }
 
+/// Members are sparse: what counts is how many regions there are, and that most of them are to be recovered.
+#[test]
+fn a_server_that_recovers_hundreds_of_regions_needs_little_memory() {
+    const MEMBER_MEBIBYTES: u64 = 512 << 10;
+    const MOST_MEMORY: u64 = 256 << 20;
+    let mut array = Array::new(PARITY_LOGGING, MEMBER_MEBIBYTES, "", "");
+    let mut job = fio(&array);
+    job.args(["--name=blocks", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--number_ios=2500"]);
+    succeed(job.args(["--random_generator=lfsr", &format!("--size={}", array.capacity())]));
+    array.kill();
+    serve_again(&mut array, "");
+    let is_recovered = |status: &Value| status["log"]["recovering"] == 0;
+    let status = array.until("all regions are recovered", is_recovered);
+    let redone = status["counters"]["redone"].as_u64().expect("a number");
+    assert!(redone > 400, "{redone} regions were recovered: {status}");
+    let peak = array.peak_memory();
+    assert!(peak <= MOST_MEMORY, "{} MiB were needed", peak >> 20);
+    array.stop();
+}
+
 #[test]
 fn a_server_that_was_killed_without_a_member_is_brought_back_by_force_only() {
     // Where each record is durable before its data, nobody has to accept anything.

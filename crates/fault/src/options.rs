@@ -156,6 +156,7 @@ fn draw_apart(random: &Random, tuning: &mut Tuning) {
     let often = [2, 50, 1_000].map(|milliseconds| Some(Duration::from_millis(milliseconds)));
     tuning.fence = apart.pick(&[None, None, None, often[0], often[1], often[2]]);
     tuning.session_records = apart.pick(&[1 << 38, 1 << 38, 8, 100]);
+    tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));
 }
 
 fn draw_load(random: &mut Random) -> Load {

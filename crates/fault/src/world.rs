@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, Completion, Effect, Event, Fault,
-    Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK, Slots, Superblock,
-    Tag, Tuning,
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitLogContent, Completion, Effect,
+    Event, Fault, Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK,
+    Slots, Superblock, Tag, Tuning,
 };
 use parlour_codec::sector::SectorKey;
 use parlour_codec::xor::is_zero;
@@ -252,6 +252,8 @@ impl World {
             None => Vec::new(),
         };
         let numbers = members.iter().copied().chain(spares.iter().map(|disk| Some(*disk))).collect();
+        let logs = shelf.commit_logs(&members, &geometry);
+        let commits = logs.iter().map(|bytes| CommitLogContent::of(&assembly, bytes)).collect();
         let opening = Opening {
             assembly,
             members: members.iter().map(|disk| disk.map(|disk| shelf.info(disk))).collect(),
@@ -259,7 +261,7 @@ impl World {
             maps,
             tables,
             lists,
-            commits: shelf.commit_logs(&members, &geometry).into(),
+            commits,
             session: identity(1_000 + shelf.sessions),
             read_only: false,
             force,

@@ -1,6 +1,6 @@
 //! Full buffers go to the log: one sequential access for many small parity updates.
 
-use parlour_units::{Region, Sectors};
+use parlour_units::{Region, Sector, Sectors};
 
 use super::{CommitLogs, Header, RegionLog, Room, SegmentState};
 use crate::array::{Array, Mode};
@@ -120,31 +120,59 @@ impl Array {
         logs.region(region).forget_count();
         let logs = self.logs.as_ref().expect("only logs are appended to");
         let layout = self.geometry.layout();
-        let (header, payload) = (logs.header, logs.payload());
         let slot = logs.segment(segments[0]).slot.expect("a segment being appended has a slot");
         let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(slot);
         let place = layout.sublog_place(region, sublog).expect("a logged layout");
         let at = self.absolute(place.at + offset);
-        let length = logs.segment_length * segments.len() as u64;
         let id = self.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
         let job = self.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
-        for (index, segment) in segments.iter().enumerate() {
+        for segment in &segments {
             let segment = logs.segment(*segment);
             let block = Header { region, stamp: segment.stamp, records: segment.records.clone() };
-            let block = block.encode(self.identity, header);
-            job.metadata.extend(block);
-            let head = Span::new(Source::Metadata, header * index as u64, header);
-            let buffer = segment.buffer.expect("what is appended is in memory");
-            job.plan.spans.push(head);
-            job.plan.spans.push(Span::new(Source::Buffer(buffer), Sectors::ZERO, payload));
-            job.plan.spans.push(head);
+            job.metadata.extend(block.encode(self.identity, logs.header));
         }
         // What the commit log forgets from here on must not be lost.
         let durable = self.geometry.is_logged() && !is_planted(Bug::AppendNotDurable);
-        job.plan.close(Action::Write { member: place.member, at, length, durable }, 0);
+        for (at, spans) in self.append_accesses(&segments, at) {
+            let length = spans.iter().fold(Sectors::ZERO, |sum, span| sum + span.length);
+            self.jobs
+                .get_mut(id)
+                .plan
+                .push(Action::Write { member: place.member, at, length, durable }, &spans);
+        }
         self.counters.appends += 1;
         self.start_plan(id, None, &[]);
+    }
+
+    /// Where `segments`, the first of which goes to `at`, are written, and from what. What nothing was put into is left out,
+    /// unless it is short: a segment of few records costs about as much as these.
+    fn append_accesses(&self, segments: &[u32], at: Sector) -> Vec<(Sector, Vec<Span>)> {
+        let logs = self.logs.as_ref().expect("only logs are appended to");
+        let (header, payload) = (logs.header, logs.payload());
+        let mut accesses: Vec<(Sector, Vec<Span>)> = Vec::new();
+        let mut end = None;
+        let mut put = |at: Sector, span: Span| {
+            match accesses.last_mut().filter(|_| end == Some(at)) {
+                Some((_, spans)) => spans.push(span),
+                None => accesses.push((at, vec![span])),
+            }
+            end = Some(at + span.length);
+        };
+        for (number, index) in (0..).zip(segments) {
+            let start = at + logs.segment_length * number;
+            let segment = logs.segment(*index);
+            let used = segment.used.round_up(self.geometry.block()).min(payload);
+            let written = if payload - used >= self.tuning.segment_gap { used } else { payload };
+            let head = Span::new(Source::Metadata, header * number, header);
+            let buffer = Source::Buffer(segment.buffer.expect("what is appended is in memory"));
+            put(start, head);
+            if !written.is_zero() {
+                put(start + header, Span::new(buffer, Sectors::ZERO, written));
+            }
+            put(start + header + payload, head);
+        }
+        accesses
     }
 
     /// The segments are in the log. Unless its member was failed meanwhile: what it holds is gone with it.
@@ -188,9 +216,8 @@ impl Array {
             logs.appending -= 1;
             let segment = logs.segment_mut(index);
             let slot = segment.slot.take().expect("a segment being appended has a slot");
-            let log = logs.region(region);
-            log.slots[slot as usize] = false;
-            log.sealed.push_back(index);
+            logs.region(region).slots[slot as usize] = false;
+            logs.await_append(region, index);
             self.retire_segment(index);
         }
         self.want_parity(region);
@@ -233,9 +260,7 @@ impl Array {
             return true;
         }
         let logs = self.logs.as_mut().expect("a pool of log buffers");
-        let known = logs.regions.values().filter(|log| log.recovery.is_none());
-        let open = known.filter_map(|log| log.open);
-        let idle = open.filter(|index| logs.segment(*index).unfilled == 0);
+        let idle = logs.open_segments().filter(|index| logs.segment(*index).unfilled == 0);
         let fullest = idle.max_by_key(|index| logs.segment(*index).used);
         let Some(index) = fullest else { return false };
         let region = logs.segment(index).region;
@@ -319,13 +344,13 @@ impl super::Logs {
         self.appending += 1;
         let segment = self.segment_mut(index);
         (segment.slot, segment.turn) = (Some(slot), turn);
-        self.region(region).sealed.retain(|other| *other != index);
+        self.leave_queue(region, index);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use parlour_units::{Instant, Member, Sector};
+    use parlour_units::{Instant, Member};
 
     use super::*;
     use crate::organization::{Consistency, Organization};
@@ -399,7 +424,7 @@ mod tests {
             maps: slots(&|slot| (geometry.map_place(slot), geometry.map_length())),
             tables: slots(&|slot| (geometry.table_place(slot), geometry.table_length())),
             lists: Vec::new(),
-            commits: vec![Vec::new(); 5].into(),
+            commits: Vec::new(),
             session: identity(3),
             read_only: false,
             force: false,

@@ -504,7 +504,7 @@ impl Array {
         let idle = |log: &RegionLog| {
             log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
         };
-        let mut regions = logs.regions.iter().filter(|(_, log)| idle(log)).map(|(region, _)| *region);
+        let mut regions = logs.sealed.iter().filter(|region| idle(&logs.regions[region]));
         regions.find(|region| logs.next_ready(*region).is_some())
     }
 
@@ -513,18 +513,18 @@ impl Array {
         let logs = self.logs.as_ref()?;
         let commits = logs.commits.as_ref()?;
         let waited_for = !commits.waiters.is_empty();
-        let pressed = |place: Member| commits.logs[place.as_usize()].is_pressed();
+        let middle = |log: &CommitLog| log.is_pressed().then(|| log.records.middle());
+        let middles: Vec<Option<u64>> = commits.logs.iter().map(middle).collect();
         let old = |index: &u32| {
             let segment = logs.segment(*index);
             let name = segment.commits.iter().copied().flatten().next();
-            let middle = |place: Member| commits.logs[place.as_usize()].records.middle();
-            let oldest = |name: EntryName| pressed(name.place) && name.number <= middle(name.place);
+            let middle = |name: EntryName| middles[name.place.as_usize()];
+            let oldest = |name: EntryName| middle(name).is_some_and(|middle| name.number <= middle);
             name.is_some_and(|name| waited_for || oldest(name))
                 && segment.unfilled == 0
                 && segment.state == SegmentState::Open
         };
-        let known = |log: &&RegionLog| log.recovery.is_none();
-        logs.regions.values().filter(known).filter_map(|log| log.open).find(old)
+        logs.open_segments().find(old)
     }
 
     /// Writes all that waits, as one entry.

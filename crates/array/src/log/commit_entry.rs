@@ -17,6 +17,7 @@ use crate::map::Columns;
 
 const MAGIC: [u8; 8] = *b"PRLRCMMT";
 const CHECKSUM_AT: usize = 8;
+const NUMBERS_AT: usize = 32;
 const HEADER_BYTES: usize = 72;
 const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
@@ -110,6 +111,17 @@ pub(crate) struct Told {
     pub(crate) intents: Vec<Intent>,
 }
 
+/// What stands at the start of some bytes of a ring.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Decoded {
+    /// No entry.
+    Nothing,
+    /// A whole one.
+    Entry(EntryHeader),
+    /// Not enough bytes to say; so many are needed.
+    Needs(usize),
+}
+
 /// An entry's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryHeader {
@@ -174,29 +186,46 @@ impl EntryHeader {
         out.sealed(CHECKSUM_AT)
     }
 
-    /// The entry at the start of `bytes`, if there is a whole one of `array`.
-    pub(crate) fn decode(bytes: &[u8], array: Identity, key: &SectorKey) -> Option<EntryHeader> {
+    /// What stands at the start of `bytes`, which are a block of a ring at least and what follows on it.
+    pub(super) fn decode_start(bytes: &[u8], array: Identity, key: &SectorKey) -> Decoded {
         let mut from = Reader::new(bytes);
         if from.array() != MAGIC {
-            return None;
+            return Decoded::Nothing;
         }
         let (_checksum, length) = (from.u32(), from.u32() as usize * 512);
-        let header = bytes.get(..length)?;
-        if from.array() != array.0 || !seal_holds(header, CHECKSUM_AT) {
+        if from.array() != array.0 {
+            return Decoded::Nothing;
+        }
+        let Some(header) = bytes.get(..length) else { return Decoded::Needs(length) };
+        match EntryHeader::decode_header(header) {
+            None => Decoded::Nothing,
+            Some(entry) => {
+                let whole = length + entry.told.payload().bytes().as_usize();
+                match bytes.get(length..whole) {
+                    None => Decoded::Needs(whole),
+                    Some(payload) if payload_fits(&entry.told, payload, key) => Decoded::Entry(entry),
+                    Some(_) => Decoded::Nothing,
+                }
+            }
+        }
+    }
+
+    fn decode_header(header: &[u8]) -> Option<EntryHeader> {
+        if !seal_holds(header, CHECKSUM_AT) {
             return None;
         }
+        let mut from = Reader::new(header);
+        from.seek(NUMBERS_AT);
         let (number, at) = (from.u64(), from.u64());
         let (tail, previous) = (from.u64(), from.u64());
         let (records, intents) = (from.u32() as usize, from.u32() as usize);
         // Each takes room in the header: no count is believed beyond that.
-        if records * RECORD_BYTES + intents * INTENT_BYTES > length {
+        if records * RECORD_BYTES + intents * INTENT_BYTES > header.len() {
             return None;
         }
-        let records = (0..records).map(|_| decode_record(&mut from, length)).collect::<Option<_>>()?;
-        let intents = (0..intents).map(|_| decode_intent(&mut from, length)).collect::<Option<_>>()?;
-        let told = Told { records, intents };
-        let payload = bytes.get(length..length + told.payload().bytes().as_usize())?;
-        payload_fits(&told, payload, key).then_some(EntryHeader { number, at, tail, previous, told })
+        let records = (0..records).map(|_| decode_record(&mut from, header.len())).collect::<Option<_>>()?;
+        let intents = (0..intents).map(|_| decode_intent(&mut from, header.len())).collect::<Option<_>>()?;
+        Some(EntryHeader { number, at, tail, previous, told: Told { records, intents } })
     }
 
     pub(crate) fn length(&self, block: Sectors) -> Sectors {
@@ -307,41 +336,10 @@ fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
     })
 }
 
-/// What the bytes of one ring of a member's commit log hold. Entries that do not `suit` are none.
-///
-/// The newest entry says which ones before it count, and each names the one before: so what is missing between is
-/// known to be missing. Nothing of what counted when an entry was written is overwritten by the one behind it
-/// ([`Ring`](super::ring::Ring)): an entry that a crash cut off has damaged none of them.
-pub(crate) fn read_ring(
-    bytes: &[u8],
-    array: Identity,
-    key: &SectorKey,
-    block: Sectors,
-    suits: impl Fn(&EntryHeader) -> bool,
-) -> Found {
-    let step = block.bytes().as_usize();
-    let length = bytes.len() as u64 / 512;
-    let mut entries: Vec<EntryHeader> = (0..bytes.len() / step)
-        .filter_map(|index| {
-            let at = index * step;
-            let entry = EntryHeader::decode(&bytes[at..], array, key).filter(|entry| suits(entry))?;
-            // A copy of an entry in some record's payload stands where the entry does not belong.
-            (length > 0 && entry.at % length == at as u64 / 512).then_some(entry)
-        })
-        .collect();
-    entries.sort_unstable_by_key(|entry| entry.number);
-    let Some(newest) = entries.last() else { return Found::default() };
-    let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
-    match chain(entries, tail) {
-        Some(entries) => Found { entries, newest, head, whole: true },
-        None => Found { entries: Vec::new(), newest, head, whole: false },
-    }
-}
-
 /// The entries from the newest of `entries` back to the one numbered `tail`, each of which the one behind it names.
 /// None where one is missing. An entry that is not named was given up when it was written: its writes went another
 /// way.
-fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
+pub(super) fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
     let mut chain = Vec::with_capacity(entries.len());
     let mut wanted = entries.last()?.number;
     while wanted >= tail && wanted > 0 {
@@ -397,6 +395,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::geometry::{Creation, LogCreation};
+    use crate::log::scan::RingReader;
     use crate::organization::{Consistency, Organization};
 
     const ARRAY: Identity = Identity([7; 16]);
@@ -463,12 +462,12 @@ pub(super) mod tests {
             prop_assert_eq!(bytes.len() as u64, entry.told.header_length(BLOCK).bytes().get());
             bytes.extend(payload);
             prop_assert_eq!(bytes.len() as u64, entry.length(BLOCK).bytes().get());
-            prop_assert_eq!(EntryHeader::decode(&bytes, ARRAY, &key()), Some(entry));
-            prop_assert_eq!(EntryHeader::decode(&bytes, Identity([8; 16]), &key()), None);
+            prop_assert_eq!(decode(&bytes, ARRAY), Some(entry));
+            prop_assert_eq!(decode(&bytes, Identity([8; 16])), None);
             let last = bytes.len() - 1;
-            prop_assert_eq!(EntryHeader::decode(&bytes[..last], ARRAY, &key()), None, "it is cut off");
+            prop_assert_eq!(decode(&bytes[..last], ARRAY), None, "it is cut off");
             bytes[damaged.index(last + 1)] ^= 0x10;
-            prop_assert_eq!(EntryHeader::decode(&bytes, ARRAY, &key()), None);
+            prop_assert_eq!(decode(&bytes, ARRAY), None);
         }
 
         #[test]
@@ -534,8 +533,26 @@ pub(super) mod tests {
         bytes
     }
 
+    /// What a ring of these bytes holds, however they come.
     fn read(bytes: &[u8]) -> Found {
-        read_ring(bytes, ARRAY, &key(), BLOCK, |_| true)
+        let read = |piece: usize| {
+            let mut ring = RingReader::new(Sectors::new(bytes.len() as u64 / 512), BLOCK);
+            for piece in bytes.chunks(piece) {
+                ring.take(piece, |bytes| EntryHeader::decode_start(bytes, ARRAY, &key()));
+            }
+            ring.finish(BLOCK)
+        };
+        let found = read(bytes.len().max(1));
+        assert_eq!(read(512), found);
+        assert_eq!(read(3 * 4_096), found);
+        found
+    }
+
+    fn decode(bytes: &[u8], array: Identity) -> Option<EntryHeader> {
+        match EntryHeader::decode_start(bytes, array, &key()) {
+            Decoded::Entry(entry) => Some(entry),
+            Decoded::Nothing | Decoded::Needs(_) => None,
+        }
     }
 
     fn numbers(found: &Found) -> Vec<u64> {
@@ -664,7 +681,7 @@ pub(super) mod tests {
 
     #[test]
     fn nothing_is_found_where_nothing_was_written() {
-        assert_eq!(read_ring(&[], ARRAY, &key(), BLOCK, |_| true), Found::default());
-        assert_eq!(read_ring(&log(32, &[]), ARRAY, &key(), BLOCK, |_| true), Found::default());
+        assert_eq!(read(&[]), Found::default());
+        assert_eq!(read(&log(32, &[])), Found::default());
     }
 }

@@ -1,6 +1,10 @@
 //! After a proper stop a region's log is still on its members: its headers are read before the region is used.
+//!
+//! The table of the regions' logs says how much stands there. So no more is read than shows that it does: of each header
+//! the first copy, a few slots at a time, as they were filled by turns. The second copies are read where something is
+//! missing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Region, Sectors};
 
@@ -10,16 +14,64 @@ use crate::dirty::Stored;
 use crate::effect::{Action, Class, Fault};
 use crate::horizon::{first_sequence, session_of};
 use crate::job::{JobId, Kind, Trouble};
-use crate::plan::{Source, Span, Step, Strategy};
+use crate::plan::{Plan, Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
+
+/// Slots whose headers are read first; each time after, twice as many.
+const FIRST_SLOTS: u32 = 8;
+
+/// A log whose headers are being read.
+#[derive(Debug)]
+pub(crate) struct Load {
+    region: Region,
+    /// When that began: who came to stand in a place later does not hold it.
+    turn: u64,
+    /// By slot: its header, where one could be read.
+    found: BTreeMap<u32, Header>,
+    /// Slots of which neither copy could be read so far.
+    unreadable: BTreeSet<u32>,
+    /// The copies that are being read, …
+    copy: Copy,
+    /// … of these slots.
+    asked: Vec<u32>,
+}
+
+/// A copy of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copy {
+    First,
+    Second,
+}
+
+impl Load {
+    /// What is read next of a log of so many slots; none once all is.
+    fn next(&self, slots: u32) -> Option<(Copy, Vec<u32>)> {
+        let from = self.asked.last().map_or(0, |last| last + 1);
+        if self.copy == Copy::First && from < slots {
+            let count = (self.asked.len() as u32 * 2).max(FIRST_SLOTS);
+            return Some((Copy::First, (from..slots.min(from + count)).collect()));
+        }
+        let missing: Vec<u32> = (0..slots).filter(|slot| !self.found.contains_key(slot)).collect();
+        (self.copy == Copy::First && !missing.is_empty()).then_some((Copy::Second, missing))
+    }
+
+    /// The headers, the newest segment first: what was appended twice, because a crash came between, counts where it was
+    /// appended last.
+    fn newest_first(&self) -> Vec<(u32, &Header)> {
+        let mut headers: Vec<(u32, &Header)> =
+            self.found.iter().map(|(slot, header)| (*slot, header)).collect();
+        headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
+        headers
+    }
+}
 
 /// Whether all live records are in `headers`, the newest segment first, that the table says are `stored`.
 ///
 /// Records that are `held` by a commit log and stood in a segment before the table's session were used in that session as
 /// the commit log holds them, and were not counted; unless the commit log counted for nothing then, because the session
 /// before had been stopped cleanly, and counts again because this one did not begin it anew. Then all of them were.
-fn is_complete(headers: &[(u32, Header)], stored: Stored, applied: u64, held: &BTreeSet<u64>) -> bool {
+fn is_complete(headers: &[(u32, &Header)], stored: Stored, applied: u64, held: &BTreeSet<u64>) -> bool {
     let session = first_sequence(session_of(stored.stamp));
     let mut seen = BTreeSet::new();
     let (mut all, mut unheld) = (Stored::up_to(stored.stamp), Stored::up_to(stored.stamp));
@@ -33,70 +85,109 @@ fn is_complete(headers: &[(u32, Header)], stored: Stored, applied: u64, held: &B
             }
         }
     }
-    stored == unheld || stored == all || is_planted(Bug::MissingRecordsIgnored)
+    stored == unheld || stored == all
 }
 
 impl Array {
-    /// Reads both headers of each slot of `region`.
+    /// Reads as many headers of `region`'s log as it takes to know what stands there.
     pub(crate) fn start_load(&mut self, region: Region) {
-        let layout = self.geometry.layout();
+        let turn = self.health.turn;
         let logs = self.logs.as_mut().expect("only logs are loaded");
         logs.begin_recovery(region);
         logs.region(region).load = LoadState::Loading;
+        self.go_on_loading(Load {
+            region,
+            turn,
+            found: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
+            copy: Copy::First,
+            asked: Vec::new(),
+        });
+    }
+
+    fn go_on_loading(&mut self, mut load: Load) {
+        let shape = self.geometry.layout().logs().expect("a logged layout");
+        // (Something is read always, so that nobody who has this begun finds it ended.)
+        let complete = !load.asked.is_empty() && self.is_loaded(&load);
+        let Some((copy, slots)) = load.next(shape.segments()).filter(|_| !complete) else {
+            return self.understand_headers(load, complete);
+        };
+        (load.copy, load.asked) = (copy, slots);
+        let logs = self.logs.as_ref().expect("only logs are loaded");
         let (header, length) = (logs.header, logs.segment_length);
-        let shape = layout.logs().expect("a logged layout");
-        let id = self.jobs.start(Kind::Load { region }, Class::Log);
-        let job = self.jobs.get_mut(id);
-        job.plan.strategy = Strategy::Metadata;
+        let mut plan = Plan::of(Strategy::Metadata);
         let mut start = Sectors::ZERO;
-        for slot in 0..shape.segments() {
-            let (sublog, offset) = shape.segment_place(slot);
-            let place = layout.sublog_place(region, sublog).expect("a logged layout");
-            for copy in [offset, offset + length - header] {
-                let at = self.geometry.data_start() + (place.at + copy).from_start();
-                job.plan.read(place.member, at, Span::new(Source::Metadata, start, header));
-                start += header;
-            }
+        for slot in &load.asked {
+            let (sublog, offset) = shape.segment_place(*slot);
+            let place = self.geometry.layout().sublog_place(load.region, sublog).expect("a logged layout");
+            let offset = if copy == Copy::First { offset } else { offset + length - header };
+            let at = self.geometry.data_start() + (place.at + offset).from_start();
+            plan.read(place.member, at, Span::new(Source::Metadata, start, header));
+            start += header;
         }
+        let turn = load.turn;
+        let id = self.jobs.start(Kind::Load(Box::new(load)), Class::Log);
+        let job = self.jobs.get_mut(id);
+        job.plan = plan;
         job.metadata.resize(start.bytes().as_usize(), 0);
-        self.start_plan(id, None, &[]);
+        self.start_plan_of(id, turn, None, &[]);
     }
 
+    /// Whether what was read is all that the table says.
+    fn is_loaded(&self, load: &Load) -> bool {
+        let logs = self.logs.as_ref().expect("only logs are loaded");
+        let region = load.region.as_usize();
+        is_complete(
+            &load.newest_first(),
+            logs.stored[region],
+            logs.applied[region],
+            &self.held_of(load.region),
+        )
+    }
+
+    /// The records that a commit log holds of `region`. A segment may have been cut off behind its header: what a commit log
+    /// still holds is taken from there.
+    fn held_of(&self, region: Region) -> BTreeSet<u64> {
+        let log = &self.logs.as_ref().expect("only logs are loaded").regions[&region];
+        log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect()
+    }
+
+    /// Takes in the headers that were read.
     pub(crate) fn load_done(&mut self, id: JobId) {
-        self.understand_headers(id);
-    }
-
-    /// Takes in what the headers say that could be read; the others' bytes are zero.
-    fn understand_headers(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         let metadata = std::mem::take(&mut job.metadata);
-        let turn = job.turn;
-        let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
+        let Some(Kind::Load(mut load)) = job.kind.take() else { unreachable!("a load") };
         self.end_job(id);
+        let length = self.logs.as_ref().expect("only logs are loaded").header.bytes().as_usize();
+        for (slot, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
+            let header = Header::decode(bytes, self.identity).filter(|header| header.region == load.region);
+            if let Some(header) = header {
+                load.unreadable.remove(slot);
+                load.found.insert(*slot, header);
+            }
+        }
+        self.go_on_loading(*load);
+    }
+
+    /// All that could be read was, or what was is `complete`.
+    fn understand_headers(&mut self, load: Load, complete: bool) {
+        let Load { region, turn, found, unreadable, .. } = &load;
+        let (region, turn) = (*region, *turn);
+        // Where neither copy can be read nobody knows what the log held.
+        if !complete && !unreadable.is_empty() {
+            return self.give_log_up(region);
+        }
+        let held = self.held_of(region);
         let logs = self.logs.as_mut().expect("only logs are loaded");
-        let pair = logs.header.bytes().as_usize() * 2;
-        let (applied, identity) = (logs.applied[region.as_usize()], self.identity);
-        // A segment may have been cut off behind its header: what a commit log still holds is taken from there.
-        let log = &logs.regions[&region];
-        let held: BTreeSet<u64> = log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect();
-        let header = |(slot, copies): (usize, &[u8])| {
-            let (first, second) = copies.split_at(pair / 2);
-            let header = Header::decode(first, identity).or_else(|| Header::decode(second, identity))?;
-            (header.region == region).then_some((slot as u32, header))
-        };
-        let mut headers: Vec<(u32, Header)> = metadata.chunks(pair).enumerate().filter_map(header).collect();
-        // And what was appended twice, because a crash came between, counts where it was appended last.
-        headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
-        let before = logs.before;
-        let complete = is_complete(&headers, logs.stored[region.as_usize()], applied, &held);
+        let (applied, before) = (logs.applied[region.as_usize()], logs.before);
         logs.region(region).read_at = logs.stamp;
         let mut known = held.clone();
-        let implausible = headers.iter().find(|(_, header)| !header.is_within(before));
-        let mut sound = complete && implausible.is_none();
+        let implausible = found.iter().find(|(_, header)| !header.is_within(before));
+        let mut sound = (complete || is_planted(Bug::MissingRecordsIgnored)) && implausible.is_none();
         if let Some((slot, _)) = implausible {
             self.report_implausible_segment(region, *slot);
         }
-        for (slot, header) in headers {
+        for (slot, header) in load.newest_first() {
             let shadow = header.records.iter().any(|record| held.contains(&record.sequence));
             let counts = |record: &Record| {
                 let new = known.insert(record.sequence) || is_planted(Bug::RecordCountsTwice);
@@ -185,22 +276,26 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the
-    /// slot is in use. Where neither can, nobody knows what the log held, and the parity is recomputed from the data.
+    /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the slot is in use.
     pub(crate) fn load_broken(&mut self, id: JobId, troubles: &[Trouble]) {
-        let known = troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable);
         let job = self.jobs.get_mut(id);
         let failed = |step: &Step| {
             let Action::Read { member, at, .. } = step.action else { return false };
             troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at))
         };
-        // Both headers of a slot are read by neighbouring steps.
-        let lost = job.plan.steps.chunks(2).any(|both| both.iter().all(failed));
-        if known && !lost {
-            self.understand_headers(id);
-            return;
+        let Some(Kind::Load(load)) = &mut job.kind else { unreachable!("a load") };
+        let region = load.region;
+        if troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
+            for (slot, step) in load.asked.iter().zip(&job.plan.steps) {
+                match load.copy {
+                    Copy::First if failed(step) => _ = load.unreadable.insert(*slot),
+                    Copy::Second if !failed(step) => _ = load.unreadable.remove(slot),
+                    Copy::First | Copy::Second => {}
+                }
+            }
+            return self.load_done(id);
         }
-        let Some(Kind::Load { region }) = job.kind.take() else { unreachable!("a load") };
+        job.kind = None;
         self.end_job(id);
         self.give_log_up(region);
     }

@@ -19,6 +19,7 @@ mod pool;
 mod recover;
 mod reintegrate;
 mod ring;
+mod scan;
 mod segment;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -40,11 +41,13 @@ use crate::tuning::{LogPool, Tuning};
 pub(crate) use append::Closing;
 pub(crate) use commit::{CommitLogs, EntryName};
 #[cfg(test)]
-pub(crate) use commit_entry::{Change, Committed, Told};
-pub(crate) use commit_entry::{EntryHeader, Found, FoundLog, Intent, read_ring};
+pub(crate) use commit_entry::{Change, Committed, EntryHeader, Told};
+pub(crate) use commit_entry::{Found, FoundLog, Intent};
+pub(crate) use load::Load;
 pub(crate) use pool::PoolWaiter;
 pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
+pub use scan::{CommitLogContent, CommitLogReader};
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
 
@@ -167,6 +170,8 @@ pub(crate) struct Logs {
     pub(crate) appending: u32,
     /// Regions that have an open segment.
     open: Bits,
+    /// Regions that have sealed ones.
+    sealed: Bits,
     pub(crate) regions: BTreeMap<Region, RegionLog>,
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
@@ -227,6 +232,7 @@ impl Logs {
             closing: append::ClosingProgress::default(),
             appending: 0,
             open: Bits::new(geometry.layout().region_count()),
+            sealed: Bits::new(geometry.layout().region_count()),
             regions: BTreeMap::new(),
             segments: Vec::new(),
             free: Vec::new(),
@@ -250,12 +256,19 @@ impl Logs {
 
     /// Whether commit logs tell of something that is to be redone.
     pub(crate) fn is_to_be_recovered(&self) -> bool {
-        self.regions.values().any(|log| log.recovery.is_some())
+        self.recoveries.left > 0
     }
 
     /// Sectors of payload in a segment.
     pub(crate) fn payload(&self) -> Sectors {
         self.segment_length - self.header * 2
+    }
+
+    /// How much of a segment in a slot holds its header and what its records tell of: what is behind that may never have been
+    /// written.
+    pub(crate) fn told_length(&self, index: u32) -> Sectors {
+        let ends = self.segment(index).records.iter().map(|record| record.start + record.payload());
+        self.header + ends.max().unwrap_or(Sectors::ZERO)
     }
 
     pub(crate) fn pool_limit(&self) -> u32 {
@@ -454,10 +467,30 @@ impl Logs {
         assert_eq!(segment.state, SegmentState::Open, "only an open segment is closed");
         segment.state = SegmentState::Sealed;
         let region = segment.region;
-        let log = self.region(region);
-        log.open = None;
-        log.sealed.push_back(index);
+        self.region(region).open = None;
         self.open.clear(region);
+        self.await_append(region, index);
+    }
+
+    /// A segment that is sealed is to be appended.
+    fn await_append(&mut self, region: Region, index: u32) {
+        self.region(region).sealed.push_back(index);
+        self.sealed.set(region);
+    }
+
+    /// A segment is not to be appended any more.
+    fn leave_queue(&mut self, region: Region, index: u32) {
+        let log = self.region(region);
+        log.sealed.retain(|other| *other != index);
+        if log.sealed.is_empty() {
+            self.sealed.clear(region);
+        }
+    }
+
+    /// The open segments of regions that are not being recovered.
+    fn open_segments(&self) -> impl Iterator<Item = u32> + '_ {
+        let logs = self.open.iter().map(|region| &self.regions[&region]);
+        logs.filter(|log| log.recovery.is_none()).filter_map(|log| log.open)
     }
 
     /// Numbers a record: higher than all before, lower than those of the next session.
@@ -683,10 +716,10 @@ impl Logs {
         self.free.push(index);
         let log = self.region(segment.region);
         log.segments.retain(|other| *other != index);
-        log.sealed.retain(|other| *other != index);
         if let Some(slot) = segment.slot {
             log.slots[slot as usize] = false;
         }
+        self.leave_queue(segment.region, index);
         if segment.buffer.is_some() {
             self.in_memory -= 1;
         }

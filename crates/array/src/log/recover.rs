@@ -30,6 +30,9 @@ use crate::status::Event;
 
 /// Regions that are recovered at a time.
 const RECOVERIES: u32 = 4;
+/// A region is compared with its records part by part: a part is of whole stripes, and of no more data than this (4 MiB)
+/// unless it is one stripe. So memory, and what a part has to do, are bounded however much was written to a region.
+const PART: u64 = 8_192;
 
 /// Which regions are still to be recovered.
 #[derive(Debug, Default)]
@@ -37,14 +40,17 @@ pub(crate) struct Recoveries {
     /// Hosts wait for these.
     wanted: VecDeque<Region>,
     waiting: VecDeque<Region>,
-    /// How many are being recovered.
+    /// How many are being recovered, and how many log buffers their records take at the most.
     running: u32,
+    taken: u32,
+    /// How many are not yet recovered, these among them.
+    pub(super) left: u32,
 }
 
 impl Recoveries {
-    /// The next; where the array is being stopped, only what hosts still wait for.
-    fn next(&mut self, serving: bool) -> Option<Region> {
-        self.wanted.pop_front().or_else(|| if serving { self.waiting.pop_front() } else { None })
+    /// Those of which the first comes next; where the array is being stopped, only what hosts still wait for.
+    fn queue(&mut self, serving: bool) -> &mut VecDeque<Region> {
+        if self.wanted.is_empty() && serving { &mut self.waiting } else { &mut self.wanted }
     }
 }
 
@@ -64,6 +70,10 @@ pub(crate) struct Recovery {
     /// In the order of sequence numbers.
     records: Vec<Remembered>,
     intents: Vec<(Intent, EntryName)>,
+    /// Stripes before this one are as their records say.
+    redone: u32,
+    /// In one of them more was missing than could be computed.
+    lost: bool,
     /// Something could not be read: each block is read for itself.
     block_by_block: bool,
     /// Blocks that cannot be read (where in the unit they start): they will be what the rest of the stripe says.
@@ -79,15 +89,19 @@ struct Run {
     buffer: BufferId,
 }
 
-/// A region's data is being compared with its records.
+/// A part of a region's data is being compared with its records.
 #[derive(Debug)]
 pub(crate) struct Redo {
     region: Region,
+    /// By stripe of this part: its records in their order.
+    stripes: BTreeMap<u32, Vec<usize>>,
+    /// Whether the region has more parts.
+    goes_on: bool,
     runs: Vec<Run>,
     /// What became zeroes, and is written whatever stands there.
     blanks: Vec<zeroed::Blank>,
-    /// By record: where its payload is in memory.
-    payloads: Vec<Option<Span>>,
+    /// By record of this part: where its payload is in memory.
+    payloads: BTreeMap<usize, Span>,
     /// Buffers to be given back.
     buffers: Vec<BufferId>,
     /// What was found, once the data was read: the second of the two plans runs.
@@ -105,7 +119,7 @@ struct Verdict {
 
 /// Sorts what the members' commit logs hold by region. Leaves out what is in the parity, and what is to be resynced.
 pub(crate) fn remember(
-    found: &[FoundLog],
+    found: Vec<FoundLog>,
     geometry: &Geometry,
     counts: impl Fn(Region, u64) -> bool,
 ) -> BTreeMap<Region, Recovery> {
@@ -115,26 +129,25 @@ pub(crate) fn remember(
     let counts = |place: Member, region: Region, sequence: u64| {
         geometry.layout().commit_member(region) == Some(place) && counts(region, sequence)
     };
-    for (place, found) in found.iter().enumerate() {
-        let place = Member::new(place as u16);
-        for entry in &found.records.entries {
+    for (place, found) in (0..).map(Member::new).zip(found) {
+        for entry in found.records.entries {
             let name = EntryName { place, part: CommitPart::Records, number: entry.number };
             let payload = start
                 + Sectors::new(entry.at % length.get().max(1))
                 + entry.told.header_length(geometry.block());
-            for committed in &entry.told.records {
+            for committed in entry.told.records {
                 if counts(place, committed.region, committed.record.sequence) {
                     let at = payload + committed.record.start;
-                    let remembered = Remembered { committed: committed.clone(), place, at, name };
-                    regions.entry(committed.region).or_default().records.push(remembered);
+                    let recovery = regions.entry(committed.region).or_default();
+                    recovery.records.push(Remembered { committed, place, at, name });
                 }
             }
         }
-        for entry in &found.intents.entries {
+        for entry in found.intents.entries {
             let name = EntryName { place, part: CommitPart::Intents, number: entry.number };
-            for intent in &entry.told.intents {
+            for intent in entry.told.intents {
                 if counts(place, intent.region, intent.newest) {
-                    regions.entry(intent.region).or_default().intents.push((intent.clone(), name));
+                    regions.entry(intent.region).or_default().intents.push((intent, name));
                 }
             }
         }
@@ -165,6 +178,18 @@ impl Chain {
     }
 }
 
+impl Committed {
+    /// Sectors that are read and compared for it, at the most. (What became zeroes is written, unit by unit.)
+    fn weight(&self, units: u16) -> u64 {
+        let length = self.record.columns.length().get();
+        match self.record.kind {
+            RecordKind::Cancel => length * u64::from(units),
+            RecordKind::Zero => u64::from(units),
+            RecordKind::Update | RecordKind::Overwrite => length * 2,
+        }
+    }
+}
+
 impl RegionLog {
     /// Whether a commit log holds records of it, and nobody has begun to redo them.
     fn waits_for_recovery(&self) -> bool {
@@ -173,17 +198,50 @@ impl RegionLog {
 }
 
 impl Logs {
+    /// A commit log holds something of `region`.
+    pub(crate) fn recover_later(&mut self, region: Region, recovery: Recovery) {
+        self.region(region).recovery = Some(Box::new(recovery));
+        self.recoveries.left += 1;
+    }
+
     /// Takes what was to be redone in `region`.
     pub(crate) fn end_recovery(&mut self, region: Region) -> Option<Box<Recovery>> {
         let log = self.region(region);
-        let (recovery, begun) = (log.recovery.take(), log.load != LoadState::Unknown);
-        self.recoveries.running -= u32::from(recovery.is_some() && begun);
-        recovery
+        let begun = log.load != LoadState::Unknown;
+        let recovery = log.recovery.take()?;
+        let buffers = self.recovery_buffers(&recovery);
+        self.recoveries.left -= 1;
+        if begun {
+            self.recoveries.running -= 1;
+            self.recoveries.taken -= buffers;
+        }
+        Some(recovery)
     }
 
     /// `region` is about to be loaded.
     pub(crate) fn begin_recovery(&mut self, region: Region) {
-        self.recoveries.running += u32::from(self.region(region).recovery.is_some());
+        let Some(log) = self.regions.get(&region) else { return };
+        let Some(recovery) = &log.recovery else { return };
+        let buffers = self.recovery_buffers(recovery);
+        self.recoveries.running += 1;
+        self.recoveries.taken += buffers;
+    }
+
+    /// Whether there is memory for one more region: for one alone there always is, so that recovery comes to an end, if it
+    /// `may_exceed` what there is.
+    fn has_memory_to_recover(&self, region: Region, may_exceed: bool) -> bool {
+        let recovery = self.regions.get(&region).and_then(|log| log.recovery.as_deref());
+        let needs = recovery.map_or(0, |recovery| self.recovery_buffers(recovery));
+        let Recoveries { running, taken, .. } = self.recoveries;
+        let fits = running < RECOVERIES && self.in_memory + taken + needs <= self.pool_limit() / 2;
+        running == 0 && may_exceed || fits
+    }
+
+    /// How many log buffers the records take that are to be redone, at the most.
+    fn recovery_buffers(&self, recovery: &Recovery) -> u32 {
+        let lengths = recovery.records.iter().map(|one| one.committed.record.payload().get());
+        // (What does not fit into the rest of a buffer goes to the next: at most half of each is lost.)
+        (lengths.sum::<u64>() * 2).div_ceil(self.payload().get()).max(1) as u32
     }
 }
 
@@ -231,18 +289,37 @@ impl Recovery {
         chain
     }
 
-    fn by_stripe(&self) -> BTreeMap<u32, Vec<usize>> {
+    /// The next part: by stripe, its records in their order. Says, too, whether there are more behind it.
+    fn next_part(&self, units: u16) -> (BTreeMap<u32, Vec<usize>>, bool) {
         let mut stripes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (index, remembered) in self.records.iter().enumerate() {
-            stripes.entry(remembered.committed.record.stripe).or_default().push(index);
+            let stripe = remembered.committed.record.stripe;
+            if stripe >= self.redone {
+                stripes.entry(stripe).or_default().push(index);
+            }
         }
-        stripes
+        let mut sum = 0;
+        let weight = |index: &usize| self.records[*index].committed.weight(units);
+        let beyond = stripes.iter().skip_while(|(_, records)| {
+            let first = sum == 0;
+            sum += records.iter().map(weight).sum::<u64>().max(1);
+            first || sum <= PART
+        });
+        let end = beyond.map(|(stripe, _)| *stripe).next();
+        let rest = end.map(|end| stripes.split_off(&end));
+        (stripes, rest.is_some())
     }
 
-    /// Parts of units that are to be compared and can be read, none twice.
-    fn parts(&self, units: u16, block: Sectors) -> Vec<(u32, Unit, Columns)> {
+    /// Runs of units of `stripes` that are to be compared and can be read, none twice.
+    fn runs(
+        &self,
+        stripes: &BTreeMap<u32, Vec<usize>>,
+        units: u16,
+        block: Sectors,
+    ) -> Vec<(u32, Unit, Columns)> {
         let mut parts: Vec<(u32, Unit, Columns)> = Vec::new();
-        for Remembered { committed: Committed { record, .. }, .. } in &self.records {
+        for index in stripes.values().flatten() {
+            let record = &self.records[*index].committed.record;
             let of = match record.kind {
                 RecordKind::Cancel => 0..units,
                 RecordKind::Zero => continue,
@@ -260,10 +337,9 @@ impl Recovery {
                 _ => kept.push((stripe, unit, columns)),
             }
         }
-        let zeroed: BTreeMap<u32, Vec<Columns>> = self
-            .by_stripe()
-            .into_iter()
-            .map(|(stripe, records)| (stripe, self.zeroed(&records).into_iter().map(|zero| zero.1).collect()))
+        let zeroed: BTreeMap<u32, Vec<Columns>> = stripes
+            .iter()
+            .map(|(stripe, records)| (*stripe, self.zeroed(records).into_iter().map(|zero| zero.1).collect()))
             .collect();
         kept = kept
             .into_iter()
@@ -312,15 +388,16 @@ impl Array {
         }
         // What hosts wait for may wait in turn for what keeps a commit log full.
         let serving = self.mode != Mode::Stopping || !self.hosts.is_empty();
-        let Some(logs) = &mut self.logs else { return false };
-        // One goes on whatever is in memory, so that recovery comes to an end; but none while nothing can be appended.
-        let alone = logs.recoveries.running == 0 && self.records.session_is_known();
-        let fits = alone || logs.in_memory < logs.pool_limit() / 2;
-        if logs.recoveries.running >= RECOVERIES || !fits {
-            return false;
-        }
-        while let Some(region) = logs.recoveries.next(serving) {
-            if logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery()) {
+        // Nothing is appended, and so nothing leaves the memory, before all members know of the session.
+        let may_exceed = self.records.session_is_known();
+        while let Some(logs) = &mut self.logs {
+            let Some(region) = logs.recoveries.queue(serving).front().copied() else { return false };
+            let waits = logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
+            if waits && !logs.has_memory_to_recover(region, may_exceed) {
+                return false;
+            }
+            logs.recoveries.queue(serving).pop_front();
+            if waits {
                 self.start_load(region);
                 return true;
             }
@@ -377,24 +454,22 @@ impl Array {
         }
     }
 
-    /// Which parts are compared, and where the records' payloads go.
+    /// What of the next part is compared, and where its records' payloads go.
     fn plan_comparison(&mut self, region: Region, recovery: &Recovery) -> Redo {
         let units = self.geometry.layout().data_units() + 1;
+        let (stripes, goes_on) = recovery.next_part(units);
         let mut redo = Redo {
             region,
+            stripes,
+            goes_on,
             runs: Vec::new(),
             blanks: Vec::new(),
-            payloads: Vec::new(),
+            payloads: BTreeMap::new(),
             buffers: Vec::new(),
             found: None,
         };
-        for remembered in &recovery.records {
-            let record = &remembered.committed.record;
-            let span =
-                (!record.payload().is_zero()).then(|| self.payload_span(region, record, &mut redo.buffers));
-            redo.payloads.push(span);
-        }
-        for (stripe, unit, columns) in recovery.parts(units, self.geometry.block()) {
+        self.place_payloads(recovery, &mut redo);
+        for (stripe, unit, columns) in recovery.runs(&redo.stripes, units, self.geometry.block()) {
             if self.is_unit_there(region, stripe, unit) {
                 let buffer = self.buffers.take(columns.length());
                 redo.buffers.push(buffer);
@@ -405,27 +480,34 @@ impl Array {
         redo
     }
 
+    /// Where payloads are to be in memory: in their records' segments, or in buffers of their own.
+    fn place_payloads(&mut self, recovery: &Recovery, redo: &mut Redo) {
+        let logs = self.logs.as_ref().expect("only logs are recovered");
+        let segments = logs.regions[&redo.region].segments.iter().map(|index| logs.segment(*index));
+        let in_memory: BTreeMap<u64, (BufferId, Sectors)> = segments
+            .filter_map(|segment| Some((segment.buffer?, segment)))
+            .flat_map(|(buffer, segment)| {
+                segment.records.iter().map(move |record| (record.sequence, (buffer, record.start)))
+            })
+            .collect();
+        for index in redo.stripes.values().flatten() {
+            let record = &recovery.records[*index].committed.record;
+            let length = record.payload();
+            if length.is_zero() {
+                continue;
+            }
+            let (buffer, start) = in_memory.get(&record.sequence).copied().unwrap_or_else(|| {
+                let buffer = self.buffers.take(length);
+                redo.buffers.push(buffer);
+                (buffer, Sectors::ZERO)
+            });
+            redo.payloads.insert(*index, Span::new(Source::Buffer(buffer), start, length));
+        }
+    }
+
     fn is_unit_there(&self, region: Region, stripe: u32, unit: Unit) -> bool {
         let stripe = self.geometry.layout().stripe_in(region, stripe.into());
         stripe.is_some_and(|stripe| !self.health.missing(&self.geometry, stripe).has(unit))
-    }
-
-    /// Where a record's payload is to be in memory: in its segment, or in a buffer of its own.
-    fn payload_span(&mut self, region: Region, record: &super::Record, buffers: &mut Vec<BufferId>) -> Span {
-        let logs = self.logs.as_ref().expect("only logs are recovered");
-        let in_memory = logs.regions[&region].segments.iter().find_map(|index| {
-            let segment = logs.segment(*index);
-            let found = segment.records.iter().find(|other| other.sequence == record.sequence)?;
-            Some((segment.buffer?, found.start))
-        });
-        match in_memory {
-            Some((buffer, start)) => Span::new(Source::Buffer(buffer), start, record.payload()),
-            None => {
-                let buffer = self.buffers.take(record.payload());
-                buffers.push(buffer);
-                Span::new(Source::Buffer(buffer), Sectors::ZERO, record.payload())
-            }
-        }
     }
 
     fn comparison_plan(&self, redo: &Redo) -> Plan {
@@ -433,11 +515,10 @@ impl Array {
         let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
         let mut reads: Vec<(u32, Span, &Committed)> = Vec::new();
-        for (remembered, span) in recovery.records.iter().zip(&redo.payloads) {
-            if let Some(span) = span {
-                reads.push((plan.steps.len() as u32, *span, &remembered.committed));
-                plan.read(remembered.place, remembered.at, *span);
-            }
+        for (index, span) in &redo.payloads {
+            let remembered = &recovery.records[*index];
+            reads.push((plan.steps.len() as u32, *span, &remembered.committed));
+            plan.read(remembered.place, remembered.at, *span);
         }
         for run in &redo.runs {
             let (member, at) = self.run_place(redo.region, run);
@@ -511,27 +592,21 @@ impl Array {
     fn compare_with_records(&self, redo: &mut Redo, sums: &[u64]) -> Plan {
         let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
-        let stripes = recovery.by_stripe();
         let mut plan = Plan::of(Strategy::Redo);
         redo.fill_blanks(&mut plan, recovery);
         let (mut verdict, mut changed, mut torn) = (Verdict::default(), Vec::new(), BTreeSet::new());
         let mut sums = sums.iter();
         for (number, run) in redo.runs.iter().enumerate() {
-            let mut any = false;
+            // By record: what of it is missing.
+            let mut missing: BTreeMap<usize, Vec<Columns>> = BTreeMap::new();
             for column in (run.columns.from.get()..run.columns.to.get()).map(Sectors::new) {
                 let sum = *sums.next().expect("each sector was read");
-                let chain = recovery.chain(&stripes[&run.stripe], run.unit, column);
+                let chain = recovery.chain(&redo.stripes[&run.stripe], run.unit, column);
                 match chain.position(sum) {
                     Some(_) if is_planted(Bug::RecoverySkipsRecords) => {}
                     Some(position) => {
                         for (index, _) in &chain.links[position..] {
-                            let record = &recovery.records[*index].committed.record;
-                            let payload = redo.payloads[*index].expect("an update has a payload");
-                            let one = Sectors::new(1);
-                            let start = payload.start + (column - record.columns.from);
-                            let into = Span::new(Source::Buffer(run.buffer), column - run.columns.from, one);
-                            plan.xor_into(into, [Span::new(payload.source, start, one)]);
-                            any = true;
+                            lengthen(missing.entry(*index).or_default(), column);
                         }
                     }
                     None if chain.whole_last => {
@@ -543,7 +618,17 @@ impl Array {
                     }
                 }
             }
-            if any {
+            for (index, parts) in &missing {
+                let payload = redo.payloads[index];
+                let told = recovery.records[*index].committed.record.columns.from;
+                for part in parts {
+                    let into =
+                        Span::new(Source::Buffer(run.buffer), part.from - run.columns.from, part.length());
+                    let start = payload.start + (part.from - told);
+                    plan.xor_into(into, [Span::new(payload.source, start, part.length())]);
+                }
+            }
+            if !missing.is_empty() {
                 changed.push(number);
             }
         }
@@ -563,9 +648,11 @@ impl Array {
             plan.write(member, at, span, false);
         }
         self.write_blanks(&mut plan, redo);
-        // What hosts read from here on must not change back, even if the log's member is lost in the next crash.
+        // What hosts read from here on must not change back, even if the log's member is lost in the next crash. (They read
+        // nothing before the last part is done.)
         plan.next_phase();
-        for (place, _) in self.health.standing().filter(|_| !is_planted(Bug::RedoFlushSkipped)) {
+        let flushed = !redo.goes_on && !is_planted(Bug::RedoFlushSkipped);
+        for (place, _) in self.health.standing().filter(|_| flushed) {
             plan.push(Action::Flush { member: place }, &[]);
         }
         redo.found = Some(verdict);
@@ -603,11 +690,25 @@ impl Array {
         }
     }
 
-    /// The region is as its records say.
+    /// A part of the region is as its records say.
     fn redone(&mut self, redo: Redo) {
-        let Redo { region, buffers, found, .. } = redo;
+        let Redo { region, stripes, goes_on, buffers, found, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
-        let found = found.expect("the data was compared");
+        let lost = found.expect("the data was compared").lost;
+        let log = self.logs.as_mut().expect("only logs are recovered").region(region);
+        let recovery = log.recovery.as_mut().expect("it was redone");
+        recovery.lost |= lost;
+        match stripes.last_key_value() {
+            Some((last, _)) if goes_on => {
+                recovery.redone = last + 1;
+                self.start_redo(region);
+            }
+            _ => self.region_redone(region),
+        }
+    }
+
+    /// All of the region is.
+    fn region_redone(&mut self, region: Region) {
         self.counters.redone += 1;
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let recovery = logs.end_recovery(region).expect("it was redone");
@@ -616,7 +717,7 @@ impl Array {
         recovery.record_names().for_each(|name| commits.redone(name));
         // A member of the log may have been lost meanwhile, and with it what made the records durable.
         self.list_unread(region, &recovery);
-        if found.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
+        if recovery.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
             let commits = self.commits();
             recovery.intent_names().for_each(|name| commits.orphan(name));
             self.discard_log(region);
@@ -659,7 +760,7 @@ impl Array {
     pub(crate) fn redo_broken(&mut self, id: JobId, troubles: &[Trouble]) {
         let Some(Kind::Redo(redo)) = self.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
         self.end_job(id);
-        let Redo { region, buffers, .. } = redo;
+        let Redo { region, stripes, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
         let log_lost = !self.remembered_log_stands(region)
             || troubles.iter().any(|trouble| self.in_commit_log(trouble))
@@ -668,7 +769,7 @@ impl Array {
             self.give_log_up(region);
             return;
         }
-        self.note_unreadable(region, troubles);
+        self.note_unreadable(region, &stripes, troubles);
         self.start_redo(region);
     }
 
@@ -677,7 +778,9 @@ impl Array {
     }
 
     /// Next time each block is read for itself; and those that were and could not be, no more.
-    fn note_unreadable(&mut self, region: Region, troubles: &[Trouble]) {
+    ///
+    /// A member may have been failed: what was redone counts no longer as flushed, so all is done again.
+    fn note_unreadable(&mut self, region: Region, stripes: &BTreeMap<u32, Vec<usize>>, troubles: &[Trouble]) {
         let (units, block) = (self.geometry.layout().data_units() + 1, self.geometry.block());
         let logs = self.logs.as_ref().expect("only logs are recovered");
         let recovery = logs.regions[&region].recovery.as_ref().expect("there is something to redo");
@@ -688,7 +791,8 @@ impl Array {
                 |trouble: &Trouble| trouble.at == at && self.health.place_of(trouble.member) == Some(place);
             troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable && here(trouble))
         };
-        let hits: Vec<(u32, Unit, Columns)> = recovery.parts(units, block).into_iter().filter(hit).collect();
+        let hits = recovery.runs(stripes, units, block).into_iter().filter(hit);
+        let hits: Vec<(u32, Unit, Columns)> = hits.collect();
         let logs = self.logs.as_mut().expect("it was there");
         let recovery = logs.region(region).recovery.as_mut().expect("it was there");
         if recovery.block_by_block {
@@ -697,6 +801,16 @@ impl Array {
                 .extend(hits.into_iter().map(|(stripe, unit, columns)| (stripe, unit, columns.from)));
         }
         recovery.block_by_block |= troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable);
+        (recovery.redone, recovery.lost) = (0, false);
+    }
+}
+
+/// Adds `column` to parts that lie before it.
+fn lengthen(parts: &mut Vec<Columns>, column: Sectors) {
+    let end = column + Sectors::new(1);
+    match parts.last_mut() {
+        Some(last) if last.to == column => last.to = end,
+        _ => parts.push(Columns::new(column, end)),
     }
 }
 
@@ -730,7 +844,7 @@ mod tests {
             let empty = || FoundLog { records: Found::default(), intents: Found::default() };
             let mut found: Vec<FoundLog> = (0..4).map(|_| empty()).collect();
             found[other] = commit_log();
-            let regions = remember(&found, &geometry, |_, _| true);
+            let regions = remember(found, &geometry, |_, _| true);
             assert_eq!(regions.is_empty(), other != place.as_usize(), "in the log of member {other}");
         }
     }

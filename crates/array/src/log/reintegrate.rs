@@ -50,6 +50,8 @@ struct SegmentRead {
     step: u32,
     /// How far behind the start of the access it starts.
     behind: Sectors,
+    /// How much of it is read.
+    length: Sectors,
 }
 
 /// Parity that is read and written in one access.
@@ -458,7 +460,7 @@ impl Array {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         for read in reads.iter().filter(|_| !is_planted(Bug::PayloadsUnverified)) {
             let segment = logs.segment(read.segment);
-            let part = Columns::new(read.behind, read.behind + logs.segment_length);
+            let part = Columns::new(read.behind, read.behind + read.length);
             let taken = segment.records[..segment.taken].iter();
             for record in taken.filter(|record| !record.payload().is_zero()) {
                 let start = logs.header + record.start;
@@ -481,21 +483,26 @@ impl Array {
         let mut places: Vec<((Member, Sector), u32, BufferId)> =
             segments.iter().zip(buffers).map(place).collect();
         places.sort_unstable_by_key(|(place, ..)| *place);
-        let length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let (whole, gap) = (logs.segment_length, self.tuning.segment_gap);
         type Place = ((Member, Sector), u32, BufferId);
-        let neighbours = |(a, ..): &Place, (b, ..): &Place| {
-            a.0 == b.0 && a.1 + length == b.1 && !is_suspect(suspects, a.0, a.1, length * 2)
+        let neighbours = |(a, segment, _): &Place, (b, ..): &Place| {
+            let full = whole - logs.header - logs.told_length(*segment) < gap;
+            full && a.0 == b.0 && a.1 + whole == b.1 && !is_suspect(suspects, a.0, a.1, whole * 2)
         };
         let mut reads = Vec::with_capacity(places.len());
         for access in places.chunk_by(neighbours) {
             let (from, step) = (plan.spans.len() as u32, plan.steps.len() as u32);
             let ((member, at), ..) = access[0];
+            let mut behind = Sectors::ZERO;
             for (number, (_, segment, buffer)) in access.iter().enumerate() {
+                let last = number + 1 == access.len();
+                let length = if last { logs.told_length(*segment) } else { whole };
                 plan.spans.push(Span::new(Source::Buffer(*buffer), Sectors::ZERO, length));
-                let behind = length * number as u64;
-                reads.push(SegmentRead { segment: *segment, buffer: *buffer, step, behind });
+                reads.push(SegmentRead { segment: *segment, buffer: *buffer, step, behind, length });
+                behind += length;
             }
-            plan.close(Action::Read { member, at, length: length * access.len() as u64 }, from);
+            plan.close(Action::Read { member, at, length: behind }, from);
         }
         reads
     }

@@ -228,10 +228,6 @@ impl Ring {
         Some(first).filter(fits).or(behind.filter(fits))
     }
 
-    fn oldest(&self) -> Option<u64> {
-        self.entries.front().map(|entry| entry.number)
-    }
-
     /// Forgets entries that no longer count, where `complete` is the last flush that is complete. Says whether there were any.
     pub(super) fn release(&mut self, complete: u64) -> bool {
         let before = self.entries.len();
@@ -254,8 +250,8 @@ impl Ring {
     /// Segments that hold records of entries up to here keep the older half in use; of these, the last number.
     pub(super) fn middle(&self) -> u64 {
         let half = self.head - self.used() / 2;
-        let older = self.entries.iter().take_while(|entry| entry.end <= half).last();
-        older.map(|entry| entry.number).or(self.oldest()).unwrap_or(0)
+        let older = self.entries.partition_point(|entry| entry.end <= half);
+        self.entries.get(older.saturating_sub(1)).map_or(0, |entry| entry.number)
     }
 }
 

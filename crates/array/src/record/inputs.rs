@@ -1,13 +1,11 @@
 //! What an array is opened from, as read from its members.
 
-use std::borrow::Cow;
-
 use parlour_units::{Instant, Sectors};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Array, Assembly, AssemblyError, Candidate, Identity, MemberInfo, Opening, Simulated, Slots, Superblock,
-    Tuning, Verdict,
+    Array, Assembly, AssemblyError, Candidate, CommitLogContent, Identity, MemberInfo, Opening, Simulated,
+    Slots, Superblock, Tuning, Verdict,
 };
 
 /// All that opening an array depends on.
@@ -21,7 +19,7 @@ pub struct OpeningInputs {
     pub tables: Vec<Slots>,
     /// By place: both lists of unreadable blocks, as read.
     pub lists: Vec<Slots>,
-    /// Commit logs, as read, by place.
+    /// Commit logs, as read, by place. They are long, and kept only where the opening is to be recorded.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.
     pub session: Identity,
@@ -65,6 +63,20 @@ impl OpeningInputs {
     /// # Errors
     /// As [`Array::open`].
     pub fn open(&self, assembly: Assembly) -> Result<Array, AssemblyError> {
+        let content = |bytes: &Vec<u8>| CommitLogContent::of(&assembly, bytes);
+        let commits = self.commits.iter().map(content).collect();
+        self.open_with(assembly, commits)
+    }
+
+    /// The same with what the members' commit logs hold, whose bytes are not kept.
+    ///
+    /// # Errors
+    /// As [`Array::open`].
+    pub fn open_with(
+        &self,
+        assembly: Assembly,
+        commits: Vec<CommitLogContent>,
+    ) -> Result<Array, AssemblyError> {
         let members = assembly.places.iter().map(|place| place.map(|index| self.info(index))).collect();
         let spares = self.usable_spares(&assembly).into_iter().map(|index| self.info(index)).collect();
         let opening = Opening {
@@ -74,7 +86,7 @@ impl OpeningInputs {
             maps: self.maps.clone(),
             tables: self.tables.clone(),
             lists: self.lists.clone(),
-            commits: Cow::Borrowed(&self.commits),
+            commits,
             session: self.session,
             read_only: self.read_only,
             force: self.force,

@@ -20,6 +20,8 @@ struct Plain {
     log_memory: u64,
     static_pool: bool,
     flush_watermark: Option<u32>,
+    #[serde(default = "segment_gap")]
+    segment_gap: u64,
     overwrite_large: Option<bool>,
     reintegration_buffers: u32,
     reintegration_memory: u64,
@@ -42,6 +44,10 @@ fn session_records() -> u64 {
     Tuning::default().session_records
 }
 
+fn segment_gap() -> u64 {
+    Tuning::default().segment_gap.get()
+}
+
 pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result<S::Ok, S::Error> {
     let plain = Plain {
         host_memory: tuning.host_memory.get(),
@@ -56,6 +62,7 @@ pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result
             LogFlush::WhenFull => None,
             LogFlush::Watermark(count) => Some(count),
         },
+        segment_gap: tuning.segment_gap.get(),
         overwrite_large: tuning.large_write.map(|way| way == LargeWrite::Overwrite),
         reintegration_buffers: tuning.reintegration_buffers,
         reintegration_memory: tuning.reintegration_memory.get(),
@@ -87,6 +94,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         log_memory: Sectors::new(plain.log_memory),
         log_pool: if plain.static_pool { LogPool::Static } else { LogPool::Global },
         log_flush: plain.flush_watermark.map_or(LogFlush::WhenFull, LogFlush::Watermark),
+        segment_gap: Sectors::new(plain.segment_gap),
         large_write: plain.overwrite_large.map(large),
         reintegration_buffers: plain.reintegration_buffers,
         reintegration_memory: Sectors::new(plain.reintegration_memory),

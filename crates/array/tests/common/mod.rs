@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Completion, Creation, Cylinder, Effect,
-    Event, Fault, Geometry, Identity, Image, LogCreation, MemberInfo, Mode, Modify, NewArray, Opening,
-    Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice, Slots, StoredGeometry,
-    Superblock, Tag, Tuning, create,
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, CommitLogContent, Completion, Creation,
+    Cylinder, Effect, Event, Fault, Geometry, Identity, Image, LogCreation, MemberInfo, Mode, Modify,
+    NewArray, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice, Slots,
+    StoredGeometry, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
@@ -316,10 +316,12 @@ impl World {
         };
         let (commit_log, length) = geometry.commit_log();
         let commits = assembly.places.iter().map(|place| match place {
-            Some(candidate) if !length.is_zero() => read(order[*candidate], commit_log, length),
-            _ => Vec::new(),
+            Some(candidate) if !length.is_zero() => {
+                CommitLogContent::of(&assembly, &read(order[*candidate], commit_log, length))
+            }
+            _ => CommitLogContent::default(),
         });
-        let commits: Vec<Vec<u8>> = commits.collect();
+        let commits = commits.collect();
         let opening = Opening {
             assembly,
             members,
@@ -327,7 +329,7 @@ impl World {
             maps,
             tables,
             lists,
-            commits: commits.into(),
+            commits,
             session: identity(1_000 + sessions),
             read_only,
             force,

@@ -53,6 +53,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
         io: serving.io.map(Into::into).unwrap_or_default(),
         access_timeout: timeouts.access_timeout(),
+        recorded: false,
     })
     .map_err(|error| Failure::opening(error, None))?;
     let directory = match named.as_slice() {

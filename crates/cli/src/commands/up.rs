@@ -58,7 +58,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let settings = &options.serving;
     let io = settings.io.map(Into::into).unwrap_or_default();
     let access_timeout = options.timeouts.access_timeout();
-    let request = OpenRequest { members, read_only: false, force: false, tuning, io, access_timeout };
+    let request =
+        OpenRequest { members, read_only: false, force: false, tuning, io, access_timeout, recorded: false };
     let open = parlour_engine::open(&request).map_err(|error| Failure::opening(error, Some(&options.dir)))?;
     let any_port = settings.tcp.is_some_and(Address::is_usual);
     let (timeouts, directory) = (&options.timeouts, Some(options.dir.as_path()));

@@ -226,6 +226,15 @@ impl Array {
         served.end();
     }
 
+    /// The most memory that the server has had so far, in bytes.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let process = self.served.as_ref().expect("it is served").id();
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+        let field = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a kernel tells that");
+        let kib: u64 = field.trim().strip_suffix(" kB").and_then(|kib| kib.trim().parse().ok()).expect("KiB");
+        kib << 10
+    }
+
     pub(crate) fn uri(&self) -> String {
         format!("nbd+unix:///?socket={}", self.bench.path("nbd.sock").display())
     }

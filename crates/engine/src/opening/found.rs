@@ -1,12 +1,18 @@
 //! What is read from a member before the array is put together.
 
+use std::panic::resume_unwind;
+use std::{io, thread};
+
 use parlour_array::record::{CandidateInput, OpeningInputs};
-use parlour_array::{Assembly, Geometry, SUPERBLOCK_BYTES, is_long_enough};
+use parlour_array::{
+    Assembly, CommitLogContent, CommitLogReader, Geometry, SUPERBLOCK_BYTES, is_long_enough,
+};
 use parlour_units::{Sector, Sectors};
 
 use super::Note;
 use crate::fault::Failure;
 use crate::member::Member;
+use crate::uring::Pages;
 
 /// An open member and both copies of its superblock.
 #[derive(Debug)]
@@ -63,8 +69,50 @@ pub(super) fn read_records(member: Option<&Member>, geometry: &Geometry, inputs:
     }
 }
 
-/// The commit log of the member in each place; empty where there is none, or it cannot be read.
-pub(super) fn read_commit_logs(assembly: &Assembly, found: &[Found]) -> Vec<Vec<u8>> {
+/// How much of a commit log is read at a time.
+const PIECE: usize = 1 << 20;
+
+/// What the commit log of the member in each place holds. All are read at the same time, piece by piece: they are long,
+/// and together longer than is to be kept in memory.
+pub(super) fn read_commit_logs(assembly: &Assembly, found: &[Found]) -> Vec<CommitLogContent> {
+    let members = assembly.places.iter().map(|place| place.map(|index| &found[index].member));
+    thread::scope(|scope| {
+        let start = |member: Option<_>| {
+            let member = member.filter(|_| assembly.geometry.is_logged())?;
+            let reader = thread::Builder::new().name("commit-log".into());
+            Some((member, reader.spawn_scoped(scope, move || read_commit_log(member, assembly))))
+        };
+        let readers: Vec<_> = members.map(start).collect();
+        let content = |reader: Option<(&Member, io::Result<thread::ScopedJoinHandle<'_, _>>)>| match reader {
+            None => CommitLogContent::default(),
+            Some((_, Ok(reader))) => reader.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // Where there can be no thread it is read here.
+            Some((member, Err(_))) => read_commit_log(member, assembly),
+        };
+        readers.into_iter().map(content).collect()
+    })
+}
+
+fn read_commit_log(member: &Member, assembly: &Assembly) -> CommitLogContent {
+    let (start, length) = assembly.geometry.commit_log();
+    let mut reader = CommitLogReader::new(assembly);
+    let mut piece = Pages::zeroed(PIECE);
+    let (mut at, mut left) = (start, length.bytes().as_usize());
+    while left > 0 {
+        let bytes = &mut piece.write(0..PIECE)[..left.min(PIECE)];
+        if member.read_at(at, bytes).is_err() {
+            return CommitLogContent::default();
+        }
+        reader.take(bytes);
+        left -= bytes.len();
+        at = at + Sectors::new(bytes.len() as u64 / 512);
+    }
+    reader.finish()
+}
+
+/// The bytes of the commit log of the member in each place, for a recording; empty where there is none, or it cannot be
+/// read.
+pub(super) fn commit_log_bytes(assembly: &Assembly, found: &[Found]) -> Vec<Vec<u8>> {
     let (at, length) = assembly.geometry.commit_log();
     let read = |place: &Option<usize>| {
         let index = place.filter(|_| !length.is_zero())?;

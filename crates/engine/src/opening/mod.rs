@@ -41,6 +41,9 @@ pub struct OpenRequest {
     pub io: Choice,
     /// Members that do not answer for so long when they are opened are done without.
     pub access_timeout: parlour_units::Duration,
+    /// Whether what passes the array's seam is to be recorded. What it is opened from, commit logs and all, is kept in
+    /// memory then.
+    pub recorded: bool,
 }
 
 /// Why an array cannot be opened. Nothing was written.
@@ -94,6 +97,8 @@ pub struct OpenArray {
     pub(crate) roster: Roster,
     pub(crate) io: Choice,
     pub(crate) began: Clock,
+    /// Whether `inputs` are whole.
+    pub(crate) recorded: bool,
     identity: Identity,
     name: String,
     notes: Vec<Note>,
@@ -140,7 +145,10 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         let member = place.map(|index| &found[index].member);
         found::read_records(member, &assembly.geometry, &mut inputs);
     }
-    inputs.commits = found::read_commit_logs(&assembly, &found);
+    if request.recorded {
+        inputs.commits = found::commit_log_bytes(&assembly, &found);
+    }
+    let commits = found::read_commit_logs(&assembly, &found);
     let superblock = assembly.superblock.clone();
     let order: Vec<Option<usize>> = assembly
         .places
@@ -150,7 +158,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         .collect();
     let places = assembly.places.len();
     let began = Clock::now();
-    let array = match inputs.open(assembly) {
+    let array = match inputs.open_with(assembly, commits) {
         Ok(array) => array,
         Err(source) => {
             // Who is missing is in the error.
@@ -181,6 +189,7 @@ fn assembled(
         roster,
         io: request.io,
         began,
+        recorded: request.recorded,
         identity: superblock.array,
         name: superblock.name.clone(),
         notes,

@@ -84,7 +84,10 @@ impl<F: Frontend> Server<F> {
         let control = options.control.as_deref().map(Control::listen).transpose()?;
         let returns = Returns::new(options.watched, open.present().to_vec(), options.look_every);
         let notes = open.notes().iter().map(ToString::to_string).collect();
-        let OpenArray { array, inputs, mut roster, began, .. } = open;
+        let OpenArray { array, inputs, mut roster, began, recorded, .. } = open;
+        if options.recorder.is_some() && !recorded {
+            return Err(ServeError::NotRecorded);
+        }
         if let Some(witness) = &options.witness {
             roster.be_witnessed(witness);
         }

@@ -68,6 +68,9 @@ pub enum ServeError {
          serve it on one, and scrub it"
     )]
     Superseded,
+    /// What a recording begins with was not kept.
+    #[error("the array was opened without what its recording begins with; open it to be recorded")]
+    NotRecorded,
     /// The system fails the server itself.
     #[error("the system fails the server: {0}; serve the array again")]
     System(#[source] io::Error),

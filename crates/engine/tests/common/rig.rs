@@ -67,6 +67,7 @@ pub(crate) fn open_request(members: &[PathBuf]) -> OpenRequest {
         tuning,
         io: Choice::Auto,
         access_timeout: parlour_engine::ACCESS_TIMEOUT,
+        recorded: true,
     }
 }
 

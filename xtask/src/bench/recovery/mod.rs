@@ -1,7 +1,7 @@
 //! `cargo xtask bench recovery`: how long an array takes to come back after its server was killed, by its size.
 //!
-//! All arrays of an organization have the same log: as many regions, as long, whatever the size of the members. They are
-//! killed (SIGKILL) after as many random writes. So what differs is the size alone.
+//! Arrays are made as `parlour create` makes them, and killed (SIGKILL) after as many random writes. So what differs is the
+//! size alone.
 
 mod server;
 mod table;
@@ -24,21 +24,12 @@ pub(crate) struct Arguments {
     /// Runs of each size, in turns; the table gives their median
     #[arg(long, default_value_t = 5)]
     runs: u32,
-    /// Members in all, in GiB of what RAID 5 stores on them
-    #[arg(long, value_delimiter = ',', default_values_t = [4, 64, 1_024, 4_096])]
+    /// Sizes of a member in GiB
+    #[arg(long, value_delimiter = ',', default_values_t = [8, 64, 512, 4_096])]
     sizes: Vec<u64>,
     /// The kill comes after this many random writes of 4 KiB
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 50_000)]
     writes: u64,
-    /// Regions of the parity log
-    #[arg(long, default_value_t = 80)]
-    regions: u32,
-    /// A log segment, in KiB
-    #[arg(long, default_value_t = 128)]
-    segment: u32,
-    /// Length of the log over length of the parity in the smallest array; larger ones have a log of the same length
-    #[arg(long, default_value_t = 0.5)]
-    log_ratio: f64,
     /// A recovery is not watched for longer than this, in seconds
     #[arg(long, default_value_t = 20)]
     patience: u64,
@@ -51,6 +42,9 @@ pub(crate) struct Arguments {
     /// Only these arrays (names as in the table)
     #[arg(long)]
     arrays: Vec<String>,
+    /// Only these loads (names as in the table)
+    #[arg(long)]
+    loads: Vec<String>,
 }
 
 const MEMBERS: u32 = 5;
@@ -75,22 +69,20 @@ struct Case {
 impl Arguments {
     /// Every array in every size.
     fn cases(&self) -> Vec<Case> {
-        let smallest = self.sizes.iter().min().copied().unwrap_or(1);
         let of_size = |size: u64| {
-            let mib = size * 1_024 / u64::from(MEMBERS - 1);
-            let ratio = (self.log_ratio * smallest as f64 / size as f64).to_string();
-            let (regions, segment) = (self.regions.to_string(), format!("{}KiB", self.segment));
-            let log =
-                ["--regions", &regions, "--log-segment", &segment, "--sublogs", "1", "--log-ratio", &ratio];
-            let logging = |consistency| {
-                let array = Array::new("parity-logging", MEMBERS, mib);
-                array.with(consistency, &[&["--consistency", consistency], &log[..]].concat())
-            };
-            [logging("logged"), logging("resync"), Array::new("raid5", MEMBERS, mib).with("resync", &[])]
+            let array = |organization| Array::new(organization, MEMBERS, size * 1_024);
+            let resync = ["--consistency", "resync"];
+            let default = Array { name: "parity-logging (default)".into(), ..array("parity-logging") };
+            [default, array("parity-logging").with("resync", &resync), array("raid5")]
         };
         let cases =
             self.sizes.iter().flat_map(|size| of_size(*size).map(|array| Case { array, size: *size }));
         cases.filter(|case| self.arrays.is_empty() || self.arrays.contains(&case.array.name)).collect()
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        let wanted = |load: &Load| self.loads.is_empty() || self.loads.iter().any(|name| name == load.name);
+        LOADS.into_iter().filter(wanted).collect()
     }
 }
 
@@ -100,8 +92,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let cases = arguments.cases();
     let mut results = Results::default();
     for round in 0..arguments.runs {
-        for (case, load) in cases.iter().flat_map(|case| LOADS.map(|load| (case, load))) {
-            let title = format!("{}, {} GiB, {}", case.array.name, case.size, load.name);
+        for (case, load) in
+            cases.iter().flat_map(|case| arguments.loads().into_iter().map(move |load| (case, load)))
+        {
+            let title = format!("{}, {MEMBERS} × {} GiB, {}", case.array.name, case.size, load.name);
             eprintln!("recovery: run {} of {}: {title}", round + 1, arguments.runs);
             let point = measure(arguments, case, load, place.path(), round)?;
             results.add(&case.array.name, load.name, case.size, point);
@@ -144,6 +138,7 @@ fn measure(
     server.read(somewhere)?;
     let first_read = server.age();
     let (recovered, redone) = watch(arguments, &mut server, data_units(&geometry))?;
+    let peak_memory = server.peak_memory()?;
     server.kill();
     let _ = std::fs::remove_dir_all(&directory);
     Ok(Point {
@@ -152,6 +147,7 @@ fn measure(
         first_read,
         recovered,
         redone,
+        peak_memory,
         live_records: before["log"]["live_records"].as_u64(),
         dirty: before["dirty_regions"].as_u64().unwrap_or(0),
         regions: before["regions"].as_u64().unwrap_or(0),

@@ -52,6 +52,15 @@ impl Server {
         self.began.elapsed()
     }
 
+    /// The most memory that it has had so far (VmHWM), in bytes.
+    pub(super) fn peak_memory(&self) -> Result<u64, TargetError> {
+        let path = PathBuf::from(format!("/proc/{}/status", self.child.id()));
+        let text = std::fs::read_to_string(&path).map_err(|source| TargetError::File { path, source })?;
+        let field = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = field.and_then(|field| field.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+        kib.map(|kib| kib * 1_024).ok_or_else(|| failed("its memory", &text))
+    }
+
     /// What it says of itself.
     pub(super) fn status(&mut self) -> Result<Value, TargetError> {
         let mut line = String::new();

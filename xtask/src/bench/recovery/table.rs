@@ -5,7 +5,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 
-use super::Recovered;
+use super::{MEMBERS, Recovered};
 use crate::bench::table::median;
 
 /// One kill.
@@ -20,6 +20,8 @@ pub(super) struct Point {
     pub(super) recovered: Recovered,
     /// Regions that were brought up to their records.
     pub(super) redone: u64,
+    /// The most memory of the server that recovered, in bytes.
+    pub(super) peak_memory: u64,
     /// When it was killed.
     pub(super) live_records: Option<u64>,
     pub(super) dirty: u64,
@@ -66,11 +68,13 @@ impl Results {
             "what the kill left, and the logs (log, commit log: of all members)\n{}\n\
              seconds from start to first answered read: of a new array\n{}\n\
              seconds from start to first answered read: after the kill\n{}\n\
-             seconds from start until nothing is left to recover (~ not waited for: projected from its pace)\n{}\n",
+             seconds from start until nothing is left to recover (~ not waited for: projected from its pace)\n{}\n\
+             the most memory (VmHWM, MiB) after the kill\n{}\n",
             self.left(),
             self.times(|cell| cell.seconds(|point| point.fresh)),
             self.times(|cell| cell.seconds(|point| point.first_read)),
             self.times(Cell::recovered),
+            self.times(Cell::memory),
         )
     }
 
@@ -141,6 +145,12 @@ impl Cell {
         Shown { text, median: Some(middle), projected: false }
     }
 
+    /// The most of all runs: it is a bound.
+    fn memory(&self) -> Shown {
+        let most = self.points.iter().map(|point| point.peak_memory).max().unwrap_or(0) >> 20;
+        Shown { text: most.to_string(), median: Some(most as f64), projected: false }
+    }
+
     fn recovered(&self) -> Shown {
         let time = |point: &Point| match point.recovered {
             Recovered::After(time) | Recovered::Projected(time) => Some(time),
@@ -177,6 +187,10 @@ fn ratio(first: Option<&Shown>, last: Option<&Shown>) -> String {
 }
 
 fn size(gib: u64) -> String {
+    format!("{MEMBERS} × {}", bytes(gib))
+}
+
+fn bytes(gib: u64) -> String {
     if gib.is_multiple_of(1_024) { format!("{} TiB", gib / 1_024) } else { format!("{gib} GiB") }
 }
 

@@ -3,6 +3,8 @@
 //! Where a zero record is the last of a stripe's whole records, each unit holds zeroes and what the records since have
 //! changed. So what a crash has left there, old or new or torn, does not matter.
 
+use std::collections::BTreeMap;
+
 use parlour_units::{Member, Sector, Sectors};
 
 use super::{RecordKind, Recovery, Redo};
@@ -48,14 +50,14 @@ impl Recovery {
         zeroed
     }
 
-    /// The parts of all units that zero records tell of, cut where later records begin and end.
-    pub(super) fn blanks(&self, units: u16) -> Vec<Blank> {
+    /// The parts of all units of `stripes` that zero records tell of, cut where later records begin and end.
+    pub(super) fn blanks(&self, stripes: &BTreeMap<u32, Vec<usize>>, units: u16) -> Vec<Blank> {
         let mut blanks = Vec::new();
-        for (stripe, of_stripe) in self.by_stripe() {
-            for (zero, columns) in self.zeroed(&of_stripe) {
+        for (stripe, of_stripe) in stripes {
+            for (zero, columns) in self.zeroed(of_stripe) {
                 let since: Vec<usize> = of_stripe.iter().copied().filter(|index| *index > zero).collect();
                 for unit in (0..units).map(Unit::new) {
-                    self.blanks_of_unit((stripe, unit), columns, &since, &mut blanks);
+                    self.blanks_of_unit((*stripe, unit), columns, &since, &mut blanks);
                 }
             }
         }
@@ -98,7 +100,7 @@ impl Redo {
         for (blank, buffer) in filled() {
             for index in &blank.links {
                 let record = &recovery.records[*index].committed.record;
-                let payload = self.payloads[*index].expect("an update has a payload");
+                let payload = self.payloads[index];
                 let both = common(blank.columns, record.columns).expect("a link changes some of it");
                 let into = both.from - blank.columns.from;
                 let from = payload.start + (both.from - record.columns.from);
@@ -114,7 +116,7 @@ impl Array {
     /// The parts of stripes that became zeroes and whose members are there.
     pub(super) fn plan_blanks(&mut self, region: Region, recovery: &Recovery, redo: &mut Redo) {
         let units = self.geometry.layout().data_units() + 1;
-        for mut blank in recovery.blanks(units) {
+        for mut blank in recovery.blanks(&redo.stripes, units) {
             if !self.is_unit_there(region, blank.stripe, blank.unit) {
                 continue;
             }
@@ -186,7 +188,7 @@ mod tests {
             let Columns { from, to } = blank.columns;
             (blank.unit.get(), from.get(), to.get(), blank.links)
         };
-        let mut told: Vec<_> = recovery.blanks(2).into_iter().map(tell).collect();
+        let mut told: Vec<_> = recovery.blanks(&recovery.next_part(2).0, 2).into_iter().map(tell).collect();
         told.sort();
         told
     }
@@ -217,6 +219,6 @@ mod tests {
         let block = Sectors::new(8);
         let columns = Columns::new(Sectors::ZERO, block);
         let parts = [0, 1].map(|unit| (5, Unit::new(unit), columns));
-        assert_eq!(recovery.parts(2, block), parts, "and nothing else is read");
+        assert_eq!(recovery.runs(&recovery.next_part(2).0, 2, block), parts, "and nothing else is read");
     }
 }

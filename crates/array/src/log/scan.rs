@@ -1,0 +1,225 @@
+//! Reading the commit logs when an array is opened: their bytes come piece by piece, and what counts of them is kept.
+//!
+//! A log is as long as what was ever committed in it needs, and most of it no longer counts. So whoever opens an array
+//! gives the bytes of each member's log as they are read, and need not hold them: memory is that of the records that
+//! are to be redone, of the longest entry, and of a piece.
+
+use std::fmt;
+
+use parlour_codec::sector::SectorKey;
+use parlour_units::Sectors;
+
+use super::commit_entry::{Decoded, EntryHeader, Found, FoundLog, chain};
+use crate::assembly::Assembly;
+use crate::geometry::{CommitPart, Geometry};
+use crate::horizon::Horizon;
+use crate::identity::Identity;
+
+/// What a member's commit log holds. The default is that of one that does not exist, or cannot be read.
+#[derive(Clone, Debug, Default)]
+pub struct CommitLogContent {
+    /// Whether all of the log was read.
+    pub(crate) read: bool,
+    pub(crate) found: FoundLog,
+    /// Whether there are entries with numbers that no session can have given.
+    pub(crate) beyond: bool,
+}
+
+impl CommitLogContent {
+    /// What a log of these `bytes` holds; none stand for a log that cannot be read.
+    pub fn of(assembly: &Assembly, bytes: &[u8]) -> CommitLogContent {
+        let mut reader = CommitLogReader::new(assembly);
+        reader.take(bytes);
+        reader.finish()
+    }
+}
+
+/// Takes in a member's commit log, from its start to its end.
+pub struct CommitLogReader {
+    array: Identity,
+    key: SectorKey,
+    geometry: Geometry,
+    horizon: Horizon,
+    /// After a clean stop nothing in it counts, but its entries go on where they ended.
+    clean: bool,
+    records: RingReader,
+    intents: RingReader,
+    beyond: bool,
+}
+
+impl CommitLogReader {
+    /// To read the log of any member of the array that was put together.
+    pub fn new(assembly: &Assembly) -> CommitLogReader {
+        let geometry = assembly.geometry.clone();
+        let ring = |part| RingReader::new(geometry.commit_part(part).1, geometry.block());
+        let array = assembly.superblock.array;
+        CommitLogReader {
+            array,
+            key: SectorKey::new(array.0),
+            horizon: assembly.horizon(),
+            clean: assembly.superblock.clean,
+            records: ring(CommitPart::Records),
+            intents: ring(CommitPart::Intents),
+            beyond: false,
+            geometry,
+        }
+    }
+
+    /// Takes the next bytes of the log, as many as there are.
+    pub fn take(&mut self, bytes: &[u8]) {
+        let CommitLogReader { array, key, geometry, horizon, records, intents, beyond, .. } = self;
+        let mut decode = |bytes: &[u8]| {
+            let decoded = EntryHeader::decode_start(bytes, *array, key);
+            if let Decoded::Entry(entry) = &decoded {
+                let within = entry.is_within(*horizon);
+                *beyond |= !within;
+                if !within || !entry.suits(geometry) {
+                    return Decoded::Nothing;
+                }
+            }
+            decoded
+        };
+        // The ring of intents stands behind the other.
+        let (of_records, of_intents) = bytes.split_at(bytes.len().min(records.left()));
+        records.take(of_records, &mut decode);
+        intents.take(of_intents, &mut decode);
+    }
+
+    /// All of it was taken. What was taken of a log in part is worth nothing.
+    pub fn finish(self) -> CommitLogContent {
+        if self.records.left() + self.intents.left() > 0 || !self.geometry.is_logged() {
+            return CommitLogContent::default();
+        }
+        let block = self.geometry.block();
+        let ring = |ring: RingReader| {
+            let mut found = ring.finish(block);
+            if self.clean {
+                found.entries.clear();
+            }
+            found
+        };
+        let found = FoundLog { records: ring(self.records), intents: ring(self.intents) };
+        CommitLogContent { read: true, found, beyond: self.beyond }
+    }
+}
+
+impl fmt::Debug for CommitLogReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (records, intents) = (self.records.entries.len(), self.intents.entries.len());
+        f.debug_struct("CommitLogReader").field("records", &records).field("intents", &intents).finish()
+    }
+}
+
+/// One of its rings.
+#[derive(Debug)]
+pub(super) struct RingReader {
+    length: usize,
+    step: usize,
+    /// Bytes that came and are not done with; they stand in the ring from `at` on.
+    pending: Vec<u8>,
+    at: usize,
+    /// Those that the newest so far does not say to be over.
+    entries: Vec<EntryHeader>,
+    newest: u64,
+    tail: u64,
+    /// When there are so many, those that are over are dropped.
+    many: usize,
+}
+
+impl RingReader {
+    const MANY: usize = 256;
+
+    pub(super) fn new(length: Sectors, block: Sectors) -> RingReader {
+        RingReader {
+            length: length.bytes().as_usize(),
+            step: block.bytes().as_usize(),
+            pending: Vec::new(),
+            at: 0,
+            entries: Vec::new(),
+            newest: 0,
+            tail: 0,
+            many: Self::MANY,
+        }
+    }
+
+    /// Bytes that are still to come.
+    fn left(&self) -> usize {
+        self.length - self.at - self.pending.len()
+    }
+
+    /// Takes the next bytes, at most as many as are left. `decode` says what stands at the start of some.
+    pub(super) fn take(&mut self, bytes: &[u8], mut decode: impl FnMut(&[u8]) -> Decoded) {
+        self.pending.extend_from_slice(bytes);
+        let mut done = 0;
+        while done + self.step <= self.pending.len() {
+            match decode(&self.pending[done..]) {
+                Decoded::Needs(bytes) if self.at + done + bytes <= self.length => break,
+                Decoded::Entry(entry) => self.keep(entry, self.at + done),
+                Decoded::Needs(_) | Decoded::Nothing => {}
+            }
+            done += self.step;
+        }
+        self.pending.drain(..done);
+        self.at += done;
+    }
+
+    /// A copy of an entry in some record's payload stands where the entry does not belong.
+    fn keep(&mut self, entry: EntryHeader, at: usize) {
+        if entry.at % (self.length as u64 / 512) != at as u64 / 512 || entry.number < self.tail {
+            return;
+        }
+        if entry.number >= self.newest {
+            (self.newest, self.tail) = (entry.number, entry.tail);
+        }
+        self.entries.push(entry);
+        if self.entries.len() >= self.many {
+            let tail = self.tail;
+            self.entries.retain(|entry| entry.number >= tail);
+            self.many = (self.entries.len() * 2).max(Self::MANY);
+        }
+    }
+
+    /// What the ring holds. The newest entry says which ones before it count, and each names the one before: so what is
+    /// missing between is known to be missing. Nothing of what counted when an entry was written is overwritten by the one
+    /// behind it ([`Ring`](super::ring::Ring)): an entry that a crash cut off has damaged none of them.
+    pub(super) fn finish(self, block: Sectors) -> Found {
+        let mut entries = self.entries;
+        entries.sort_unstable_by_key(|entry| entry.number);
+        let Some(newest) = entries.last() else { return Found::default() };
+        let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
+        match chain(entries, tail) {
+            Some(entries) => Found { entries, newest, head, whole: true },
+            None => Found { entries: Vec::new(), newest, head, whole: false },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::commit_entry::tests::something;
+
+    const ARRAY: Identity = Identity([7; 16]);
+    const BLOCK: Sectors = Sectors::new(8);
+
+    #[test]
+    fn what_no_longer_counts_is_not_kept_however_long_a_log_is() {
+        let key = SectorKey::new(ARRAY.0);
+        let blocks = 20_000;
+        let mut ring = RingReader::new(BLOCK * blocks, BLOCK);
+        let (mut most, mut pending) = (0, 0);
+        for number in 1..=blocks {
+            // Of the entries before, only the last three count.
+            let (at, tail, previous) = ((number - 1) * 8, number.saturating_sub(3).max(1), number - 1);
+            let entry = EntryHeader { number, at, tail, previous, told: something() };
+            ring.take(&entry.encode(ARRAY, BLOCK), |bytes| EntryHeader::decode_start(bytes, ARRAY, &key));
+            most = most.max(ring.entries.len());
+            pending = pending.max(ring.pending.len());
+        }
+        assert!(most <= RingReader::MANY, "{most} entries were kept");
+        assert_eq!(pending, 0, "bytes are kept only while more is needed");
+        let found = ring.finish(BLOCK);
+        let numbers: Vec<u64> = found.entries.iter().map(|entry| entry.number).collect();
+        assert_eq!((numbers, found.whole), (vec![19_997, 19_998, 19_999, 20_000], true));
+    }
+}

@@ -65,7 +65,7 @@ const READING: u64 = u64::MAX >> 2;
 /// See the module.
 pub(crate) struct Run<'a> {
     pub(crate) limits: &'a Limits,
-    script: &'a Script,
+    pub(crate) script: &'a Script,
     pub(crate) geometry: Geometry,
     pub(crate) promises: Promises,
     pub(crate) world: World,
@@ -80,8 +80,8 @@ pub(crate) struct Run<'a> {
     pub(crate) opening: bool,
     /// A disk that this session does without.
     away: Option<usize>,
-    /// Some opening came to no end, and perhaps did without a member: it may be called older than the others since.
-    pub(crate) vain: bool,
+    /// A crash came before it was recorded that somebody was missing: who was may be called older than the others since.
+    pub(crate) behind: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
     /// Copies of members.
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
             stopping: None,
             opening: true,
             away: None,
-            vain: false,
+            behind: false,
             scars: Vec::new(),
             clones: Clones::default(),
             rotting_at_rest: Vec::new(),

@@ -474,6 +474,7 @@ impl<'a> Run<'a> {
                 self.damage(place, damage);
                 Ok(())
             }
+            What::Rival(number) => self.standing_still(|run| run.rival(event.number, number)),
             What::Clone(place) => self.copy_member(place),
             What::PutClone(number) => {
                 self.clones.put = Some(number);
@@ -865,6 +866,7 @@ fn operation(ask: Ask) -> Operation {
 mod clones;
 mod cut;
 mod reopen;
+mod rival;
 mod silence;
 
 use clones::Clones;

@@ -137,8 +137,17 @@ struct Target {
 fn planted() -> Command {
     let packages = ["parlour-array", "parlour-engine", "parlour-fault", "parlour-sim"];
     let features = packages.map(|package| format!("{package}/planted-bugs")).join(",");
-    let tests =
-        ["away", "corpus", "corpus_in_memory", "durability", "planted", "planted_exhaustive", "unreadable"];
+    let tests = [
+        "away",
+        "clones",
+        "corpus",
+        "corpus_in_memory",
+        "damaged",
+        "durability",
+        "planted",
+        "planted_exhaustive",
+        "unreadable",
+    ];
     // All of the workspace is named, so that what others build on, which is chosen by what all packages want of it, is not built anew.
     let mut planted = cargo(&["test", "--workspace", "--features", &features]);
     planted.args(tests.iter().flat_map(|test| ["--test", test]));

@@ -80,7 +80,8 @@ pub(crate) struct Run<'a> {
     pub(crate) opening: bool,
     /// A disk that this session does without.
     away: Option<usize>,
-    /// A crash came before it was recorded that somebody was missing: who was may be called older than the others since.
+    /// A crash came before it was recorded that somebody was missing: who was may be called older than the others since. Or
+    /// numbers were called implausible, and logs may be called damaged for it.
     pub(crate) behind: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
@@ -410,6 +411,11 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Told::BlocksListed { place, at, length, .. } => self.listed(place, at, length),
+            // (Numbers may be called implausible that are not: docs/reliability.md. What follows from it is not checked.)
+            Told::Implausible { .. } => {
+                self.behind = true;
+                Ok(())
+            }
             Told::CommitLogDamaged { .. } | Told::LogDamaged { .. } | Told::BlockDamaged { .. } => {
                 self.must_be_damaged(&told)
             }

@@ -207,7 +207,7 @@ pub(super) fn open_array(
     };
     if let Ok(world) = &opened {
         // Members that are older than others are left out, too.
-        let left_out = |place: &Member| world.array.status().members[place.as_usize()].state == "failed";
+        let left_out = |place: &Member| world.array.status().members[place.as_usize()].state != "active";
         let places = (0..assembly.geometry.members()).map(Member::new);
         let older: Vec<Member> = places.filter(|place| !gone.contains(place)).filter(left_out).collect();
         forgive(oracle, &assembly.geometry, &older, unsure.into_iter());

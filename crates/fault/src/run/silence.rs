@@ -95,7 +95,7 @@ impl Run<'_> {
     /// The array says that metadata is damaged, or older than it should be: then something must have gone wrong with it.
     pub(super) fn must_be_damaged(&self, told: &Event) -> Result<(), Violation> {
         let drawn = self.script.has_silent_faults() || self.script.has_damage() || self.script.has_clones();
-        let behind = self.behind && matches!(told, Event::MemberFailed { .. });
+        let behind = self.behind && !matches!(told, Event::BlockDamaged { .. });
         if drawn || behind || !self.scars.is_empty() || self.limits.beyond {
             return Ok(());
         }

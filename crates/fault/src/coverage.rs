@@ -247,7 +247,10 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         // A scrub that began is what the array is doing, unless something tells more.
         Fault::Scrub | Fault::RepairingScrub => writable && !matches!(state, State::Busy | State::Idle),
         // What is to be made whole needs room.
-        Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
+        Fault::OutOfAllSpace | Fault::Starvation => {
+            matches!(state, State::Opening | State::Stopping | State::Busy | State::Idle)
+        }
+        Fault::OutOfSpace => {
             !matches!(state, State::ReadOnly | State::Rebuilding | State::Degraded | State::Resyncing)
         }
         // These come to light when the array is opened again.

@@ -139,8 +139,10 @@ fn planted() -> Command {
     let features = packages.map(|package| format!("{package}/planted-bugs")).join(",");
     let tests = [
         "away",
+        "clones",
         "corpus",
         "corpus_in_memory",
+        "damaged",
         "durability",
         "excluded",
         "planted",

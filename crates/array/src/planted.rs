@@ -223,6 +223,23 @@ impl Bug {
         [Bug::WritesBeforeListed, Bug::ListedWithoutFlush, Bug::PassedOverUnlisted];
     /// Bugs of what cannot be read, once or twice, after a crash.
     pub const OF_STUTTERS: [Bug; 2] = [Bug::UncomparedBelieved, Bug::TableBeforeList];
+    /// Bugs of logs that are damaged.
+    pub const OF_DAMAGE: [Bug; 5] = [
+        Bug::LostEntriesIgnored,
+        Bug::MissingRecordsIgnored,
+        Bug::PayloadsUnverified,
+        Bug::UnlikeSectorsKept,
+        Bug::RecordsForgottenBeforeTable,
+    ];
+    /// Bugs of members that are older than the others.
+    pub const OF_OLDER_MEMBERS: [Bug; 1] = [Bug::OlderMemberBelieved];
+    /// Bugs of what a member that is away misses.
+    pub const OF_ABSENCE: [Bug; 1] = [Bug::ResyncNotMissed];
+    /// Bugs for which a few writes, cut off everywhere, are enough.
+    pub const OF_CUTS: [Bug; 4] =
+        [Bug::FlushDoesNothing, Bug::WritesBeforeDirtyBit, Bug::GivenUpReadAtOnce, Bug::ZeroedBeforeRecord];
+    /// Bugs of members that are excluded while parity is written.
+    pub const OF_EXCLUSION: [Bug; 1] = [Bug::AppliedBeforeExclusion];
     /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
     pub const OF_DURABILITY: [Bug; 25] = [
         Bug::FlushDoesNothing,

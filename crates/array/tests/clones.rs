@@ -49,7 +49,7 @@ fn check(world: &mut World, content: &[u8]) {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed() {
     for setup in setups() {
         for place in 0..usize::from(setup.members) {
@@ -66,7 +66,7 @@ fn a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed(
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_copy_that_is_put_back_after_a_kill_is_not_believed_once_metadata_was_written_twice() {
     // (Where records stay in logs no region goes idle: until the array is stopped nothing shows the age.)
     for setup in [Setup::named("raid1", 2), Setup::named("raid5", 4)] {
@@ -85,7 +85,7 @@ fn a_copy_that_is_put_back_after_a_kill_is_not_believed_once_metadata_was_writte
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn members_that_are_needed_and_older_are_believed_only_if_that_is_accepted() {
     let setup = Setup::named("raid5", 4);
     let (mut world, mut content) = written(&setup);
@@ -104,7 +104,7 @@ fn members_that_are_needed_and_older_are_believed_only_if_that_is_accepted() {
     assert!(World::open(&setup, disks, order, random, 70, true).is_ok());
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn no_member_is_called_older_wherever_the_array_is_killed() {
     for setup in setups() {
         for seed in 0..60 {
@@ -125,6 +125,31 @@ fn no_member_is_called_older_wherever_the_array_is_killed() {
             world.settle();
             let world = world.restart();
             assert_eq!(older(&world), [], "{:?}, seed {seed}", setup.organization);
+        }
+    }
+}
+
+/// The tests tested. A bug is planted in the whole process: no other test is beside this one.
+#[cfg(feature = "planted-bugs")]
+mod planted {
+    use parlour_array::{Bug, plant};
+
+    const TESTS: [fn(); 4] = [
+        super::a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed,
+        super::a_copy_that_is_put_back_after_a_kill_is_not_believed_once_metadata_was_written_twice,
+        super::members_that_are_needed_and_older_are_believed_only_if_that_is_accepted,
+        super::no_member_is_called_older_wherever_the_array_is_killed,
+    ];
+
+    #[test]
+    fn every_bug_of_older_members_is_found() {
+        for bug in Bug::OF_OLDER_MEMBERS {
+            plant(Some(bug));
+            let fails = |test: &fn()| std::panic::catch_unwind(*test).is_err();
+            let found = TESTS.iter().position(fails);
+            plant(None);
+            println!("{bug:?}: {found:?}");
+            assert!(found.is_some(), "{bug:?} is not found");
         }
     }
 }

@@ -144,7 +144,7 @@ fn logs_damaged(world: &World) -> usize {
     world.events.iter().filter(|event| matches!(event, Event::LogDamaged { .. })).count()
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed() {
     for lost in 0..5 {
         let (mut world, expected) = written(&setup(), SEED, 40);
@@ -159,7 +159,7 @@ fn a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_commit_log_whose_entries_were_never_written_is_not_believed() {
     for lost in 0..5 {
         let (mut world, expected) = written(&setup(), SEED, 40);
@@ -173,7 +173,7 @@ fn a_commit_log_whose_entries_were_never_written_is_not_believed() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_sound_commit_log_is_believed_wherever_the_array_is_killed() {
     for writes in 0..60 {
         let (mut world, expected) = written(&setup(), SEED + writes, writes as usize);
@@ -203,7 +203,7 @@ const DAMAGES: [(&str, Damage); 4] = [
     }),
 ];
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_segment_that_rots_while_the_array_is_stopped_makes_nothing_read_wrong() {
     for (story, damage) in DAMAGES {
         for lost in 0..5 {
@@ -225,7 +225,7 @@ fn a_segment_that_rots_while_the_array_is_stopped_makes_nothing_read_wrong() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_segment_that_rots_costs_nothing_while_all_members_are_there() {
     for (story, damage) in DAMAGES {
         for clean in [true, false] {
@@ -246,7 +246,7 @@ fn a_segment_that_rots_costs_nothing_while_all_members_are_there() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
     for dropping in 0..5 {
         let (mut world, mut expected) = written(&setup(), SEED, 30);
@@ -272,7 +272,7 @@ fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
     let (mut world, expected) = written(&setup(), SEED, 40);
     // The last block that was written, as its commit log has it.
@@ -293,4 +293,32 @@ fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
         |event: &Event| matches!(event, Event::BlockDamaged { place: told, .. } if *told == place.member);
     assert!(world.events.iter().any(told), "{:?}", world.events);
     expected.check_redundancy(world, (disk as u16 + 1) % 5);
+}
+
+/// The tests tested. A bug is planted in the whole process: no other test is beside this one.
+#[cfg(feature = "planted-bugs")]
+mod planted {
+    use parlour_array::{Bug, plant};
+
+    const TESTS: [fn(); 7] = [
+        super::a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed,
+        super::a_commit_log_whose_entries_were_never_written_is_not_believed,
+        super::a_sound_commit_log_is_believed_wherever_the_array_is_killed,
+        super::a_segment_that_rots_while_the_array_is_stopped_makes_nothing_read_wrong,
+        super::a_segment_that_rots_costs_nothing_while_all_members_are_there,
+        super::a_member_that_silently_drops_writes_pollutes_nobody_else,
+        super::what_fits_no_record_after_a_crash_is_computed_from_the_rest,
+    ];
+
+    #[test]
+    fn every_bug_of_damaged_logs_is_found() {
+        for bug in Bug::OF_DAMAGE {
+            plant(Some(bug));
+            let fails = |test: &fn()| std::panic::catch_unwind(*test).is_err();
+            let found = TESTS.iter().position(fails);
+            plant(None);
+            println!("{bug:?}: {found:?}");
+            assert!(found.is_some(), "{bug:?} is not found");
+        }
+    }
 }

@@ -17,7 +17,7 @@ impl Run<'_> {
         match fault {
             // No promise depends on when these come.
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
-            Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite => true,
+            Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite | Fault::Rival => true,
             Fault::Replacement if self.is_failed(place) => true,
             Fault::Death
             | Fault::Exclusion

@@ -13,6 +13,9 @@ use crate::disk::{Disk, Flushes};
 use crate::run::Run;
 use crate::violation::Violation;
 
+/// No host asks for more at once.
+const LONGEST_REQUEST: u64 = 512 * 8;
+
 impl Run<'_> {
     /// Heals what is wrong with the members, replaces those that are gone, and waits until the array is whole.
     pub(crate) fn make_whole(&mut self) -> Result<(), Violation> {
@@ -90,6 +93,7 @@ impl Run<'_> {
                 }
             }
         }
+        self.memory_is_bounded()?;
         self.nothing_leaks()
     }
 
@@ -212,6 +216,28 @@ impl Run<'_> {
                 let allowed = whose.map_or(String::new(), |value| format!("{value}, as in its first sector"));
                 return Err(Violation::WrongContent { sector: at, found: other.to_string(), allowed });
             }
+        }
+        Ok(())
+    }
+
+    /// The array never held more payload than its tuning lets it: what hosts, requests under way, logs, reintegrations and
+    /// the cache may have, and one request, one job and one log beyond that, which go on alone however large they are.
+    pub(crate) fn memory_is_bounded(&self) -> Result<(), Violation> {
+        let (tuning, layout) = (&self.script.options.tuning, self.geometry.layout());
+        let stripe = layout.unit_length() * layout.units().count() as u64;
+        let longest = Sectors::new(LONGEST_REQUEST);
+        let logs = layout.logs().map_or(Sectors::ZERO, |logs| {
+            let shape = logs.shape();
+            let log = Sectors::new(shape.segment) * u64::from(logs.segments());
+            let buffers = tuning.log_memory + stripe * 2 + Sectors::new(shape.segment) * 4;
+            let passes = tuning.reintegration_memory.max(log * 2) + log;
+            buffers + passes * u64::from(tuning.reintegration_buffers)
+        });
+        let most =
+            tuning.host_memory + longest + tuning.scratch_memory + stripe * 4 + tuning.preread_cache + logs;
+        let peak = self.world.array.status().memory.1;
+        if peak > most.bytes() {
+            return Err(Violation::Leak(format!("{peak} of payload, and may hold {}", most.bytes())));
         }
         Ok(())
     }

@@ -68,11 +68,13 @@ pub enum Fault {
     Starvation,
     /// A member has no room for logs and metadata either.
     OutOfAllSpace,
+    /// Another server opens the array from the same members.
+    Rival,
 }
 
 impl Fault {
     /// Each fault.
-    pub const ALL: [Fault; 31] = [
+    pub const ALL: [Fault; 32] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -104,6 +106,7 @@ impl Fault {
         Fault::LyingFlush,
         Fault::Starvation,
         Fault::OutOfAllSpace,
+        Fault::Rival,
     ];
 
     /// Whether it makes writes impossible, and costs no member.
@@ -145,6 +148,7 @@ impl Fault {
             Fault::LyingFlush => "lying flush",
             Fault::Starvation => "starvation",
             Fault::OutOfAllSpace => "out of all space",
+            Fault::Rival => "second opening",
         }
     }
 }
@@ -243,7 +247,10 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         // A scrub that began is what the array is doing, unless something tells more.
         Fault::Scrub | Fault::RepairingScrub => writable && !matches!(state, State::Busy | State::Idle),
         // What is to be made whole needs room.
-        Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
+        Fault::OutOfAllSpace | Fault::Starvation => {
+            matches!(state, State::Opening | State::Stopping | State::Busy | State::Idle)
+        }
+        Fault::OutOfSpace => {
             !matches!(state, State::ReadOnly | State::Rebuilding | State::Degraded | State::Resyncing)
         }
         // These come to light when the array is opened again.
@@ -253,7 +260,7 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         | Fault::TruncatedMember
         | Fault::Clone => state == State::Stopping,
         // It is looked for when nothing else is under way.
-        Fault::Rot => state == State::Idle,
+        Fault::Rot | Fault::Rival => state == State::Idle,
         // Nobody reads it before the array is opened again.
         Fault::MetadataError => matches!(state, State::Stopping | State::Busy | State::Idle),
         Fault::Comeback => state == State::Degraded,

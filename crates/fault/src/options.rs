@@ -58,7 +58,7 @@ impl Options {
                     tuning.large_write = None;
                 }
             }
-            draw_apart(random, &mut tuning);
+            draw_apart(random, &mut tuning, &mut creation);
             // What cannot be is drawn again.
             if let Ok(geometry) = Geometry::create(&creation) {
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
@@ -151,13 +151,28 @@ fn draw_tuning(random: &mut Random, block: u64, segment: Option<Sectors>) -> Tun
 }
 
 /// Draws what came later, without a change of what is drawn after it: seeds go on telling their stories.
-fn draw_apart(random: &Random, tuning: &mut Tuning) {
+fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
     let mut apart = Random::new(random.clone().next());
     let often = [2, 50, 1_000].map(|milliseconds| Some(Duration::from_millis(milliseconds)));
     tuning.fence = apart.pick(&[None, None, None, often[0], often[1], often[2]]);
     tuning.session_records = apart.pick(&[1 << 38, 1 << 38, 8, 100]);
+    if apart.chance(MANY_REGIONS) {
+        let block = creation.block.get();
+        creation.member_length = Sectors::new(2_048 * apart.pick(&[24, 48]));
+        creation.unit = Sectors::new(8);
+        creation.log = LogCreation {
+            segment: Some(Sectors::new(8 * block)),
+            sublogs: Some(1),
+            ratio: None,
+            regions: Some(u32::from(creation.members) * apart.pick(&[100, 400])),
+            track: None,
+        };
+    }
     tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));
 }
+
+/// One array in so many is larger, and where it has logs it has hundreds or thousands of regions, each written to little.
+const MANY_REGIONS: u64 = 256;
 
 fn draw_load(random: &mut Random) -> Load {
     Load {
@@ -173,5 +188,23 @@ fn draw_load(random: &mut Random) -> Load {
         hot: random.pick(&[16, 64, 600]),
         short: random.pick(&[1, 4, 16]),
         long: random.pick(&[64, 200, 500]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parlour_array::organization::Organization;
+
+    #[test]
+    fn some_arrays_have_hundreds_of_regions_and_some_thousands() {
+        let row = *Organization::named("parity-logging").expect("a name of the table");
+        let regions = |seed| {
+            let options = Options::draw(&mut Random::new(seed), Some(row), None);
+            options.geometry().layout().region_count()
+        };
+        let many: Vec<u32> = (0..4_000).map(regions).filter(|count| *count >= 200).collect();
+        let thousands = many.iter().filter(|count| **count >= 1_000).count();
+        assert!(many.len() > 5 && thousands > 1, "{many:?}");
     }
 }

@@ -65,7 +65,7 @@ const READING: u64 = u64::MAX >> 2;
 /// See the module.
 pub(crate) struct Run<'a> {
     pub(crate) limits: &'a Limits,
-    script: &'a Script,
+    pub(crate) script: &'a Script,
     pub(crate) geometry: Geometry,
     pub(crate) promises: Promises,
     pub(crate) world: World,
@@ -80,8 +80,9 @@ pub(crate) struct Run<'a> {
     pub(crate) opening: bool,
     /// A disk that this session does without.
     away: Option<usize>,
-    /// Some opening came to no end, and perhaps did without a member: it may be called older than the others since.
-    pub(crate) vain: bool,
+    /// A crash came before it was recorded that somebody was missing: who was may be called older than the others since. Or
+    /// numbers were called implausible, and logs may be called damaged for it.
+    pub(crate) behind: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
     /// Copies of members.
@@ -149,7 +150,7 @@ impl<'a> Run<'a> {
             stopping: None,
             opening: true,
             away: None,
-            vain: false,
+            behind: false,
             scars: Vec::new(),
             clones: Clones::default(),
             rotting_at_rest: Vec::new(),
@@ -410,6 +411,11 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Told::BlocksListed { place, at, length, .. } => self.listed(place, at, length),
+            // (Numbers may be called implausible that are not: docs/reliability.md. What follows from it is not checked.)
+            Told::Implausible { .. } => {
+                self.behind = true;
+                Ok(())
+            }
             Told::CommitLogDamaged { .. } | Told::LogDamaged { .. } | Told::BlockDamaged { .. } => {
                 self.must_be_damaged(&told)
             }
@@ -474,6 +480,7 @@ impl<'a> Run<'a> {
                 self.damage(place, damage);
                 Ok(())
             }
+            What::Rival(number) => self.standing_still(|run| run.rival(event.number, number)),
             What::Clone(place) => self.copy_member(place),
             What::PutClone(number) => {
                 self.clones.put = Some(number);
@@ -867,6 +874,7 @@ fn operation(ask: Ask) -> Operation {
 mod clones;
 mod cut;
 mod reopen;
+mod rival;
 mod silence;
 
 use clones::Clones;

@@ -83,6 +83,8 @@ pub(crate) enum What {
     Slow(u16),
     /// The next write of a kind to a member goes wrong, and is answered as done.
     Silent(u16, Silent),
+    /// Another server opens the array, and writes a block: the number says which.
+    Rival(u64),
     /// Somebody copies a member that is being used.
     Clone(u16),
     /// One of the copies is put in its member's place when the array has been stopped next; the number says which.
@@ -136,6 +138,7 @@ impl fmt::Display for Event {
                 write!(f, "the system lacks what the next access of member {place} takes")
             }
             What::FullEverywhere(place) => write!(f, "member {place} has no room, not for metadata either"),
+            What::Rival(_) => write!(f, "another server opens the array"),
             What::Clone(place) => write!(f, "member {place} is copied"),
             What::PutClone(_) => write!(f, "a copy takes its member's place when the array is stopped next"),
             What::Slow(place) => write!(f, "member {place} becomes slow"),
@@ -201,6 +204,9 @@ impl Script {
         }
         if script.has_shortages() {
             script.add_shortages();
+        }
+        if script.has_rivals() {
+            script.add_rivals();
         }
         if script.has_lies() {
             script.add_lies();
@@ -319,6 +325,21 @@ impl Script {
         });
     }
 
+    /// Whether other servers open the array, where that is looked for.
+    fn has_rivals(&self) -> bool {
+        let drawn = Keyed::new(self.seed ^ RIVALS).of(&[0]).is_multiple_of(8);
+        drawn && self.options.tuning.fence.is_some()
+    }
+
+    /// Before every thirtieth event.
+    fn add_rivals(&mut self) {
+        let keyed = Keyed::new(self.seed ^ RIVALS);
+        self.add_beside(9 * BESIDE, |event| {
+            let comes = keyed.of(&[1, event.number]).is_multiple_of(30);
+            comes.then_some(What::Rival(keyed.of(&[2, event.number])))
+        });
+    }
+
     /// Whether flushes lie.
     fn has_lies(&self) -> bool {
         Keyed::new(self.seed ^ LIES).of(&[0]).is_multiple_of(16)
@@ -392,6 +413,8 @@ const CLONES: u64 = 500_229;
 const SHORTAGES: u64 = 500_440;
 /// Names the seeds in which flushes lie: none of those either.
 const LIES: u64 = 500_745;
+/// Names the seeds in which other servers open the array: none of those either.
+const RIVALS: u64 = 434_334;
 const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Events beside those that were drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;

@@ -65,6 +65,9 @@ pub enum Violation {
     /// The array did not become whole again.
     #[error("the array does not become whole again: {0}")]
     NotWhole(String),
+    /// Another server has opened the array, and this one does not leave it alone.
+    #[error("a server {0} that has opened the array since")]
+    Rival(&'static str),
     /// An assertion fired.
     #[error("an assertion fired: {0}")]
     Panic(String),
@@ -90,6 +93,7 @@ impl Violation {
             Violation::Opening(_) => "opening",
             Violation::Believed(_) => "believed",
             Violation::NotWhole(_) => "not whole",
+            Violation::Rival(_) => "rival",
             Violation::Panic(_) => "panic",
         }
     }

@@ -2,6 +2,7 @@
 #![cfg(feature = "planted-bugs")]
 #![expect(clippy::disallowed_methods, reason = "the crate has no threads, its tests do")]
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -79,4 +80,26 @@ fn every_planted_bug_is_found() {
     }
     drop(std::panic::take_hook());
     assert!(missed.is_empty(), "not found within {SEEDS} seeds: {missed:?}");
+}
+
+/// Each list is gone through by a test of the tests: here, in `planted_exhaustive.rs`, in the array's and in the engine's.
+#[test]
+fn every_bug_is_in_a_list() {
+    let lists: [&[Bug]; 11] = [
+        &Bug::ALL,
+        &Bug::UNDER_FAULTS,
+        &Bug::OF_LOGGING,
+        &Bug::OF_LISTS,
+        &Bug::OF_STUTTERS,
+        &Bug::OF_DURABILITY,
+        &Bug::OF_DAMAGE,
+        &Bug::OF_OLDER_MEMBERS,
+        &Bug::OF_ABSENCE,
+        &Bug::OF_CUTS,
+        &Bug::OF_EXCLUSION,
+    ];
+    let listed: BTreeSet<u8> = lists.concat().into_iter().map(|bug| bug as u8).collect();
+    // The last one's number is the count of all.
+    let missing: Vec<u8> = (1..=Bug::MemberFlushSkipped as u8).filter(|bug| !listed.contains(bug)).collect();
+    assert!(missing.is_empty(), "no test looks for the bugs of these numbers: {missing:?}");
 }

@@ -6,8 +6,10 @@ use crate::scene::resync_meanwhile;
 
 #[test]
 fn a_copy_that_misses_a_resync_is_found() {
-    plant(Some(Bug::ResyncNotMissed));
-    assert!(resync_meanwhile() > 0);
-    plant(None);
+    for bug in Bug::OF_ABSENCE {
+        plant(Some(bug));
+        assert!(resync_meanwhile() > 0, "{bug:?} is not found");
+        plant(None);
+    }
     assert_eq!(resync_meanwhile(), 0);
 }

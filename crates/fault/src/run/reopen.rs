@@ -19,16 +19,18 @@ const SHORTER: Sectors = Sectors::new(2_048);
 impl Run<'_> {
     /// Power or process are gone; the array is opened again.
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
+        let gone = (0..self.geometry.members()).any(|place| self.is_gone(place));
         let uncopied = self.is_not_copied() || self.may_be_uncopied();
         self.oracle.crash(power, uncopied);
         let standing = self.standing();
+        self.memory_is_bounded()?;
         self.find_out_lies(power);
         let mut shelf = self.world.crash(power);
         self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
-        self.vain = self.opening;
+        self.behind = self.opening || gone;
         // Who was away for an opening that did not come to an end has missed nothing.
         self.away = None;
         // Who was excluded and is left alone cannot know it.
@@ -69,7 +71,7 @@ impl Run<'_> {
             self.oracle.crash(true, uncopied);
         }
         self.forget_hosts();
-        self.vain = false;
+        self.behind = false;
         self.away = away;
         self.reopen(shelf, back, uncopied)?;
         put.map_or(Ok(()), |put| self.clone_is_not_believed(put))

@@ -95,8 +95,8 @@ impl Run<'_> {
     /// The array says that metadata is damaged, or older than it should be: then something must have gone wrong with it.
     pub(super) fn must_be_damaged(&self, told: &Event) -> Result<(), Violation> {
         let drawn = self.script.has_silent_faults() || self.script.has_damage() || self.script.has_clones();
-        let vain = self.vain && matches!(told, Event::MemberFailed { .. });
-        if drawn || vain || !self.scars.is_empty() || self.limits.beyond {
+        let behind = self.behind && !matches!(told, Event::BlockDamaged { .. });
+        if drawn || behind || !self.scars.is_empty() || self.limits.beyond {
             return Ok(());
         }
         Err(Violation::Repair(format!("nothing was wrong with metadata, and the array says: {told:?}")))

@@ -230,8 +230,10 @@ impl Records {
     }
 
     fn map_due(&self) -> bool {
-        // An opening that does not come to its end leaves no trace.
-        self.enabled && self.map_wanted && self.map_writing.is_none() && !self.opening
+        // An opening that does not come to its end leaves no trace. A member whose exclusion is not durable would be older
+        // than the others after a crash, and has missed nothing.
+        let may_begin = !self.opening && (!self.barrier() || !self.begun);
+        self.enabled && self.map_wanted && self.map_writing.is_none() && may_begin
     }
 
     /// Whether superblocks are being written.

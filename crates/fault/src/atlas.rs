@@ -19,6 +19,8 @@ impl Run<'_> {
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
             Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite | Fault::Rival => true,
             Fault::Replacement if self.is_failed(place) => true,
+            // What it has lost by its lies would show before its exclusion can be recorded.
+            Fault::FailedFlush if self.lies(place) => false,
             Fault::Death
             | Fault::Exclusion
             | Fault::Hang
@@ -55,6 +57,11 @@ impl Run<'_> {
                 self.is_whole() && !self.is_full() && !ails && self.geometry.fault_tolerance() > 0
             }
         }
+    }
+
+    fn lies(&self, place: u16) -> bool {
+        let disk = self.disk_at(place);
+        disk.is_some_and(|disk| self.world.shelf.disks[disk].flushes == Flushes::Lie)
     }
 
     fn serves(&self) -> bool {

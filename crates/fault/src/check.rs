@@ -101,9 +101,17 @@ impl Run<'_> {
         let refused = |error: parlour_array::AdminError| Violation::Repair(format!("no scrub: {error}"));
         self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
         self.world.drain()?;
-        self.until("a scrub does not end", |run| !run.world.array.is_maintaining())?;
+        self.until("a scrub does not end", |run| {
+            // An array that came to be read-only is not resynced, either.
+            let over = |run: &Run<'_>| run.is_read_only() && run.world.array.status().scrub.is_none();
+            !run.world.array.is_maintaining() || over(run)
+        })?;
         self.settle()?;
         self.world.array.status().last_scrub.ok_or_else(|| Violation::Repair("a scrub vanished".into()))
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.world.array.mode() == Mode::ReadOnly
     }
 
     fn clean_scrub(&mut self) -> Result<(), Violation> {
@@ -225,7 +233,8 @@ impl Run<'_> {
     pub(crate) fn memory_is_bounded(&self) -> Result<(), Violation> {
         let (tuning, layout) = (&self.script.options.tuning, self.geometry.layout());
         let stripe = layout.unit_length() * layout.units().count() as u64;
-        let longest = Sectors::new(LONGEST_REQUEST);
+        // What cannot be read is computed from as much again, and more.
+        let longest = Sectors::new(LONGEST_REQUEST) * 2;
         let logs = layout.logs().map_or(Sectors::ZERO, |logs| {
             let shape = logs.shape();
             let log = Sectors::new(shape.segment) * u64::from(logs.segments());

@@ -7,12 +7,13 @@
 //! One superblock writing and one map writing are under way at a time; what comes meanwhile goes into the next.
 
 mod stop;
+mod table;
 
 use parlour_units::{Instant, Member, Region, Sectors};
 
 use self::stop::Stop;
 use crate::array::{Array, Mode};
-use crate::dirty::{Bits, StoredMap, TableEntry, encode_table};
+use crate::dirty::{Bits, StoredMap, TableEntry};
 use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::PlaceState;
@@ -746,47 +747,6 @@ impl Array {
         let idle = &self.records.dirty;
         let still: Vec<Region> = self.records.durable.iter().filter(|region| !idle.get(*region)).collect();
         still.into_iter().for_each(|region| self.records.durable.clear(region));
-    }
-
-    pub(crate) fn write_table(&mut self) {
-        let Some(logs) = &mut self.logs else {
-            self.records.stop = Some(Stop::Map);
-            return;
-        };
-        let table = logs.table();
-        let length = self.geometry.table_length();
-        self.records.table_wanted = false;
-        self.records.table_sequence += 1;
-        let sequence = self.records.table_sequence;
-        let block = encode_table(&table, sequence, self.identity, length.bytes().as_usize());
-        let regions = std::mem::take(&mut self.records.table_waiters);
-        self.records.table_writing = Some(TableWriting { sequence, regions, table });
-        let at = self.geometry.table_place((sequence % 2) as usize);
-        let id = self.jobs.start(Kind::Table, Class::Metadata);
-        self.write_to_all(id, at, block, length);
-    }
-
-    /// The table is to be written.
-    pub(crate) fn want_table(&mut self) {
-        self.records.table_wanted = true;
-    }
-
-    /// `region`'s records up to the newest that was applied are in durable parity: that is to be recorded before they
-    /// are dropped.
-    pub(crate) fn record_applied(&mut self, region: Region) {
-        self.records.table_waiters.push(region);
-    }
-
-    /// What was applied is in the parity of members that are believed, and durable there. A member whose exclusion is not
-    /// durable would be believed after a crash.
-    fn table_due(&self) -> bool {
-        let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
-        // (At the beginning of a session it says nothing new.)
-        let begins = !self.records.opening && !self.records.begun;
-        let excluded = !self.records.barrier() || begins || is_planted(Bug::AppliedBeforeExclusion);
-        // Records may have been left out of parity that is on the list, or of blocks that could not be compared.
-        let listed = self.listing.additions_are_durable() || is_planted(Bug::TableBeforeList);
-        self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()
     }
 
     /// A member that comes to be rebuilt holds none of what all members hold, or what was true long ago: it is written

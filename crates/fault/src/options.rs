@@ -194,11 +194,12 @@ fn draw_load(random: &mut Random) -> Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parlour_array::organization::Organization;
+    use parlour_array::organization::{NAMED, Update};
 
     #[test]
     fn some_arrays_have_hundreds_of_regions_and_some_thousands() {
-        let row = *Organization::named("parity-logging").expect("a name of the table");
+        let logged = NAMED.iter().find(|row| row.organization.update == Update::Logged);
+        let row = *logged.expect("some organization logs parity");
         let regions = |seed| {
             let options = Options::draw(&mut Random::new(seed), Some(row), None);
             options.geometry().layout().region_count()

@@ -15,6 +15,7 @@ mod append;
 mod commit;
 mod commit_entry;
 mod load;
+mod lost;
 mod pool;
 mod recover;
 mod reintegrate;

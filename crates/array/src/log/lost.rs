@@ -1,0 +1,98 @@
+//! Logs that are lost with their members, or given up: what they held is dropped, and parity computed from the data.
+
+use parlour_units::{Member, Region};
+
+use super::{LoadState, SegmentState};
+use crate::array::Array;
+use crate::planted::{Bug, is_planted};
+
+impl Array {
+    /// A log that was lost with its member is emptied, and the parity recomputed from the data (§2).
+    pub(crate) fn check_log_members(&mut self, region: Region) {
+        let idle = self.logs.as_ref().is_some_and(|logs| logs.regions[&region].reintegrating.is_none());
+        if idle && self.log_is_lost(region) {
+            self.discard_log(region);
+        }
+    }
+
+    /// Forgets `region`'s log and has its parity recomputed.
+    pub(crate) fn discard_log(&mut self, region: Region) {
+        if !is_planted(Bug::LostLogNotResynced) {
+            self.give_records_up(region);
+        }
+        let logs = self.logs.as_mut().expect("only logs are discarded");
+        logs.freed = true;
+        // Elsewhere the table is written at a stop alone. Here it must not say that its records do not count before it is
+        // durable that the region is to be resynced: when the region is closed it does.
+        if !self.geometry.is_logged() {
+            logs.outdate_slots(region);
+        } else if logs.region(region).load != LoadState::Known {
+            logs.give_up_slots(region);
+        }
+        let log = logs.region(region);
+        (log.load, log.wanted) = (LoadState::Known, false);
+        if log.reintegrating.is_none() {
+            self.drop_log(region);
+        }
+    }
+
+    /// Drops what is known of `region`'s log. Rooms that are not filled yet stay.
+    pub(crate) fn drop_log(&mut self, region: Region) {
+        let logged = self.geometry.is_logged();
+        let logs = self.logs.as_mut().expect("only logs are discarded");
+        if logged {
+            logs.give_up_slots(region);
+        }
+        for index in logs.region(region).segments.clone() {
+            let logs = self.logs.as_mut().expect("only logs are discarded");
+            let count = logs.segment(index).records.len();
+            // Until it is durable that the region is to be resynced, its records count after a crash.
+            logs.orphan_records(index);
+            logs.drop_records(index, count);
+            if logs.segment(index).state == SegmentState::Open && logs.segment(index).unfilled == 0 {
+                logs.close(index);
+            }
+            self.retire_segment(index);
+        }
+        let log = self.logs.as_mut().expect("only logs are discarded").region(region);
+        self.runnable.extend(log.waiters.drain(..));
+        self.resume_hosts();
+    }
+
+    /// A member was failed: logs that stood on it are lost, what others hold is folded into the parity.
+    pub(crate) fn logs_after_failure(&mut self, place: Member) {
+        let Some(logs) = &mut self.logs else { return };
+        self.runnable.extend(logs.take_pool_waiters());
+        let regions: Vec<Region> = logs.regions.keys().copied().collect();
+        for region in regions {
+            let layout = self.geometry.layout();
+            let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
+            let on_it = (0..sublogs).any(|sublog| layout.sublog_member(region, sublog) == Some(place));
+            let logs = self.logs.as_ref().expect("it was there");
+            let log = &logs.regions[&region];
+            let unknown = log.load != LoadState::Known && on_it;
+            // Who reads the log now, or folds it in, looks for its members in the end. That may be long after, where the
+            // access hangs: until then parity that lacks the log must not be taken for good.
+            let loading = log.load == LoadState::Loading && on_it;
+            let folding =
+                log.reintegrating.is_some() && (self.geometry.is_logged() || self.log_is_lost(region));
+            if loading || folding && on_it {
+                self.give_records_up(region);
+                continue;
+            }
+            if log.reintegrating.is_some() || log.load == LoadState::Loading {
+                continue;
+            }
+            // Records that were durable on it alone are in memory only from here on, and a crash would take them.
+            let live = log.load == LoadState::Known && logs.region_is_live(region);
+            let undurable = self.geometry.is_logged() && on_it && live;
+            if unknown && log.load == LoadState::Unknown && log.recovery.is_some() {
+                self.give_log_up(region);
+            } else if unknown && log.load == LoadState::Unknown || undurable || self.log_is_lost(region) {
+                self.discard_log(region);
+            } else if !unknown && logs.region_is_live(region) && !self.geometry.is_logged() {
+                self.want_parity(region);
+            }
+        }
+    }
+}

@@ -3,11 +3,15 @@
 use crate::common::{Random, Setup, payload};
 use crate::scene::{STRIPE, Scene, setups};
 
+/// Orders in which effects are carried out.
+const ORDERS: u64 = 4;
+
 /// Writes a part of what is lost anew, pulls the power after `steps` effects, and says what is wrong then, if anything: what
 /// was being written is new or as it was, what is lost is that or an error, all else is as it was.
-fn cut(setup: &Setup, second: u16, part: usize, steps: u64) -> Option<String> {
+fn cut(setup: &Setup, second: u16, part: usize, steps: u64, order: u64) -> Option<String> {
     let mut scene = Scene::new(setup, second);
     scene.world.all_volatile();
+    scene.world.random = Random(order);
     let step = scene.block();
     let firsts: Vec<u64> = scene.lost.iter().copied().step_by(step as usize).collect();
     let new = payload(&mut Random(17), step);
@@ -35,7 +39,10 @@ fn cut(setup: &Setup, second: u16, part: usize, steps: u64) -> Option<String> {
 pub(crate) fn cut_everywhere() -> Option<String> {
     setups().into_iter().filter(|setup| setup.block == 1).find_map(|setup| {
         let data = setup.geometry().layout().data_units();
-        let cuts = |second, part| (0..24).find_map(|steps| cut(&setup, second, part, steps));
+        let cuts = |second, part| {
+            let mut all = (0..24).flat_map(|steps| (0..ORDERS).map(move |order| (steps, order)));
+            all.find_map(|(steps, order)| cut(&setup, second, part, steps, order))
+        };
         [(1, 0), (1, 1), (data, 0)].into_iter().find_map(|(second, part)| cuts(second, part))
     })
 }

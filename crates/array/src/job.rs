@@ -1,5 +1,7 @@
 //! A job: one plan being carried out, and why.
 
+use std::collections::VecDeque;
+
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use crate::buffer::{BufferId, Slice};
@@ -212,8 +214,10 @@ pub(crate) struct Job {
     pub(crate) turn: u64,
     /// Whether the plan's members are the driver's numbers already, not places.
     pub(crate) by_member: bool,
-    /// Repairs that this job waits for.
+    /// Repairs that this job waits for and that are under way, …
     pub(crate) repairs: u32,
+    /// … and those that begin when these end.
+    pub(crate) repairs_to_come: VecDeque<(Window, UnitSet)>,
     /// A repair did not succeed.
     pub(crate) unrepaired: bool,
 }
@@ -244,6 +248,7 @@ impl Jobs {
         let job = self.get_mut(id);
         let idle = job.scratch.is_empty() && job.held.is_empty() && job.outstanding == 0;
         assert!(idle, "a job ends with nothing in flight");
+        assert!(job.repairs_to_come.is_empty(), "a job ends when all its repairs have");
         job.generation = EffectId::cut_generation(job.generation.wrapping_add(1));
         job.kind = None;
         job.plan.clear();
@@ -326,6 +331,7 @@ impl Job {
             turn: 0,
             by_member: false,
             repairs: 0,
+            repairs_to_come: VecDeque::new(),
             unrepaired: false,
         }
     }

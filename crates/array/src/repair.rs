@@ -12,6 +12,9 @@ use crate::plan::{Content, UnitSet};
 use crate::request::RequestError;
 use crate::status::FailureCause;
 
+/// Repairs that one job waits for, and that are under way.
+const REPAIRS_AT_ONCE: u32 = 4;
+
 impl Array {
     /// Starts a repair of each unit that an unreadable place belongs to.
     pub(crate) fn start_repairs(&mut self, parent: JobId, trouble: &Trouble) {
@@ -20,12 +23,30 @@ impl Array {
         }
     }
 
-    /// Starts a repair that `parent` waits for.
+    /// Starts a repair that `parent` waits for, now or when some of its others have ended: repairs do not wait for memory,
+    /// and an access that failed may have been long.
     pub(crate) fn start_repair(&mut self, parent: JobId, window: Window, targets: UnitSet) {
-        self.jobs.get_mut(parent).repairs += 1;
+        let job = self.jobs.get_mut(parent);
+        if job.repairs == REPAIRS_AT_ONCE {
+            job.repairs_to_come.push_back((window, targets));
+            return;
+        }
+        job.repairs += 1;
         let purpose = Purpose::Repair { parent };
         let job = self.start_stripe(purpose, window, None, Vec::new(), Content::Host, false);
         self.jobs.stripe(job).targets = targets;
+    }
+
+    /// A repair that `parent` waits for has ended.
+    pub(crate) fn repair_ended(&mut self, parent: JobId, result: Result<(), RequestError>) {
+        let job = self.jobs.get_mut(parent);
+        job.unrepaired |= result.is_err();
+        job.repairs -= 1;
+        if let Some((window, targets)) = job.repairs_to_come.pop_front() {
+            self.start_repair(parent, window, targets);
+        } else if job.repairs == 0 {
+            self.repairs_done(parent);
+        }
     }
 
     /// The parts of units that an access which failed to read was to read.

@@ -780,14 +780,7 @@ impl Array {
             Purpose::Read | Purpose::Write => {
                 self.host_job_done(host.expect("a host waits for it"), result);
             }
-            Purpose::Repair { parent } => {
-                let job = self.jobs.get_mut(parent);
-                job.unrepaired |= result.is_err();
-                job.repairs -= 1;
-                if job.repairs == 0 {
-                    self.repairs_done(parent);
-                }
-            }
+            Purpose::Repair { parent } => self.repair_ended(parent, result),
             Purpose::Rebuild { .. } | Purpose::Resync { .. } | Purpose::Scrub => {
                 self.maintenance_stripe_ended(purpose, stripe, result);
             }

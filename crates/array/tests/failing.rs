@@ -112,3 +112,17 @@ fn a_member_that_cannot_write_is_still_failed() {
     assert!(world.read_now(0, 48).unwrap() == bytes);
     assert_eq!(world.array.status().members[0].state, "failed");
 }
+
+#[test]
+fn an_unreadable_sector_in_a_long_read_takes_the_memory_of_a_few_repairs() {
+    // Where parity has a member of its own all that is read of another is one access.
+    let setup = Setup::named("raid4", 4);
+    let (world, bytes) = written(&setup, 3 * setup.unit * 60);
+    let mut world = world.restart();
+    spoil(&mut world, 0, 1);
+    assert!(world.read_now(0, bytes.len() as u64 / 512) == Ok(bytes.clone()));
+    let peak = world.array.status().memory.1.get();
+    let stripe = setup.unit * u64::from(setup.members) * 512;
+    let most = bytes.len() as u64 + stripe * 8;
+    assert!(peak <= most, "{peak} bytes were held, and {} are the host's", bytes.len());
+}

@@ -233,8 +233,7 @@ impl Run<'_> {
     pub(crate) fn memory_is_bounded(&self) -> Result<(), Violation> {
         let (tuning, layout) = (&self.script.options.tuning, self.geometry.layout());
         let stripe = layout.unit_length() * layout.units().count() as u64;
-        // What cannot be read is computed from as much again, and more.
-        let longest = Sectors::new(LONGEST_REQUEST) * 2;
+        let longest = Sectors::new(LONGEST_REQUEST);
         let logs = layout.logs().map_or(Sectors::ZERO, |logs| {
             let shape = logs.shape();
             let log = Sectors::new(shape.segment) * u64::from(logs.segments());

@@ -132,7 +132,9 @@ fn no_member_is_called_older_wherever_the_array_is_killed() {
 /// The tests tested. A bug is planted in the whole process: no other test is beside this one.
 #[cfg(feature = "planted-bugs")]
 mod planted {
-    use parlour_array::{Bug, plant};
+    use parlour_array::Bug;
+
+    use crate::common::find_each;
 
     const TESTS: [fn(); 4] = [
         super::a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed,
@@ -143,13 +145,6 @@ mod planted {
 
     #[test]
     fn every_bug_of_older_members_is_found() {
-        for bug in Bug::OF_OLDER_MEMBERS {
-            plant(Some(bug));
-            let fails = |test: &fn()| std::panic::catch_unwind(*test).is_err();
-            let found = TESTS.iter().position(fails);
-            plant(None);
-            println!("{bug:?}: {found:?}");
-            assert!(found.is_some(), "{bug:?} is not found");
-        }
+        find_each(&Bug::OF_OLDER_MEMBERS, &TESTS);
     }
 }

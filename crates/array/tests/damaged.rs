@@ -298,7 +298,9 @@ fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
 /// The tests tested. A bug is planted in the whole process: no other test is beside this one.
 #[cfg(feature = "planted-bugs")]
 mod planted {
-    use parlour_array::{Bug, plant};
+    use parlour_array::Bug;
+
+    use crate::common::find_each;
 
     const TESTS: [fn(); 7] = [
         super::a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed,
@@ -312,13 +314,6 @@ mod planted {
 
     #[test]
     fn every_bug_of_damaged_logs_is_found() {
-        for bug in Bug::OF_DAMAGE {
-            plant(Some(bug));
-            let fails = |test: &fn()| std::panic::catch_unwind(*test).is_err();
-            let found = TESTS.iter().position(fails);
-            plant(None);
-            println!("{bug:?}: {found:?}");
-            assert!(found.is_some(), "{bug:?} is not found");
-        }
+        find_each(&Bug::OF_DAMAGE, &TESTS);
     }
 }

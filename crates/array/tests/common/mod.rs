@@ -822,3 +822,15 @@ pub fn payload(random: &mut Random, length: u64) -> Vec<u8> {
     }
     bytes
 }
+
+/// Plants each of the bugs, in the whole process, and demands that one of the tests fails.
+#[cfg(feature = "planted-bugs")]
+pub fn find_each(bugs: &[parlour_array::Bug], tests: &[fn()]) {
+    for bug in bugs {
+        parlour_array::plant(Some(*bug));
+        let found = tests.iter().position(|test| std::panic::catch_unwind(*test).is_err());
+        parlour_array::plant(None);
+        println!("{bug:?}: {found:?}");
+        assert!(found.is_some(), "{bug:?} is not found");
+    }
+}

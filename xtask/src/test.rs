@@ -147,6 +147,7 @@ fn planted() -> Command {
         "excluded",
         "planted",
         "planted_exhaustive",
+        "starved",
         "unreadable",
     ];
     // All of the workspace is named, so that what others build on, which is chosen by what all packages want of it, is not built anew.

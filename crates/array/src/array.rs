@@ -50,6 +50,8 @@ pub enum Mode {
     Stopped,
     /// Another server has opened it: nothing is read or written any more, and all requests fail.
     Superseded,
+    /// There was no space or memory for its metadata: nothing is read or written any more, and all requests fail.
+    Halted,
 }
 
 /// A disk array. See the module for how to drive it.
@@ -69,6 +71,8 @@ pub struct Array {
     pub(crate) records: Records,
     pub(crate) listing: Listing,
     pub(crate) fence: Fence,
+    /// Effects that the driver has and did not answer.
+    pub(crate) flying: u32,
     pub(crate) logs: Option<Logs>,
     pub(crate) cache: PrereadCache,
     /// Where units are, where they float.
@@ -133,6 +137,7 @@ impl Array {
             records,
             listing,
             fence: Fence::default(),
+            flying: 0,
             logs,
             counters: Counters::default(),
             turn: 0,
@@ -207,7 +212,7 @@ impl Array {
     /// The next thing to do. Foreground work comes first.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let id = self.effects.iter_mut().find_map(VecDeque::pop_front)?;
-        self.fence.flying += 1;
+        self.flying += 1;
         let (class, action) = self.effect(id);
         let action = match action {
             Action::Zero { member, at, length } => {
@@ -276,13 +281,14 @@ impl Array {
     /// Where the effect was never handed out or was answered before.
     pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.advance_clock(now);
-        self.fence.flying -= 1;
+        self.flying -= 1;
         let joined = self.joined.remove(&effect).unwrap_or_default();
-        if self.is_superseded() {
-            return self.end_superseded();
+        for part in std::iter::once(effect).chain(joined) {
+            if self.is_abandoned() {
+                return self.end_abandoned();
+            }
+            self.answer_effect(part, outcome);
         }
-        self.answer_effect(effect, outcome);
-        joined.into_iter().for_each(|part| self.answer_effect(part, outcome));
         self.work();
     }
 
@@ -336,8 +342,10 @@ impl Array {
     /// Lets all jobs that may go on do so.
     pub(crate) fn work(&mut self) {
         // (What a stop that is not clean has left is done after the next opening.)
-        while !matches!(self.mode, Mode::Stopped | Mode::Superseded) {
-            while let Some(job) = self.runnable.pop_front() {
+        while self.mode != Mode::Stopped && !self.is_abandoned() {
+            while !self.is_abandoned()
+                && let Some(job) = self.runnable.pop_front()
+            {
                 self.advance_stripe(job);
             }
             if !self.pump_memory() && !self.pump_maintenance() && !self.pump_logs() && !self.pump_records() {
@@ -560,9 +568,18 @@ impl Array {
     /// Some step of a plan failed, and all others of its phase are answered.
     fn plan_broken(&mut self, id: JobId) {
         self.release_scratch(id);
-        let troubles = std::mem::take(&mut self.jobs.get_mut(id).troubles);
+        let mut troubles = std::mem::take(&mut self.jobs.get_mut(id).troubles);
+        // What a member lacked that stands no more is no want of the array's.
+        for trouble in troubles.iter_mut().filter(|trouble| trouble.fault.is_of_space()) {
+            if !self.health.stands(trouble.member) {
+                trouble.fault = Fault::Gone;
+            }
+        }
         if is_planted(Bug::FailedFlushForgotten) && self.is_flush(id) {
             return self.plan_done(id);
+        }
+        if self.halt_unrecorded(id, &troubles) {
+            return;
         }
         let looks = matches!(self.jobs.get(id).kind, Some(Kind::Look));
         for trouble in troubles.iter().filter(|trouble| !trouble.undurable) {
@@ -665,7 +682,7 @@ fn makes_durable(action: Action) -> bool {
 }
 
 /// Whether this changes what a member holds.
-fn changes(action: Action) -> bool {
+pub(crate) fn changes(action: Action) -> bool {
     matches!(
         action,
         Action::Write { .. } | Action::ReadModifyWrite { .. } | Action::Float { .. } | Action::Zero { .. }

@@ -40,8 +40,6 @@ pub(crate) enum Epoch {
 /// The looks at superblocks.
 #[derive(Debug, Default)]
 pub(crate) struct Fence {
-    /// Effects that the driver has and did not answer.
-    pub(crate) flying: u32,
     looking: bool,
     /// When the last look began.
     looked: Option<Instant>,
@@ -70,14 +68,9 @@ impl Epoch {
 }
 
 impl Array {
-    /// Whether another server has opened the array: nothing is handed out any more.
-    pub fn is_superseded(&self) -> bool {
-        self.mode == Mode::Superseded
-    }
-
     /// How often superblocks are to be read, where anything is written.
     fn look_interval(&self) -> Option<Duration> {
-        let over = matches!(self.mode, Mode::Stopped | Mode::Superseded);
+        let over = self.mode == Mode::Stopped || self.is_abandoned();
         self.tuning.fence.filter(|_| self.records.enabled && !over)
     }
 
@@ -153,7 +146,9 @@ impl Array {
         let foreign = blocks.filter_map(|(step, block)| {
             let Action::Read { member, at, .. } = step.action else { return None };
             let read = !troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at));
-            let epoch = self.health.member(member)?.epoch;
+            // (Most name this session: whether they are sound makes no difference.)
+            let ours = known.first().is_some_and(|session| Superblock::names(block, array, *session));
+            let epoch = self.health.member(member).filter(|_| !ours)?.epoch;
             // One that is torn or damaged says nothing.
             let superblock = Superblock::decode(block).ok().filter(|_| read)?;
             epoch.is_foreign(&superblock, array, known).then(|| (member, superblock.session()))
@@ -161,7 +156,7 @@ impl Array {
         let found: Option<(Member, Identity)> = { foreign }.next();
         self.end_job(id);
         if let Some((member, session)) = found {
-            self.supersede(member, session);
+            self.abandon(Mode::Superseded, Event::Superseded { member, session });
         }
     }
 
@@ -183,21 +178,6 @@ impl Array {
             {
                 record.epoch = if failed { Epoch::Unknown } else { Epoch::Ours };
             }
-        }
-    }
-
-    /// Another server has the array: it is left as it is.
-    fn supersede(&mut self, member: Member, session: Identity) {
-        self.mode = Mode::Superseded;
-        self.events.push_back(Event::Superseded { member, session });
-        self.forget_effects();
-        self.end_superseded();
-    }
-
-    /// Hosts are answered as soon as nobody works with their payload.
-    pub(crate) fn end_superseded(&mut self) {
-        if self.fence.flying == 0 {
-            self.refuse_hosts();
         }
     }
 }

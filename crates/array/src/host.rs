@@ -134,6 +134,7 @@ impl Array {
         match self.mode {
             Mode::Stopping | Mode::Stopped => return Err(RequestError::Stopping),
             Mode::Superseded => return Err(RequestError::Superseded),
+            Mode::Halted => return Err(RequestError::NoSpace),
             Mode::Serving | Mode::ReadOnly => {}
         }
         if writes && self.mode == Mode::ReadOnly {
@@ -156,16 +157,25 @@ impl Array {
         if self.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
     }
 
+    /// Whether what hosts write is refused; also what they asked for before.
+    pub(crate) fn takes_no_writes(&self) -> bool {
+        self.mode == Mode::ReadOnly || self.counters.out_of_space
+    }
+
     /// Whether what cannot be read may be written anew; also when the array is being stopped.
     pub(crate) fn may_repair(&self) -> bool {
         self.records.enabled && !self.counters.out_of_space && self.mode != Mode::ReadOnly
     }
 
-    /// Answers all requests: another server has the array.
+    /// Answers all requests: the array is left as it is.
     pub(crate) fn refuse_hosts(&mut self) {
+        let refusal = match self.mode {
+            Mode::Superseded => RequestError::Superseded,
+            _ => RequestError::NoSpace,
+        };
         self.hosts.free.clear();
         for HostRequest { request, .. } in std::mem::take(&mut self.hosts.slots).into_iter().flatten() {
-            self.answer(request, Err(RequestError::Superseded));
+            self.answer(request, Err(refusal));
         }
     }
 
@@ -269,6 +279,13 @@ impl Array {
     /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each stripe where
     /// something is missing.
     fn begin_read(&mut self, host: HostId, request: Request) {
+        let logged = self.geometry.is_logged();
+        let refused = |stripe| self.is_stalled(self.region_of(stripe).0) || self.is_left_to_redo(stripe);
+        if logged && self.stripes_of(request).any(refused) {
+            let refusal = self.refusal();
+            self.hosts.get(host).error.get_or_insert(refusal);
+            return;
+        }
         if self.waits_for_recovery(request) {
             self.hasten_recoveries(request);
             self.hosts.get(host).jobs += 1;
@@ -670,6 +687,11 @@ impl Array {
 
     /// Starts the flushes that may start.
     pub(crate) fn resume_hosts(&mut self) {
+        if self.flush_lacks_parity() {
+            let refusal = self.refusal();
+            let waiters = std::mem::take(&mut self.hosts.flush_waiters);
+            waiters.into_iter().for_each(|host| self.host_job_done(host, Err(refusal)));
+        }
         if self.hosts.flush_waiters.is_empty() || !self.flush_may_start() {
             return;
         }
@@ -684,6 +706,12 @@ impl Array {
             }
             self.start_plan(id, None, &[]);
         }
+    }
+
+    /// Whether parity that stands in for a missing member's data does not come up to date before the next opening.
+    fn flush_lacks_parity(&self) -> bool {
+        let lacks = self.counters.out_of_space && !self.geometry.is_logged() && !self.is_durably_whole();
+        lacks && self.logs.as_ref().is_some_and(|logs| logs.any_stalled())
     }
 
     /// Where a member is missing its data is in the parity alone, which must first be up to date.

@@ -139,6 +139,8 @@ pub(crate) struct StripeJob {
     pub(crate) committed: bool,
     pub(crate) targets: UnitSet,
     pub(crate) attempts: u32,
+    /// A plan that failed has perhaps changed what members hold, or was committed.
+    pub(crate) wrote: bool,
     /// In a scrub: what was found is now being repaired.
     pub(crate) repairing: bool,
     pub(crate) probe: Probe,

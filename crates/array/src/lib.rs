@@ -5,6 +5,7 @@
 //! for), `log/` (parity logging), `maintenance/` (failure, rebuild, resync, scrub) and `metadata.rs` (what is
 //! durable before what).
 
+mod abandon;
 mod array;
 mod assembly;
 mod away;

@@ -37,6 +37,8 @@ pub(crate) struct Listing {
     written_added: u64,
     /// All members have the list from this sequence number on: also one that is being rebuilt.
     informed_from: u64,
+    /// The same of both slots.
+    both_from: u64,
     waiters: Vec<JobId>,
 }
 
@@ -75,6 +77,7 @@ impl Listing {
             written,
             written_added,
             informed_from,
+            both_from: 0,
             waiters,
         }
     }
@@ -84,16 +87,26 @@ impl Listing {
         self.sequence
     }
 
-    /// A member comes to be rebuilt: the list is written anew.
-    pub(crate) fn inform_members(&mut self, geometry: &Geometry) {
+    /// A member comes to be rebuilt: the list is written anew, to both slots.
+    pub(crate) fn inform_newcomer(&mut self, geometry: &Geometry) {
         if geometry.list_place(0).is_some() {
             self.informed_from = self.sequence + 1;
+            self.both_from = self.sequence + 2;
         }
     }
 
-    /// Whether it has been, since.
+    /// Whether all members have it, since.
     pub(crate) fn members_are_informed(&self) -> bool {
-        self.sequence - u64::from(self.writing.is_some()) >= self.informed_from
+        self.written_sequence() >= self.informed_from
+    }
+
+    /// Whether they have it in both slots.
+    pub(crate) fn newcomer_is_informed(&self) -> bool {
+        self.written_sequence() >= self.both_from
+    }
+
+    fn written_sequence(&self) -> u64 {
+        self.sequence - u64::from(self.writing.is_some())
     }
 
     /// Whether some of these sectors are on the list.
@@ -300,7 +313,10 @@ impl Array {
         let listing = &self.listing;
         let due =
             if self.records.barrier() { !listing.additions_are_durable() } else { !listing.is_durable() };
-        self.records.enabled && (due || !listing.members_are_informed()) && listing.writing.is_none()
+        let second = self.second_slot_may_be_written() && !listing.newcomer_is_informed();
+        self.records.enabled
+            && (due || second || !listing.members_are_informed())
+            && listing.writing.is_none()
     }
 
     /// Writes the list to all members, once what was written to blocks that are off it is durable.
@@ -339,6 +355,7 @@ impl Array {
             // A flush failed: the list was not touched.
             self.listing.sequence -= 1;
             self.listing.informed_from = self.listing.informed_from.min(self.listing.sequence + 1);
+            self.listing.both_from = self.listing.both_from.min(self.listing.sequence + 2);
             return;
         }
         if whole {

@@ -6,6 +6,7 @@
 //!
 //! One superblock writing and one map writing are under way at a time; what comes meanwhile goes into the next.
 
+mod informed;
 mod stop;
 mod table;
 
@@ -83,6 +84,8 @@ pub(crate) struct Records {
     table_writing: Option<TableWriting>,
     /// All members have the map, and the table, from these sequence numbers on: also one that is being rebuilt.
     informed_from: (u64, u64),
+    /// The same of both slots.
+    both_from: (u64, u64),
     /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
     pub(crate) closing: Option<Region>,
     /// A write that was waited for then was cut off.
@@ -150,6 +153,7 @@ impl Records {
             table_wanted: false,
             table_writing: None,
             informed_from: (0, 0),
+            both_from: (0, 0),
             closing: None,
             closing_spoilt: false,
             dirty: start.map.dirty,
@@ -228,13 +232,6 @@ impl Records {
     /// `region` was in use just now.
     pub(crate) fn touch(&mut self, region: Region) {
         self.touched.set(region);
-    }
-
-    fn map_due(&self) -> bool {
-        // An opening that does not come to its end leaves no trace. A member whose exclusion is not durable would be older
-        // than the others after a crash, and has missed nothing.
-        let may_begin = !self.opening && (!self.barrier() || !self.begun);
-        self.enabled && self.map_wanted && self.map_writing.is_none() && may_begin
     }
 
     /// Whether superblocks are being written.
@@ -466,6 +463,7 @@ impl Array {
         // A table that is written when the array stops is to be of the session that superblocks name.
         let sequence = sequence_of_session(records.session_number, records.table_sequence);
         records.informed_from.1 += sequence - records.table_sequence;
+        records.both_from.1 += sequence - records.table_sequence;
         records.table_sequence = sequence;
     }
 
@@ -484,7 +482,7 @@ impl Array {
         } else if self.superblock_due() {
             self.write_superblocks();
             true
-        } else if self.records.map_due() {
+        } else if self.map_due() {
             self.write_map();
             true
         } else if self.table_due() {
@@ -500,6 +498,15 @@ impl Array {
     fn superblock_due(&self) -> bool {
         let begins = !self.records.opening && !self.records.begun && !self.members_are_informed();
         self.records.superblock_due() && !begins && self.listing.additions_are_durable()
+    }
+
+    fn map_due(&self) -> bool {
+        let records = &self.records;
+        // An opening that does not come to its end leaves no trace. A member whose exclusion is not durable would be older
+        // than the others after a crash, and has missed nothing.
+        let may_begin = !records.opening && (!records.barrier() || !records.begun);
+        let wanted = records.map_wanted || self.map_is_due_in_second_slot();
+        records.enabled && wanted && records.map_writing.is_none() && may_begin
     }
 
     fn write_superblocks(&mut self) {
@@ -749,37 +756,6 @@ impl Array {
         still.into_iter().for_each(|region| self.records.durable.clear(region));
     }
 
-    /// A member that comes to be rebuilt holds none of what all members hold, or what was true long ago: it is written
-    /// anew, to all of them.
-    pub(crate) fn inform_newcomer(&mut self) {
-        self.inform_members();
-        self.listing.inform_members(&self.geometry);
-    }
-
-    /// Map and table are written to all members.
-    pub(crate) fn inform_members(&mut self) {
-        let records = &mut self.records;
-        records.map_wanted = true;
-        records.table_wanted = self.geometry.is_logged();
-        records.informed_from = (records.map_sequence + 1, records.table_sequence + 1);
-    }
-
-    /// Whether that has been done.
-    pub(crate) fn members_are_informed(&self) -> bool {
-        self.records_are_informed() && self.commit_logs_are_begun()
-    }
-
-    /// The same of map, table and list.
-    pub(crate) fn records_are_informed(&self) -> bool {
-        let records = &self.records;
-        let (map, table) = records.informed_from;
-        let map_written = records.map_sequence - u64::from(records.map_writing.is_some());
-        let table_written = records.table_sequence - u64::from(records.table_writing.is_some());
-        map_written >= map
-            && (table_written >= table || !self.geometry.is_logged())
-            && self.listing.members_are_informed()
-    }
-
     fn applied_recorded(&mut self) {
         let Some(TableWriting { regions, table, .. }) = self.records.table_writing.take() else { return };
         if let Some(logs) = &mut self.logs {
@@ -824,6 +800,7 @@ impl Array {
         if let Some(logs) = &mut self.logs {
             self.runnable.extend(logs.take_pool_waiters());
         }
+        self.wake_commit_waiters();
     }
 }
 

@@ -153,6 +153,12 @@ pub enum Bug {
     RecordsForgottenBeforeTable,
     /// A member whose own metadata is older than the others' is believed.
     OlderMemberBelieved,
+    /// A new member gets map, table and list in one of their slots only.
+    NewcomerInformedOnce,
+    /// What finds no room for its metadata is served on.
+    UnrecordedServedOn,
+    /// A reintegration that found no memory or space gives its log up.
+    LogGivenUpForSpace,
     /// The engine asks the kernel for no write to be durable.
     #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "it is the engine's"))]
     SyncFlagDropped,
@@ -232,7 +238,9 @@ impl Bug {
         Bug::RecordsForgottenBeforeTable,
     ];
     /// Bugs of members that are older than the others.
-    pub const OF_OLDER_MEMBERS: [Bug; 1] = [Bug::OlderMemberBelieved];
+    pub const OF_OLDER_MEMBERS: [Bug; 2] = [Bug::OlderMemberBelieved, Bug::NewcomerInformedOnce];
+    /// Bugs of what finds no room or memory.
+    pub const OF_SHORTAGES: [Bug; 2] = [Bug::UnrecordedServedOn, Bug::LogGivenUpForSpace];
     /// Bugs of what a member that is away misses.
     pub const OF_ABSENCE: [Bug; 1] = [Bug::ResyncNotMissed];
     /// Bugs for which a few writes, cut off everywhere, are enough.

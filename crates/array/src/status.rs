@@ -112,6 +112,11 @@ pub enum Event {
         /// The other server's session.
         session: Identity,
     },
+    /// There is no space or memory for the array's metadata on a member: this server leaves the array as it is.
+    Halted {
+        /// Its place.
+        place: Member,
+    },
     /// A spare cannot be used.
     SpareDropped {
         /// Which member.
@@ -202,7 +207,7 @@ pub struct Status {
     pub name: String,
     /// Its identity.
     pub identity: String,
-    /// "serving", "read-only", "stopping", "stopped" or "superseded".
+    /// "serving", "read-only", "stopping", "stopped", "superseded" or "halted".
     pub mode: &'static str,
     /// The organization's name.
     pub organization: &'static str,
@@ -337,6 +342,7 @@ impl Array {
                 Mode::Stopping => "stopping",
                 Mode::Stopped => "stopped",
                 Mode::Superseded => "superseded",
+                Mode::Halted => "halted",
             },
             organization: geometry.stored().organization_name(),
             consistency: geometry.consistency().name(),

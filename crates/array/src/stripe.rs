@@ -9,7 +9,7 @@ mod cached;
 use parlour_codec::sector::digest;
 use parlour_units::{Member, Region, Sectors, Stripe};
 
-use crate::array::{Array, Mode};
+use crate::array::{Array, Mode, changes};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
 use crate::health::PlaceState;
@@ -78,6 +78,7 @@ impl Array {
             committed: false,
             targets: UnitSet::NONE,
             attempts: 0,
+            wrote: false,
             repairing: false,
             probe: Probe::NotYet,
             block_by_block: false,
@@ -154,7 +155,7 @@ impl Array {
             return false;
         }
         if self.geometry.is_logged() {
-            let open = matches!(self.mode, Mode::Serving | Mode::Stopping);
+            let open = matches!(self.mode, Mode::Serving | Mode::Stopping) && !self.takes_no_writes();
             return open && self.records.enabled && self.log_stands(region);
         }
         self.is_durably_whole() && self.mode == Mode::Serving
@@ -180,8 +181,9 @@ impl Array {
         if job.purpose != Purpose::Write || !self.logs_writes(region) {
             return self.pass(id, Stage::Lock);
         }
-        if !self.pass_load(region, id) {
-            return Gate::Wait;
+        match self.load_gate(region, id) {
+            Gate::Pass => {}
+            gate => return gate,
         }
         let view = self.health.view(&self.geometry, window.stripe);
         let large = self.tuning.large_write(&self.geometry);
@@ -275,7 +277,7 @@ impl Array {
         if !writes || writing {
             return self.pass(id, Stage::Settle);
         }
-        if self.mode == Mode::ReadOnly {
+        if self.takes_no_writes() {
             return self.end_stripe(id, Err(self.refusal()));
         }
         if self.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
@@ -298,6 +300,9 @@ impl Array {
         let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.rooms.is_empty();
         let (region, stripe) = (job.region, job.window.stripe);
         let (holds, logs_writes) = (job.holds_parity, self.logs_writes(region));
+        if self.is_left_to_redo(stripe) {
+            return self.refuse_stripe(id);
+        }
         if self.logs.is_none() || holds && (!logged || logs_writes) {
             return self.pass(id, Stage::Plan);
         }
@@ -308,11 +313,11 @@ impl Array {
             if !computes {
                 return self.pass(id, Stage::Plan);
             }
-            if !self.pass_load(region, id) || !self.pass_settled(region, stripe, false, id) {
-                return Gate::Wait;
+            match self.load_gate(region, id) {
+                Gate::Pass => {}
+                gate => return gate,
             }
-            self.jobs.stripe(id).holds_parity = true;
-            return self.pass(id, Stage::Plan);
+            return self.settled_gate(region, stripe, false, id);
         }
         let stale = self.geometry.is_logged() && self.jobs.stripe(id).method.is_some();
         if logged || (cancels || stale) && !logs_writes {
@@ -320,19 +325,16 @@ impl Array {
             self.give_back_rooms(id);
             return Gate::Pass;
         }
-        if !self.pass_load(region, id) {
-            return Gate::Wait;
+        match self.load_gate(region, id) {
+            Gate::Pass => {}
+            gate => return gate,
         }
         let index = self.region_of(stripe).1;
         if !self.records.enabled && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
             // The parity is behind the log, and an array that writes nothing cannot bring it up to date.
             return self.end_stripe(id, Err(RequestError::Lost));
         }
-        if !self.pass_settled(region, stripe, cancels, id) {
-            return Gate::Wait;
-        }
-        self.jobs.stripe(id).holds_parity = true;
-        self.pass(id, Stage::Plan)
+        self.settled_gate(region, stripe, cancels, id)
     }
 
     pub(crate) fn give_back_rooms(&mut self, id: JobId) {
@@ -348,42 +350,58 @@ impl Array {
     }
 
     /// Passes when what the log's headers say is known.
-    pub(crate) fn pass_load(&mut self, region: Region, id: JobId) -> bool {
-        let Some(logs) = &mut self.logs else { return true };
-        let known = logs.regions.get(&region).is_none_or(|log| log.load == LoadState::Known);
-        if !known {
-            logs.region(region).waiters.push(id);
-            self.want_parity(region);
+    fn load_gate(&mut self, region: Region, id: JobId) -> Gate {
+        let Some(logs) = &mut self.logs else { return Gate::Pass };
+        match logs.regions.get(&region).map_or(LoadState::Known, |log| log.load) {
+            LoadState::Known => Gate::Pass,
+            LoadState::Stalled => self.refuse_stripe(id),
+            LoadState::Unknown | LoadState::Loading => {
+                logs.region(region).waiters.push(id);
+                self.want_parity(region);
+                Gate::Wait
+            }
         }
-        known
+    }
+
+    /// There is no space or memory for what the job needs.
+    fn refuse_stripe(&mut self, id: JobId) -> Gate {
+        let purpose = self.jobs.stripe(id).purpose;
+        let result = if self.had_without_repair(purpose) { Ok(()) } else { Err(self.refusal()) };
+        self.end_stripe(id, result)
     }
 
     /// Passes when nothing live is logged for `stripe` (or is about to be voided) and no reintegration runs.
-    fn pass_settled(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> bool {
+    fn settled_gate(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> Gate {
+        let suspended = self.is_suspended(region);
         let index = self.geometry.layout().region_of(stripe).1 as u32;
         let logs = self.logs.as_mut().expect("only logs need settling");
         let live = logs.is_live(region, index) && !cancels && !is_planted(Bug::ParityBehindLogUsed);
         let log = logs.region(region);
+        if log.reintegrating.is_none() && live && suspended {
+            return self.refuse_stripe(id);
+        }
         if live || log.reintegrating.is_some() || log.queued {
             log.waiters.push(id);
             if live {
                 self.want_parity(region);
             }
             self.wake_menders();
-            return false;
+            return Gate::Wait;
         }
         log.holders += 1;
-        true
+        self.jobs.stripe(id).holds_parity = true;
+        self.pass(id, Stage::Plan)
     }
 
     fn plan_gate(&mut self, id: JobId) -> Gate {
         if !self.pass_barrier(id) {
             return Gate::Wait;
         }
+        let refuses = self.takes_no_writes();
         let job = self.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let region = job.region;
-        if job.purpose == Purpose::Write && self.mode == Mode::ReadOnly {
+        if job.purpose == Purpose::Write && refuses {
             return self.end_stripe(id, Err(self.refusal()));
         }
         if job.purpose == Purpose::Scrub && self.records.resync.get(region) {
@@ -631,11 +649,10 @@ impl Array {
             }
             Purpose::Repair { .. } => {
                 let good = self.jobs.get(id).differing.is_empty();
-                if !good {
-                    self.verification_failed(id);
-                }
                 self.counters.repaired += u64::from(good);
-                self.end_stripe(id, if good { Ok(()) } else { Err(RequestError::Lost) });
+                // Where its member is gone, who waits looks again at what is left.
+                let settled = good || self.verification_failed(id);
+                self.end_stripe(id, if settled { Ok(()) } else { Err(RequestError::Lost) });
             }
             Purpose::Rebuild { .. } | Purpose::Resync { .. } => self.next_window(id),
             Purpose::Scrub => self.scrub_stripe_done(id),
@@ -644,11 +661,17 @@ impl Array {
 
     /// A stripe job's plan failed: it is thrown away and built again for the array as it now is.
     pub(crate) fn stripe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+        let written = self.has_perhaps_written(id);
         let job = self.jobs.stripe(id);
         job.attempts += 1;
+        job.wrote |= written;
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
         let no_space = troubles.iter().any(|trouble| trouble.fault.is_of_space());
-        if purpose == Purpose::Write && (no_space || self.still_standing(troubles)) {
+        if purpose == Purpose::Write
+            && (no_space || self.still_standing(troubles))
+            && self.jobs.stripe(id).wrote
+            && !(no_space && self.leave_to_redo(id))
+        {
             // Some units may be written and some not.
             self.give_up_landing(id);
             self.need_resync(region);
@@ -657,8 +680,7 @@ impl Array {
         // Where else a write that was committed could not be done, its member is gone: the parity says what it should hold.
         self.end_landing(id);
         if no_space {
-            let result = if self.had_without_repair(purpose) { Ok(()) } else { Err(self.refusal()) };
-            self.end_stripe(id, result);
+            self.refuse_stripe(id);
             return;
         }
         if let Purpose::Rebuild { place, since } = purpose
@@ -794,6 +816,15 @@ impl Array {
         let Purpose::Repair { parent } = purpose else { return false };
         let waits = &self.jobs.get(parent).kind;
         !matches!(waits, Some(Kind::Stripe(job)) if job.purpose == Purpose::Scrub)
+    }
+
+    /// Whether a write whose plan failed has perhaps changed what members hold, or is committed. Reads come first.
+    fn has_perhaps_written(&self, id: JobId) -> bool {
+        let job = self.jobs.get(id);
+        let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
+        let begun = &job.plan.steps[..job.next_step as usize];
+        let writes = begun.iter().any(|step| changes(step.action));
+        writes || stripe.committed || stripe.entry.is_some()
     }
 
     /// The data of a committed write is on its members, as far as it will ever be.

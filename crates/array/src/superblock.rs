@@ -24,6 +24,7 @@ pub(crate) const REMEMBERED_SESSIONS: usize = 32;
 pub(crate) const MEMBER_ENTRIES: usize = 96;
 
 const CHECKSUM_AT: usize = 12;
+const ARRAY_AT: usize = 40;
 const GEOMETRY_AT: usize = 128;
 const CYLINDER_AT: usize = 208;
 const INTENT_LOG_AT: usize = 220;
@@ -270,6 +271,12 @@ impl Superblock {
         }
     }
 
+    /// Whether what stands in `block` names this array and session, where it can be read: whether it is sound is not looked at.
+    pub(crate) fn names(block: &[u8], array: Identity, session: Identity) -> bool {
+        let mut from = Reader::new(block);
+        Identity(from.seek(ARRAY_AT).array()) == array && Identity(from.seek(SESSIONS_AT).array()) == session
+    }
+
     /// The session before this one.
     pub(crate) fn session_before(&self) -> Option<Identity> {
         self.sessions.get(1).copied()
@@ -436,6 +443,15 @@ mod tests {
         let images = create(&geometry, &new);
         let (_, block) = images[0].last().expect("the first copy is written last");
         Superblock::decode(block).expect("a new superblock is sound")
+    }
+
+    #[test]
+    fn what_a_block_names_is_what_its_superblock_says() {
+        let superblock = new_superblock();
+        let names = |array, session| Superblock::names(&superblock.encode(), array, session);
+        assert!(names(superblock.array, superblock.session()));
+        assert!(!names(superblock.member, superblock.session()));
+        assert!(!names(superblock.array, superblock.member));
     }
 
     /// One without any session was called diverged from itself, and numbers at their end could not rise.

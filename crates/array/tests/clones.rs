@@ -18,11 +18,16 @@ fn setups() -> [Setup; 4] {
 /// An array that was written to all over, and is still served.
 fn written(setup: &Setup) -> (World, Vec<u8>) {
     let mut world = World::new(setup, SEED);
+    let content = write_all(&mut world);
+    (world, content)
+}
+
+fn write_all(world: &mut World) -> Vec<u8> {
     let content = payload(&mut Random(SEED), SPAN);
     for (index, part) in content.chunks(64 * 512).enumerate() {
         world.write_now(index as u64 * 64, part).unwrap();
     }
-    (world, content)
+    content
 }
 
 /// Writes other content to half of it.
@@ -63,6 +68,25 @@ fn a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed(
             check(&mut world, &content);
             assert_ne!(world.array.status().members[place].state, "active");
         }
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_copy_of_a_replacement_that_was_taken_as_soon_as_it_was_rebuilt_is_not_believed() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        // (What stood on the new member before is none of the array's metadata.)
+        world.replace(1);
+        world.settle_until(|world| world.array.status().members[1].state == "active");
+        let disk = world.disks.len() - 1;
+        let copy: Disk = world.disks[disk].clone();
+        let content = write_all(&mut world);
+        world.stop();
+        world.disks[disk] = copy;
+        let mut world = world.reopen(false).unwrap();
+        assert_eq!(older(&world), [Member::new(1)], "{:?}", setup.organization);
+        check(&mut world, &content);
+        assert_ne!(world.array.status().members[1].state, "active");
     }
 }
 
@@ -136,7 +160,8 @@ mod planted {
 
     use crate::common::find_each;
 
-    const TESTS: [fn(); 4] = [
+    const TESTS: [fn(); 5] = [
+        super::a_copy_of_a_replacement_that_was_taken_as_soon_as_it_was_rebuilt_is_not_believed,
         super::a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed,
         super::a_copy_that_is_put_back_after_a_kill_is_not_believed_once_metadata_was_written_twice,
         super::members_that_are_needed_and_older_are_believed_only_if_that_is_accepted,

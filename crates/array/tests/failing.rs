@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::Unit;
-use parlour_array::{Event, Operation};
+use parlour_array::{Event, FailureCause, Operation};
 use parlour_units::{Duration, Instant, Member, Stripe};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -53,6 +53,27 @@ fn a_member_with_seventeen_unreadable_sectors_is_reported_and_kept() {
     // What only it has can be had: another member fails.
     world.array.fail(world.now, Member::new(1)).unwrap();
     assert!(world.read_now(0, 17 * 48).unwrap() == bytes);
+}
+
+/// A seed found it: the write was answered with an error, though the array was only degraded.
+#[test]
+fn a_write_that_waited_for_the_repair_of_a_member_that_keeps_nothing_goes_on_without_it() {
+    for setup in [Setup::named("raid5", 4), Setup::named("parity-logging", 4), Setup::logged(4)] {
+        let (mut world, mut bytes) = written(&setup, 48);
+        world.settle();
+        let place = world.array.geometry().layout().place(Stripe::new(0), Unit::new(0));
+        let at = world.array.geometry().data_start().get() + place.at.get();
+        let disk = world.disk_at(place.member.get());
+        disk.drops = true;
+        disk.stutters.insert(at, 1);
+        disk.bytes[at as usize * 512] ^= 1;
+        let new = payload(&mut Random(2), 1);
+        world.write_now(0, &new).unwrap();
+        bytes[..512].copy_from_slice(&new);
+        let failed = |event: &Event| matches!(event, Event::MemberFailed { place: failed, cause: FailureCause::Unfaithful } if *failed == place.member);
+        assert!(world.events.iter().any(failed), "{:?}", setup.organization);
+        assert!(world.read_now(0, 48).unwrap() == bytes, "{:?}", setup.organization);
+    }
 }
 
 #[test]

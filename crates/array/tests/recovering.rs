@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::{Occupant, Place};
-use parlour_array::{Action, Class, Event, Repair};
+use parlour_array::{Action, Class, Event, Mode, Repair};
 use parlour_units::{Bytes, Member, Region, Sector, Sectors};
 
 /// The parity that a reintegration is about to rewrite: the member, from where and how much.
@@ -104,6 +104,25 @@ fn parity_that_a_reintegration_was_rewriting_and_cannot_be_read_costs_only_its_b
     assert!(!is_listed(&world), "it is mended");
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
     assert!(content.contains(&world.read_now(0, 16).unwrap()));
+}
+
+#[test]
+fn parity_that_a_reintegration_was_rewriting_is_compared_at_the_next_opening_if_there_is_no_memory_at_this() {
+    let (world, content) = about_to_rewrite();
+    let mut world = cut(world);
+    world.starve(true);
+    world.settle();
+    assert_eq!(world.array.mode(), Mode::ReadOnly);
+    assert_eq!(world.array.unsynced_regions(), 0);
+    world.starve(false);
+    world.array.stop(world.now);
+    world.drain();
+    world.settle_until(|world| world.array.mode() == Mode::Stopped);
+    let mut world = world.reopen(false).unwrap();
+    world.settle();
+    assert_eq!(world.array.unsynced_regions(), 0);
+    assert!(content.contains(&world.read_now(0, 16).unwrap()));
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
 }
 
 #[test]

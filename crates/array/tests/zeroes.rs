@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::Unit;
 use parlour_array::{
-    Action, Array, Assembly, Candidate, CommitLogContent, Event, LargeWrite, MemberInfo, NewArray, Opening,
-    Operation, Outcome, Repair, Request, Superblock, Tag, Tuning, create,
+    Action, Array, Assembly, Candidate, Class, CommitLogContent, Effect, Event, LargeWrite, MemberInfo,
+    NewArray, Opening, Operation, Outcome, Repair, Request, RequestError, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
 
@@ -226,4 +226,71 @@ fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
     let mut world = world.crash(false).unwrap();
     assert!(world.read_now(0, 8).unwrap() == bytes);
+}
+
+/// An array with a record of stripe 0 and one of zeroes, to stripe 3 of which a write has no record: their region is to be
+/// resynced. Before that write comes another to stripe 2, if `beside`, whose record is being committed: that is the second.
+fn to_be_resynced(beside: bool) -> (World, Vec<u8>, Option<Effect>) {
+    let mut world = World::new(&Setup::logged(4), SEED);
+    let layout = world.array.geometry().layout().clone();
+    let start = world.array.geometry().data_start();
+    let stripe = layout.unit_length().get() * u64::from(layout.data_units());
+    world.settle();
+    let bytes = payload(&mut Random(1), 1);
+    world.write_now(0, &bytes).unwrap();
+    let zeroes = Operation::WriteZeroes { may_unmap: true, fast_only: false, durable: false };
+    world.do_now(zeroes, stripe, stripe, None).0.unwrap();
+    for unit in [0, layout.data_units()] {
+        let place = layout.place(Stripe::new(3), Unit::new(unit));
+        let at = start.get() + place.at.get();
+        world.disk_at(place.member.get()).unreadable.insert(at);
+    }
+    let mut held = None;
+    if beside {
+        world.write(2 * stripe, &payload(&mut Random(2), 1));
+        let entry = |world: &World| {
+            world.pending.iter().position(|effect| {
+                let write = matches!(effect.action, Action::Write { at, .. } if at < start);
+                effect.class == Class::Log && write
+            })
+        };
+        world.settle_until(|world| entry(world).is_some());
+        let index = entry(&world).unwrap();
+        held = Some(world.pending.swap_remove(index));
+    }
+    world.write(3 * stripe, &payload(&mut Random(3), 1));
+    world.settle_until(|world| world.array.unsynced_regions() > 0);
+    assert!(world.array.unsynced_regions() > 0, "it was no such write");
+    (world, bytes, held)
+}
+
+/// Reads the first block of stripe 0 after its member was failed.
+fn read_without_its_member(world: &mut World) -> Result<Vec<u8>, RequestError> {
+    let lost = world.array.geometry().layout().place(Stripe::new(0), Unit::new(0)).member;
+    world.array.fail(world.now, lost).unwrap();
+    world.drain();
+    world.read_now(0, 1)
+}
+
+/// A write that is committed while its region is to be resynced has all records of it dropped.
+#[test]
+fn parity_that_lacks_dropped_records_stands_in_for_no_missing_member() {
+    let (mut world, bytes, held) = to_be_resynced(true);
+    world.pending.extend(held);
+    world.step_at(world.pending.len() - 1);
+    let read = read_without_its_member(&mut world);
+    assert!(read == Err(RequestError::Lost) || read == Ok(bytes), "{read:?}");
+}
+
+/// The resync waits until the records of its stripes are in the parity, which lacks nothing then.
+#[test]
+fn parity_that_holds_all_records_stands_in_for_a_missing_member_before_the_resync_too() {
+    let (mut world, bytes, _) = to_be_resynced(false);
+    let live = |world: &World| world.array.status().log.unwrap().live_records;
+    while live(&world) > 0 {
+        let other = world.pending.iter().position(|effect| effect.class != Class::Rebuild);
+        world.step_at(other.expect("records are folded in"));
+    }
+    assert!(world.array.unsynced_regions() > 0);
+    assert!(read_without_its_member(&mut world) == Ok(bytes));
 }

@@ -7,37 +7,67 @@ mod tools;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use common::{Served, Workbench};
 use serde_json::Value;
-use tools::{is_root, json, script, succeed, tool, until};
+use tools::{demand, is_root, json, script, succeed, until};
 
-/// A file on an NBD server that can be made to answer nothing, mounted as a file.
-struct Paused {
+/// A file on an NBD server, mounted as a file: `fuse/member` in the bench's directory.
+struct Mounted {
     mount: PathBuf,
-    control: PathBuf,
     fuse: Child,
     nbdkit: Child,
 }
 
-impl Paused {
-    /// `fuse/member` in the bench's directory.
-    fn new(bench: &Workbench, mebibytes: u64) -> Paused {
-        bench.files("backing", mebibytes);
-        let (mount, control) = (bench.path("fuse"), bench.path("pause"));
+impl Mounted {
+    fn new(bench: &Workbench, server: &[&str]) -> Mounted {
+        let mount = bench.path("fuse");
         std::fs::create_dir(&mount).expect("a directory");
-        let mut nbdkit = tool(bench, "nbdkit");
-        nbdkit.args(["--foreground", "-U", "backing.sock", "--filter=pause", "file", "backing"]);
-        nbdkit.arg(format!("pause-control={}", control.display()));
+        let mut nbdkit = Command::new(demand("nbdkit"));
+        nbdkit.current_dir(bench.path("")).args(["--foreground", "-U", "backing.sock"]).args(server);
         let nbdkit = nbdkit.spawn().expect("nbdkit starts");
-        until("nbdkit listens", || (bench.path("backing.sock").exists() && control.exists()).then_some(()));
-        let mut fuse = tool(bench, "nbdfuse");
-        fuse.arg("fuse/member").arg(format!("nbd+unix:///?socket={}", bench.path("backing.sock").display()));
+        until("nbdkit listens", || bench.path("backing.sock").exists().then_some(()));
+        let mut fuse = Command::new(demand("nbdfuse"));
+        fuse.current_dir(bench.path(""))
+            .arg("fuse/member")
+            .arg(format!("nbd+unix:///?socket={}", bench.path("backing.sock").display()));
         let fuse = fuse.spawn().expect("nbdfuse starts");
         let member = mount.join("member");
         until("the file is there", || member.metadata().is_ok_and(|found| found.len() > 0).then_some(()));
-        Paused { mount, control, fuse, nbdkit }
+        Mounted { mount, fuse, nbdkit }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.mount).status();
+        let _ = self.fuse.kill();
+        let _ = self.fuse.wait();
+        let _ = self.nbdkit.kill();
+        let _ = self.nbdkit.wait();
+    }
+}
+
+/// One that can be made to answer nothing.
+struct Paused {
+    control: PathBuf,
+    _mounted: Mounted,
+}
+
+impl Paused {
+    fn new(bench: &Workbench, mebibytes: u64) -> Paused {
+        bench.files("backing", mebibytes);
+        let control = bench.path("pause");
+        let named = format!("pause-control={}", control.display());
+        let mounted = Mounted::new(bench, &["--filter=pause", "file", "backing", &named]);
+        until("the filter listens", || control.exists().then_some(()));
+        Paused { control, _mounted: mounted }
+    }
+
+    /// Waits until the server has ended while its member still hangs; returns what it said on standard error.
+    fn end_of(&self, served: Served) -> String {
+        end_of(served, || self.command("r"))
     }
 
     /// "p" pauses, "r" resumes; the answer is the same letter, large.
@@ -57,11 +87,26 @@ impl Drop for Paused {
             let _ = control.write_all(b"r");
             let _ = control.read_exact(&mut [0; 1]);
         }
-        let _ = std::process::Command::new("umount").arg("--lazy").arg(&self.mount).status();
-        let _ = self.fuse.wait();
-        let _ = self.nbdkit.kill();
-        let _ = self.nbdkit.wait();
     }
+}
+
+fn until_ended(process: u32) {
+    let stat = format!("/proc/{process}/stat");
+    until("the server has ended", || {
+        let stat = std::fs::read_to_string(&stat).expect("nobody has waited for it");
+        stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")).then_some(())
+    });
+}
+
+/// Waits until the server has ended while its member still hangs, and has it answer then.
+fn end_of(served: Served, resume: impl FnOnce()) -> String {
+    // Where the system holds one of its threads, in an access of that member, the process stays a zombie until it is
+    // answered.
+    until_ended(served.id());
+    resume();
+    let (status, error) = served.end();
+    assert!(status.success(), "{status}: {error}");
+    error
 }
 
 /// Writes blocks of `byte` all over the array, flushes, and reads them.
@@ -122,7 +167,8 @@ fn writes_go_on_when_a_member_has_hung_for_as_long_as_is_allowed_and_it_is_repla
         fill(&bench, 2);
         assert_eq!(status(&bench)["members"][1]["state"], "failed", "{organization}");
         replace(&bench, 2);
-        let told = served.stop();
+        served.signal("TERM");
+        let told = paused.end_of(served);
         assert!(told.contains("it did not answer in time"), "{organization}: {told}");
     }
 }
@@ -144,8 +190,7 @@ fn a_hung_member_that_is_failed_keeps_nobody_waiting_and_the_server_stops() {
         assert!(writer.wait().expect("it ends").success(), "{organization}");
         // The system has still not answered, and never does as long as the server lives.
         bench.succeed("stop -a m0");
-        assert!(served.end().0.success(), "{organization}");
-        paused.command("r");
+        paused.end_of(served);
         let others = members.replace("fuse/member ", "");
         let served = bench.serve(&format!("serve {others} --unix nbd.sock"));
         replace(&bench, 2);
@@ -166,10 +211,87 @@ fn a_server_with_a_hung_member_ends_when_it_is_told_to() {
     until("accesses are under way", || {
         status(&bench)["accesses_in_flight"].as_u64().filter(|count| *count > 0)
     });
-    served.stop();
+    served.signal("TERM");
+    paused.end_of(served);
     // Whether the client was done in time is its own affair.
     let _ = writer.wait();
-    drop(paused);
+}
+
+/// A server whose reads behind the first 64 KiB wait for as long as there is a fifo `stuck`.
+const STUCK_BEHIND_SUPERBLOCKS: [&str; 6] = [
+    "eval",
+    "get_size=stat -c %s backing",
+    "pread=if [ $4 -ge 65536 ] && [ $4 -lt 66060288 ] && [ -p stuck ]; then : <stuck; fi; \
+     dd if=backing iflag=skip_bytes,count_bytes skip=$4 count=$3 bs=64k status=none",
+    "can_write=exit 0",
+    "pwrite=dd of=backing oflag=seek_bytes conv=notrunc seek=$4 bs=64k status=none",
+    "flush=exit 0",
+];
+
+/// Lets those reads go on, and all that come.
+fn free(bench: &Workbench) {
+    std::fs::rename(bench.path("stuck"), bench.path("free")).expect("it is there");
+    // Who comes to write lets those go on that wait to read.
+    let fifo = std::fs::File::options().read(true).write(true).open(bench.path("free"));
+    drop(fifo.expect("a fifo"));
+}
+
+#[test]
+fn a_member_that_hangs_in_an_opening_is_done_without() {
+    if !is_root("a member that hangs in an opening, through FUSE") {
+        return;
+    }
+    for (organization, members) in ROWS {
+        let bench = Workbench::new();
+        bench.files("m0 backing m2 m3 m4", 64);
+        let whole = members.replace("fuse/member", "backing");
+        bench.succeed(&format!("create -o {organization} {whole}"));
+        let served = bench.serve(&format!("serve {whole} --unix nbd.sock"));
+        fill(&bench, 1);
+        until_whole(&bench);
+        served.stop();
+        succeed(Command::new("mkfifo").arg(bench.path("stuck")));
+        let mounted = Mounted::new(&bench, &STUCK_BEHIND_SUPERBLOCKS);
+        let served = bench.serve(&format!("serve {members} --unix nbd.sock --access-timeout 2s"));
+        assert_eq!(status(&bench)["members"][1]["state"], "failed", "{organization}");
+        succeed(script(&bench, "filled.py").args(["nbd.sock", "1", "read"]));
+        replace(&bench, 1);
+        served.signal("TERM");
+        let told = end_of(served, || free(&bench));
+        assert!(told.contains("cannot be read in time"), "{organization}: {told}");
+        drop(mounted);
+    }
+}
+
+/// What a member has said before it hung counts: who is old by it is not believed without it.
+#[test]
+fn who_is_old_is_not_served_because_the_newer_member_hangs_in_the_opening() {
+    if !is_root("a member that hangs in an opening, through FUSE") {
+        return;
+    }
+    let bench = Workbench::new();
+    bench.files("m0 backing", 64);
+    bench.succeed("create -o raid1 m0 backing");
+    let served = bench.serve("serve m0 backing --unix nbd.sock");
+    fill(&bench, 1);
+    until_whole(&bench);
+    bench.succeed("fail 0 -a backing");
+    fill(&bench, 2);
+    served.stop();
+    succeed(Command::new("mkfifo").arg(bench.path("stuck")));
+    let mounted = Mounted::new(&bench, &STUCK_BEHIND_SUPERBLOCKS);
+    let mut command = bench.command("serve m0 fuse/member --unix nbd.sock --access-timeout 2s --wait 0s");
+    let mut server = command.stderr(Stdio::piped()).spawn().expect("parlour starts");
+    until_ended(server.id());
+    free(&bench);
+    let mut told = String::new();
+    server.stderr.take().expect("a pipe").read_to_string(&mut told).expect("text");
+    assert_eq!(server.wait().expect("it has ended").code(), Some(1), "{told}");
+    assert!(told.contains("cannot be read in time") && told.contains("m0"), "{told}");
+    drop(mounted);
+    let served = bench.serve("serve m0 backing --unix nbd.sock --wait 0s");
+    succeed(script(&bench, "filled.py").args(["nbd.sock", "2", "read"]));
+    served.stop();
 }
 
 #[test]

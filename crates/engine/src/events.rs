@@ -98,6 +98,12 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             "{} names another server's session, {session}: the array is served elsewhere, and this server writes nothing more",
             path(member.get(), roster)
         ),
+        Event::Halted { place } => format!(
+            "{} has no space left for the array's metadata, or the system lacks memory ({}): the array is left as after a crash \
+             and the member is not failed; free some, then serve the array again",
+            in_place(*place, roster),
+            last_failure(*place, roster)
+        ),
         Event::SpareDropped { member } => {
             format!("spare {} ({}) is dropped: it does not answer", member.get(), path(member.get(), roster))
         }

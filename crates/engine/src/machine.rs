@@ -363,8 +363,8 @@ impl Machine {
     }
 
     fn begin(&mut self, effect: Effect) {
-        // It was handed out before another server was found on the members.
-        if self.array.get().is_superseded() {
+        // It was handed out before the array was abandoned.
+        if self.array.get().is_abandoned() {
             self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
             return;
         }

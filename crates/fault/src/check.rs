@@ -3,7 +3,7 @@
 
 use parlour_array::layout::{Occupant, Place, Unit};
 use parlour_array::organization::Code;
-use parlour_array::{Mode, Repair};
+use parlour_array::{LogPool, Mode, Repair};
 use parlour_codec::xor::{is_zero, xor_into};
 use parlour_units::{Bytes, Sector, Sectors, Stripe};
 
@@ -99,15 +99,22 @@ impl Run<'_> {
 
     pub(crate) fn run_scrub(&mut self, repair: Repair) -> Result<parlour_array::ScrubReport, Violation> {
         let refused = |error: parlour_array::AdminError| Violation::Repair(format!("no scrub: {error}"));
-        self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
-        self.world.drain()?;
-        self.until("a scrub does not end", |run| {
-            // An array that came to be read-only is not resynced, either.
-            let over = |run: &Run<'_>| run.is_read_only() && run.world.array.status().scrub.is_none();
-            !run.world.array.is_maintaining() || over(run)
-        })?;
-        self.settle()?;
-        self.world.array.status().last_scrub.ok_or_else(|| Violation::Repair("a scrub vanished".into()))
+        loop {
+            let session = self.world.shelf.sessions;
+            self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
+            self.world.drain()?;
+            self.until("a scrub does not end", |run| {
+                // An array that came to be read-only is not resynced, either.
+                let over = |run: &Run<'_>| run.is_read_only() && run.world.array.status().scrub.is_none();
+                !run.world.array.is_maintaining() || over(run)
+            })?;
+            self.settle()?;
+            // An array that has halted meanwhile knows of no scrub. (There is room by then.)
+            if self.lost || self.world.shelf.sessions == session {
+                let report = self.world.array.status().last_scrub;
+                return report.ok_or_else(|| Violation::Repair("a scrub vanished".into()));
+            }
+        }
     }
 
     fn is_read_only(&self) -> bool {
@@ -237,7 +244,11 @@ impl Run<'_> {
         let logs = layout.logs().map_or(Sectors::ZERO, |logs| {
             let shape = logs.shape();
             let log = Sectors::new(shape.segment) * u64::from(logs.segments());
-            let buffers = tuning.log_memory + stripe * 2 + Sectors::new(shape.segment) * 4;
+            let least = stripe * 2 + Sectors::new(shape.segment) * 4;
+            let buffers = match tuning.log_pool {
+                LogPool::Global => tuning.log_memory + least,
+                LogPool::Static => least * u64::from(layout.region_count()),
+            };
             let passes = tuning.reintegration_memory.max(log * 2) + log;
             buffers + passes * u64::from(tuning.reintegration_buffers)
         });
@@ -245,7 +256,8 @@ impl Run<'_> {
             tuning.host_memory + longest + tuning.scratch_memory + stripe * 4 + tuning.preread_cache + logs;
         let peak = self.world.array.status().memory.1;
         if peak > most.bytes() {
-            return Err(Violation::Leak(format!("{peak} of payload, and may hold {}", most.bytes())));
+            let (peak, most) = (peak.get(), most.bytes().get());
+            return Err(Violation::Leak(format!("{peak} B of payload, and may hold {most} B")));
         }
         Ok(())
     }

@@ -215,7 +215,7 @@ impl State {
         let missing = status.members.iter().any(|member| member.state == "failed");
         match mode {
             _ if opening => State::Opening,
-            Mode::Stopping | Mode::Stopped | Mode::Superseded => State::Stopping,
+            Mode::Stopping | Mode::Stopped | Mode::Superseded | Mode::Halted => State::Stopping,
             Mode::ReadOnly => State::ReadOnly,
             Mode::Serving if status.rebuild.is_some() => State::Rebuilding,
             Mode::Serving if missing => State::Degraded,

@@ -333,8 +333,14 @@ impl<'a> Run<'a> {
                 self.offer(tag, event, ask, range)?;
             }
         }
-        if self.world.array.mode() == Mode::Stopped {
-            self.stopped()?;
+        // (One of those may have ended the array.)
+        if self.lost {
+            return Ok(());
+        }
+        match self.world.array.mode() {
+            Mode::Stopped => self.stopped()?,
+            Mode::Halted if !self.world.is_busy() => self.halted()?,
+            _ => {}
         }
         self.look();
         Ok(())

@@ -628,8 +628,7 @@ impl World {
         }
         flight.landed = true;
         let data = effect.class != Class::Metadata;
-        // (What it costs where metadata or logs cannot be written is told in docs/reliability.md.)
-        let may_starve = data && effect.class != Class::Log && !matches!(effect.action, Action::Flush { .. });
+        let may_starve = !matches!(effect.action, Action::Flush { .. });
         if may_starve && std::mem::take(&mut disk.starved) {
             flight.fault = Some(Fault::NoSpace);
             return;
@@ -647,14 +646,14 @@ impl World {
                 }
             }
             Action::Write { member, at, .. }
-                if data
-                    && match effect.class {
-                        Class::Log => {
-                            let geometry = self.array.geometry();
-                            disk.has_no_room(false) && silent::is_of_logs(geometry, &self.places, member, at)
-                        }
-                        _ => disk.has_no_room(true),
-                    } =>
+                if match effect.class {
+                    Class::Log => {
+                        let geometry = self.array.geometry();
+                        disk.has_no_room(false) && silent::is_of_logs(geometry, &self.places, member, at)
+                    }
+                    Class::Metadata => disk.has_no_room(false),
+                    _ => disk.has_no_room(true),
+                } =>
             {
                 flight.fault = Some(Fault::NoSpace);
             }

@@ -85,7 +85,7 @@ fn every_planted_bug_is_found() {
 /// Each list is gone through by a test of the tests: here, in `planted_exhaustive.rs`, in the array's and in the engine's.
 #[test]
 fn every_bug_is_in_a_list() {
-    let lists: [&[Bug]; 11] = [
+    let lists: [&[Bug]; 12] = [
         &Bug::ALL,
         &Bug::UNDER_FAULTS,
         &Bug::OF_LOGGING,
@@ -95,6 +95,7 @@ fn every_bug_is_in_a_list() {
         &Bug::OF_DAMAGE,
         &Bug::OF_OLDER_MEMBERS,
         &Bug::OF_ABSENCE,
+        &Bug::OF_SHORTAGES,
         &Bug::OF_CUTS,
         &Bug::OF_EXCLUSION,
     ];

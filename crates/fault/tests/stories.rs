@@ -4,7 +4,11 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Limits, run};
 
 /// A seed that broke a promise, and how.
-const STORIES: [(u64, &str); 27] = [
+const STORIES: [(u64, &str); 28] = [
+    (
+        31021815,
+        "a repair's write rots, its member is failed for it, and the write that waited is called lost",
+    ),
     (144, "a log is read from the newcomer that took its member's place during recovery"),
     (180, "a full pool asks for what is being loaded, again and again"),
     (299, "all regions stop logging because one log was given up, and are unsynced in the next crash"),
@@ -97,7 +101,30 @@ const DRAWN: [(u64, &str); 28] = [
 ];
 
 /// Of parity logging, with either consistency.
-const LOGGING: [(u64, &str); 6] = [
+const LOGGING: [(u64, &str); 17] = [
+    (60031161, "a segment is there though its write failed, and a table says that it counted all up to then"),
+    (
+        21034721,
+        "an array runs out of space, and a write waits for space in a commit log that nobody gives back",
+    ),
+    (21037351, "a scrub reads what a committed write without room has left half done"),
+    (11019619, "a reintegration finds no memory, and a member fails while the refusal is on its way"),
+    (12001851, "the data of a committed write finds no memory, and another member fails meanwhile"),
+    (21001319, "the same, and the tester takes the stop of an array without space for a clean one"),
+    (12037504, "the tester takes a scrub's repair for durable"),
+    (
+        11005362,
+        "the first entry of a session is cut off, and tears one that the last before a clean stop counts on",
+    ),
+    (
+        11008608,
+        "a stop waits for a reintegration, and that for the recovery of a region that nobody asks for",
+    ),
+    (11009903, "the same, and another member is rebuilt"),
+    (
+        11016816,
+        "a member is replaced while it finds no memory for an access, and a stripe is left out of sync",
+    ),
     (5083099, "a region is resynced after a stop, and what its log held then is folded in after the next"),
     (
         5182562,

@@ -39,7 +39,7 @@ impl Array {
             // Its parity is computed from its data, and what its slots held counts until that is durably known.
             let logs = self.logs.as_mut().expect("only logs are appended to");
             if logs.region(region).reintegrating.is_none() {
-                self.drop_log(region);
+                self.drop_unapplied(region);
             }
             return;
         }

@@ -320,7 +320,7 @@ impl Array {
         self.logs.as_mut().and_then(|logs| logs.commits.as_mut()).expect("records are committed durably")
     }
 
-    fn wake_commit_waiters(&mut self) {
+    pub(crate) fn wake_commit_waiters(&mut self) {
         let commits = self.logs.as_mut().and_then(|logs| logs.commits.as_mut());
         if let Some(commits) = commits {
             self.runnable.extend(commits.waiters.drain(..));
@@ -777,6 +777,7 @@ mod tests {
             entries: (1..=entries).map(entry).collect(),
             newest: entries,
             head: entries * 8,
+            floor: 0,
             whole: true,
         };
         let log = |found| {

@@ -377,6 +377,9 @@ pub(crate) struct Found {
     pub(crate) newest: u64,
     /// Where it ends, in sectors ever appended.
     pub(crate) head: u64,
+    /// Where the oldest starts that the newest counts on: also where none of them counts any more, because the array was
+    /// stopped cleanly.
+    pub(crate) floor: u64,
     /// Whether none that counts is missing.
     pub(crate) whole: bool,
 }
@@ -384,7 +387,7 @@ pub(crate) struct Found {
 impl Default for Found {
     /// Nothing was ever written there.
     fn default() -> Found {
-        Found { entries: Vec::new(), newest: 0, head: 0, whole: true }
+        Found { entries: Vec::new(), newest: 0, head: 0, floor: 0, whole: true }
     }
 }
 

@@ -295,9 +295,16 @@ impl Array {
             }
             return self.load_done(id);
         }
+        let turn = load.turn;
         job.kind = None;
         self.end_job(id);
-        self.give_log_up(region);
+        let of_space = troubles.iter().any(|trouble| trouble.fault.is_of_space());
+        let stood = |place| self.health.member_since(place, turn).is_some();
+        if of_space && self.log_places(region).all(stood) && !self.log_is_lost(region) {
+            self.stall_region(region);
+        } else {
+            self.give_log_up(region);
+        }
     }
 
     /// A region's log cannot be read: nothing is redone from it, and what commit logs hold of it is worth nothing either.

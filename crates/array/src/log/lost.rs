@@ -36,6 +36,15 @@ impl Array {
         }
     }
 
+    /// Drops records of a region that is to be resynced: until it is, its parity lacks them for certain.
+    pub(crate) fn drop_unapplied(&mut self, region: Region) {
+        let logs = self.logs.as_ref().expect("only logs are dropped");
+        if logs.region_is_live(region) {
+            self.records.outdated.set(region);
+        }
+        self.drop_log(region);
+    }
+
     /// Drops what is known of `region`'s log. Rooms that are not filled yet stay.
     pub(crate) fn drop_log(&mut self, region: Region) {
         let logged = self.geometry.is_logged();
@@ -55,6 +64,7 @@ impl Array {
             self.retire_segment(index);
         }
         let log = self.logs.as_mut().expect("only logs are discarded").region(region);
+        log.unlanded.clear();
         self.runnable.extend(log.waiters.drain(..));
         self.resume_hosts();
     }
@@ -86,9 +96,11 @@ impl Array {
             // Records that were durable on it alone are in memory only from here on, and a crash would take them.
             let live = log.load == LoadState::Known && logs.region_is_live(region);
             let undurable = self.geometry.is_logged() && on_it && live;
-            if unknown && log.load == LoadState::Unknown && log.recovery.is_some() {
+            if unknown && log.recovery.is_some() {
                 self.give_log_up(region);
-            } else if unknown && log.load == LoadState::Unknown || undurable || self.log_is_lost(region) {
+            } else if (unknown || log.suspended && undurable) && log.half_done.is_some() {
+                self.give_up_half_done(region);
+            } else if unknown || undurable || self.log_is_lost(region) {
                 self.discard_log(region);
             } else if !unknown && logs.region_is_live(region) && !self.geometry.is_logged() {
                 self.want_parity(region);

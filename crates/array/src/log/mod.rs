@@ -23,9 +23,9 @@ mod ring;
 mod scan;
 mod segment;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use parlour_units::{Region, Sectors};
+use parlour_units::{Member, Region, Sectors};
 
 use crate::buffer::BufferId;
 use crate::dirty::{Bits, Stored, TableEntry};
@@ -113,6 +113,9 @@ pub(crate) enum LoadState {
     Loading,
     /// They are known.
     Known,
+    /// A member had no space or memory for an access that was to make them known. They stay as they are until the array
+    /// is opened again.
+    Stalled,
 }
 
 #[derive(Debug)]
@@ -152,6 +155,10 @@ pub(crate) struct RegionLog {
     pub(crate) recovery: Option<Box<Recovery>>,
     /// What a reintegration before that crash had done.
     pub(crate) half_done: Option<reintegrate::HalfDone>,
+    /// A reintegration found no space or memory: there is none before the array is opened again.
+    pub(crate) suspended: bool,
+    /// Stripes with committed writes whose data found none.
+    pub(crate) unlanded: BTreeSet<u32>,
     /// Times that it was reintegrated since the array was opened.
     pub(crate) reintegrations: u64,
 }
@@ -205,6 +212,8 @@ pub(crate) struct Logs {
     closing: append::ClosingProgress,
     /// Where records are durable before their data is written.
     pub(crate) commits: Option<CommitLogs>,
+    /// Places in whose commit logs intents stand that are not finished before the array is opened again.
+    pub(crate) blocked: BTreeSet<Member>,
 }
 
 impl Logs {
@@ -239,7 +248,7 @@ impl Logs {
             free: Vec::new(),
             sequence: first_sequence,
             before: Horizon::of((first_sequence / SESSION_RECORDS).saturating_sub(1)),
-            last_sequence: first_sequence + SESSION_RECORDS - 1,
+            last_sequence: first_sequence + (SESSION_RECORDS - 1),
             stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
@@ -252,12 +261,15 @@ impl Logs {
             uncounted: Vec::new(),
             freed: false,
             commits: None,
+            blocked: BTreeSet::new(),
         })
     }
 
-    /// Whether commit logs tell of something that is to be redone.
+    /// Whether commit logs tell of something that is to be redone, or of a reintegration that is to be finished.
     pub(crate) fn is_to_be_recovered(&self) -> bool {
-        self.recoveries.left > 0
+        let redone = |log: &RegionLog| log.half_done.is_some() || !log.unlanded.is_empty();
+        let unfinished = |log: &RegionLog| log.waits_for_opening() && redone(log);
+        self.recoveries.left > 0 || self.regions.values().any(unfinished)
     }
 
     /// Sectors of payload in a segment.
@@ -306,6 +318,11 @@ impl Logs {
     /// Whether any region has.
     pub(crate) fn any_live(&self) -> bool {
         self.regions.values().any(|log| !log.live.is_empty() || log.load != LoadState::Known)
+    }
+
+    /// Whether some region's headers are not known before the array is opened again.
+    pub(crate) fn any_stalled(&self) -> bool {
+        self.regions.values().any(|log| log.load == LoadState::Stalled)
     }
 
     /// Reserves room for `fragments` in `region`, all or nothing. `take` gives a buffer of a given length.
@@ -635,13 +652,13 @@ impl Logs {
         self.region(region).given_up = None;
     }
 
-    /// What stands in the slots of `log`. What is on its way to one may or may not be there after a crash: it is not counted, and
-    /// nothing that is newer.
+    /// What stands in the slots of `log`. What is on its way to one, or failed to be written, may or may not be there after a
+    /// crash: it is not counted, and nothing that is newer.
     fn count_stored(&mut self, region: Region, applied: u64) -> Stored {
         let log = &self.regions[&region];
         let segments = || log.segments.iter().map(|index| self.segment(*index));
-        let appending = segments().filter(|segment| segment.state == SegmentState::Appending);
-        let oldest = appending.map(|segment| segment.stamp).min();
+        let unsure = segments().filter(|segment| segment.state != SegmentState::Stored && segment.stamp > 0);
+        let oldest = unsure.map(|segment| segment.stamp).min();
         let mut stored = Stored::up_to(oldest.map_or(self.stamp, |stamp| stamp - 1));
         let counts =
             |segment: &&Segment| segment.state == SegmentState::Stored && segment.stamp <= stored.stamp;
@@ -750,6 +767,11 @@ impl RegionLog {
         self.counted = None;
     }
 
+    /// Whether nothing more becomes of it before the array is opened again.
+    fn waits_for_opening(&self) -> bool {
+        self.suspended || self.load == LoadState::Stalled
+    }
+
     /// Whether all that its slots hold is known.
     fn is_read(&self) -> bool {
         self.load == LoadState::Known && self.recovery.is_none()
@@ -777,6 +799,8 @@ impl RegionLog {
             epoch: 0,
             recovery: None,
             half_done: None,
+            suspended: false,
+            unlanded: BTreeSet::new(),
             reintegrations: 0,
         }
     }

@@ -207,15 +207,30 @@ impl Logs {
     /// Takes what was to be redone in `region`.
     pub(crate) fn end_recovery(&mut self, region: Region) -> Option<Box<Recovery>> {
         let log = self.region(region);
-        let begun = log.load != LoadState::Unknown;
+        let runs = log.load == LoadState::Loading;
         let recovery = log.recovery.take()?;
         let buffers = self.recovery_buffers(&recovery);
         self.recoveries.left -= 1;
-        if begun {
+        if runs {
             self.recoveries.running -= 1;
             self.recoveries.taken -= buffers;
         }
         Some(recovery)
+    }
+
+    /// `region` was being loaded, and stays as it is. Returns the jobs that wait for it.
+    fn stall(&mut self, region: Region) -> Vec<JobId> {
+        let log = self.region(region);
+        assert!(log.load == LoadState::Loading, "only what is being loaded stalls");
+        log.load = LoadState::Stalled;
+        let waiters = std::mem::take(&mut log.waiters);
+        if let Some(recovery) = log.recovery.take() {
+            let buffers = self.recovery_buffers(&recovery);
+            self.recoveries.running -= 1;
+            self.recoveries.taken -= buffers;
+            self.region(region).recovery = Some(recovery);
+        }
+        waiters
     }
 
     /// `region` is about to be loaded.
@@ -383,11 +398,13 @@ impl Array {
 
     /// Starts to recover the next regions. Says whether it did.
     pub(crate) fn pump_recovery(&mut self) -> bool {
-        if matches!(self.mode, Mode::Stopped | Mode::Superseded) {
+        if self.mode == Mode::Stopped || self.is_abandoned() {
             return false;
         }
-        // What hosts wait for may wait in turn for what keeps a commit log full.
-        let serving = self.mode != Mode::Stopping || !self.hosts.is_empty();
+        // What hosts wait for may wait in turn for what keeps a commit log full; and a reintegration waits for those that a
+        // crash cut off, of regions whose intents stand in the same commit log.
+        let queued = self.logs.as_ref().is_some_and(|logs| !logs.queue.is_empty());
+        let serving = self.mode != Mode::Stopping || !self.hosts.is_empty() || queued;
         // Nothing is appended, and so nothing leaves the memory, before all members know of the session.
         let may_exceed = self.records.session_is_known();
         while let Some(logs) = &mut self.logs {
@@ -766,11 +783,35 @@ impl Array {
             || troubles.iter().any(|trouble| self.in_commit_log(trouble))
             || self.still_standing(troubles);
         if log_lost {
-            self.give_log_up(region);
-            return;
+            return self.give_log_up(region);
+        }
+        if troubles.iter().any(|trouble| trouble.fault.is_of_space()) {
+            return self.stall_region(region);
         }
         self.note_unreadable(region, &stripes, troubles);
         self.start_redo(region);
+    }
+
+    /// A member had no space or memory for what was to be read or redone of `region`. Nothing is lost: its log and the commit
+    /// logs hold it, and the array, which writes nothing any more, comes back as after a crash. Until then what needs the
+    /// region's log is refused.
+    pub(crate) fn stall_region(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs stall");
+        let waiters = logs.stall(region);
+        self.runnable.extend(waiters);
+        let log = &self.logs.as_ref().expect("it was there").regions[&region];
+        let told = log.recovery.as_ref().is_some_and(|recovery| !recovery.intents.is_empty());
+        if told || log.half_done.is_some() {
+            self.block_commit_place(region);
+        }
+        self.let_go_of_suspended();
+        self.resume_recovered_hosts();
+    }
+
+    /// Whether what hosts would see of `region` is not known, and will not be before the array is opened again.
+    pub(crate) fn is_stalled(&self, region: Region) -> bool {
+        let log = self.logs.as_ref().and_then(|logs| logs.regions.get(&region));
+        log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
     }
 
     fn in_commit_log(&self, trouble: &Trouble) -> bool {

@@ -10,6 +10,7 @@
 
 mod intent;
 mod mend;
+mod suspend;
 mod worthless;
 
 pub(crate) use intent::HalfDone;
@@ -100,13 +101,14 @@ pub(crate) struct Reintegration {
 impl Array {
     /// Somebody needs `region`'s parity to be up to date, or its log to have room.
     pub(crate) fn want_parity(&mut self, region: Region) {
+        let suspended = self.is_suspended(region);
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let log = logs.region(region);
         log.wanted = true;
         match log.load {
             LoadState::Unknown => self.start_load(region),
-            LoadState::Loading => {}
-            LoadState::Known if !self.records.enabled => {}
+            LoadState::Loading | LoadState::Stalled => {}
+            LoadState::Known if !self.records.enabled || suspended => {}
             LoadState::Known if log.queued || log.reintegrating.is_some() => {}
             LoadState::Known => {
                 log.queued = true;
@@ -547,8 +549,7 @@ impl Array {
         };
         self.end_job(id);
         self.release_pass(region);
-        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
-        log.reintegrating.as_mut().expect("it is under way").passes.pop();
+        self.reintegration(region).passes.pop();
         self.next_pass(region);
     }
 
@@ -567,6 +568,9 @@ impl Array {
         }
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.reintegrating.as_mut().expect("it is under way").finishing = true;
+        if !log.unlanded.is_empty() {
+            return self.give_up_reintegration(region);
+        }
         self.reintegration_landed(region);
     }
 
@@ -604,8 +608,9 @@ impl Array {
         // Where data is missing it is computed from the parity: that may lack nothing.
         if self.records.resync.get(region) && !self.misses_data(region) {
             // Some data never landed: what was committed counts until the parity is computed from the data.
+            let newer = self.has_newer_records(region);
             self.end_reintegration(region, false);
-            return self.drop_log(region);
+            return if newer { self.drop_unapplied(region) } else { self.drop_log(region) };
         }
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let reintegration = logs.region(region).reintegrating.as_ref().expect("it is under way");
@@ -618,6 +623,15 @@ impl Array {
             return self.drop_reintegrated(region);
         }
         self.record_applied(region);
+    }
+
+    /// Whether records came after those that are reintegrated.
+    fn has_newer_records(&self, region: Region) -> bool {
+        let log = &self.logs.as_ref().expect("only logs are reintegrated").regions[&region];
+        let newest = log.reintegrating.as_ref().expect("it is under way").newest;
+        let logs = self.logs.as_ref().expect("it was there");
+        let mut records = log.segments.iter().flat_map(|index| &logs.segment(*index).records);
+        records.any(|record| record.sequence > newest)
     }
 
     /// The records are in the parity, and nothing needs them any more.
@@ -677,8 +691,7 @@ impl Array {
             self.pass_lost(region, troubles);
         } else if self.only_members_lost(troubles) {
             // What was lost with its member is lost; the rest is written, and must not be xored in again.
-            let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
-            log.reintegrating.as_mut().expect("it is under way").passes.pop();
+            self.reintegration(region).passes.pop();
             self.next_pass(region);
         } else {
             self.give_up_reintegration(region);
@@ -698,8 +711,11 @@ impl Array {
         }
     }
 
-    /// The log is of no more use: the parity is computed from the data.
+    /// The log is of no more use: the parity is computed from the data. Unless it is space or memory alone that was wanting.
     fn give_up_reintegration(&mut self, region: Region) {
+        if self.may_suspend(region) {
+            return self.suspend_reintegration(region);
+        }
         self.end_reintegration(region, false);
         self.discard_log(region);
     }

@@ -119,7 +119,9 @@ impl Ring {
             head,
             next: first.max(found.newest + 1),
             last,
-            floor: entries.front().map_or(head, |entry| entry.at),
+            // (What the newest counts on must not be torn either after a clean stop: a crash that comes before this session has
+            // begun leaves that entry the newest, and the array is not called clean any more.)
+            floor: found.floor.min(head),
             entries,
             writing: None,
             fresh: true,
@@ -274,7 +276,7 @@ mod tests {
         };
         let entries: Vec<EntryHeader> = (1..=entries).map(entry).collect();
         let (newest, head) = (entries.len() as u64, entries.len() as u64 * 8);
-        Ring::new(&Found { entries, newest, head, whole: true }, 1, Sectors::new(80), BLOCK)
+        Ring::new(&Found { entries, newest, head, floor: 0, whole: true }, 1, Sectors::new(80), BLOCK)
     }
 
     /// Appends an entry, which is written; returns its number, its place and the oldest that counts.
@@ -330,6 +332,15 @@ mod tests {
     }
 
     #[test]
+    fn what_the_last_entry_before_a_clean_stop_counts_on_is_not_overwritten_before_another_is_written() {
+        let found = Found { entries: Vec::new(), newest: 7, head: 56, floor: 0, whole: true };
+        let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
+        assert_eq!(append(&mut ring, 8, 0), (90, 56, 90), "not at the start, where nothing counts any more");
+        assert!(ring.release(0));
+        assert_eq!(append(&mut ring, 40, 1), (91, 80, 91));
+    }
+
+    #[test]
     fn an_entry_that_could_not_be_written_is_not_the_one_before() {
         let mut ring = ring(2);
         ring.append(Sectors::new(8), 0, 1);
@@ -343,7 +354,7 @@ mod tests {
     fn empty_entries_of_sessions_do_not_fill_a_ring() {
         let header = |number, previous, told| EntryHeader { number, at: number * 8, tail: 0, previous, told };
         let entries = vec![header(0, 0, something()), header(1, 0, Told::default())];
-        let found = Found { entries, newest: 1, head: 16, whole: true };
+        let found = Found { entries, newest: 1, head: 16, floor: 0, whole: true };
         let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
         let placed = ring.append(Sectors::new(8), 0, 0);
         assert_eq!((placed.number, placed.at, placed.previous), (90, 8, 0));

@@ -188,8 +188,11 @@ impl RingReader {
         let Some(newest) = entries.last() else { return Found::default() };
         let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
         match chain(entries, tail) {
-            Some(entries) => Found { entries, newest, head, whole: true },
-            None => Found { entries: Vec::new(), newest, head, whole: false },
+            Some(entries) => {
+                let floor = entries.first().map_or(head, |oldest| oldest.at);
+                Found { entries, newest, head, floor, whole: true }
+            }
+            None => Found { entries: Vec::new(), newest, head, floor: head, whole: false },
         }
     }
 }

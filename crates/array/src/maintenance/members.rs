@@ -265,16 +265,16 @@ impl Array {
         }
     }
 
-    /// What was written in a repair did not read back.
-    pub(crate) fn verification_failed(&mut self, id: JobId) {
+    /// What was written in a repair did not read back. Says whether its member is excluded for it.
+    pub(crate) fn verification_failed(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (window, targets) = (job.window, job.targets);
         let layout = self.geometry.layout();
         let unit = layout.units().find(|unit| targets.has(*unit)).expect("a repair has a target");
         let place = layout.place(window.stripe, unit).member;
-        if let Some(member) = self.health.member_at(place) {
-            self.fail_member(member, FailureCause::Unfaithful);
-        }
+        let Some(member) = self.health.member_at(place) else { return true };
+        self.fail_member(member, FailureCause::Unfaithful);
+        self.health.place_of(member).is_none()
     }
 
     /// A member has no space for what should be there. That is not its fault; but the array cannot write.

@@ -188,6 +188,6 @@ impl Array {
         // As long as the place is not whole it is known after a crash that the logs which stood there are lost.
         let known = self.records.all_resync_is_durable();
         // From then on the member is believed.
-        known && self.members_are_informed()
+        known && self.newcomer_is_informed()
     }
 }

@@ -44,6 +44,7 @@ impl Array {
     /// durable would be believed after a crash.
     pub(super) fn table_due(&self) -> bool {
         let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
+        let wanted = wanted || self.table_is_due_in_second_slot();
         // (At the beginning of a session it says nothing new.)
         let begins = !self.records.opening && !self.records.begun;
         let excluded = !self.records.barrier() || begins || is_planted(Bug::AppliedBeforeExclusion);

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, CommitLogContent, Completion, Creation,
-    Cylinder, Effect, Event, Fault, Geometry, Identity, Image, LogCreation, MemberInfo, Mode, Modify,
-    NewArray, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice, Slots,
-    StoredGeometry, Superblock, Tag, Tuning, create,
+    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitLogContent, Completion,
+    Creation, Cylinder, Effect, Event, Fault, Geometry, Identity, Image, LogCreation, MemberInfo, Mode,
+    Modify, NewArray, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice,
+    Slots, StoredGeometry, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
@@ -44,6 +44,10 @@ pub struct Disk {
     pub bytes: Vec<u8>,
     pub dead: bool,
     pub full: bool,
+    /// For accesses of its data area the system has no memory.
+    pub starved: bool,
+    /// It has no room for metadata.
+    pub cramped: bool,
     /// Sectors that cannot be read until they are written.
     pub unreadable: std::collections::BTreeSet<u64>,
     /// Sectors that cannot be read even when they were written.
@@ -545,6 +549,14 @@ impl World {
         if self.disks[number].dead {
             return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
         }
+        let of_data = effect.class != Class::Metadata && self.is_of_data(effect.action);
+        if self.disks[number].starved && of_data {
+            return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
+        }
+        let of_metadata = effect.class == Class::Metadata && matches!(effect.action, Action::Write { .. });
+        if self.disks[number].cramped && of_metadata {
+            return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
+        }
         match effect.action {
             Action::Read { at, length, .. } => {
                 if !self.disks[number].try_read(at, length) {
@@ -559,7 +571,8 @@ impl World {
                 }
             }
             Action::Write { at, length, durable, .. } => {
-                if self.disks[number].full {
+                // (What metadata takes is reserved when an array is created.)
+                if self.disks[number].full && effect.class != Class::Metadata {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
                 }
                 if let Some(fault) = self.disks[number].durable_writes_fail.filter(|_| durable) {
@@ -700,6 +713,23 @@ impl World {
         let start = slices[0].start.bytes().as_usize();
         self.buffer(slices[0].buffer)[start..start + length].copy_from_slice(&result);
         self.array.complete(self.now, effect.id, Outcome::Done);
+    }
+
+    /// Whether this reads or writes the data area.
+    fn is_of_data(&self, action: Action) -> bool {
+        match action {
+            Action::Read { at, .. }
+            | Action::Write { at, .. }
+            | Action::ReadModifyWrite { at, .. }
+            | Action::Float { at, .. }
+            | Action::Zero { at, .. } => at >= self.array.geometry().data_start(),
+            _ => false,
+        }
+    }
+
+    /// For accesses of the members' data areas the system has no memory from now on, or has it again.
+    pub fn starve(&mut self, starved: bool) {
+        self.disks.iter_mut().for_each(|disk| disk.starved = starved);
     }
 
     pub fn all_volatile(&mut self) {

@@ -1,11 +1,11 @@
 //! What is read from a member before the array is put together.
 
-use std::panic::resume_unwind;
-use std::{io, thread};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant as Clock;
 
 use parlour_array::record::{CandidateInput, OpeningInputs};
 use parlour_array::{
-    Assembly, CommitLogContent, CommitLogReader, Geometry, SUPERBLOCK_BYTES, is_long_enough,
+    Assembly, CommitLogContent, CommitLogReader, Geometry, SUPERBLOCK_BYTES, Slots, is_long_enough,
 };
 use parlour_units::{Sector, Sectors};
 
@@ -56,44 +56,83 @@ pub(crate) fn superblock_copies(member: &Member) -> [Result<Vec<u8>, Failure>; 2
     Geometry::superblock_places(length).map(|at| read(member, at, SUPERBLOCK_BYTES))
 }
 
-/// Adds both maps, tables and lists of the member in the next place to `inputs`.
-pub(super) fn read_records(member: Option<&Member>, geometry: &Geometry, inputs: &mut OpeningInputs) {
-    let read = |at: Sector, length: Sectors| read_block(member?, at, length);
-    inputs.maps.push([0, 1].map(|slot| read(geometry.map_place(slot), geometry.map_length())));
-    if geometry.layout().logs().is_some() {
-        inputs.tables.push([0, 1].map(|slot| read(geometry.table_place(slot), geometry.table_length())));
+/// When a member answered last, while its records are read.
+#[derive(Debug)]
+pub(super) struct LastAnswer(Mutex<Clock>);
+
+impl LastAnswer {
+    pub(super) fn now() -> LastAnswer {
+        LastAnswer(Mutex::new(Clock::now()))
     }
-    if geometry.list_place(0).is_some() {
-        let list = |slot| geometry.list_place(slot).and_then(|(at, length)| read(at, length));
-        inputs.lists.push([0, 1].map(list));
+
+    pub(super) fn at(&self) -> Clock {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answered(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Clock::now();
     }
 }
 
-/// How much of a commit log is read at a time.
+/// What is read of a member once it is known which array it belongs to.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    maps: Slots,
+    tables: Slots,
+    lists: Slots,
+    commits: CommitLogContent,
+    /// The bytes of the commit log, for a recording; empty where it cannot be read.
+    commit_log: Vec<u8>,
+}
+
+/// How much of a commit log is read at a time: it is long, and those of all members are longer than is to be kept in memory.
 const PIECE: usize = 1 << 20;
 
-/// What the commit log of the member in each place holds. All are read at the same time, piece by piece: they are long,
-/// and together longer than is to be kept in memory.
-pub(super) fn read_commit_logs(assembly: &Assembly, found: &[Found]) -> Vec<CommitLogContent> {
-    let members = assembly.places.iter().map(|place| place.map(|index| &found[index].member));
-    thread::scope(|scope| {
-        let start = |member: Option<_>| {
-            let member = member.filter(|_| assembly.geometry.is_logged())?;
-            let reader = thread::Builder::new().name("commit-log".into());
-            Some((member, reader.spawn_scoped(scope, move || read_commit_log(member, assembly))))
+impl Records {
+    /// Reads those of `member`, and notes each time that it answers.
+    pub(super) fn read(member: &Member, assembly: &Assembly, recorded: bool, last: &LastAnswer) -> Records {
+        let geometry = &assembly.geometry;
+        let read = |at: Sector, length: Sectors| {
+            let bytes = read_block(member, at, length);
+            last.answered();
+            bytes
         };
-        let readers: Vec<_> = members.map(start).collect();
-        let content = |reader: Option<(&Member, io::Result<thread::ScopedJoinHandle<'_, _>>)>| match reader {
-            None => CommitLogContent::default(),
-            Some((_, Ok(reader))) => reader.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // Where there can be no thread it is read here.
-            Some((member, Err(_))) => read_commit_log(member, assembly),
-        };
-        readers.into_iter().map(content).collect()
-    })
+        let list = |slot| geometry.list_place(slot).and_then(|(at, length)| read(at, length));
+        let logs = geometry.layout().logs().is_some();
+        let table = |slot| read(geometry.table_place(slot), geometry.table_length());
+        let (at, length) = geometry.commit_log();
+        Records {
+            maps: [0, 1].map(|slot| read(geometry.map_place(slot), geometry.map_length())),
+            tables: if logs { [0, 1].map(table) } else { Slots::default() },
+            lists: [0, 1].map(list),
+            commits: if geometry.is_logged() {
+                read_commit_log(member, assembly, last)
+            } else {
+                CommitLogContent::default()
+            },
+            commit_log: if recorded && !length.is_zero() {
+                read(at, length).unwrap_or_default()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    /// Adds those of the member in the next place to `inputs`. Returns what its commit log holds.
+    pub(super) fn add_to(self, geometry: &Geometry, inputs: &mut OpeningInputs) -> CommitLogContent {
+        inputs.maps.push(self.maps);
+        if geometry.layout().logs().is_some() {
+            inputs.tables.push(self.tables);
+        }
+        if geometry.list_place(0).is_some() {
+            inputs.lists.push(self.lists);
+        }
+        inputs.commits.push(self.commit_log);
+        self.commits
+    }
 }
 
-fn read_commit_log(member: &Member, assembly: &Assembly) -> CommitLogContent {
+fn read_commit_log(member: &Member, assembly: &Assembly, last: &LastAnswer) -> CommitLogContent {
     let (start, length) = assembly.geometry.commit_log();
     let mut reader = CommitLogReader::new(assembly);
     let mut piece = Pages::zeroed(PIECE);
@@ -103,22 +142,12 @@ fn read_commit_log(member: &Member, assembly: &Assembly) -> CommitLogContent {
         if member.read_at(at, bytes).is_err() {
             return CommitLogContent::default();
         }
+        last.answered();
         reader.take(bytes);
         left -= bytes.len();
         at = at + Sectors::new(bytes.len() as u64 / 512);
     }
     reader.finish()
-}
-
-/// The bytes of the commit log of the member in each place, for a recording; empty where there is none, or it cannot be
-/// read.
-pub(super) fn commit_log_bytes(assembly: &Assembly, found: &[Found]) -> Vec<Vec<u8>> {
-    let (at, length) = assembly.geometry.commit_log();
-    let read = |place: &Option<usize>| {
-        let index = place.filter(|_| !length.is_zero())?;
-        read_block(&found[index].member, at, length)
-    };
-    assembly.places.iter().map(|place| read(place).unwrap_or_default()).collect()
 }
 
 /// `length` of the member from `at`, if it can be read.

@@ -4,20 +4,24 @@ mod found;
 mod note;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant as Clock};
 
 use parlour_array::record::OpeningInputs;
-use parlour_array::{Array, Assembly, AssemblyError, Geometry, Identity, Simulated, Superblock, Tuning};
+use parlour_array::{
+    Array, Assembly, AssemblyError, Geometry, Identity, Simulated, Superblock, Tuning, Verdict,
+};
 use parlour_units::Bytes;
 use rustix::io::Errno;
 
+use crate::helper;
 use crate::identity::{self, RandomError};
 use crate::io::Choice;
 use crate::member::{Member, MemberError, Mode};
 use crate::roster::Roster;
-use found::Found;
+use found::{Found, LastAnswer, Records};
 pub use note::Note;
 
 pub(crate) use found::{read_block, superblock_copies};
@@ -118,37 +122,13 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         return Err(OpenError::Repeated { one, other });
     }
     let (found, mut notes) = open_members(request)?;
-    let mut inputs = OpeningInputs {
-        candidates: found.iter().map(Found::input).collect(),
-        maps: Vec::new(),
-        tables: Vec::new(),
-        lists: Vec::new(),
-        commits: Vec::new(),
-        session: identity::fresh()?,
-        read_only: request.read_only,
-        force: request.force,
-        tuning: Tuning { fence: request.tuning.fence.or(Some(LOOK_AGAIN)), ..request.tuning },
-        simulated: Simulated::default(),
-    };
-    let assembly = match inputs.assemble() {
-        Ok(assembly) => assembly,
-        Err(source) => {
-            notes.extend(found.iter().zip(&inputs.candidates).filter_map(|(found, input)| {
-                input.superblock().err().map(|error| Note::damaged(&found.member, error))
-            }));
-            return Err(OpenError::Assembly { source, notes });
-        }
-    };
+    let Together { found, mut inputs, assembly, records } = put_together(request, found, &mut notes)?;
     notes.extend(note::of_assembly(&assembly, &found, request.read_only));
-    check_blocks(&assembly, &found)?;
-    for place in &assembly.places {
-        let member = place.map(|index| &found[index].member);
-        found::read_records(member, &assembly.geometry, &mut inputs);
+    let geometry = &assembly.geometry;
+    let commits = records.into_iter().map(|records| records.add_to(geometry, &mut inputs)).collect();
+    if !request.recorded {
+        inputs.commits = Vec::new();
     }
-    if request.recorded {
-        inputs.commits = found::commit_log_bytes(&assembly, &found);
-    }
-    let commits = found::read_commit_logs(&assembly, &found);
     let superblock = assembly.superblock.clone();
     let order: Vec<Option<usize>> = assembly
         .places
@@ -267,20 +247,19 @@ fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenEr
     let until = Clock::now() + Duration::from_nanos(request.access_timeout.nanoseconds());
     for (path, answer) in request.members.iter().zip(answers) {
         let opened = answer.recv_timeout(until.saturating_duration_since(Clock::now()));
-        match opened.unwrap_or_else(|error| Err(unanswered(path, error))) {
+        match opened.unwrap_or_else(|error| Err(unanswered(path, "be opened in time", error))) {
             Ok(Ok(member)) => found.push(member),
             Ok(Err(note)) => refused.push(note),
             Err(error) if error.is_in_use() => return Err(error.into()),
             Err(error) => refused.push(Note::Unavailable(error)),
         }
     }
-    if found.is_empty() {
-        let source = AssemblyError::NoMembers(
-            request.members.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
-        );
-        return Err(OpenError::Assembly { source, notes: refused });
-    }
-    Ok((found, refused))
+    if found.is_empty() { Err(no_members(request, refused)) } else { Ok((found, refused)) }
+}
+
+fn no_members(request: &OpenRequest, notes: Vec<Note>) -> OpenError {
+    let paths: Vec<String> = request.members.iter().map(|path| path.display().to_string()).collect();
+    OpenError::Assembly { source: AssemblyError::NoMembers(paths.join(", ")), notes }
 }
 
 /// What became of opening a member and reading its superblocks.
@@ -299,12 +278,140 @@ fn open_apart(path: &Path, mode: Mode) -> Receiver<Opened> {
     receiver
 }
 
-fn unanswered(path: &Path, error: RecvTimeoutError) -> MemberError {
+fn unanswered(path: &Path, action: &'static str, error: RecvTimeoutError) -> MemberError {
     let errno = match error {
         RecvTimeoutError::Timeout => Errno::TIMEDOUT,
         RecvTimeoutError::Disconnected => Errno::AGAIN,
     };
-    MemberError::Refused { path: path.into(), action: "be opened in time", errno }
+    MemberError::Refused { path: path.into(), action, errno }
+}
+
+/// Members that make an array, and what was read of them.
+#[derive(Debug)]
+struct Together {
+    found: Vec<Found>,
+    inputs: OpeningInputs,
+    assembly: Assembly,
+    /// By place.
+    records: Vec<Records>,
+}
+
+/// Puts the array together from what was found, and reads its members' records. It is put together again without those
+/// that do not answer.
+fn put_together(
+    request: &OpenRequest,
+    mut found: Vec<Found>,
+    notes: &mut Vec<Note>,
+) -> Result<Together, OpenError> {
+    loop {
+        let inputs = inputs_of(request, &found)?;
+        let assembly = match inputs.assemble() {
+            Ok(assembly) => assembly,
+            Err(source) => {
+                notes.extend(found.iter().zip(&inputs.candidates).filter_map(|(found, input)| {
+                    input.superblock().err().map(|error| Note::damaged(&found.member, error))
+                }));
+                return Err(OpenError::Assembly { source, notes: std::mem::take(notes) });
+            }
+        };
+        check_blocks(&assembly, &found)?;
+        let answers = read_records(request, found, &assembly, notes);
+        if answers.iter().any(Option::is_none) {
+            found = without_silent(answers, &assembly, notes);
+            if found.is_empty() {
+                return Err(no_members(request, std::mem::take(notes)));
+            }
+            continue;
+        }
+        let (answered, mut records): (Vec<Found>, Vec<Option<Records>>) =
+            answers.into_iter().flatten().unzip();
+        let of_place =
+            |place: &Option<usize>| place.and_then(|index| records[index].take()).unwrap_or_default();
+        let records = assembly.places.iter().map(of_place).collect();
+        return Ok(Together { found: answered, inputs, assembly, records });
+    }
+}
+
+/// Those of which an array is put together again where others did not answer. What these have said counts: whom their
+/// superblocks call old, or do not know, is not believed without them.
+fn without_silent(
+    answers: Vec<Option<(Found, Option<Records>)>>,
+    assembly: &Assembly,
+    notes: &mut Vec<Note>,
+) -> Vec<Found> {
+    let mut counted = Vec::new();
+    for (answer, verdict) in answers.into_iter().zip(&assembly.verdicts) {
+        let Some((found, _)) = answer else { continue };
+        match verdict {
+            Verdict::Member(_) | Verdict::Spare => counted.push(found),
+            other => notes.extend(note::of_verdict(other, assembly, &found)),
+        }
+    }
+    counted
+}
+
+fn inputs_of(request: &OpenRequest, found: &[Found]) -> Result<OpeningInputs, OpenError> {
+    Ok(OpeningInputs {
+        candidates: found.iter().map(Found::input).collect(),
+        maps: Vec::new(),
+        tables: Vec::new(),
+        lists: Vec::new(),
+        commits: Vec::new(),
+        session: identity::fresh()?,
+        read_only: request.read_only,
+        force: request.force,
+        tuning: Tuning { fence: request.tuning.fence.or(Some(LOOK_AGAIN)), ..request.tuning },
+        simulated: Simulated::default(),
+    })
+}
+
+/// Reads the records of members that stand in places, each in a thread of its own. Returns the members, in their order, with
+/// what was read; those that did not answer in time are noted.
+fn read_records(
+    request: &OpenRequest,
+    found: Vec<Found>,
+    assembly: &Assembly,
+    notes: &mut Vec<Note>,
+) -> Vec<Option<(Found, Option<Records>)>> {
+    let shared = Arc::new(assembly.clone());
+    let start = |(index, found): (usize, Found)| {
+        let path = found.member.path().to_owned();
+        let (sender, receiver) = channel();
+        let last = Arc::new(LastAnswer::now());
+        let waited = (path, receiver, Arc::clone(&last));
+        if !assembly.places.contains(&Some(index)) {
+            // (Whoever listens is here.)
+            let _ = sender.send((found, None));
+            return waited;
+        }
+        let (assembly, recorded) = (Arc::clone(&shared), request.recorded);
+        let read = move || {
+            let records = Records::read(&found.member, &assembly, recorded, &last);
+            // Who has waited too long does not listen any more, and the member is closed.
+            let _ = sender.send((found, Some(records)));
+        };
+        // Where there can be no thread the channel is closed, and that is told.
+        let _ = helper::spawn("member-records", read);
+        waited
+    };
+    let waited: Vec<_> = found.into_iter().enumerate().map(start).collect();
+    let patience = Duration::from_nanos(request.access_timeout.nanoseconds());
+    let read = |(path, answer, last): (PathBuf, Receiver<_>, Arc<LastAnswer>)| {
+        let silent = |error| notes.push(Note::Unavailable(unanswered(&path, "be read in time", error)));
+        receive(&answer, &last, patience).map_err(silent).ok()
+    };
+    waited.into_iter().map(read).collect()
+}
+
+/// Receives what a member is read for, unless it is silent for longer than `patience`.
+fn receive<T>(answer: &Receiver<T>, last: &LastAnswer, patience: Duration) -> Result<T, RecvTimeoutError> {
+    loop {
+        let until = last.at() + patience;
+        match answer.recv_timeout(until.saturating_duration_since(Clock::now())) {
+            Err(RecvTimeoutError::Timeout) if last.at() + patience > until => {}
+            received => return received,
+        }
+    }
 }
 
 fn check_blocks(assembly: &Assembly, found: &[Found]) -> Result<(), OpenError> {

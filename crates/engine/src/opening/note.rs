@@ -191,7 +191,7 @@ pub(super) fn of_assembly(assembly: &Assembly, found: &[Found], read_only: bool)
     notes
 }
 
-fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) -> Option<Note> {
+pub(super) fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) -> Option<Note> {
     let path = found.member.path().to_owned();
     let length = found.member.length().bytes();
     let needs = assembly.geometry.least_member_length().bytes();

@@ -154,9 +154,9 @@ impl<F: Frontend> Server<F> {
         self.next_pulse = self.machine.tick() + self.pulse;
         while self.stage != Stage::Stopped {
             self.turn(observer).map_err(ServeError::System)?;
-            if self.is_superseded() {
+            if let Some(error) = self.abandoned() {
                 self.machine.roster.close_all();
-                return Err(ServeError::Superseded);
+                return Err(error);
             }
         }
         self.machine.roster.close_all();
@@ -315,9 +315,14 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Whether another server has the array, and all hosts know.
-    fn is_superseded(&mut self) -> bool {
-        self.machine.array.get().is_superseded() && self.machine.in_flight() == 0 && !self.machine.has_work()
+    /// Why the array was left as it is, if it was and all hosts know.
+    fn abandoned(&mut self) -> Option<ServeError> {
+        let error = match self.machine.array.get().mode() {
+            Mode::Superseded => ServeError::Superseded,
+            Mode::Halted => ServeError::Halted,
+            _ => return None,
+        };
+        (self.machine.in_flight() == 0 && !self.machine.has_work()).then_some(error)
     }
 
     fn is_stopped(&mut self) -> bool {

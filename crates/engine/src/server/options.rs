@@ -68,6 +68,12 @@ pub enum ServeError {
          serve it on one, and scrub it"
     )]
     Superseded,
+    /// A member has no space, or the system no memory, for the array's metadata.
+    #[error(
+        "there is no space or memory for the array's metadata (its events say on which member): nothing more was written, \
+         and the array comes back as after a crash; free some, then serve it again"
+    )]
+    Halted,
     /// What a recording begins with was not kept.
     #[error("the array was opened without what its recording begins with; open it to be recorded")]
     NotRecorded,

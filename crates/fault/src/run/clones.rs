@@ -54,6 +54,8 @@ impl Run<'_> {
         let places: Vec<u16> = (0..self.geometry.members()).filter(copied).collect();
         let place = *places.get((number % places.len().max(1) as u64) as usize)?;
         let alone = back == Return::All && !self.limits.beyond && self.rotting_at_rest.is_empty();
+        // (An array without space may come back as after a crash.)
+        let alone = alone && !self.world.array.status().counters.out_of_space;
         (alone && self.survives(Fault::Clone, place)).then_some(place)
     }
 

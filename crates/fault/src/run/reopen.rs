@@ -38,6 +38,16 @@ impl Run<'_> {
         self.reopen(shelf, Return::All, uncopied)
     }
 
+    /// There was no room for the array's metadata: who serves it gives up, and opens it again when there is.
+    pub(super) fn halted(&mut self) -> Result<(), Violation> {
+        if let Some(open) = self.open.values().next() {
+            let told = self.told(open);
+            return Err(Violation::seam(format!("the array has halted, and {told} is not answered")));
+        }
+        self.world.shelf.disks.iter_mut().for_each(Disk::make_room);
+        self.crash(self.forgets_failed_flush())
+    }
+
     /// The array is stopped; it is opened again.
     pub(super) fn stopped(&mut self) -> Result<(), Violation> {
         let Some((power, back)) = self.stopping else {

@@ -74,11 +74,11 @@ impl Run<'_> {
         let written = |world: &World| world.shelf.disks.iter().map(Disk::written).sum::<u64>();
         let before = written(&first);
         let mut steps = 0;
-        while !first.array.is_superseded() && steps < STEPS && first.next_time().is_some() {
+        while !first.array.is_abandoned() && steps < STEPS && first.next_time().is_some() {
             first.step()?;
             steps += 1;
         }
-        let superseded = first.array.is_superseded();
+        let superseded = first.array.mode() == Mode::Superseded;
         let write = Operation::Write { durable: false };
         let range = Range { at: 0, length: self.geometry.block().get() };
         if superseded && first.reserve(LATE, write, range.length) {

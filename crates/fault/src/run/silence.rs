@@ -7,7 +7,7 @@ use parlour_units::{Member, Sector, Stripe};
 use super::Run;
 use crate::coverage::Fault;
 use crate::damage::Damage;
-use crate::disk::Flushes;
+use crate::disk::{Disk, Flushes};
 use crate::silent::{Silenced, Silent};
 use crate::violation::Violation;
 use crate::world::Shelf;
@@ -132,6 +132,9 @@ impl Run<'_> {
         self.world.shelf.disks.iter_mut().for_each(|disk| disk.silent = None);
         if !self.polluted.is_empty() {
             self.scrub_pollution()?;
+        } else if self.world.shelf.disks.iter().any(Disk::is_silently_wrong) {
+            // A log that is wrong is found when its region is to be compared, which is resynced then and passed over.
+            self.run_scrub(Repair::Nothing)?;
         }
         self.world.shelf.disks.iter_mut().for_each(|disk| disk.heal(0..u64::MAX));
         Ok(())
@@ -152,6 +155,11 @@ impl Run<'_> {
             return Err(Violation::Repair(format!("a scrub found nothing, and {wrong:?} do not fit")));
         }
         self.run_scrub(Repair::ParityFromData)?;
+        // A repair is no more durable than any write.
+        for disk in self.world.shelf.disks.iter_mut().filter(|disk| !disk.answers_not()) {
+            let written = disk.written();
+            disk.flushed(written);
+        }
         if self.is_whole() && self.world.array.mode() == Mode::Serving {
             self.polluted.clear();
         }

@@ -125,6 +125,7 @@ fn text(what: &What) -> String {
             Event::OutOfSpace { place } => format!("{place} is out of space"),
             Event::Implausible { place, what } => format!("{place} has an implausible {what}"),
             Event::Superseded { .. } => "another server has the array".to_owned(),
+            Event::Halted { .. } => "no space for metadata".to_owned(),
             Event::SpareDropped { .. } => "a spare cannot be used".to_owned(),
         },
     }

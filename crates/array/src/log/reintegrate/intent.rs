@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Member, Region, Sector, Sectors};
 
-use super::{Apply, Run};
+use super::{Apply, Reintegration, Run};
 use crate::array::Array;
 use crate::effect::{Class, Fault};
 use crate::geometry::CommitPart;
@@ -34,6 +34,18 @@ pub(crate) struct HalfDone {
 /// What intents tell of parity, by sector of the member.
 #[derive(Debug, Default)]
 pub(super) struct ToldParity(BTreeMap<(Member, Sector), Change>);
+
+impl HalfDone {
+    /// What is left of one that was suspended. How far it got is seen when it is taken up again, after an opening.
+    pub(super) fn of(suspended: &Reintegration) -> HalfDone {
+        HalfDone {
+            newest: suspended.newest,
+            done: BTreeSet::new(),
+            intents: suspended.intents.clone(),
+            told: ToldParity::default(),
+        }
+    }
+}
 
 impl ToldParity {
     fn new(intents: &[Intent], data: Sectors) -> ToldParity {
@@ -237,7 +249,13 @@ impl Array {
         self.end_job(id);
         let (unreadable, others): (Vec<Trouble>, Vec<Trouble>) =
             troubles.iter().partition(|trouble| trouble.fault == Fault::Unreadable);
-        if !self.only_members_lost(&others) || !self.remembered_log_stands(region) {
+        if !self.remembered_log_stands(region) {
+            return self.give_up_half_done(region);
+        }
+        if others.iter().any(|trouble| trouble.fault.is_of_space()) {
+            return self.stall_region(region);
+        }
+        if !self.only_members_lost(&others) {
             return self.give_up_half_done(region);
         }
         let block = self.geometry.block();
@@ -265,7 +283,7 @@ impl Array {
     }
 
     /// What a reintegration before a crash has done cannot be told: the parity is computed from the data.
-    fn give_up_half_done(&mut self, region: Region) {
+    pub(crate) fn give_up_half_done(&mut self, region: Region) {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let half = log.half_done.take().expect("its intents are known");
         let commits = self.commits();

@@ -47,13 +47,21 @@ impl Array {
     pub(crate) fn mended(&mut self, pass: JobId, region: Region, lost: bool) {
         let troubles = std::mem::take(&mut self.jobs.get_mut(pass).troubles);
         self.end_job(pass);
-        if lost && self.leave_out_listed(region) {
+        if self.lacks_data(region) {
+            self.give_up_reintegration(region);
+        } else if lost && self.leave_out_listed(region) {
             self.next_pass(region);
         } else if lost {
             self.pass_lost(region, &troubles);
         } else {
             self.next_pass(region);
         }
+    }
+
+    /// Whether a committed write of `region` has left its data half written.
+    fn lacks_data(&self, region: Region) -> bool {
+        let logs = self.logs.as_ref().expect("only logs are mended");
+        !logs.regions[&region].unlanded.is_empty()
     }
 
     /// Whether a job is a repair that a reintegration waits for.
@@ -71,6 +79,10 @@ impl Array {
         let job = self.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
         let (locked, holders) = (job.locked, self.locks.holders(stripe));
+        if self.is_left_to_redo(stripe) {
+            // Its parity cannot be computed from its data.
+            return self.end_stripe(id, Err(self.refusal()));
+        }
         if locked {
             // It had it before, and looks for another plan.
         } else if holders == 0 {

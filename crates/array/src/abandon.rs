@@ -1,0 +1,59 @@
+//! The array is left as it is: nothing more is handed out, and all requests fail.
+//!
+//! So it is where another server has opened it, and where a member has no space, or the system no memory, for the array's
+//! own metadata. A member that lacks what the others hold must not be written on as if it held it, and is not at fault. What
+//! is on the members is then what a crash at that moment would have left, and the next opening deals with it as with any.
+
+use crate::array::{Array, Mode};
+use crate::effect::{Action, Class};
+use crate::job::{JobId, Trouble};
+use crate::planted::{Bug, is_planted};
+use crate::status::Event;
+
+impl Array {
+    /// Whether the array was left as it is: nothing is handed out any more.
+    pub fn is_abandoned(&self) -> bool {
+        matches!(self.mode, Mode::Superseded | Mode::Halted)
+    }
+
+    pub(crate) fn abandon(&mut self, mode: Mode, event: Event) {
+        self.mode = mode;
+        self.events.push_back(event);
+        self.forget_effects();
+        self.end_abandoned();
+    }
+
+    /// Hosts are answered as soon as nobody works with their payload.
+    pub(crate) fn end_abandoned(&mut self) {
+        if self.flying == 0 {
+            self.refuse_hosts();
+        }
+    }
+
+    /// Abandons the array if `troubles` say that a member had no space or memory for what the job was to write of metadata.
+    /// Says whether.
+    pub(crate) fn halt_unrecorded(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+        if is_planted(Bug::UnrecordedServedOn) {
+            return false;
+        }
+        let job = self.jobs.get(id);
+        if job.class != Class::Metadata {
+            return false;
+        }
+        // (Flushes and reads that fail so leave nothing unwritten.)
+        let is_write = |trouble: &Trouble| {
+            job.plan.steps.iter().any(|step| match step.action {
+                Action::Write { member, at, .. } => (member, at) == (trouble.member, trouble.at),
+                _ => false,
+            })
+        };
+        let unwritten = troubles.iter().filter(|trouble| trouble.fault.is_of_space() && is_write(trouble));
+        // (A spare that has no room is not needed.)
+        let Some(place) = { unwritten }.find_map(|trouble| self.health.place_of(trouble.member)) else {
+            return false;
+        };
+        self.counters.out_of_space = true;
+        self.abandon(Mode::Halted, Event::Halted { place });
+        true
+    }
+}

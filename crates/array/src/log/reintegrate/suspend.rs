@@ -1,0 +1,110 @@
+//! Where records are durable before their data, and a reintegration, or the data of a committed write, finds no space or
+//! memory, the region's reintegration is suspended until the array, which writes nothing any more, is opened again.
+//!
+//! No record is given up: what is logged is in the log still, and intents tell how much of the parity is rewritten, as after
+//! a crash. Until then jobs that need the parity of a stripe with records are refused, and so are reads of what a committed
+//! write has perhaps half written.
+//!
+//! (Elsewhere nothing tells what is rewritten, and what is in memory alone would make the stop unclean: the log is given up.)
+
+use parlour_units::{Region, Stripe};
+
+use super::HalfDone;
+use crate::array::Array;
+use crate::job::JobId;
+use crate::planted::{Bug, is_planted};
+
+impl Array {
+    /// Whether `region` is not reintegrated before the array is opened again: its own reintegration was suspended, or one
+    /// that is to be finished before any other that tells of its parity in the same commit log.
+    pub(crate) fn is_suspended(&self, region: Region) -> bool {
+        let Some(logs) = self.logs.as_ref().filter(|_| self.geometry.is_logged()) else { return false };
+        let own = logs.regions.get(&region).is_some_and(|log| log.suspended);
+        own || logs.blocked.contains(&self.commit_place(region))
+    }
+
+    /// Whether the region's log is as good as it was.
+    pub(super) fn may_suspend(&self, region: Region) -> bool {
+        let logs = self.logs.as_ref().expect("only logs are reintegrated");
+        let reintegration = logs.regions[&region].reintegrating.as_ref().expect("it is under way");
+        let stood = |place| self.health.member_since(place, reintegration.turn).is_some();
+        self.keeps_log_without_space(region) && self.log_places(region).all(stood)
+    }
+
+    fn keeps_log_without_space(&self, region: Region) -> bool {
+        self.geometry.is_logged()
+            && self.counters.out_of_space
+            && !self.log_is_lost(region)
+            && !is_planted(Bug::LogGivenUpForSpace)
+    }
+
+    /// A committed write found no space or memory for its data: its record counts, and is redone after the next opening.
+    /// Says no where the region's log does not count.
+    pub(crate) fn leave_to_redo(&mut self, id: JobId) -> bool {
+        let job = self.jobs.stripe(id);
+        let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
+        let counts = || self.log_stands(region) && !self.records.resync.get(region);
+        if !committed || !counts() || !self.keeps_log_without_space(region) {
+            return false;
+        }
+        self.jobs.stripe(id).entry = None;
+        let index = self.region_of(stripe).1;
+        let logs = self.logs.as_mut().expect("committed writes are logged");
+        let log = logs.region(region);
+        log.suspended = true;
+        log.unlanded.insert(index);
+        if log.reintegrating.as_ref().is_some_and(|reintegration| reintegration.finishing) {
+            self.give_up_reintegration(region);
+        }
+        self.let_go_of_suspended();
+        true
+    }
+
+    /// Whether nobody knows, before the array is opened again, what hosts would read of `stripe`: a committed write to it has
+    /// perhaps written a part of its data.
+    pub(crate) fn is_left_to_redo(&self, stripe: Stripe) -> bool {
+        let Some(logs) = self.logs.as_ref().filter(|_| self.counters.out_of_space) else { return false };
+        let (region, index) = self.region_of(stripe);
+        logs.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
+    }
+
+    /// What waits for it looks again.
+    pub(super) fn suspend_reintegration(&mut self, region: Region) {
+        let logs = self.logs.as_mut().expect("only logs are reintegrated");
+        let log = logs.region(region);
+        let reintegration = log.reintegrating.take().expect("it is under way");
+        (log.suspended, log.wanted) = (true, false);
+        if !reintegration.intents.is_empty() {
+            log.half_done = Some(HalfDone::of(&reintegration));
+            self.block_commit_place(region);
+        }
+        let logs = self.logs.as_mut().expect("it was there");
+        logs.running -= 1;
+        logs.freed = true;
+        reintegration.held.iter().for_each(|(_, buffer)| self.buffers.release(*buffer));
+        self.let_go_of_suspended();
+        self.resume_hosts();
+    }
+
+    /// What `region`'s intents tell is not finished before the next opening: no other's in that commit log is begun.
+    pub(crate) fn block_commit_place(&mut self, region: Region) {
+        let place = self.commit_place(region);
+        self.logs.as_mut().expect("intents are of logs").blocked.insert(place);
+    }
+
+    /// Those that wait for a reintegration that is not begun look again.
+    pub(crate) fn let_go_of_suspended(&mut self) {
+        let Some(logs) = &self.logs else { return };
+        let idle =
+            |region: &Region| logs.regions[region].reintegrating.is_none() && self.is_suspended(*region);
+        let suspended: Vec<Region> = logs.regions.keys().copied().filter(idle).collect();
+        let logs = self.logs.as_mut().expect("it was there");
+        for region in suspended {
+            let log = logs.region(region);
+            log.queued = false;
+            self.runnable.extend(log.waiters.drain(..));
+        }
+        let regions = &logs.regions;
+        logs.queue.retain(|region| regions[region].queued);
+    }
+}

@@ -203,6 +203,11 @@ impl Records {
         regions.count()
     }
 
+    /// Whether the map is being written, or will be as soon as it may be.
+    pub(crate) fn map_is_under_way(&self) -> bool {
+        self.map_writing.is_some() || self.enabled && self.map_wanted
+    }
+
     /// The last session whose opening came to its end.
     pub(crate) fn last_completed(&self) -> Option<Identity> {
         self.sessions.get(usize::from(self.opening)).copied()
@@ -748,6 +753,7 @@ impl Array {
         self.records.durable = map.dirty;
         self.records.durable_resync = map.resync;
         self.records.durable_missed = map.missed;
+        self.announce_resynced();
         self.resume_recovered_hosts();
         self.runnable.extend(self.records.map_waiters.drain(..));
         // What went idle while it was written is clean in the next.

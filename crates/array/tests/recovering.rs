@@ -552,3 +552,20 @@ fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
     assert_holds(&mut world, &content);
     assert_eq!(world.array.status().unreadable, Bytes::ZERO);
 }
+
+/// The status said that all redundancy was there before that was recorded: a crash then cost more than a member.
+#[test]
+fn a_resync_that_is_over_stays_over_after_a_crash() {
+    let setup = Setup { zeroed: false, ..Setup::logged(4) };
+    let mut world = World::new(&setup, SEED);
+    let length = world.capacity();
+    let content = World::new(&setup, SEED).read_now(0, length).unwrap();
+    world.all_volatile();
+    let done = |world: &World| world.events.iter().any(|event| matches!(event, Event::ResyncDone));
+    assert!(world.array.status().resync.is_some());
+    world.settle_until(|world| world.array.status().resync.is_none());
+    assert!(done(&world));
+    world.disk_at(3).dead = true;
+    let mut world = world.crash(false).unwrap();
+    assert!(world.read_now(0, length).unwrap() == content);
+}

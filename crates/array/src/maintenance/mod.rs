@@ -52,6 +52,8 @@ pub(crate) struct Maintenance {
     pub(crate) resync_from: u32,
     /// When the resync was begun, and how many regions needed it then.
     pub(crate) resync_began: Option<(Instant, u64)>,
+    /// All regions were resynced; that may not be recorded yet.
+    resynced: bool,
     pub(crate) scrub: Option<Scrub>,
     pub(crate) last_scrub: Option<ScrubReport>,
     /// Jobs under way.

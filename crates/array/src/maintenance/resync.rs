@@ -4,7 +4,7 @@
 use parlour_units::{Region, Stripe};
 
 use super::{Maintenance, Task};
-use crate::array::Array;
+use crate::array::{Array, Mode};
 use crate::effect::Class;
 use crate::front::Front;
 use crate::job::{JobId, Kind, Purpose};
@@ -34,14 +34,17 @@ impl Maintenance {
 }
 
 impl Array {
+    /// It is over when that is recorded: before, a crash would find regions that are to be resynced.
     pub(crate) fn resync_task(&self) -> Option<Task> {
-        let left = u64::from(self.records.resync.count());
+        let left = u64::from(self.records.unsynced());
         if left == 0 {
             return None;
         }
         let (began, total) = self.maintenance.resync_began.unwrap_or((self.now, left));
         let total = total.max(left);
-        let stopped = self.maintenance.resync.is_none() && self.next_resync().is_none();
+        let rests = self.maintenance.resync.is_none() && self.next_resync().is_none();
+        let is_recorded = self.mode == Mode::Serving && self.records.map_is_under_way();
+        let stopped = rests && !is_recorded;
         Some(self.task(total - left, total, (began, 0), stopped && !self.resync_follows_rebuild()))
     }
 
@@ -176,10 +179,19 @@ impl Array {
 
     fn tell_of_resync(&mut self) {
         if self.records.resync.count() == 0 {
-            self.maintenance.resync_began = None;
-            self.events.push_back(Event::ResyncDone);
+            self.maintenance.resynced = true;
+            self.announce_resynced();
         } else if self.next_resync().is_none() {
             self.events.push_back(Event::ResyncIncomplete);
+        }
+    }
+
+    /// A resync whose end is recorded by now is told of.
+    pub(crate) fn announce_resynced(&mut self) {
+        if self.maintenance.resynced && self.records.unsynced() == 0 {
+            self.maintenance.resynced = false;
+            self.maintenance.resync_began = None;
+            self.events.push_back(Event::ResyncDone);
         }
     }
 

@@ -35,9 +35,9 @@ pub(crate) struct Listing {
     /// Versions that are durable: as a whole, and as to what they put on the list.
     written: u64,
     written_added: u64,
-    /// All members have the list from this sequence number on: also one that is being rebuilt.
+    /// All members have the list from this sequence number on.
     informed_from: u64,
-    /// The same of both slots.
+    /// Also one that is being rebuilt has it, in both slots.
     both_from: u64,
     waiters: Vec<JobId>,
 }
@@ -87,10 +87,9 @@ impl Listing {
         self.sequence
     }
 
-    /// A member comes to be rebuilt: the list is written anew, to both slots.
+    /// A member comes to be rebuilt: the list is to be written anew, to both slots.
     pub(crate) fn inform_newcomer(&mut self, geometry: &Geometry) {
         if geometry.list_place(0).is_some() {
-            self.informed_from = self.sequence + 1;
             self.both_from = self.sequence + 2;
         }
     }
@@ -313,9 +312,11 @@ impl Array {
         let listing = &self.listing;
         let due =
             if self.records.barrier() { !listing.additions_are_durable() } else { !listing.is_durable() };
-        let second = self.second_slot_may_be_written() && !listing.newcomer_is_informed();
+        let newcomer = self.both_slots_may_be_written() && !listing.newcomer_is_informed();
+        // (An opening that does not come to its end leaves no trace.)
         self.records.enabled
-            && (due || second || !listing.members_are_informed())
+            && self.records.has_opened()
+            && (due || newcomer || !listing.members_are_informed())
             && listing.writing.is_none()
     }
 

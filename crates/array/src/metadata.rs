@@ -82,9 +82,9 @@ pub(crate) struct Records {
     table_waiters: Vec<Region>,
     table_wanted: bool,
     table_writing: Option<TableWriting>,
-    /// All members have the map, and the table, from these sequence numbers on: also one that is being rebuilt.
+    /// All members have the map, and the table, from these sequence numbers on.
     informed_from: (u64, u64),
-    /// The same of both slots.
+    /// Also one that is being rebuilt has them, in both slots.
     both_from: (u64, u64),
     /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
     pub(crate) closing: Option<Region>,
@@ -222,6 +222,11 @@ impl Records {
     /// The map is to be written.
     pub(crate) fn want_map(&mut self) {
         self.map_wanted = true;
+    }
+
+    /// Whether the superblocks that name this session are written: it is opened, or about to be.
+    pub(crate) fn has_opened(&self) -> bool {
+        !self.opening
     }
 
     /// Whether what is numbered as of this session would be believed after a crash.
@@ -501,16 +506,19 @@ impl Array {
     /// Before the session is said to have begun, all members are given what perhaps only the one had from whom it was read;
     /// and what a rebuild has passed over is on the list before it is said how far it has come.
     fn superblock_due(&self) -> bool {
-        let begins = !self.records.opening && !self.records.begun && !self.members_are_informed();
-        self.records.superblock_due() && !begins && self.listing.additions_are_durable()
+        let tells = || {
+            let informed = self.records.begun || self.members_are_informed();
+            informed && self.listing.additions_are_durable()
+        };
+        self.records.superblock_due() && (self.records.opening || tells())
     }
 
     fn map_due(&self) -> bool {
         let records = &self.records;
         // An opening that does not come to its end leaves no trace. A member whose exclusion is not durable would be older
         // than the others after a crash, and has missed nothing.
-        let may_begin = !records.opening && (!records.barrier() || !records.begun);
-        let wanted = records.map_wanted || self.map_is_due_in_second_slot();
+        let may_begin = !records.barrier() || self.map_begins();
+        let wanted = records.map_wanted || self.map_is_due_for_newcomer();
         records.enabled && wanted && records.map_writing.is_none() && may_begin
     }
 

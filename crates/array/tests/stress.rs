@@ -303,6 +303,11 @@ impl Model {
     fn crash(&mut self, power: bool) {
         self.opened();
         let healthy = self.healthy();
+        let in_place = self.w().setup.tuning.large_write == Some(LargeWrite::Cancel);
+        if in_place && self.w().setup.consistency == Consistency::Logged && !healthy {
+            // Whole stripes that are written in place do not outlive a crash and a member's loss at once.
+            return;
+        }
         let world = self.world.take().unwrap();
         let copy = world.disks.clone();
         let setup = world.setup.clone();
@@ -392,6 +397,10 @@ impl Model {
                     self.rounds(n);
                     let times = 1 + self.r.below(3);
                     for _ in 0..times {
+                        if self.healthy() && !self.synced() {
+                            // A crash came meanwhile: nothing can be computed for who takes an active member's place.
+                            break;
+                        }
                         let (index, info) = self.w().new_disk();
                         let now = self.w().now;
                         let got = self.w().array.replace(now, Member::new(place), info);

@@ -1,25 +1,26 @@
 //! Which members hold map, table and list of this session, and in how many of their slots.
 //!
-//! At an opening perhaps one member only has the newest; a member that comes to be rebuilt has none of them, or what was
-//! true long ago. All members are given the newest before the session is said to have begun, and before a rebuilt member
-//! is believed. A new member gets them in both slots: as long as one slot holds what stood there before, a copy of it
-//! says nothing about its age. The second slot has to wait until the session has begun and no exclusion is under way:
-//! a member whose exclusion is not durable and that lacks both would be called older after a crash.
+//! At an opening perhaps one member only has the newest: all are given it before the session is said to have begun. Until
+//! then no exclusion is durable, and a member that lacks both slots would be called older after a crash, though it has
+//! missed nothing: one of the slots is written then, and once.
+//!
+//! A new member, which comes to be rebuilt, has none of them, or what was true long ago. It gets them in both slots before
+//! it is believed: as long as one slot holds what stood there before, a copy of it says nothing about its age. They are
+//! written when the session has begun and no exclusion is under way.
 
 use crate::array::{Array, Mode};
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// Map, table and list are written anew to all members, to both slots.
+    /// Map, table and list are to be written anew to all members, to both slots.
     pub(crate) fn inform_newcomer(&mut self) {
-        self.inform_members();
-        let (map, table) = self.records.informed_from;
-        let more = u64::from(!is_planted(Bug::NewcomerInformedOnce));
-        self.records.both_from = (map + more, table + more);
+        let slots = if is_planted(Bug::NewcomerInformedOnce) { 1 } else { 2 };
+        let records = &mut self.records;
+        records.both_from = (records.map_sequence + slots, records.table_sequence + slots);
         self.listing.inform_newcomer(&self.geometry);
     }
 
-    /// Map and table are written to all members.
+    /// Map and table are to be written to all members.
     pub(crate) fn inform_members(&mut self) {
         let records = &mut self.records;
         records.map_wanted = true;
@@ -44,19 +45,31 @@ impl Array {
             && self.listing.newcomer_is_informed()
     }
 
-    /// Whether the second slot may be written.
-    pub(crate) fn second_slot_may_be_written(&self) -> bool {
+    /// Whether both slots may be written.
+    pub(crate) fn both_slots_may_be_written(&self) -> bool {
         let stops = matches!(self.mode, Mode::Stopping | Mode::Stopped);
         self.records.begun && !self.records.barrier() && !stops
     }
 
-    pub(super) fn map_is_due_in_second_slot(&self) -> bool {
-        self.second_slot_may_be_written() && self.records.map_sequence < self.records.both_from.0
+    /// Whether the session is about to begin and the map was not written yet.
+    pub(super) fn map_begins(&self) -> bool {
+        let records = &self.records;
+        !records.opening && !records.begun && records.map_sequence < records.informed_from.0
     }
 
-    pub(super) fn table_is_due_in_second_slot(&self) -> bool {
+    /// The same of the table.
+    pub(super) fn table_begins(&self) -> bool {
+        let records = &self.records;
+        !records.opening && !records.begun && records.table_sequence < records.informed_from.1
+    }
+
+    pub(super) fn map_is_due_for_newcomer(&self) -> bool {
+        self.both_slots_may_be_written() && self.records.map_sequence < self.records.both_from.0
+    }
+
+    pub(super) fn table_is_due_for_newcomer(&self) -> bool {
         let misses = self.records.table_sequence < self.records.both_from.1;
-        self.geometry.is_logged() && misses && self.second_slot_may_be_written()
+        self.geometry.is_logged() && misses && self.both_slots_may_be_written()
     }
 
     fn records_are_written_from(&self, (map, table): (u64, u64)) -> bool {

@@ -27,7 +27,8 @@ pub enum LogFlush {
 
 /// How a full-stripe write passes the log (Stodolsky §2.5). Where records are durable before their data, all but
 /// [`LargeWrite::Cancel`] log differences: a stripe that is written in place and cut short by a crash loses the unit of a
-/// member that is lost at the same time.
+/// member that is lost at the same time, and where it is written to in part before a second crash, blocks of it are called
+/// damaged. It is for simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeWrite {
     /// New parity goes to the log as an overwrite record.

@@ -46,7 +46,8 @@ impl Array {
         let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
         let wanted = wanted || self.table_is_due_for_newcomer();
         // (At the beginning of a session it says nothing new.)
-        let excluded = !self.records.barrier() || self.table_begins() || is_planted(Bug::AppliedBeforeExclusion);
+        let excluded =
+            !self.records.barrier() || self.table_begins() || is_planted(Bug::AppliedBeforeExclusion);
         // Records may have been left out of parity that is on the list, or of blocks that could not be compared.
         let listed = self.listing.additions_are_durable() || is_planted(Bug::TableBeforeList);
         self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()

@@ -80,7 +80,7 @@ pub(crate) struct Run<'a> {
     pub(crate) opening: bool,
     /// A disk that this session does without.
     away: Option<usize>,
-    /// A crash came before it was recorded that somebody was missing: who was may be called older than the others since. Or
+    /// A crash came while somebody was missing: who was may be called older than the others since. Or
     /// numbers were called implausible, and logs may be called damaged for it.
     pub(crate) behind: bool,
     /// Sectors of disks that could not be read since all was whole.

@@ -1,10 +1,10 @@
 //! What the list promises.
 
 use parlour_array::layout::Unit;
-use parlour_array::{Event, Repair};
-use parlour_units::Stripe;
+use parlour_array::{Action, Event, Geometry, Repair};
+use parlour_units::{Sectors, Stripe};
 
-use crate::common::{Random, World, payload};
+use crate::common::{Disk, Random, World, payload};
 use crate::cuts::cut_everywhere;
 use crate::scene::{STRIPE, Scene, Unreadable, setups};
 use crate::stutter::stutter_everywhere;
@@ -37,6 +37,28 @@ fn the_list_outlasts_a_stop_and_a_cut_of_power() {
         scene.world = scene.world.crash(false).unwrap();
         scene.world.settle_until(|world| world.array.status().resync.is_none());
         scene.check();
+    }
+}
+
+/// Carries out all but the writing of superblocks.
+fn step_without_superblocks(world: &mut World) {
+    let places = Geometry::superblock_places(Sectors::new(world.setup.member_length));
+    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if places.contains(&at));
+    while let Some(next) = world.pending.iter().position(|effect| !is_superblock(effect.action)) {
+        world.step_at(next);
+    }
+}
+
+#[test]
+fn an_opening_that_comes_to_no_end_writes_no_list() {
+    for scene in scenes() {
+        let mut world = scene.world.restart();
+        world.stop();
+        let before: Vec<Vec<u8>> = world.disks.iter().map(|disk| disk.bytes.clone()).collect();
+        world = world.reopen(false).unwrap();
+        step_without_superblocks(&mut world);
+        let same = |(disk, before): (&Disk, &Vec<u8>)| disk.bytes == *before;
+        assert!(world.disks.iter().zip(&before).all(same), "{:?}", world.setup.organization);
     }
 }
 

@@ -30,7 +30,7 @@ impl Run<'_> {
         self.keep_images(&shelf);
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
-        self.behind = self.opening || gone;
+        self.behind = gone;
         // Who was away for an opening that did not come to an end has missed nothing.
         self.away = None;
         // Who was excluded and is left alone cannot know it.

@@ -11,27 +11,29 @@ use indicatif::{ProgressBar, ProgressStyle};
 use parlour_array::{Assembly, Candidate, EntryState, Superblock};
 
 use crate::console::{Console, note};
-use crate::members::{self, MembersError};
+use crate::members::{Looks, MembersError};
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The members that `named` stands for, once all are there or `wait` is over.
+/// The members that `named` stands for, once all are there or `wait` is over. One that does not answer is not waited for
+/// again: whoever opens the array finds out whether it can do without.
 ///
 /// # Errors
 /// A directory cannot be read, or holds no member.
 pub(crate) fn await_members(
     named: &[PathBuf],
     wait: Duration,
+    looks: &Looks,
     console: Console,
 ) -> Result<Vec<PathBuf>, MembersError> {
     let begun = Instant::now();
     let mut progress = None;
     loop {
-        let members = members::expand(named)?;
-        let absent = absent(&members);
+        let members = looks.expand(named)?;
+        let absent = absent(looks, &members);
         let left = wait.saturating_sub(begun.elapsed());
-        let awaited = !absent.is_empty() && named.iter().any(|path| may_bring_more(path));
+        let awaited = !absent.is_empty() && named.iter().any(|path| may_bring_more(looks, path));
         if !awaited || left.is_zero() {
             if let Some(progress) = progress {
                 Progress::finish(&progress);
@@ -44,13 +46,14 @@ pub(crate) fn await_members(
 }
 
 /// Whether members can come here that are not there now.
-fn may_bring_more(path: &Path) -> bool {
-    path.is_dir() || members::look(path).is_err()
+fn may_bring_more(looks: &Looks, path: &Path) -> bool {
+    let is_absent = || !matches!(looks.look(path), Ok(_) | Err(MembersError::Silent { .. }));
+    path.is_dir() || is_absent()
 }
 
 /// Places whose members the array counts on, and that are not among `members`.
-fn absent(members: &[PathBuf]) -> Vec<u16> {
-    let candidates: Vec<Candidate> = members.iter().filter_map(|path| members::look(path).ok()).collect();
+fn absent(looks: &Looks, members: &[PathBuf]) -> Vec<u16> {
+    let candidates: Vec<Candidate> = looks.look_at_all(members).into_iter().filter_map(Result::ok).collect();
     // What makes no array is refused with its reasons when it is opened.
     let Ok(assembly) = Assembly::new(&candidates) else { return Vec::new() };
     let present: Vec<&Superblock> =

@@ -9,7 +9,7 @@ use parlour_array::{Identity, SuperblockError};
 use parlour_engine::control::{self, ControlError, Request};
 use serde_json::Value;
 
-use crate::members::{self, MembersError};
+use crate::members::{Looks, MembersError};
 use crate::serve::attach::quoted;
 
 /// Which array is meant.
@@ -174,7 +174,7 @@ fn gather(path: &Path, sockets: &mut Vec<PathBuf>, members: &mut Vec<PathBuf>) -
         sockets.push(path.to_owned());
     } else if found.is_dir() {
         let here = control::sockets_in(path).map_err(|error| MembersError::unreadable(path, error))?;
-        match members::expand(&[path.to_owned()]) {
+        match Looks::default().expand(&[path.to_owned()]) {
             Ok(found) => members.extend(found),
             // The members of an array that is served here may lie elsewhere.
             Err(_) if !here.is_empty() => {}
@@ -192,8 +192,8 @@ fn gather(path: &Path, sockets: &mut Vec<PathBuf>, members: &mut Vec<PathBuf>) -
 fn by_array(members: &[PathBuf]) -> Result<(Vec<(Identity, Vec<PathBuf>)>, Vec<PathBuf>), CommandError> {
     let mut groups: Vec<(Identity, Vec<PathBuf>)> = Vec::new();
     let mut others = Vec::new();
-    for path in members {
-        match members::look(path)?.superblock {
+    for (path, found) in members.iter().zip(Looks::default().look_at_all(members)) {
+        match found?.superblock {
             Ok(superblock) => match groups.iter_mut().find(|(array, _)| *array == superblock.array) {
                 Some((_, group)) => group.push(path.clone()),
                 None => groups.push((superblock.array, vec![path.clone()])),
@@ -240,7 +240,7 @@ pub(crate) struct Holder {
 
 /// The server that has the member at `path` open, if it can be found.
 pub(crate) fn holder_of(path: &Path) -> Option<Holder> {
-    let superblock = members::look(path).ok()?.superblock.ok()?;
+    let superblock = Looks::default().look(path).ok()?.superblock.ok()?;
     let socket = socket_of(superblock.array, std::slice::from_ref(&path.to_owned()))?;
     let process = control::process_behind(&socket);
     Some(Holder { name: superblock.name, process })

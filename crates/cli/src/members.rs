@@ -1,11 +1,19 @@
 //! Members as people name them: by their paths, or by the one directory that holds them.
+//!
+//! A member may hang: what stands on it is read by a thread that is not waited for longer than an access may take.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use parlour_array::{Candidate, Geometry, SUPERBLOCK_BYTES, Superblock, SuperblockError};
+use parlour_engine::ACCESS_TIMEOUT;
 use parlour_units::{Bytes, Sectors};
 
 /// Why there are no members to work with.
@@ -19,6 +27,8 @@ pub(crate) enum MembersError {
     Missing { path: PathBuf },
     #[error("{path}: no member of an array in this directory; create an array first, or name its members", path = .path.display())]
     EmptyDirectory { path: PathBuf },
+    #[error("{path}: did not answer for {patience}; check the device, or name the other members alone", path = .path.display())]
+    Silent { path: PathBuf, patience: parlour_units::Duration },
     #[error("{path}: {reason}; it is no member of an array that can be used", path = .path.display())]
     NotAMember { path: PathBuf, reason: SuperblockError },
 }
@@ -45,45 +55,153 @@ fn owner(path: &Path) -> String {
     }
 }
 
-/// Replaces each directory among `paths` by the members in it.
-///
-/// # Errors
-/// A directory cannot be read, or holds no member.
-pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, MembersError> {
-    let mut members = Vec::new();
-    for path in paths {
-        match path.is_dir() {
-            true => members.extend(members_in(path)?),
-            false => members.push(path.clone()),
-        }
-    }
-    Ok(members)
+type Look = Result<Candidate, MembersError>;
+
+/// Looks at what stands at paths. Who has not answered in time is not asked again, and heard when he answers.
+#[derive(Debug)]
+pub(crate) struct Looks {
+    patience: parlour_units::Duration,
+    silent: RefCell<BTreeMap<PathBuf, Receiver<Look>>>,
 }
 
-/// The files and devices in `directory` that have a superblock, whole or damaged, in the order of their names.
-fn members_in(directory: &Path) -> Result<Vec<PathBuf>, MembersError> {
-    let unreadable = |source| MembersError::unreadable(directory, source);
-    let (mut members, mut forbidden) = (Vec::new(), None);
-    for entry in std::fs::read_dir(directory).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        // Members in the working directory are named without `./`.
-        let path = path.strip_prefix(".").map_or(path.clone(), Path::to_owned);
-        if !is_disk(&path) {
-            continue;
+impl Default for Looks {
+    fn default() -> Looks {
+        Looks::new(ACCESS_TIMEOUT)
+    }
+}
+
+impl Looks {
+    /// Waits at most for `patience`.
+    pub(crate) fn new(patience: parlour_units::Duration) -> Looks {
+        Looks { patience, silent: RefCell::default() }
+    }
+
+    /// What stands at a path, by its superblock. Takes no lock, so that it works while the array is served.
+    ///
+    /// # Errors
+    /// It cannot be read, or not in time.
+    pub(crate) fn look(&self, path: &Path) -> Result<Candidate, MembersError> {
+        self.look_at_all(&[path.to_owned()]).pop().expect("one path was given")
+    }
+
+    /// The same of several, at once.
+    pub(crate) fn look_at_all(&self, paths: &[PathBuf]) -> Vec<Result<Candidate, MembersError>> {
+        let until = Instant::now() + Duration::from_nanos(self.patience.nanoseconds());
+        let begun: Vec<(Instant, std::io::Result<Receiver<Look>>)> = paths
+            .iter()
+            .map(|path| match self.silent.borrow_mut().remove(path) {
+                Some(answer) => (Instant::now(), Ok(answer)),
+                None => (until, begin_look(path)),
+            })
+            .collect();
+        paths.iter().zip(begun).map(|(path, (until, answer))| self.end_look(path, until, answer)).collect()
+    }
+
+    fn end_look(&self, path: &Path, until: Instant, answer: std::io::Result<Receiver<Look>>) -> Look {
+        let answer = answer.map_err(|source| MembersError::unreadable(path, source))?;
+        if let Ok(found) = answer.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            return found;
         }
-        match look(&path) {
-            Ok(found) if found.superblock != Err(SuperblockError::Absent) => members.push(path),
-            // What cannot be read cannot be told to be a member; the array will name what it
-            // misses.
-            Err(error @ MembersError::Forbidden { .. }) => forbidden = Some(error),
-            _ => {}
+        self.silent.borrow_mut().insert(path.to_owned(), answer);
+        Err(MembersError::Silent { path: path.to_owned(), patience: self.patience })
+    }
+
+    /// Replaces each directory among `paths` by the members in it.
+    ///
+    /// # Errors
+    /// A directory cannot be read, or holds no member.
+    pub(crate) fn expand(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>, MembersError> {
+        let mut members = Vec::new();
+        for path in paths {
+            match path.is_dir() {
+                true => members.extend(self.members_in(path)?),
+                false => members.push(path.clone()),
+            }
+        }
+        Ok(members)
+    }
+
+    /// The files and devices in `directory` that have a superblock, whole or damaged, in the order of their names.
+    fn members_in(&self, directory: &Path) -> Result<Vec<PathBuf>, MembersError> {
+        let unreadable = |source| MembersError::unreadable(directory, source);
+        let (mut members, mut forbidden) = (Vec::new(), None);
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(directory).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            // Members in the working directory are named without `./`.
+            paths.push(path.strip_prefix(".").map_or(path.clone(), Path::to_owned));
+        }
+        paths.retain(|path| is_disk(path));
+        for (path, found) in paths.iter().zip(self.look_at_all(&paths)) {
+            match found {
+                Ok(found) if found.superblock != Err(SuperblockError::Absent) => members.push(path.clone()),
+                // It may be one: whoever opens the array finds out whether it can do without.
+                Err(MembersError::Silent { .. }) => members.push(path.clone()),
+                // What cannot be read cannot be told to be a member; the array will name what it
+                // misses.
+                Err(error @ MembersError::Forbidden { .. }) => forbidden = Some(error),
+                _ => {}
+            }
+        }
+        match (members.is_empty(), forbidden) {
+            (true, Some(error)) => Err(error),
+            (true, None) => Err(MembersError::EmptyDirectory { path: directory.to_owned() }),
+            (false, _) => Ok(each_once(members)),
         }
     }
-    match (members.is_empty(), forbidden) {
-        (true, Some(error)) => Err(error),
-        (true, None) => Err(MembersError::EmptyDirectory { path: directory.to_owned() }),
-        (false, _) => Ok(each_once(members)),
+
+    /// The superblock that speaks for the array of `paths`.
+    ///
+    /// # Errors
+    /// None of them has one that can be used.
+    pub(crate) fn newest_superblock(&self, paths: &[PathBuf]) -> Result<Superblock, MembersError> {
+        let mut newest: Option<Superblock> = None;
+        let mut damaged = None;
+        let members = self.expand(paths)?;
+        for (path, found) in members.iter().zip(self.look_at_all(&members)) {
+            match found?.superblock {
+                Ok(found) if newest.as_ref().is_none_or(|best| age(best) < age(&found)) => {
+                    newest = Some(found)
+                }
+                Ok(_) => {}
+                Err(reason) => damaged = Some(MembersError::NotAMember { path: path.clone(), reason }),
+            }
+        }
+        match (newest, damaged) {
+            (Some(superblock), _) => Ok(superblock),
+            (None, Some(error)) => Err(error),
+            (None, None) => {
+                Err(MembersError::EmptyDirectory { path: paths.first().cloned().unwrap_or_default() })
+            }
+        }
     }
+}
+
+fn begin_look(path: &Path) -> std::io::Result<Receiver<Look>> {
+    let (answer, answers) = channel();
+    let path = path.to_owned();
+    Builder::new().name("look".to_owned()).spawn(move || {
+        // Who asked may be gone by now.
+        let _ = answer.send(look(&path));
+    })?;
+    Ok(answers)
+}
+
+fn look(path: &Path) -> Look {
+    let unreadable = |source| MembersError::unreadable(path, source);
+    let mut file = File::open(path).map_err(unreadable)?;
+    let end = file.seek(SeekFrom::End(0)).map_err(unreadable)?;
+    let length = Sectors::new(end / 512);
+    let superblock = match is_long_enough(length) {
+        false => Err(SuperblockError::Absent),
+        true => {
+            let [first, second] = Geometry::superblock_places(length);
+            let first = read_block(&mut file, first.bytes()).map_err(unreadable)?;
+            let second = read_block(&mut file, second.bytes()).map_err(unreadable)?;
+            Superblock::decode_copies(&first, &second)
+        }
+    };
+    Ok(Candidate { name: path.display().to_string(), length, superblock })
 }
 
 /// Drops symbolic links to files that are listed already.
@@ -113,27 +231,6 @@ fn is_disk(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() || found.file_type().is_block_device())
 }
 
-/// What stands at a path, by its superblock. Takes no lock, so that it works while the array is served.
-///
-/// # Errors
-/// It cannot be read.
-pub(crate) fn look(path: &Path) -> Result<Candidate, MembersError> {
-    let unreadable = |source| MembersError::unreadable(path, source);
-    let mut file = File::open(path).map_err(unreadable)?;
-    let end = file.seek(SeekFrom::End(0)).map_err(unreadable)?;
-    let length = Sectors::new(end / 512);
-    let superblock = match is_long_enough(length) {
-        false => Err(SuperblockError::Absent),
-        true => {
-            let [first, second] = Geometry::superblock_places(length);
-            let first = read_block(&mut file, first.bytes()).map_err(unreadable)?;
-            let second = read_block(&mut file, second.bytes()).map_err(unreadable)?;
-            Superblock::decode_copies(&first, &second)
-        }
-    };
-    Ok(Candidate { name: path.display().to_string(), length, superblock })
-}
-
 fn is_long_enough(length: Sectors) -> bool {
     length.bytes() >= Bytes::mib(2)
 }
@@ -143,29 +240,6 @@ fn read_block(file: &mut File, at: u64) -> std::io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(at))?;
     file.read_exact(&mut block)?;
     Ok(block)
-}
-
-/// The superblock that speaks for the array of `paths`.
-///
-/// # Errors
-/// None of them has one that can be used.
-pub(crate) fn newest_superblock(paths: &[PathBuf]) -> Result<Superblock, MembersError> {
-    let mut newest: Option<Superblock> = None;
-    let mut damaged = None;
-    for path in expand(paths)? {
-        match look(&path)?.superblock {
-            Ok(found) if newest.as_ref().is_none_or(|best| age(best) < age(&found)) => newest = Some(found),
-            Ok(_) => {}
-            Err(reason) => damaged = Some(MembersError::NotAMember { path, reason }),
-        }
-    }
-    match (newest, damaged) {
-        (Some(superblock), _) => Ok(superblock),
-        (None, Some(error)) => Err(error),
-        (None, None) => {
-            Err(MembersError::EmptyDirectory { path: paths.first().cloned().unwrap_or_default() })
-        }
-    }
 }
 
 fn age(superblock: &Superblock) -> (u64, u64) {

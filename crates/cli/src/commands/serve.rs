@@ -8,6 +8,7 @@ use parlour_engine::OpenRequest;
 use crate::arrival::await_members;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::members::Looks;
 use crate::serve::{Service, Serving};
 use crate::settings::{ConfigFile, ServingSettings, TimeoutSettings, TuningSettings};
 
@@ -46,8 +47,9 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     }
     let serving = options.serving.clone().or(file.serving);
     let timeouts = options.timeouts.clone().or(file.timeouts);
+    let looks = Looks::new(timeouts.access_timeout());
     let open = parlour_engine::open(&OpenRequest {
-        members: await_members(named, timeouts.wait(), console)?,
+        members: await_members(named, timeouts.wait(), &looks, console)?,
         read_only: options.read_only,
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,

@@ -9,7 +9,7 @@ use super::create;
 use crate::arrival::await_members;
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::members::MembersError;
+use crate::members::{Looks, MembersError};
 use crate::serve::{Service, Serving, attach};
 use crate::settings::{
     Address, LogSettings, OrganizationSettings, ServingSettings, Size, TimeoutSettings, TuningSettings,
@@ -46,7 +46,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let tuning = options.tuning.tuning()?;
     let named = std::slice::from_ref(&options.dir);
-    let members = match await_members(named, options.timeouts.wait(), console) {
+    let looks = Looks::new(options.timeouts.access_timeout());
+    let members = match await_members(named, options.timeouts.wait(), &looks, console) {
         Ok(members) if options.dir.is_dir() => {
             note_ignored(options);
             members

@@ -7,7 +7,7 @@ use parlour_array::organization::Update;
 use parlour_array::{Creation, CreationError, Geometry};
 
 use super::{LogSettings, OrganizationSettings, SettingError, Size};
-use crate::members::{self, MembersError};
+use crate::members::{Looks, MembersError};
 
 /// An array that need not exist.
 #[derive(Args, Clone, Debug)]
@@ -49,7 +49,7 @@ impl ShapeOptions {
         if self.is_set() {
             return Err(ShapeError::Both);
         }
-        Ok(Geometry::from_stored(members::newest_superblock(existing)?.geometry))
+        Ok(Geometry::from_stored(Looks::default().newest_superblock(existing)?.geometry))
     }
 
     fn imagined(&self) -> Result<Geometry, ShapeError> {

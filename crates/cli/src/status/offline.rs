@@ -8,7 +8,7 @@ use parlour_units::Bytes;
 use serde::Serialize;
 
 use crate::console::{Columns, counted};
-use crate::members::{self, MembersError};
+use crate::members::{Looks, MembersError};
 use crate::settings::describe;
 
 use super::Verdict;
@@ -63,8 +63,9 @@ impl Offline {
     /// # Errors
     /// They are no members, or make no array.
     pub(crate) fn look(paths: &[PathBuf]) -> Result<Offline, OfflineError> {
-        let candidates =
-            members::expand(paths)?.iter().map(|path| members::look(path)).collect::<Result<Vec<_>, _>>()?;
+        let looks = Looks::default();
+        let candidates: Vec<Candidate> =
+            looks.look_at_all(&looks.expand(paths)?).into_iter().collect::<Result<_, _>>()?;
         let assembly = Assembly::new(&candidates)?;
         let geometry = &assembly.geometry;
         let mut offline = Offline {

@@ -88,6 +88,14 @@ pub enum OpenError {
         /// The array's block size.
         array: Bytes,
     },
+    /// A member is opened and read by a thread of its own: without one it is not known what it holds.
+    #[error(
+        "no thread can be started to open a member: {source}; free memory, or raise the limit on threads"
+    )]
+    Thread {
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// There is no identity for the session.
     #[error(transparent)]
     Random(#[from] RandomError),
@@ -243,7 +251,8 @@ fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenEr
     let mode = if request.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
     let mut found = Vec::new();
     let mut refused = Vec::new();
-    let answers: Vec<Receiver<Opened>> = request.members.iter().map(|path| open_apart(path, mode)).collect();
+    let begun = request.members.iter().map(|path| open_apart(path, mode));
+    let answers: Vec<Receiver<Opened>> = begun.collect::<Result<_, _>>()?;
     let until = Clock::now() + Duration::from_nanos(request.access_timeout.nanoseconds());
     for (path, answer) in request.members.iter().zip(answers) {
         let opened = answer.recv_timeout(until.saturating_duration_since(Clock::now()));
@@ -266,16 +275,15 @@ fn no_members(request: &OpenRequest, notes: Vec<Note>) -> OpenError {
 type Opened = Result<Result<Found, Note>, MemberError>;
 
 /// Opens the member at `path` in a thread of its own: it may never answer, and must not keep the others waiting.
-fn open_apart(path: &Path, mode: Mode) -> Receiver<Opened> {
+fn open_apart(path: &Path, mode: Mode) -> Result<Receiver<Opened>, OpenError> {
     let (sender, receiver) = channel();
     let owned = path.to_owned();
     let open = move || {
         // Who has waited too long does not listen any more, and what was opened is closed again.
         let _ = sender.send(Member::open(&owned, mode).map(Found::read));
     };
-    // Where there can be no thread the channel is closed, and that is told.
-    let _ = Builder::new().name("member-open".into()).spawn(open);
-    receiver
+    Builder::new().name("member-open".into()).spawn(open).map_err(|source| OpenError::Thread { source })?;
+    Ok(receiver)
 }
 
 fn unanswered(path: &Path, action: &'static str, error: RecvTimeoutError) -> MemberError {
@@ -315,7 +323,7 @@ fn put_together(
             }
         };
         check_blocks(&assembly, &found)?;
-        let answers = read_records(request, found, &assembly, notes);
+        let answers = read_records(request, found, &assembly, notes)?;
         if answers.iter().any(Option::is_none) {
             found = without_silent(answers, &assembly, notes);
             if found.is_empty() {
@@ -334,11 +342,7 @@ fn put_together(
 
 /// Those of which an array is put together again where others did not answer. What these have said counts: whom their
 /// superblocks call old, or do not know, is not believed without them.
-fn without_silent(
-    answers: Vec<Option<(Found, Option<Records>)>>,
-    assembly: &Assembly,
-    notes: &mut Vec<Note>,
-) -> Vec<Found> {
+fn without_silent(answers: Vec<Option<Answer>>, assembly: &Assembly, notes: &mut Vec<Note>) -> Vec<Found> {
     let mut counted = Vec::new();
     for (answer, verdict) in answers.into_iter().zip(&assembly.verdicts) {
         let Some((found, _)) = answer else { continue };
@@ -365,6 +369,9 @@ fn inputs_of(request: &OpenRequest, found: &[Found]) -> Result<OpeningInputs, Op
     })
 }
 
+/// A member that was read: its records, where it stands in a place.
+type Answer = (Found, Option<Records>);
+
 /// Reads the records of members that stand in places, each in a thread of its own. Returns the members, in their order, with
 /// what was read; those that did not answer in time are noted.
 fn read_records(
@@ -372,7 +379,7 @@ fn read_records(
     found: Vec<Found>,
     assembly: &Assembly,
     notes: &mut Vec<Note>,
-) -> Vec<Option<(Found, Option<Records>)>> {
+) -> Result<Vec<Option<Answer>>, OpenError> {
     let shared = Arc::new(assembly.clone());
     let start = |(index, found): (usize, Found)| {
         let path = found.member.path().to_owned();
@@ -382,7 +389,7 @@ fn read_records(
         if !assembly.places.contains(&Some(index)) {
             // (Whoever listens is here.)
             let _ = sender.send((found, None));
-            return waited;
+            return Ok(waited);
         }
         let (assembly, recorded) = (Arc::clone(&shared), request.recorded);
         let read = move || {
@@ -390,17 +397,16 @@ fn read_records(
             // Who has waited too long does not listen any more, and the member is closed.
             let _ = sender.send((found, Some(records)));
         };
-        // Where there can be no thread the channel is closed, and that is told.
-        let _ = helper::spawn("member-records", read);
-        waited
+        helper::spawn("member-records", read).map_err(|source| OpenError::Thread { source })?;
+        Ok(waited)
     };
-    let waited: Vec<_> = found.into_iter().enumerate().map(start).collect();
+    let waited: Vec<_> = found.into_iter().enumerate().map(start).collect::<Result<_, OpenError>>()?;
     let patience = Duration::from_nanos(request.access_timeout.nanoseconds());
     let read = |(path, answer, last): (PathBuf, Receiver<_>, Arc<LastAnswer>)| {
         let silent = |error| notes.push(Note::Unavailable(unanswered(&path, "be read in time", error)));
         receive(&answer, &last, patience).map_err(silent).ok()
     };
-    waited.into_iter().map(read).collect()
+    Ok(waited.into_iter().map(read).collect())
 }
 
 /// Receives what a member is read for, unless it is silent for longer than `patience`.

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use common::Workbench;
 use serde_json::Value;
-use tools::{Array, PARITY_LOGGING, is_same, json, make_image, succeed, tool};
+use tools::{Array, PARITY_LOGGING, is_same, json, make_image, script, succeed, tool};
 
 #[test]
 fn up_makes_an_array_serves_it_and_brings_it_back() {
@@ -135,6 +135,22 @@ fn a_limit_on_the_size_of_files_counts_as_no_space_and_kills_nobody() {
     assert_eq!(status.code(), Some(1), "{told}");
     assert!(told.contains("has no space left for the array's metadata"), "{told}");
     bench.serve("serve . --unix nbd.sock").stop();
+}
+
+/// Who waited for the stop was told that the server's answer was not understood.
+#[test]
+fn who_waits_for_a_stop_that_finds_no_space_hears_why() {
+    let bench = Workbench::new();
+    bench.succeed("create -o raid5 --size 8MiB a b c");
+    let served = bench.serve("serve . --unix nbd.sock");
+    // Writes are answered when the session has begun: superblocks are written again when it ends.
+    succeed(script(&bench, "filled.py").args(["nbd.sock", "1"]));
+    let limit = format!("--pid={}", served.id());
+    let mut command = std::process::Command::new("prlimit");
+    assert!(command.args([&limit, "--fsize=1048576:"]).status().unwrap().success());
+    let told = bench.fail("stop -a .", 1);
+    assert!(told.contains("there is no space or memory for the array's metadata"), "{told}");
+    assert_eq!(served.end().0.code(), Some(1));
 }
 
 /// The reactor wrote what happens itself: a stuck reader of standard error froze the disk.

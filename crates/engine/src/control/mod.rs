@@ -169,11 +169,12 @@ impl Control {
         self.serve(client.place);
     }
 
-    /// Tells all who wait that the array is stopped, and takes nothing more.
-    pub(crate) fn stopped(&mut self) {
+    /// Tells all who wait that the array is stopped, or why it cannot be, and takes nothing more.
+    pub(crate) fn end(&mut self, result: Result<(), String>) {
+        let answer = result.map(|()| serde_json::json!({ "stopped": true }));
         for connection in self.connections.iter_mut().flatten() {
             if connection.is_waiting() {
-                connection.answer(self.now, Ok(serde_json::json!({ "stopped": true })));
+                connection.answer(self.now, answer.clone());
                 // Who has no room for so little does not want to know.
                 let _ = connection.send();
             }

@@ -155,15 +155,19 @@ impl<F: Frontend> Server<F> {
         while self.stage != Stage::Stopped {
             self.turn(observer).map_err(ServeError::System)?;
             if let Some(error) = self.abandoned() {
-                self.machine.roster.close_all();
-                return Err(error);
+                return self.end(Err(error));
             }
         }
+        self.end(Ok(()))
+    }
+
+    /// Members are closed before those who wait hear of the end.
+    fn end(&mut self, result: Result<(), ServeError>) -> Result<(), ServeError> {
         self.machine.roster.close_all();
         if let Some(control) = &mut self.control {
-            control.stopped();
+            control.end(result.as_ref().map_err(ToString::to_string).copied());
         }
-        Ok(())
+        result
     }
 
     fn turn(&mut self, observer: &mut dyn FnMut(&Pulse<'_>)) -> io::Result<()> {

@@ -71,7 +71,8 @@ pub enum ServeError {
     /// A member has no space, or the system no memory, for the array's metadata.
     #[error(
         "there is no space or memory for the array's metadata (its events say on which member): nothing more was written, \
-         and the array comes back as after a crash; free some, then serve it again"
+         and the array comes back as after a crash (with a member missing perhaps only by --force); free some, then serve it \
+         again"
     )]
     Halted,
     /// What a recording begins with was not kept.

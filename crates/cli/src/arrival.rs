@@ -16,8 +16,8 @@ use crate::members::{Looks, MembersError};
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The members that `named` stands for, once all are there or `wait` is over. One that does not answer is not waited for
-/// again: whoever opens the array finds out whether it can do without.
+/// The members that `named` stands for, once all are there or `wait` is over. One that timed
+/// out is not waited for again: opening the array shows whether it can be done without.
 ///
 /// # Errors
 /// A directory cannot be read, or holds no member.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use parlour_array::{Identity, SuperblockError};
 use parlour_engine::control::{self, ControlError, Request};
+use parlour_units::Duration;
 use serde_json::Value;
 
 use crate::members::{Looks, MembersError};
@@ -132,17 +133,21 @@ pub(crate) fn find_any() -> Result<Vec<Found>, CommandError> {
     if served.is_empty() { Err(CommandError::Nothing) } else { Ok(served) }
 }
 
+/// How long members are waited for that are to lead to a server: the others lead to it as well.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The arrays that `paths` lead to, each once: directories, members, control sockets, and names of
 /// arrays that are served.
 ///
 /// # Errors
 /// One of them leads to none, or may not be read.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, CommandError> {
+    let looks = Looks::new(PATIENCE);
     let (mut sockets, mut members) = (Vec::new(), Vec::new());
     for path in paths {
-        gather(path, &mut sockets, &mut members)?;
+        gather(path, &looks, &mut sockets, &mut members)?;
     }
-    let (groups, damaged) = by_array(&members)?;
+    let (groups, damaged) = by_array(&members, &looks)?;
     let mut idle = Vec::new();
     for (array, group) in groups {
         match socket_of(array, &group) {
@@ -162,7 +167,12 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, CommandError> {
 }
 
 /// Adds what `path` leads to.
-fn gather(path: &Path, sockets: &mut Vec<PathBuf>, members: &mut Vec<PathBuf>) -> Result<(), CommandError> {
+fn gather(
+    path: &Path,
+    looks: &Looks,
+    sockets: &mut Vec<PathBuf>,
+    members: &mut Vec<PathBuf>,
+) -> Result<(), CommandError> {
     let found = match path.metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             sockets.extend(sockets_called(path)?);
@@ -174,7 +184,7 @@ fn gather(path: &Path, sockets: &mut Vec<PathBuf>, members: &mut Vec<PathBuf>) -
         sockets.push(path.to_owned());
     } else if found.is_dir() {
         let here = control::sockets_in(path).map_err(|error| MembersError::unreadable(path, error))?;
-        match Looks::default().expand(&[path.to_owned()]) {
+        match looks.expand(&[path.to_owned()]) {
             Ok(found) => members.extend(found),
             // The members of an array that is served here may lie elsewhere.
             Err(_) if !here.is_empty() => {}
@@ -187,12 +197,19 @@ fn gather(path: &Path, sockets: &mut Vec<PathBuf>, members: &mut Vec<PathBuf>) -
     Ok(())
 }
 
-/// Members grouped by array, and those without a sound superblock.
+/// Members grouped by array, and those without a sound superblock, or that do not answer.
 #[expect(clippy::type_complexity, reason = "a list of groups, and a list")]
-fn by_array(members: &[PathBuf]) -> Result<(Vec<(Identity, Vec<PathBuf>)>, Vec<PathBuf>), CommandError> {
+fn by_array(
+    members: &[PathBuf],
+    looks: &Looks,
+) -> Result<(Vec<(Identity, Vec<PathBuf>)>, Vec<PathBuf>), CommandError> {
     let mut groups: Vec<(Identity, Vec<PathBuf>)> = Vec::new();
     let mut others = Vec::new();
-    for (path, found) in members.iter().zip(Looks::default().look_at_all(members)) {
+    for (path, found) in members.iter().zip(looks.look_at_all(members)) {
+        if matches!(found, Err(MembersError::Silent { .. })) {
+            others.push(path.clone());
+            continue;
+        }
         match found?.superblock {
             Ok(superblock) => match groups.iter_mut().find(|(array, _)| *array == superblock.array) {
                 Some((_, group)) => group.push(path.clone()),

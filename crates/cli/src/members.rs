@@ -1,6 +1,6 @@
 //! Members as people name them: by their paths, or by the one directory that holds them.
 //!
-//! A member may hang: what stands on it is read by a thread that is not waited for longer than an access may take.
+//! A member may hang. Each is read by a thread, and after a time-out the caller goes on without it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,6 +29,8 @@ pub(crate) enum MembersError {
     EmptyDirectory { path: PathBuf },
     #[error("{path}: did not answer for {patience}; check the device, or name the other members alone", path = .path.display())]
     Silent { path: PathBuf, patience: parlour_units::Duration },
+    #[error("no thread can be started to read {path}: {source}; free memory, or raise the limit on threads", path = .path.display())]
+    Thread { path: PathBuf, source: std::io::Error },
     #[error("{path}: {reason}; it is no member of an array that can be used", path = .path.display())]
     NotAMember { path: PathBuf, reason: SuperblockError },
 }
@@ -57,7 +59,10 @@ fn owner(path: &Path) -> String {
 
 type Look = Result<Candidate, MembersError>;
 
-/// Looks at what stands at paths. Who has not answered in time is not asked again, and heard when he answers.
+/// Threads that read at once: a directory may hold any number of files.
+const AT_ONCE: usize = 64;
+
+/// Reads superblocks. A read that has timed out is not started again; its result counts when it comes.
 #[derive(Debug)]
 pub(crate) struct Looks {
     patience: parlour_units::Duration,
@@ -71,7 +76,7 @@ impl Default for Looks {
 }
 
 impl Looks {
-    /// Waits at most for `patience`.
+    /// Reads time out after `patience`.
     pub(crate) fn new(patience: parlour_units::Duration) -> Looks {
         Looks { patience, silent: RefCell::default() }
     }
@@ -84,21 +89,27 @@ impl Looks {
         self.look_at_all(&[path.to_owned()]).pop().expect("one path was given")
     }
 
-    /// The same of several, at once.
-    pub(crate) fn look_at_all(&self, paths: &[PathBuf]) -> Vec<Result<Candidate, MembersError>> {
-        let until = Instant::now() + Duration::from_nanos(self.patience.nanoseconds());
-        let begun: Vec<(Instant, std::io::Result<Receiver<Look>>)> = paths
-            .iter()
-            .map(|path| match self.silent.borrow_mut().remove(path) {
-                Some(answer) => (Instant::now(), Ok(answer)),
-                None => (until, begin_look(path)),
-            })
-            .collect();
-        paths.iter().zip(begun).map(|(path, (until, answer))| self.end_look(path, until, answer)).collect()
+    /// The same of several. Those that do not answer are waited for together.
+    pub(crate) fn look_at_all(&self, paths: &[PathBuf]) -> Vec<Look> {
+        paths.chunks(AT_ONCE).flat_map(|paths| self.look_at_once(paths)).collect()
     }
 
-    fn end_look(&self, path: &Path, until: Instant, answer: std::io::Result<Receiver<Look>>) -> Look {
-        let answer = answer.map_err(|source| MembersError::unreadable(path, source))?;
+    fn look_at_once(&self, paths: &[PathBuf]) -> Vec<Look> {
+        let now = Instant::now();
+        let until = now + Duration::from_nanos(self.patience.nanoseconds());
+        let begin = |path: &PathBuf| match self.silent.borrow_mut().remove(path) {
+            Some(answer) => Ok((now, answer)),
+            None => begin_look(path).map(|answer| (until, answer)),
+        };
+        let begun: Vec<Result<(Instant, Receiver<Look>), MembersError>> = paths.iter().map(begin).collect();
+        let end = |(path, begun): (&PathBuf, Result<_, _>)| {
+            let (until, answer) = begun?;
+            self.end_look(path, until, answer)
+        };
+        paths.iter().zip(begun).map(end).collect()
+    }
+
+    fn end_look(&self, path: &Path, until: Instant, answer: Receiver<Look>) -> Look {
         if let Ok(found) = answer.recv_timeout(until.saturating_duration_since(Instant::now())) {
             return found;
         }
@@ -135,11 +146,12 @@ impl Looks {
         for (path, found) in paths.iter().zip(self.look_at_all(&paths)) {
             match found {
                 Ok(found) if found.superblock != Err(SuperblockError::Absent) => members.push(path.clone()),
-                // It may be one: whoever opens the array finds out whether it can do without.
+                // It may be a member: opening the array shows whether it can be done without.
                 Err(MembersError::Silent { .. }) => members.push(path.clone()),
                 // What cannot be read cannot be told to be a member; the array will name what it
                 // misses.
                 Err(error @ MembersError::Forbidden { .. }) => forbidden = Some(error),
+                Err(error @ MembersError::Thread { .. }) => return Err(error),
                 _ => {}
             }
         }
@@ -177,13 +189,15 @@ impl Looks {
     }
 }
 
-fn begin_look(path: &Path) -> std::io::Result<Receiver<Look>> {
+fn begin_look(path: &Path) -> Result<Receiver<Look>, MembersError> {
     let (answer, answers) = channel();
-    let path = path.to_owned();
-    Builder::new().name("look".to_owned()).spawn(move || {
-        // Who asked may be gone by now.
-        let _ = answer.send(look(&path));
-    })?;
+    let owned = path.to_owned();
+    let read = move || {
+        // (After a time-out the receiver may be gone.)
+        let _ = answer.send(look(&owned));
+    };
+    let thread = Builder::new().name("look".to_owned()).spawn(read);
+    thread.map_err(|source| MembersError::Thread { path: path.to_owned(), source })?;
     Ok(answers)
 }
 

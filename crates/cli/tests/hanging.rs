@@ -247,8 +247,8 @@ fn free(bench: &Workbench) {
     drop(fifo.expect("a fifo"));
 }
 
-/// Serves arrays one of whose members hangs, and replaces it.
-fn is_done_without(server: &[&str]) {
+/// Serves arrays one of whose members hangs, and replaces it. The server says `reason` of the member.
+fn is_done_without(server: &[&str], reason: &str) {
     for (organization, members) in ROWS {
         let bench = Workbench::new();
         bench.files("m0 backing m2 m3 m4", 64);
@@ -266,7 +266,7 @@ fn is_done_without(server: &[&str]) {
         replace(&bench, 1);
         served.signal("TERM");
         let told = end_of(served, || free(&bench));
-        assert!(told.contains("in time"), "{organization}: {told}");
+        assert!(told.contains(reason), "{organization}: {told}");
         drop(mounted);
     }
 }
@@ -274,20 +274,35 @@ fn is_done_without(server: &[&str]) {
 #[test]
 fn a_member_that_hangs_in_an_opening_is_done_without() {
     if is_root("a member that hangs in an opening, through FUSE") {
-        is_done_without(&STUCK_BEHIND_SUPERBLOCKS);
+        is_done_without(&STUCK_BEHIND_SUPERBLOCKS, "cannot be read in time");
     }
 }
 
 #[test]
 fn a_member_that_hangs_before_the_opening_is_done_without() {
     if is_root("a member that hangs before the opening, through FUSE") {
-        is_done_without(&STUCK);
+        is_done_without(&STUCK, "cannot be opened in time");
     }
+}
+
+/// Runs a server of the given members, one of which hangs; returns what it says when it gives up.
+fn gives_up(bench: &Workbench, server: &[&str], arguments: &str) -> String {
+    succeed(Command::new("mkfifo").arg(bench.path("stuck")));
+    let mounted = Mounted::new(bench, server);
+    let mut command = bench.command(&format!("{arguments} --unix nbd.sock --access-timeout 2s --wait 0s"));
+    let mut server = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("parlour starts");
+    until_ended(server.id());
+    free(bench);
+    let mut error = String::new();
+    server.stderr.take().expect("a pipe").read_to_string(&mut error).expect("text");
+    assert_eq!(server.wait().expect("it has ended").code(), Some(1), "{error}");
+    drop(mounted);
+    error
 }
 
 /// In a directory it may be a member, and no array is made over it.
 #[test]
-fn who_hangs_in_a_directory_is_not_made_an_array() {
+fn up_makes_no_array_in_a_directory_whose_only_file_hangs() {
     if !is_root("a member that hangs in a directory, through FUSE") {
         return;
     }
@@ -295,23 +310,14 @@ fn who_hangs_in_a_directory_is_not_made_an_array() {
     bench.files("m0 backing", 64);
     bench.succeed("create -o raid1 m0 backing");
     let before = std::fs::read(bench.path("backing")).expect("a file");
-    succeed(Command::new("mkfifo").arg(bench.path("stuck")));
-    let mounted = Mounted::new(&bench, &STUCK);
-    let mut command = bench.command("up --dir fuse --unix nbd.sock --access-timeout 2s --wait 0s");
-    let mut up = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("parlour starts");
-    until_ended(up.id());
-    free(&bench);
-    let mut told = String::new();
-    up.stderr.take().expect("a pipe").read_to_string(&mut told).expect("text");
-    assert_eq!(up.wait().expect("it has ended").code(), Some(1), "{told}");
-    assert!(told.contains("fuse/member") && told.contains("in time"), "{told}");
-    drop(mounted);
+    let error = gives_up(&bench, &STUCK, "up --dir fuse");
+    assert!(error.contains("fuse/member") && error.contains("cannot be opened in time"), "{error}");
     assert!(std::fs::read(bench.path("backing")).expect("a file") == before);
 }
 
-/// What a member has said before it hung counts: who is old by it is not believed without it.
+/// The superblock of a member that hung afterwards counts: a member that is stale by it is not believed.
 #[test]
-fn who_is_old_is_not_served_because_the_newer_member_hangs_in_the_opening() {
+fn a_stale_member_is_not_served_because_the_newer_one_hangs_in_the_opening() {
     if !is_root("a member that hangs in an opening, through FUSE") {
         return;
     }
@@ -324,20 +330,37 @@ fn who_is_old_is_not_served_because_the_newer_member_hangs_in_the_opening() {
     bench.succeed("fail 0 -a backing");
     fill(&bench, 2);
     served.stop();
-    succeed(Command::new("mkfifo").arg(bench.path("stuck")));
-    let mounted = Mounted::new(&bench, &STUCK_BEHIND_SUPERBLOCKS);
-    let mut command = bench.command("serve m0 fuse/member --unix nbd.sock --access-timeout 2s --wait 0s");
-    let mut server = command.stderr(Stdio::piped()).spawn().expect("parlour starts");
-    until_ended(server.id());
-    free(&bench);
-    let mut told = String::new();
-    server.stderr.take().expect("a pipe").read_to_string(&mut told).expect("text");
-    assert_eq!(server.wait().expect("it has ended").code(), Some(1), "{told}");
-    assert!(told.contains("cannot be read in time") && told.contains("m0"), "{told}");
-    drop(mounted);
+    let error = gives_up(&bench, &STUCK_BEHIND_SUPERBLOCKS, "serve m0 fuse/member");
+    assert!(error.contains("cannot be read in time") && error.contains("m0"), "{error}");
     let served = bench.serve("serve m0 backing --unix nbd.sock --wait 0s");
     succeed(script(&bench, "filled.py").args(["nbd.sock", "2", "read"]));
     served.stop();
+}
+
+/// The members that answer lead to the server. (The command ends, but stays a zombie until its read is
+/// answered, as the server does.)
+#[test]
+fn the_status_of_a_served_array_is_shown_though_a_named_member_hangs() {
+    if !is_root("a member that hangs, through FUSE") {
+        return;
+    }
+    let (organization, members) = ROWS[0];
+    let (bench, paused, served) = serve(organization, members, "--access-timeout 2s");
+    paused.command("p");
+    fill(&bench, 2);
+    let statuses = ["m0 fuse/member m2", "m0 fuse"].map(|named| {
+        let mut command = bench.command(&format!("status {named} --json"));
+        command.stdout(Stdio::piped()).spawn().expect("parlour starts")
+    });
+    statuses.iter().for_each(|status| until_ended(status.id()));
+    served.signal("TERM");
+    paused.end_of(served);
+    for status in statuses {
+        let output = status.wait_with_output().expect("it has ended");
+        assert!(output.status.success(), "{}", output.status);
+        let status = json(&String::from_utf8(output.stdout).expect("text"));
+        assert_eq!(status["members"][1]["state"], "failed", "{status}");
+    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl Run<'_> {
                 self.serves() && self.is_whole() && self.scars.is_empty() && self.polluted.is_empty() && !ails
             }
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
-                // Those whose array it is are to be more than those of another one.
+                // Members with a sound superblock of this array must outnumber the foreign one.
                 let rotting = if fault == Fault::ForeignMember { self.rotting_at_rest.len() } else { 0 };
                 let others = usize::from(self.geometry.members()) - 1;
                 self.is_whole() && self.can_do_without(place) && others > 1 + rotting

@@ -80,8 +80,8 @@ pub(crate) struct Run<'a> {
     pub(crate) opening: bool,
     /// A disk that this session does without.
     away: Option<usize>,
-    /// A crash came while somebody was missing: who was may be called older than the others since. Or
-    /// numbers were called implausible, and logs may be called damaged for it.
+    /// A crash came while a member was missing, which may be called older than the others since. Or numbers were called
+    /// implausible, and logs may be called damaged for it.
     pub(crate) behind: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,

@@ -800,8 +800,8 @@ impl Array {
         let waiters = logs.stall(region);
         self.runnable.extend(waiters);
         let log = &self.logs.as_ref().expect("it was there").regions[&region];
-        let told = log.recovery.as_ref().is_some_and(|recovery| !recovery.intents.is_empty());
-        if told || log.half_done.is_some() {
+        let has_intents = log.recovery.as_ref().is_some_and(|recovery| !recovery.intents.is_empty());
+        if has_intents || log.half_done.is_some() {
             self.block_commit_place(region);
         }
         self.let_go_of_suspended();

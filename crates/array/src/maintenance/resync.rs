@@ -43,8 +43,8 @@ impl Array {
         let (began, total) = self.maintenance.resync_began.unwrap_or((self.now, left));
         let total = total.max(left);
         let rests = self.maintenance.resync.is_none() && self.next_resync().is_none();
-        let is_recorded = self.mode == Mode::Serving && self.records.map_is_under_way();
-        let stopped = rests && !is_recorded;
+        let being_recorded = self.mode == Mode::Serving && self.records.map_is_under_way();
+        let stopped = rests && !being_recorded;
         Some(self.task(total - left, total, (began, 0), stopped && !self.resync_follows_rebuild()))
     }
 
@@ -186,7 +186,7 @@ impl Array {
         }
     }
 
-    /// A resync whose end is recorded by now is told of.
+    /// Reports the end of a resync once it is recorded.
     pub(crate) fn announce_resynced(&mut self) {
         if self.maintenance.resynced && self.records.unsynced() == 0 {
             self.maintenance.resynced = false;

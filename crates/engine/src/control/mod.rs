@@ -169,7 +169,7 @@ impl Control {
         self.serve(client.place);
     }
 
-    /// Tells all who wait that the array is stopped, or why it cannot be, and takes nothing more.
+    /// Answers all waiting clients, with the reason where the array could not be stopped, and closes.
     pub(crate) fn end(&mut self, result: Result<(), String>) {
         let answer = result.map(|()| serde_json::json!({ "stopped": true }));
         for connection in self.connections.iter_mut().flatten() {

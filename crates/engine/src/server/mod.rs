@@ -161,7 +161,7 @@ impl<F: Frontend> Server<F> {
         self.end(Ok(()))
     }
 
-    /// Members are closed before those who wait hear of the end.
+    /// Members are closed before waiting clients are answered.
     fn end(&mut self, result: Result<(), ServeError>) -> Result<(), ServeError> {
         self.machine.roster.close_all();
         if let Some(control) = &mut self.control {

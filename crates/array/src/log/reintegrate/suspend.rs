@@ -60,8 +60,8 @@ impl Array {
         true
     }
 
-    /// Whether nobody knows, before the array is opened again, what hosts would read of `stripe`: a committed write to it has
-    /// perhaps written a part of its data.
+    /// Whether `stripe` cannot be read before the array is opened again: a committed write has perhaps written a part of
+    /// its data.
     pub(crate) fn is_left_to_redo(&self, stripe: Stripe) -> bool {
         let Some(logs) = self.logs.as_ref().filter(|_| self.counters.out_of_space) else { return false };
         let (region, index) = self.region_of(stripe);

@@ -84,8 +84,8 @@ fn check_stripe(layout: &Layout, stripe: Stripe, end: Sector) {
         assert_eq!(layout.occupant(Place { member, at }), Occupant::Unit { stripe, unit, offset });
     }
     let Some(logs) = layout.logs() else { return };
-    for slot in [0, logs.segments() - 1] {
-        let (sublog, start) = logs.segment_place(slot);
+    for position in [0, logs.segments() - 1] {
+        let (sublog, start) = logs.segment_place(position);
         let place = layout.sublog_place(region, sublog).expect("it has logs");
         assert!(place.at + start + Sectors::new(logs.shape().segment) <= end, "{place:?}");
     }

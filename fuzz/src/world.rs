@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitLogContent, CommitPart,
+    Action, Array, Assembly, AssemblyError, Banks, BufferId, Candidate, Class, CommitLogContent, CommitPart,
     Creation, Effect, Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation,
-    Outcome, Request, RequestError, SUPERBLOCK_BYTES, Slots, Superblock, Tag, Tuning, create,
+    Outcome, Request, RequestError, SUPERBLOCK_BYTES, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
@@ -139,8 +139,8 @@ impl Image {
                 let length = Sectors::new(SUPERBLOCK_BYTES as u64 / 512);
                 (Geometry::superblock_places(LENGTH)[copy], length)
             }
-            Structure::Map(slot) => (geometry.map_place(slot), geometry.map_length()),
-            Structure::Table(slot) => (geometry.table_place(slot), geometry.table_length()),
+            Structure::Map(bank) => (geometry.map_place(bank), geometry.map_length()),
+            Structure::Table(bank) => (geometry.table_place(bank), geometry.table_length()),
             Structure::Header(region, segment, second) => {
                 let logs = geometry.layout().logs()?;
                 let region = parlour_units::Region::new(region % geometry.layout().region_count());
@@ -224,12 +224,12 @@ impl World {
         let numbers =
             assembly.places.iter().copied().chain(spares.iter().map(|spare| Some(*spare))).collect();
         // What lies beyond a member's end cannot be read.
-        let read = |first: Sector, length: Sectors| -> Vec<Slots> {
-            let slot = |place: &Option<usize>, slot: u64| {
-                let (disk, at) = (&disks[(*place)?], first + length * slot);
+        let read = |first: Sector, length: Sectors| -> Vec<Banks> {
+            let bank = |place: &Option<usize>, bank: u64| {
+                let (disk, at) = (&disks[(*place)?], first + length * bank);
                 disk.holds(at, length).then(|| disk.read(at, length))
             };
-            assembly.places.iter().map(|place| [0, 1].map(|number| slot(place, number))).collect()
+            assembly.places.iter().map(|place| [0, 1].map(|number| bank(place, number))).collect()
         };
         let maps = read(geometry.map_place(0), geometry.map_length());
         let tables = match geometry.layout().logs() {

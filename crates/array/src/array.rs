@@ -312,9 +312,9 @@ impl Array {
         let done = job.outstanding == 0;
         match (outcome, action) {
             (Outcome::Done, _) => self.note_written(id, action),
-            (Outcome::Placed(slot), Action::Float { member, at, length, durable, .. }) => {
-                self.note_placed(member, at, slot);
-                self.note_written(id, Action::Write { member, at: slot, length, durable });
+            (Outcome::Placed(position), Action::Float { member, at, length, durable, .. }) => {
+                self.note_placed(member, at, position);
+                self.note_written(id, Action::Write { member, at: position, length, durable });
             }
             _ => {}
         }

@@ -7,13 +7,13 @@
 
 use parlour_units::Sectors;
 
+use crate::banks::{Banks, Newest};
 use crate::dirty::{Bits, StoredMap, TableEntry, decode_table};
 use crate::fence::Epoch;
 use crate::geometry::Geometry;
 use crate::horizon::Horizon;
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
-use crate::slots::{Newest, Slots};
 use crate::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
 
 /// Something that may be a member.
@@ -286,12 +286,12 @@ impl Assembly {
 
     /// The newest dirty map. Where it is not known, one that says of all regions that they are to be resynced, and that who
     /// is away misses them.
-    pub(crate) fn newest_map(&self, maps: &[Slots]) -> StoredMap {
+    pub(crate) fn newest_map(&self, maps: &[Banks]) -> StoredMap {
         let regions = self.geometry.layout().region_count();
         let horizon = self.horizon();
         let decode = |block: &[u8]| {
             let map = StoredMap::decode(block, self.superblock.array, regions)?;
-            horizon.has_slot(map.sequence).then_some((map.sequence, map))
+            horizon.reaches(map.sequence).then_some((map.sequence, map))
         };
         let newest = Newest::of(self.of_whole(maps), decode);
         let sequence = newest.sequence();
@@ -302,7 +302,7 @@ impl Assembly {
 
     /// The newest table of the regions' logs, if it is known; and the sequence number of the newest that can be
     /// read.
-    pub(crate) fn newest_table(&self, tables: &[Slots]) -> (Option<Vec<TableEntry>>, u64) {
+    pub(crate) fn newest_table(&self, tables: &[Banks]) -> (Option<Vec<TableEntry>>, u64) {
         let regions = self.geometry.layout().region_count();
         let horizon = self.horizon();
         let decode = |block: &[u8]| {
@@ -318,13 +318,13 @@ impl Assembly {
 
     /// What the members that are whole have read, of what was read by place. One that is being rebuilt does not have
     /// what all members have before it is whole.
-    pub(crate) fn of_whole<'a>(&self, by_place: &'a [Slots]) -> impl Iterator<Item = &'a Slots> {
+    pub(crate) fn of_whole<'a>(&self, by_place: &'a [Banks]) -> impl Iterator<Item = &'a Banks> {
         let table = &self.superblock.table;
         by_place
             .iter()
             .zip(table)
             .filter(|(_, entry)| entry.state == EntryState::Active)
-            .map(|(slots, _)| slots)
+            .map(|(banks, _)| banks)
     }
 }
 

@@ -9,14 +9,14 @@ use parlour_units::{Member, Region, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::assembly::{Assembly, Verdict};
+use crate::banks::Banks;
 use crate::dirty::{Bits, StoredMap};
 use crate::health::{PlaceRecord, PlaceState, Standing};
-use crate::horizon::SESSION_SLOTS_BITS;
+use crate::horizon::SESSION_WRITES_BITS;
 use crate::identity::Identity;
 use crate::metadata::Records;
 use crate::older::newest_map;
 use crate::planted::{Bug, is_planted};
-use crate::slots::Slots;
 use crate::status::FailureCause;
 use crate::superblock::{EntryState, MOST_MAPS, Superblock};
 
@@ -34,7 +34,7 @@ pub(crate) struct Kept {
 impl Kept {
     /// `map` is the newest map that it holds, of those of the session with this number and those before.
     fn new(session: Option<Identity>, sequence: u64, session_number: u64, map: u64) -> Option<Kept> {
-        let maps = map.saturating_sub(session_number << SESSION_SLOTS_BITS);
+        let maps = map.saturating_sub(session_number << SESSION_WRITES_BITS);
         Some(Kept {
             session: short(session?),
             sequence: u32::try_from(sequence).ok()?,
@@ -56,8 +56,8 @@ impl Kept {
     }
 
     /// Whether a member with this superblock and these maps lacks one that it had.
-    fn is_newer(self, superblock: &Superblock, maps: &Slots, regions: u32) -> bool {
-        let least = (superblock.session_number << SESSION_SLOTS_BITS) + u64::from(self.maps);
+    fn is_newer(self, superblock: &Superblock, maps: &Banks, regions: u32) -> bool {
+        let least = (superblock.session_number << SESSION_WRITES_BITS) + u64::from(self.maps);
         self.maps > 0
             && newest_map(maps, superblock.array, regions).is_some_and(|newest| newest < least)
             && !is_planted(Bug::OlderMemberBelieved)
@@ -110,7 +110,7 @@ impl Array {
     /// The place to which the member with this superblock and these maps may return, to be rebuilt only in what it has missed:
     /// it was whole when it was excluded from that place, has been used nowhere since, and is no copy that was taken before.
     /// Its identity is then the one of its superblock. The caller reads [`Geometry::map_place`](crate::Geometry::map_place).
-    pub fn may_return(&self, superblock: &Superblock, maps: &Slots) -> Option<Member> {
+    pub fn may_return(&self, superblock: &Superblock, maps: &Banks) -> Option<Member> {
         let regions = self.geometry.layout().region_count();
         let place = self.health.places.iter().position(|place| {
             let away = place.state == PlaceState::Failed && place.identity == superblock.member;

@@ -38,7 +38,7 @@ pub struct Slice {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct Held {
     length: Sectors,
     references: u32,
 }
@@ -46,7 +46,7 @@ struct Slot {
 /// The table of buffer names with their reference counts and the budget that bounds them.
 #[derive(Debug)]
 pub(crate) struct Buffers {
-    slots: Vec<Slot>,
+    table: Vec<Held>,
     free: Vec<u32>,
     released: Vec<BufferId>,
     in_use: Sectors,
@@ -56,7 +56,7 @@ pub(crate) struct Buffers {
 impl Buffers {
     pub(crate) fn new() -> Buffers {
         Buffers {
-            slots: Vec::new(),
+            table: Vec::new(),
             free: Vec::new(),
             released: Vec::new(),
             in_use: Sectors::ZERO,
@@ -69,15 +69,15 @@ impl Buffers {
         assert!(!length.is_zero(), "a buffer holds something");
         self.in_use += length;
         self.peak = self.peak.max(self.in_use);
-        let slot = Slot { length, references: 1 };
+        let held = Held { length, references: 1 };
         match self.free.pop() {
             Some(index) => {
-                self.slots[index as usize] = slot;
+                self.table[index as usize] = held;
                 BufferId(index)
             }
             None => {
-                let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 buffers");
-                self.slots.push(slot);
+                let index = u32::try_from(self.table.len()).expect("fewer than 2^32 buffers");
+                self.table.push(held);
                 BufferId(index)
             }
         }
@@ -85,18 +85,18 @@ impl Buffers {
 
     /// One more reference to `buffer`.
     pub(crate) fn hold(&mut self, buffer: BufferId) {
-        let slot = &mut self.slots[buffer.as_usize()];
-        assert!(slot.references > 0, "only a live buffer can be held");
-        slot.references += 1;
+        let held = &mut self.table[buffer.as_usize()];
+        assert!(held.references > 0, "only a live buffer can be held");
+        held.references += 1;
     }
 
     /// One reference less; the last one gives the memory back.
     pub(crate) fn release(&mut self, buffer: BufferId) {
-        let slot = &mut self.slots[buffer.as_usize()];
-        assert!(slot.references > 0, "a buffer is released as often as it was held");
-        slot.references -= 1;
-        if slot.references == 0 {
-            self.in_use = self.in_use - slot.length;
+        let held = &mut self.table[buffer.as_usize()];
+        assert!(held.references > 0, "a buffer is released as often as it was held");
+        held.references -= 1;
+        if held.references == 0 {
+            self.in_use = self.in_use - held.length;
             self.released.push(buffer);
         }
     }
@@ -109,7 +109,7 @@ impl Buffers {
     }
 
     pub(crate) fn length(&self, buffer: BufferId) -> Sectors {
-        self.slots[buffer.as_usize()].length
+        self.table[buffer.as_usize()].length
     }
 
     pub(crate) fn in_use(&self) -> Sectors {

@@ -120,8 +120,8 @@ pub enum Action {
         /// Answered only when it is on stable storage.
         durable: bool,
     },
-    /// The same, but written to another slot of the same cylinder (Stodolsky §4, figure 14): when it begins, the driver takes
-    /// the one of [`Array::free_slots`](crate::Array::free_slots) that it reaches first, and it answers [`Outcome::Placed`].
+    /// The same, but written to another position of the same cylinder (Stodolsky §4, figure 14): when it begins, the driver takes
+    /// the one of [`Array::free_positions`](crate::Array::free_positions) that it reaches first, and it answers [`Outcome::Placed`].
     ///
     /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated) asks for it.
     Float {
@@ -198,7 +198,7 @@ pub enum Outcome<'a> {
     Differs,
     /// What [`Action::Checksum`] asked for. A world without payload answers with as many zeroes.
     Checksums(&'a [u64]),
-    /// What was to float is done, and the unit begins here now: at one of the free slots.
+    /// What was to float is done, and the unit begins here now: at one of the free positions.
     Placed(Sector),
     /// It failed. What was to float has not been moved.
     Failed(Fault),

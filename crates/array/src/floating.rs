@@ -1,11 +1,11 @@
 //! Floating data and parity (Menon and Kasson 1992; Stodolsky §4, figure 14): where in its cylinder each unit is now.
 //!
-//! The layout gives each unit a *home*, and leaves a track's worth of slots of each cylinder free. A small write puts a unit
-//! into whatever free slot the heads reach first, and the slot that it leaves is free from then on. So a unit never leaves its
+//! The layout gives each unit a *home*, and leaves a track's worth of positions of each cylinder free. A small write puts a unit
+//! into whatever free position the heads reach first, and the position that it leaves is free from then on. So a unit never leaves its
 //! cylinder, and the array needs to know nothing of rotation: the driver, which does, chooses among
-//! [`Array::free_slots`] when it begins an access, and says which it took ([`Outcome::Placed`](crate::Outcome::Placed)).
+//! [`Array::free_positions`] when it begins an access, and says which it took ([`Outcome::Placed`](crate::Outcome::Placed)).
 //!
-//! - A unit is moved only under the exclusive lock of its stripe, and from its slot to one that is free when the driver answers.
+//! - A unit is moved only under the exclusive lock of its stripe, and from its position to one that is free when the driver answers.
 //! - Reads take no lock: what they read is not written to before they are answered, though the unit be elsewhere by then.
 //!
 //! The map is kept in memory alone (the paper asks for fault-tolerant memory in the controller): an array that floats is lost when
@@ -21,21 +21,21 @@ use crate::geometry::Geometry;
 use crate::layout::Place;
 use crate::organization::Update;
 
-/// Of a slot: nothing is in it.
+/// Of a position: nothing is in it.
 const NOTHING: u16 = u16::MAX;
 
 /// Where units are. See the module.
 #[derive(Debug)]
 pub(crate) struct Floats {
     unit: Sectors,
-    /// Slots of a cylinder, and the units that have their homes in the first of them.
-    slots: u64,
+    /// Positions of a cylinder, and the units that have their homes in the first of them.
+    positions: u64,
     units: u64,
     cylinders: usize,
     data_start: Sector,
     /// By place, then cylinder; none where all units are at home.
     maps: Vec<Option<Cylinder>>,
-    /// Slots that are being read, by member and where they begin.
+    /// Positions that are being read, by member and where they begin.
     reading: BTreeMap<(Member, Sector), u32>,
 }
 
@@ -43,28 +43,28 @@ pub(crate) struct Floats {
 #[derive(Debug)]
 struct Cylinder {
     /// By unit.
-    slot_of: Box<[u16]>,
-    /// By slot.
+    position_of: Box<[u16]>,
+    /// By position.
     unit_in: Box<[u16]>,
 }
 
 impl Cylinder {
-    fn new(slots: u64, units: u64) -> Cylinder {
-        let unit = |slot: u64| if slot < units { slot as u16 } else { NOTHING };
-        Cylinder { slot_of: (0..units as u16).collect(), unit_in: (0..slots).map(unit).collect() }
+    fn new(positions: u64, units: u64) -> Cylinder {
+        let unit = |position: u64| if position < units { position as u16 } else { NOTHING };
+        Cylinder { position_of: (0..units as u16).collect(), unit_in: (0..positions).map(unit).collect() }
     }
 }
 
 impl Floats {
     /// The map of a new array, if units float in it.
     pub(crate) fn new(geometry: &Geometry) -> Option<Floats> {
-        let (slots, units) = geometry.layout().slots()?;
+        let (positions, units) = geometry.layout().positions()?;
         let unit = geometry.layout().unit_length();
-        let cylinders = Sectors::new(geometry.stored().layout.length) / (unit * slots);
+        let cylinders = Sectors::new(geometry.stored().layout.length) / (unit * positions);
         let count = cylinders as usize * usize::from(geometry.members());
         (geometry.organization().update == Update::Floating).then(|| Floats {
             unit,
-            slots,
+            positions,
             units,
             cylinders: cylinders as usize,
             data_start: geometry.data_start(),
@@ -73,15 +73,15 @@ impl Floats {
         })
     }
 
-    /// Which map, which slot, and how far into it.
+    /// Which map, which position, and how far into it.
     fn find(&self, place: Place) -> (usize, u64, Sectors) {
-        let (slot, offset) = (place.at.from_start() / self.unit, place.at.from_start() % self.unit);
-        let map = place.member.as_usize() * self.cylinders + (slot / self.slots) as usize;
-        (map, slot % self.slots, offset)
+        let (position, offset) = (place.at.from_start() / self.unit, place.at.from_start() % self.unit);
+        let map = place.member.as_usize() * self.cylinders + (position / self.positions) as usize;
+        (map, position % self.positions, offset)
     }
 
-    /// `place`, but in another slot of its cylinder.
-    fn in_slot(&self, place: Place, from: u64, to: u64) -> Place {
+    /// `place`, but in another position of its cylinder.
+    fn in_position(&self, place: Place, from: u64, to: u64) -> Place {
         let first = place.at.from_start() - self.unit * from;
         Place { at: Sector::ZERO + first + self.unit * to, ..place }
     }
@@ -90,32 +90,32 @@ impl Floats {
     pub(crate) fn place(&self, home: Place) -> Place {
         let (map, unit, _) = self.find(home);
         match &self.maps[map] {
-            Some(cylinder) => self.in_slot(home, unit, cylinder.slot_of[unit as usize].into()),
+            Some(cylinder) => self.in_position(home, unit, cylinder.position_of[unit as usize].into()),
             None => home,
         }
     }
 
     /// The home of what is at `place`; none where nothing is. The inverse of [`Floats::place`].
     pub(crate) fn home(&self, place: Place) -> Option<Place> {
-        let (map, slot, _) = self.find(place);
+        let (map, position, _) = self.find(place);
         let unit = match &self.maps[map] {
-            Some(cylinder) => u64::from(cylinder.unit_in[slot as usize]),
-            None if slot < self.units => slot,
+            Some(cylinder) => u64::from(cylinder.unit_in[position as usize]),
+            None if position < self.units => position,
             None => NOTHING.into(),
         };
-        (unit != u64::from(NOTHING)).then(|| self.in_slot(place, slot, unit))
+        (unit != u64::from(NOTHING)).then(|| self.in_position(place, position, unit))
     }
 
-    /// The slots of the cylinder of `place` into which the unit there may be moved, in their order: its own, where it has to
+    /// The positions of the cylinder of `place` into which the unit there may be moved, in their order: its own, where it has to
     /// stay.
     fn free(&self, place: Place, member: Member) -> impl Iterator<Item = Place> + '_ {
         let (map, from, _) = self.find(place);
-        let is_free = move |slot: u64| match &self.maps[map] {
-            Some(cylinder) => cylinder.unit_in[slot as usize] == NOTHING,
-            None => slot >= self.units,
+        let is_free = move |position: u64| match &self.maps[map] {
+            Some(cylinder) => cylinder.unit_in[position as usize] == NOTHING,
+            None => position >= self.units,
         };
-        let slots = (0..self.slots).filter(move |slot| is_free(*slot));
-        let places = slots.map(move |slot| self.in_slot(place, from, slot));
+        let positions = (0..self.positions).filter(move |position| is_free(*position));
+        let places = positions.map(move |position| self.in_position(place, from, position));
         let mut free = places.filter(move |place| !self.reading.contains_key(&(member, place.at))).peekable();
         let stays = free.peek().is_none().then_some(place);
         free.chain(stays)
@@ -127,38 +127,38 @@ impl Floats {
             return;
         }
         let ((map, old, _), (other, new, offset)) = (self.find(from), self.find(to));
-        let cylinder = self.maps[map].get_or_insert_with(|| Cylinder::new(self.slots, self.units));
+        let cylinder = self.maps[map].get_or_insert_with(|| Cylinder::new(self.positions, self.units));
         let unit = std::mem::replace(&mut cylinder.unit_in[old as usize], NOTHING);
         let target = &mut cylinder.unit_in[new as usize];
         let possible = map == other && offset.is_zero() && unit != NOTHING && *target == NOTHING;
-        assert!(possible, "a unit goes from its slot to a free one of the same cylinder");
+        assert!(possible, "a unit goes from its position to a free one of the same cylinder");
         *target = unit;
-        cylinder.slot_of[usize::from(unit)] = new as u16;
+        cylinder.position_of[usize::from(unit)] = new as u16;
     }
 
-    /// The slots that an access of a member touches.
+    /// The positions that an access of a member touches.
     fn touched(&self, at: Sector, length: Sectors) -> impl Iterator<Item = Sector> + use<> {
         let (start, unit) = (self.data_start, self.unit);
         let first = at.max(start) - start;
         let end = (at + length).max(start) - start;
-        let slots = first / unit..end.get().div_ceil(unit.get());
-        slots.map(move |slot| Sector::ZERO + unit * slot)
+        let positions = first / unit..end.get().div_ceil(unit.get());
+        positions.map(move |position| Sector::ZERO + unit * position)
     }
 
     /// A read begins: what it reads stays as it is.
     pub(crate) fn hold(&mut self, member: Member, at: Sector, length: Sectors) {
-        for slot in self.touched(at, length) {
-            *self.reading.entry((member, slot)).or_default() += 1;
+        for position in self.touched(at, length) {
+            *self.reading.entry((member, position)).or_default() += 1;
         }
     }
 
     /// It is answered.
     pub(crate) fn let_go(&mut self, member: Member, at: Sector, length: Sectors) {
-        for slot in self.touched(at, length) {
-            let count = self.reading.get_mut(&(member, slot)).expect("what is let go was held");
+        for position in self.touched(at, length) {
+            let count = self.reading.get_mut(&(member, position)).expect("what is let go was held");
             *count -= 1;
             if *count == 0 {
-                self.reading.remove(&(member, slot));
+                self.reading.remove(&(member, position));
             }
         }
     }
@@ -177,8 +177,8 @@ impl Array {
 
     /// Where on its member the unit of an [`Action::Float`] may be written, in the order of sectors: each is the first of as
     /// many as the unit has. It is to be asked when the access begins, and answered before another of the member does.
-    pub fn free_slots(&self, effect: EffectId) -> impl Iterator<Item = Sector> + '_ {
-        let job = self.jobs.of_effect(effect).expect("slots are asked for before the answer");
+    pub fn free_positions(&self, effect: EffectId) -> impl Iterator<Item = Sector> + '_ {
+        let job = self.jobs.of_effect(effect).expect("positions are asked for before the answer");
         let found = match self.jobs.get(job).plan.steps[effect.step() as usize].action {
             Action::Float { member, at, .. } => Some((member, at)),
             _ => None,

@@ -65,12 +65,12 @@ impl Cylinder {
     }
 
     /// Room for units of this length in it, and units that it holds: all but a track's worth.
-    pub(crate) fn slots(self, unit: u64) -> Option<(u16, u16)> {
+    pub(crate) fn positions(self, unit: u64) -> Option<(u16, u16)> {
         let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
-        let slots = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
+        let positions = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
         let short = self.track < 1 << 32;
-        let whole = self.track.is_multiple_of(unit) && self.tracks >= 2 && slots < u16::MAX;
-        (short && whole).then(|| (slots, slots / self.tracks * (self.tracks - 1)))
+        let whole = self.track.is_multiple_of(unit) && self.tracks >= 2 && positions < u16::MAX;
+        (short && whole).then(|| (positions, positions / self.tracks * (self.tracks - 1)))
     }
 }
 
@@ -441,9 +441,9 @@ impl Geometry {
         map_length(self.layout.region_count())
     }
 
-    /// Where dirty map `slot` (0 or 1) lies.
-    pub fn map_place(&self, slot: usize) -> Sector {
-        Sector::ZERO + MAPS_AT + self.map_length() * slot as u64
+    /// Where dirty map `bank` (0 or 1) lies.
+    pub fn map_place(&self, bank: usize) -> Sector {
+        Sector::ZERO + MAPS_AT + self.map_length() * bank as u64
     }
 
     /// Length of a log segment's header, where there are logs.
@@ -457,18 +457,18 @@ impl Geometry {
         table_length(self.layout.region_count())
     }
 
-    /// Where table `slot` (0 or 1) lies: behind the maps.
-    pub fn table_place(&self, slot: usize) -> Sector {
-        self.map_place(2) + self.table_length() * slot as u64
+    /// Where table `bank` (0 or 1) lies: behind the maps.
+    pub fn table_place(&self, bank: usize) -> Sector {
+        self.map_place(2) + self.table_length() * bank as u64
     }
 
-    /// Where list `slot` (0 or 1) of unreadable blocks lies: behind the tables; and its length. None where an array was made
+    /// Where list `bank` (0 or 1) of unreadable blocks lies: behind the tables; and its length. None where an array was made
     /// without room for it.
-    pub fn list_place(&self, slot: usize) -> Option<(Sector, Sectors)> {
+    pub fn list_place(&self, bank: usize) -> Option<(Sector, Sectors)> {
         let first = self.table_place(2);
         let end = first + LIST_LENGTH * 2;
         let room = end + self.commit_log().1 <= self.data_start();
-        room.then(|| (first + LIST_LENGTH * slot as u64, LIST_LENGTH))
+        room.then(|| (first + LIST_LENGTH * bank as u64, LIST_LENGTH))
     }
 
     /// What a crash may cost.
@@ -529,9 +529,9 @@ fn arrangement(stored: &StoredGeometry) -> Arrangement {
         LayoutChoice::Far => Arrangement::Far { copies },
         LayoutChoice::Parity(rotation) => Arrangement::Parity(rotation),
         LayoutChoice::Cylinders => {
-            let slots = stored.cylinder.and_then(|cylinder| cylinder.slots(stored.layout.unit));
-            let (slots, units) = slots.expect("a layout in cylinders is kept with them");
-            Arrangement::Cylinders { slots, units }
+            let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
+            let (positions, units) = positions.expect("a layout in cylinders is kept with them");
+            Arrangement::Cylinders { positions, units }
         }
         LayoutChoice::Regions => unreachable!("a layout in regions is not one rule for the whole member"),
     }
@@ -560,7 +560,7 @@ fn check_cylinder(creation: &Creation, cylinder: Option<Cylinder>) -> Result<Cyl
         tracks: cylinder.tracks,
         track: cylinder.track,
     };
-    cylinder.slots(creation.unit.get()).map(|_| cylinder).ok_or(bad)
+    cylinder.positions(creation.unit.get()).map(|_| cylinder).ok_or(bad)
 }
 
 /// What is asked of the logs, before anything is computed from it.

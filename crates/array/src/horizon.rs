@@ -8,15 +8,15 @@
 use parlour_units::Member;
 
 use crate::assembly::Assembly;
+use crate::banks::Banks;
 use crate::dirty::{StoredMap, TableEntry, decode_table};
-use crate::slots::Slots;
 use crate::status::Event;
 use crate::unreadable::UnreadableList;
 
 /// A session's records have numbers of their own, 2⁴⁰ of them.
 pub(crate) const SESSION_RECORDS: u64 = 1 << 40;
 /// So have its maps, tables and lists.
-pub(crate) const SESSION_SLOTS_BITS: u32 = 32;
+pub(crate) const SESSION_WRITES_BITS: u32 = 32;
 /// Session numbers from here on are no superblock's: their records' numbers would not fit 64 bits.
 pub(crate) const SESSION_END: u64 = (1 << 24) - 1;
 /// An array whose session number is this high is not opened for writing: a long session takes
@@ -55,29 +55,29 @@ impl Horizon {
     }
 
     /// Whether a map, a table or a list can have this sequence number.
-    pub(crate) fn has_slot(self, sequence: u64) -> bool {
-        sequence >> SESSION_SLOTS_BITS <= self.session_number
+    pub(crate) fn reaches(self, sequence: u64) -> bool {
+        sequence >> SESSION_WRITES_BITS <= self.session_number
     }
 
     /// Whether a table of the regions' logs can say this.
     pub(crate) fn has_table(self, sequence: u64, table: &[TableEntry]) -> bool {
         let within = |entry: &TableEntry| self.has(entry.applied) && self.has(entry.stored.stamp);
-        self.has_slot(sequence) && table.iter().all(within)
+        self.reaches(sequence) && table.iter().all(within)
     }
 }
 
 /// Whether a session has used up a quarter of its maps', tables' or lists' numbers.
-pub(crate) fn slots_are_used(session_number: u64, newest: u64) -> bool {
-    newest >= (session_number << SESSION_SLOTS_BITS) + (1 << (SESSION_SLOTS_BITS - 2))
+pub(crate) fn sequences_are_used(session_number: u64, newest: u64) -> bool {
+    newest >= (session_number << SESSION_WRITES_BITS) + (1 << (SESSION_WRITES_BITS - 2))
 }
 
 /// Maps, tables and lists, as read by place, that claim to be from sessions that never were.
-pub(crate) fn beyond(assembly: &Assembly, maps: &[Slots], tables: &[Slots], lists: &[Slots]) -> Vec<Event> {
+pub(crate) fn beyond(assembly: &Assembly, maps: &[Banks], tables: &[Banks], lists: &[Banks]) -> Vec<Event> {
     let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
     let regions = geometry.layout().region_count();
     let horizon = assembly.horizon();
     let map = |bytes: &[u8]| {
-        StoredMap::decode(bytes, array, regions).is_some_and(|map| !horizon.has_slot(map.sequence))
+        StoredMap::decode(bytes, array, regions).is_some_and(|map| !horizon.reaches(map.sequence))
     };
     let table = |bytes: &[u8]| {
         let table = decode_table(bytes, array, regions);
@@ -85,13 +85,13 @@ pub(crate) fn beyond(assembly: &Assembly, maps: &[Slots], tables: &[Slots], list
     };
     let list = |bytes: &[u8]| {
         let list = UnreadableList::decode(bytes, array, geometry.block());
-        list.is_some_and(|(sequence, _)| !horizon.has_slot(sequence))
+        list.is_some_and(|(sequence, _)| !horizon.reaches(sequence))
     };
-    let found = |what: &'static str, slots: &[Slots], is_beyond: &dyn Fn(&[u8]) -> bool| -> Vec<Event> {
-        let places = slots
+    let found = |what: &'static str, banks: &[Banks], is_beyond: &dyn Fn(&[u8]) -> bool| -> Vec<Event> {
+        let places = banks
             .iter()
             .enumerate()
-            .filter(|(_, slots)| slots.iter().flatten().any(|bytes| is_beyond(bytes)));
+            .filter(|(_, banks)| banks.iter().flatten().any(|bytes| is_beyond(bytes)));
         places.map(|(place, _)| Event::Implausible { place: Member::new(place as u16), what }).collect()
     };
     [

@@ -50,7 +50,7 @@ const STRIPES_AT_ONCE: u64 = 64;
 /// Requests that are not yet answered.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
-    slots: Vec<Option<HostRequest>>,
+    table: Vec<Option<HostRequest>>,
     free: Vec<u32>,
     /// Payload memory that hosts hold.
     pub(crate) memory: Sectors,
@@ -65,7 +65,7 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     fn insert(&mut self, request: Request, start: Sectors) -> HostId {
-        let slot = Some(HostRequest {
+        let entry = Some(HostRequest {
             request,
             start,
             jobs: 0,
@@ -80,22 +80,22 @@ impl Hosts {
         });
         match self.free.pop() {
             Some(index) => {
-                self.slots[index as usize] = slot;
+                self.table[index as usize] = entry;
                 HostId(index)
             }
             None => {
-                self.slots.push(slot);
-                HostId(self.slots.len() as u32 - 1)
+                self.table.push(entry);
+                HostId(self.table.len() as u32 - 1)
             }
         }
     }
 
     fn get(&mut self, id: HostId) -> &mut HostRequest {
-        self.slots[id.0 as usize].as_mut().expect("a request is named until it is answered")
+        self.table[id.0 as usize].as_mut().expect("a request is named until it is answered")
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.table.len() - self.free.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -174,7 +174,7 @@ impl Array {
             _ => RequestError::NoSpace,
         };
         self.hosts.free.clear();
-        for HostRequest { request, .. } in std::mem::take(&mut self.hosts.slots).into_iter().flatten() {
+        for HostRequest { request, .. } in std::mem::take(&mut self.hosts.table).into_iter().flatten() {
             self.answer(request, Err(refusal));
         }
     }
@@ -213,25 +213,25 @@ impl Array {
 
     /// One of a request's jobs is done.
     pub(crate) fn host_job_done(&mut self, host: HostId, result: Result<(), RequestError>) {
-        let slot = self.hosts.get(host);
-        slot.error = slot.error.or(result.err());
-        slot.jobs -= 1;
-        if slot.jobs > 0 {
+        let entry = self.hosts.get(host);
+        entry.error = entry.error.or(result.err());
+        entry.jobs -= 1;
+        if entry.jobs > 0 {
             return;
         }
-        let end = slot.request.at + slot.request.length;
-        if slot.error.is_none() && slot.cursor < end {
+        let end = entry.request.at + entry.request.length;
+        if entry.error.is_none() && entry.cursor < end {
             return self.continue_write(host);
         }
-        if slot.durable && self.records.is_untold() {
-            slot.error.get_or_insert(RequestError::Lost);
+        if entry.durable && self.records.is_untold() {
+            entry.error.get_or_insert(RequestError::Lost);
         }
-        let (request, error) = (slot.request, slot.error);
-        if error.is_none() && slot.durable && !slot.flushed && self.durability_is_shared(request) {
+        let (request, error) = (entry.request, entry.error);
+        if error.is_none() && entry.durable && !entry.flushed && self.durability_is_shared(request) {
             return self.flush_before_answer(host);
         }
         self.cache.read_ends(host);
-        self.hosts.slots[host.0 as usize] = None;
+        self.hosts.table[host.0 as usize] = None;
         self.hosts.free.push(host.0);
         self.answer(request, error.map_or(Ok(()), Err));
     }
@@ -262,8 +262,8 @@ impl Array {
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
-        let slot = self.hosts.get(host);
-        (slot.flushed, slot.jobs) = (true, 1);
+        let entry = self.hosts.get(host);
+        (entry.flushed, entry.jobs) = (true, 1);
         self.hosts.flush_waiters.push(host);
         self.resume_hosts();
     }
@@ -567,13 +567,13 @@ impl Array {
     /// What `id` could not read is repaired: the host's read begins again.
     pub(crate) fn read_again(&mut self, id: JobId, host: HostId) {
         self.end_job(id);
-        let slot = self.hosts.get(host);
-        slot.attempts += 1;
-        if slot.attempts > ATTEMPTS {
+        let entry = self.hosts.get(host);
+        entry.attempts += 1;
+        if entry.attempts > ATTEMPTS {
             self.cache.read_ends(host);
             return self.host_job_done(host, Err(RequestError::Lost));
         }
-        let request = slot.request;
+        let request = entry.request;
         self.begin_read(host, request);
         self.host_job_done(host, Ok(()));
     }
@@ -581,8 +581,8 @@ impl Array {
     // Writes.
 
     fn begin_write(&mut self, host: HostId, request: Request, content: Content, durable: bool) {
-        let slot = self.hosts.get(host);
-        (slot.cursor, slot.content, slot.durable) = (request.at, content, durable);
+        let entry = self.hosts.get(host);
+        (entry.cursor, entry.content, entry.durable) = (request.at, content, durable);
         self.continue_write(host);
     }
 
@@ -594,10 +594,10 @@ impl Array {
         let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
         let part = Request { at: cursor, length: next.min(end) - cursor, ..request };
         let list = self.list_windows(part);
-        let slot = self.hosts.get(host);
-        slot.cursor = next.min(end);
+        let entry = self.hosts.get(host);
+        entry.cursor = next.min(end);
         // Held until all jobs are started, so that none of them goes on early.
-        slot.jobs += 1;
+        entry.jobs += 1;
         for window in &list {
             if !whole_only || self.is_whole(request, *window) {
                 self.begin_window(host, request, *window, content, durable);

@@ -227,19 +227,19 @@ pub(crate) struct Job {
 /// All jobs; those that are done keep their memory for the next.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
-    slots: Vec<Job>,
+    table: Vec<Job>,
     free: Vec<u32>,
 }
 
 impl Jobs {
     pub(crate) fn start(&mut self, kind: Kind, class: Class) -> JobId {
         let index = self.free.pop().unwrap_or_else(|| {
-            let index = self.slots.len() as u32;
+            let index = self.table.len() as u32;
             assert!(index < EffectId::LIMIT, "credits bound the jobs at once");
-            self.slots.push(Job::empty());
+            self.table.push(Job::empty());
             index
         });
-        let job = &mut self.slots[index as usize];
+        let job = &mut self.table[index as usize];
         job.kind = Some(kind);
         job.class = class;
         JobId { index, generation: job.generation }
@@ -267,26 +267,26 @@ impl Jobs {
     }
 
     pub(crate) fn get_mut(&mut self, id: JobId) -> &mut Job {
-        let job = &mut self.slots[id.index as usize];
+        let job = &mut self.table[id.index as usize];
         assert_eq!(job.generation, id.generation, "a job is named only while it lives");
         job
     }
 
     pub(crate) fn get(&self, id: JobId) -> &Job {
-        let job = &self.slots[id.index as usize];
+        let job = &self.table[id.index as usize];
         assert_eq!(job.generation, id.generation, "a job is named only while it lives");
         job
     }
 
     /// The job of an effect, if it still lives.
     pub(crate) fn of_effect(&self, effect: EffectId) -> Option<JobId> {
-        let job = self.slots.get(effect.job() as usize)?;
+        let job = self.table.get(effect.job() as usize)?;
         let alive = job.kind.is_some() && job.generation == effect.generation();
         alive.then_some(JobId { index: effect.job(), generation: job.generation })
     }
 
     pub(crate) fn alive(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.table.len() - self.free.len()
     }
 
     /// The stripe job in `id`.

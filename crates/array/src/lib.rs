@@ -9,6 +9,7 @@ mod abandon;
 mod array;
 mod assembly;
 mod away;
+mod banks;
 mod buffer;
 mod bytes;
 mod cache;
@@ -44,7 +45,6 @@ mod planted;
 pub mod record;
 mod repair;
 mod request;
-mod slots;
 mod sound;
 mod status;
 mod stripe;
@@ -54,6 +54,7 @@ mod unreadable;
 
 pub use array::{Array, Mode};
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
+pub use banks::Banks;
 pub use buffer::{BufferId, Slice};
 pub use dirty::MapContent;
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
@@ -75,7 +76,6 @@ pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, is_planted, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
-pub use slots::Slots;
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
 pub use superblock::{
     Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError,

@@ -7,6 +7,7 @@ use parlour_units::{Member, Sector, Sectors};
 
 use crate::array::Array;
 use crate::assembly::Assembly;
+use crate::banks::{Banks, Newest, sequence_of_session};
 use crate::effect::{Action, Class};
 use crate::geometry::Geometry;
 use crate::job::{Blind, JobId, Kind, Purpose, Stage};
@@ -15,7 +16,6 @@ use crate::map::Window;
 use crate::plan::{Source, Span, Strategy, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
-use crate::slots::{Newest, Slots, sequence_of_session};
 use crate::status::Event;
 use crate::stripe::{Gate, hull};
 use crate::unreadable::{Full, UnreadableList};
@@ -37,7 +37,7 @@ pub(crate) struct Listing {
     written_added: u64,
     /// All members have the list from this sequence number on.
     informed_from: u64,
-    /// Also one that is being rebuilt has it, in both slots.
+    /// Also one that is being rebuilt has it, in both banks.
     both_from: u64,
     waiters: Vec<JobId>,
 }
@@ -45,12 +45,12 @@ pub(crate) struct Listing {
 impl Listing {
     /// The newest of the lists that were read from members. One that names anything is written again: not all members
     /// have it perhaps.
-    pub(crate) fn newest(assembly: &Assembly, lists: &[Slots], session_number: u64) -> Listing {
+    pub(crate) fn newest(assembly: &Assembly, lists: &[Banks], session_number: u64) -> Listing {
         let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
         let horizon = assembly.horizon();
         let decode = |bytes: &[u8]| {
             let list = UnreadableList::decode(bytes, array, geometry.block());
-            list.filter(|(sequence, _)| horizon.has_slot(*sequence))
+            list.filter(|(sequence, _)| horizon.reaches(*sequence))
         };
         let newest = Newest::of(assembly.of_whole(lists), decode);
         let sequence = sequence_of_session(session_number, newest.sequence());
@@ -87,7 +87,7 @@ impl Listing {
         self.sequence
     }
 
-    /// A member comes to be rebuilt: the list is to be written anew, to both slots.
+    /// A member comes to be rebuilt: the list is to be written anew, to both banks.
     pub(crate) fn inform_newcomer(&mut self, geometry: &Geometry) {
         if geometry.list_place(0).is_some() {
             self.both_from = self.sequence + 2;
@@ -99,7 +99,7 @@ impl Listing {
         self.written_sequence() >= self.informed_from
     }
 
-    /// Whether they have it in both slots.
+    /// Whether they have it in both banks.
     pub(crate) fn newcomer_is_informed(&self) -> bool {
         self.written_sequence() >= self.both_from
     }
@@ -312,7 +312,7 @@ impl Array {
         let listing = &self.listing;
         let due =
             if self.records.barrier() { !listing.additions_are_durable() } else { !listing.is_durable() };
-        let newcomer = self.both_slots_may_be_written() && !listing.newcomer_is_informed();
+        let newcomer = self.both_banks_may_be_written() && !listing.newcomer_is_informed();
         // (An opening that does not come to its end leaves no trace.)
         self.records.enabled
             && self.records.has_opened()

@@ -14,16 +14,16 @@ use parlour_units::{Instant, Member, Region, Sectors};
 
 use self::stop::Stop;
 use crate::array::{Array, Mode};
+use crate::banks::sequence_of_session;
 use crate::dirty::{Bits, StoredMap, TableEntry};
 use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::PlaceState;
-use crate::horizon::{SESSION_END, slots_are_used};
+use crate::horizon::{SESSION_END, sequences_are_used};
 use crate::identity::Identity;
 use crate::job::{JobId, Kind, Trouble};
 use crate::plan::{Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
-use crate::slots::sequence_of_session;
 use crate::superblock::{Entry, EntryState, Recorded, Superblock};
 
 /// A table of the regions' logs that is being written.
@@ -84,7 +84,7 @@ pub(crate) struct Records {
     table_writing: Option<TableWriting>,
     /// All members have the map, and the table, from these sequence numbers on.
     informed_from: (u64, u64),
-    /// Also one that is being rebuilt has them, in both slots.
+    /// Also one that is being rebuilt has them, in both banks.
     both_from: (u64, u64),
     /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
     pub(crate) closing: Option<Region>,
@@ -457,8 +457,8 @@ impl Array {
         let may = records.enabled && settled && session + 1 < SESSION_END;
         let recorded =
             self.logs.as_ref().is_some_and(|logs| logs.have_used(session, self.tuning.session_records));
-        let slots = records.map_sequence.max(records.table_sequence).max(self.listing.sequence());
-        if may && (recorded || slots_are_used(session, slots)) {
+        let banks = records.map_sequence.max(records.table_sequence).max(self.listing.sequence());
+        if may && (recorded || sequences_are_used(session, banks)) {
             self.records.session_number += 1;
             self.record_exclusion();
         }

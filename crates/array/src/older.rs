@@ -3,29 +3,29 @@
 //!
 //! A writing of the map, the table or the list begins when the one before is durable on all members. So a member that was
 //! there all the time holds at least the one before the newest, and at least what a superblock says to be durable
-//! everywhere. A member that cannot read its slots, or finds them torn, says nothing about its age.
+//! everywhere. A member that cannot read its banks, or finds them torn, says nothing about its age.
 
 use crate::assembly::Assembly;
+use crate::banks::Banks;
 use crate::dirty::{StoredMap, decode_table};
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
-use crate::slots::Slots;
 use crate::superblock::{EntryState, Recorded};
 use crate::unreadable::UnreadableList;
 
 /// Places of `assembly` whose members are older than others.
 pub(crate) fn older_places(
     assembly: &Assembly,
-    maps: &[Slots],
-    tables: &[Slots],
-    lists: &[Slots],
+    maps: &[Banks],
+    tables: &[Banks],
+    lists: &[Banks],
 ) -> Vec<u16> {
     let (array, regions) = (assembly.superblock.array, assembly.geometry.layout().region_count());
     let Recorded { map, table, list, .. } = assembly.superblock.recorded;
     let block = assembly.geometry.block();
     // What claims to be from a session that never was says nothing.
     let horizon = assembly.horizon();
-    let within = |sequence: &u64| horizon.has_slot(*sequence);
+    let within = |sequence: &u64| horizon.reaches(*sequence);
     let map_sequence = |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence).filter(within);
     let table_sequence = |bytes: &[u8]| Some(decode_table(bytes, array, regions)?.0).filter(within);
     let list_sequence = |bytes: &[u8]| Some(UnreadableList::decode(bytes, array, block)?.0).filter(within);
@@ -41,10 +41,10 @@ pub(crate) fn older_places(
     older
 }
 
-/// The places whose newest slot is older than what all members should hold.
+/// The places whose newest bank is older than what all members should hold.
 fn older_of(
     assembly: &Assembly,
-    slots: &[Slots],
+    banks: &[Banks],
     recorded: u64,
     sequence: impl Fn(&[u8]) -> Option<u64>,
 ) -> Vec<u16> {
@@ -55,32 +55,32 @@ fn older_of(
     let active = (0..assembly.geometry.members()).filter(active);
     let held: Vec<(u16, [Held; 2])> = active
         .filter_map(|place| {
-            let slots = slots.get(usize::from(place))?;
-            Some((place, [0, 1].map(|slot| held(slots[slot].as_deref(), &sequence))))
+            let banks = banks.get(usize::from(place))?;
+            Some((place, [0, 1].map(|bank| held(banks[bank].as_deref(), &sequence))))
         })
         .collect();
-    let slots = held.iter().flat_map(|(_, slots)| slots);
-    let sequences: Vec<u64> = slots.filter_map(|one| one.sequence()).collect();
+    let banks = held.iter().flat_map(|(_, banks)| banks);
+    let sequences: Vec<u64> = banks.filter_map(|one| one.sequence()).collect();
     let newest = sequences.iter().copied().max().unwrap_or(0);
     // What the session before wrote last need not have reached all.
     let in_session = |sequence: &u64| *sequence < newest && sequence >> 32 == newest >> 32;
     let before = sequences.iter().copied().filter(in_session).max().unwrap_or(0);
     let least = before.max(recorded.min(newest));
-    let is_older = |slots: &[Held; 2]| {
-        let own = slots.iter().map(|one| one.sequence());
+    let is_older = |banks: &[Held; 2]| {
+        let own = banks.iter().map(|one| one.sequence());
         own.collect::<Option<Vec<u64>>>().is_some_and(|own| own.iter().all(|sequence| *sequence < least))
     };
-    held.iter().filter(|(_, slots)| is_older(slots)).map(|(place, _)| *place).collect()
+    held.iter().filter(|(_, banks)| is_older(banks)).map(|(place, _)| *place).collect()
 }
 
-/// The newest map in a member's slots; none, if one of them cannot be read or is torn.
-pub(crate) fn newest_map(slots: &Slots, array: Identity, regions: u32) -> Option<u64> {
+/// The newest map in a member's banks; none, if one of them cannot be read or is torn.
+pub(crate) fn newest_map(banks: &Banks, array: Identity, regions: u32) -> Option<u64> {
     let sequence = |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence);
-    let [first, second] = [0, 1].map(|slot| held(slots[slot].as_deref(), sequence).sequence());
+    let [first, second] = [0, 1].map(|bank| held(banks[bank].as_deref(), sequence).sequence());
     Some(first?.max(second?))
 }
 
-/// What a slot says.
+/// What a bank says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     /// It cannot be read, or is torn.

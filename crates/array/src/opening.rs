@@ -5,6 +5,7 @@ use parlour_units::{Instant, Member, Region, Sector, Sectors};
 use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
 use crate::away;
+use crate::banks::Banks;
 use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
 use crate::front::Front;
 use crate::geometry::Geometry;
@@ -17,7 +18,6 @@ use crate::metadata::{Records, RecordsStart};
 use crate::older::older_places;
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
-use crate::slots::Slots;
 use crate::status::{Event, FailureCause};
 use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock};
 use crate::tuning::{Simulated, Tuning};
@@ -86,7 +86,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             image.push((geometry.table_place(0), vec![0; table_bytes.len()]));
         }
         // A list without a header is none.
-        let lists = (0..2).filter_map(|slot| geometry.list_place(slot));
+        let lists = (0..2).filter_map(|bank| geometry.list_place(bank));
         image.extend(lists.map(|(at, _)| (at, vec![0; SUPERBLOCK_BYTES])));
         let places = Geometry::superblock_places(*length);
         image.extend(places.into_iter().rev().map(|at| (at, superblock.encode())));
@@ -105,11 +105,11 @@ pub struct Opening {
     /// Spares.
     pub spares: Vec<MemberInfo>,
     /// By place: both dirty maps, as read.
-    pub maps: Vec<Slots>,
+    pub maps: Vec<Banks>,
     /// By place: both tables of the regions' logs, as read; none where there are no logs.
-    pub tables: Vec<Slots>,
+    pub tables: Vec<Banks>,
     /// By place: both lists of unreadable blocks, as read; none where there is no room for them.
-    pub lists: Vec<Slots>,
+    pub lists: Vec<Banks>,
     /// By place: what the commit log holds.
     pub commits: Vec<CommitLogContent>,
     /// A fresh identity for this session.

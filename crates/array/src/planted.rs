@@ -153,7 +153,7 @@ pub enum Bug {
     RecordsForgottenBeforeTable,
     /// A member whose own metadata is older than the others' is believed.
     OlderMemberBelieved,
-    /// A new member gets map, table and list in one of their slots only.
+    /// A new member gets map, table and list in one of their banks only.
     NewcomerInformedOnce,
     /// What finds no room for its metadata is served on.
     UnrecordedServedOn,

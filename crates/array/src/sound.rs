@@ -75,7 +75,7 @@ impl StoredGeometry {
             (LayoutChoice::Far, _) => require(length / unit >= self.copies.into(), "length of the data area"),
             (LayoutChoice::Cylinders, _) => {
                 require(members >= 3, "members of a group")?;
-                let cylinder = self.cylinder.filter(|cylinder| cylinder.slots(unit).is_some());
+                let cylinder = self.cylinder.filter(|cylinder| cylinder.positions(unit).is_some());
                 let within = cylinder.is_some_and(|cylinder| cylinder.length().get() <= length);
                 require(within, "cylinder")
             }
@@ -129,8 +129,8 @@ impl StoredGeometry {
             // The layout makes no more of them than it has room for.
             None => crate::Geometry::from_stored(*self).layout().region_count(),
         };
-        let slots = (map_length(regions) + table_length(regions) + LIST_LENGTH) * 2;
-        let end = MAPS_AT + slots + Sectors::new(self.commit_log);
+        let banks = (map_length(regions) + table_length(regions) + LIST_LENGTH) * 2;
+        let end = MAPS_AT + banks + Sectors::new(self.commit_log);
         require(end.get() <= self.data_start, "start of the data area")
     }
 }

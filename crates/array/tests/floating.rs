@@ -13,7 +13,7 @@ fn setup() -> Setup {
     Setup::named("floating", 5)
 }
 
-/// Where all units are, having checked that each is in the cylinder of its home, and alone in its slot.
+/// Where all units are, having checked that each is in the cylinder of its home, and alone in its position.
 fn places(world: &World) -> Vec<Place> {
     let layout = world.array.geometry().layout();
     let cylinder = world.setup.cylinder.length();
@@ -24,8 +24,8 @@ fn places(world: &World) -> Vec<Place> {
             let place = world.array.current_place(home);
             let of = |place: Place| (place.member, place.at.from_start() / cylinder);
             assert_eq!(of(place), of(home), "a unit stays in its cylinder");
-            assert!(place.at.from_start().is_multiple_of(layout.unit_length()), "a unit is in a slot");
-            assert!(taken.insert(place), "two units are in one slot");
+            assert!(place.at.from_start().is_multiple_of(layout.unit_length()), "a unit is in a position");
+            assert!(taken.insert(place), "two units are in one position");
             all.push(place);
         }
     }
@@ -33,7 +33,7 @@ fn places(world: &World) -> Vec<Place> {
 }
 
 #[test]
-fn units_move_and_each_is_alone_in_a_slot_of_its_cylinder() {
+fn units_move_and_each_is_alone_in_a_position_of_its_cylinder() {
     for seed in SEED..SEED + 4 {
         let mut world = World::new(&setup(), seed);
         let mut random = Random(seed);
@@ -44,7 +44,7 @@ fn units_move_and_each_is_alone_in_a_slot_of_its_cylinder() {
             let mut tags = Vec::new();
             let mut written = BTreeSet::new();
             for _ in 0..20 {
-                // A few cylinders only, so that their slots are all used.
+                // A few cylinders only, so that their positions are all used.
                 let at = random.below(units.min(80)) * unit;
                 if written.insert(at) {
                     let bytes = payload(&mut random, unit);
@@ -138,7 +138,7 @@ fn a_read_finds_its_unit_though_it_moves_before_the_read_is_served() {
     let mut random = Random(SEED);
     let read = world.read(0, unit);
     let waiting = world.pending.pop().expect("the read waits");
-    // The unit and its neighbours move again and again; the slot that is being read is not written to.
+    // The unit and its neighbours move again and again; the position that is being read is not written to.
     for _ in 0..30 {
         for at in [0, 1, 2, 3, 4, 8] {
             world.write_now(at * unit, &payload(&mut random, unit)).expect("it can be written");

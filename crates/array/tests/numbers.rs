@@ -122,9 +122,9 @@ fn written(setup: &Setup) -> (World, Vec<u8>, Geometry) {
 fn a_dirty_map_from_the_future_does_not_count_and_is_reported() {
     let (mut world, mut content, geometry) = written(&Setup::named("raid5", 4));
     world.stop();
-    for slot in 0..2 {
-        let (at, length) = (geometry.map_place(slot), geometry.map_length());
-        forge(&mut world.disks[1], at, length, 32, (1 << 63) - 2 + slot as u64 % 2);
+    for bank in 0..2 {
+        let (at, length) = (geometry.map_place(bank), geometry.map_length());
+        forge(&mut world.disks[1], at, length, 32, (1 << 63) - 2 + bank as u64 % 2);
     }
     let world = world.reopen(false).expect("it opens");
     assert_reported(world, &mut content, "dirty map");
@@ -135,8 +135,8 @@ fn a_dirty_map_from_the_future_does_not_count_and_is_reported() {
 fn a_table_that_has_applied_what_was_never_written_does_not_count_and_is_reported() {
     let (mut world, mut content, geometry) = written(&Setup::logged(4));
     world.stop();
-    for slot in 0..2 {
-        let (at, length) = (geometry.table_place(slot), geometry.table_length());
+    for bank in 0..2 {
+        let (at, length) = (geometry.table_place(bank), geometry.table_length());
         forge(&mut world.disks[1], at, length, 64, u64::MAX);
     }
     let world = world.reopen(false).expect("it opens");

@@ -180,8 +180,8 @@ fn folded_in_parts(setup: &Setup) {
     let geometry = world.array.geometry().clone();
     let segment = setup.log.segment.unwrap().get();
     let of_region = geometry.layout().region_stripes() * geometry.layout().stripe_data().get();
-    let slots = geometry.layout().logs().unwrap().segments();
-    let records = u64::from(slots) * (segment - 2);
+    let positions = geometry.layout().logs().unwrap().segments();
+    let records = u64::from(positions) * (segment - 2);
     // (Each takes 48 bytes.)
     assert!(records * 48 / 512 > geometry.commit_log().1.get() / 8, "they do not fit");
     let (mut random, mut content) = (Random(SEED), std::collections::BTreeMap::new());
@@ -295,7 +295,7 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
     setup.member_length = 3 * 2_048;
     setup.tuning.log_memory = Sectors::new(64);
     let geometry = setup.geometry();
-    let tables = [0, 1].map(|slot| geometry.table_place(slot));
+    let tables = [0, 1].map(|bank| geometry.table_place(bank));
     let is_fast = |action: Action| match action {
         Action::Write { at, .. } => tables.contains(&at),
         action => matches!(action, Action::Read { .. }),

@@ -445,7 +445,7 @@ fn the_last_good_copy_of_three_answers() {
 
 /// opened degraded; one bad header sector.
 #[test]
-fn a_bad_header_of_a_free_slot_costs_nothing() {
+fn a_bad_header_of_a_free_position_costs_nothing() {
     let setup = logging(5);
     let (w, flat) = live_logs(3, &setup);
     let World { disks, random, .. } = w;
@@ -475,7 +475,7 @@ fn a_bad_header_of_a_free_slot_costs_nothing() {
     w.settle();
     let r = bad_sectors(&mut w, &flat);
     bad += r.0;
-    println!("{n} bad sector(s) in free slots: {r:?}");
+    println!("{n} bad sector(s) in free positions: {r:?}");
     assert_eq!(bad, 0);
 }
 
@@ -487,14 +487,14 @@ fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     w.replace(1);
     w.settle_until(|w| w.array.status().members[1].state == "active");
     let geometry = w.array.geometry().clone();
-    let places = [0, 1].map(|slot| {
-        let list = geometry.list_place(slot).expect("there is room for a list").0;
-        [geometry.map_place(slot), geometry.table_place(slot), list]
+    let places = [0, 1].map(|bank| {
+        let list = geometry.list_place(bank).expect("there is room for a list").0;
+        [geometry.map_place(bank), geometry.table_place(bank), list]
     });
     let newcomer = w.disk_at(1);
     let begins = |at: Sector, magic: &[u8]| newcomer.bytes[at.bytes() as usize..].starts_with(magic);
     for (kind, magic) in [b"PRLRDIRT", b"PRLRAPPL", b"PRLRLIST"].into_iter().enumerate() {
-        assert!(places.iter().any(|slot| begins(slot[kind], magic)), "none in {magic:?}");
+        assert!(places.iter().any(|bank| begins(bank[kind], magic)), "none in {magic:?}");
     }
 }
 
@@ -642,7 +642,7 @@ fn a_read_that_was_answered_leaves_nothing_for_the_cache() {
     w.replace(0);
     w.settle();
     assert!(w.array.status().members.iter().all(|m| m.state == "active"));
-    // a long read (not registered) beside a write to one of its stripes, host slots 0 and 1
+    // a long read (not registered) beside a write to one of its stripes, host requests 0 and 1
     let long = w.read(900, 590);
     let at = 1000;
     // run the read's access of that place first, then the write, then the rest of the read

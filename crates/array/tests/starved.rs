@@ -171,7 +171,7 @@ fn a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up() {
         world.settle();
         world.stop();
         let mut world = world.reopen(false).unwrap();
-        // A scrub reads what the slots hold; what it finds is to be folded into the parity.
+        // A scrub reads what the positions hold; what it finds is to be folded into the parity.
         world.array.scrub(world.now, Repair::Nothing).unwrap();
         world.drain();
         let folds = |world: &World| {

@@ -43,16 +43,16 @@ fn fresh(setup: &Setup) -> Array {
         superblock: Superblock::decode(&image[&Sector::ZERO]),
     };
     let assembly = Assembly::new(&images.iter().map(candidate).collect::<Vec<_>>()).unwrap();
-    let slots = |place: &dyn Fn(usize) -> (Sector, Sectors)| {
-        let slot = |image: &BTreeMap<Sector, Vec<u8>>, slot| {
-            let (at, length) = place(slot);
+    let banks = |place: &dyn Fn(usize) -> (Sector, Sectors)| {
+        let bank = |image: &BTreeMap<Sector, Vec<u8>>, bank| {
+            let (at, length) = place(bank);
             Some(image.get(&at).cloned().unwrap_or_else(|| vec![0; length.bytes().as_usize()]))
         };
-        images.iter().map(|image| [0, 1].map(|number| slot(image, number))).collect()
+        images.iter().map(|image| [0, 1].map(|number| bank(image, number))).collect()
     };
-    let maps = slots(&|slot| (geometry.map_place(slot), geometry.map_length()));
-    let tables = slots(&|slot| (geometry.table_place(slot), geometry.table_length()));
-    let lists = slots(&|slot| geometry.list_place(slot).unwrap());
+    let maps = banks(&|bank| (geometry.map_place(bank), geometry.map_length()));
+    let tables = banks(&|bank| (geometry.table_place(bank), geometry.table_length()));
+    let lists = banks(&|bank| geometry.list_place(bank).unwrap());
     let commit_log = vec![0; geometry.commit_log().1.bytes().as_usize()];
     let commit_log = CommitLogContent::of(&assembly, &commit_log);
     let info = |(identity, length)| Some(MemberInfo { identity, length, unmaps: true });

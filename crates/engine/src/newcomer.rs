@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use parlour_array::{Geometry, Identity, Slots, Superblock};
+use parlour_array::{Banks, Geometry, Identity, Superblock};
 use parlour_units::Bytes;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -93,12 +93,12 @@ pub(crate) enum History {
 pub(crate) struct Former {
     pub(crate) superblock: Superblock,
     /// Both its maps, where this array has them.
-    pub(crate) maps: Slots,
+    pub(crate) maps: Banks,
 }
 
 impl Former {
     fn read(member: &Member, superblock: Superblock, geometry: &Geometry) -> History {
-        let read = |slot| read_block(member, geometry.map_place(slot), geometry.map_length());
+        let read = |bank| read_block(member, geometry.map_place(bank), geometry.map_length());
         History::Former(Box::new(Former { superblock, maps: [0, 1].map(read) }))
     }
 }

@@ -38,8 +38,8 @@ impl What {
     /// What `number` stands for on an array of this shape.
     pub(crate) fn draw(geometry: &Geometry, number: u64) -> What {
         let logs = geometry.layout().logs().is_some();
-        let slots = Area::all_of(geometry).into_iter().filter(|area| area.has_two_copies());
-        let copies = slots.flat_map(|area| [What::OneCopy(area), What::BothCopies(area)]);
+        let banked = Area::all_of(geometry).into_iter().filter(|area| area.has_two_copies());
+        let copies = banked.flat_map(|area| [What::OneCopy(area), What::BothCopies(area)]);
         let of_logs = [What::SegmentHeaders, What::Segment].into_iter().filter(|_| logs);
         let entry = [What::Entry].into_iter().filter(|_| geometry.is_logged());
         let all: Vec<What> = copies.chain(of_logs).chain(entry).collect();

@@ -639,7 +639,7 @@ impl<'a> Run<'a> {
         let read = |at: Sector| disk.try_read(at, SUPERBLOCK).unwrap_or_default();
         let [first, second] = Geometry::superblock_places(disk.length).map(read);
         let superblock = Superblock::decode_copies(&first, &second).ok();
-        let read = |slot| disk.try_read(self.geometry.map_place(slot), self.geometry.map_length());
+        let read = |bank| disk.try_read(self.geometry.map_place(bank), self.geometry.map_length());
         let maps = [0, 1].map(read);
         superblock.and_then(|own| self.world.array.may_return(&own, &maps)) == Some(Member::new(place))
     }
@@ -801,13 +801,13 @@ impl<'a> Run<'a> {
 
 /// A sector of a superblock, map, table, list or commit log on a member of `length`.
 fn metadata_sector(geometry: &Geometry, length: Sectors, number: u64) -> u64 {
-    let slot = (number % 2) as usize;
-    let superblock = (Geometry::superblock_places(length)[slot], SUPERBLOCK);
+    let bank = (number % 2) as usize;
+    let superblock = (Geometry::superblock_places(length)[bank], SUPERBLOCK);
     let areas = [
         Some(superblock),
-        Some((geometry.map_place(slot), geometry.map_length())),
-        geometry.layout().logs().map(|_| (geometry.table_place(slot), geometry.table_length())),
-        geometry.list_place(slot),
+        Some((geometry.map_place(bank), geometry.map_length())),
+        geometry.layout().logs().map(|_| (geometry.table_place(bank), geometry.table_length())),
+        geometry.list_place(bank),
         Some(geometry.commit_log()).filter(|(_, length)| !length.is_zero()),
     ];
     let areas: Vec<(Sector, Sectors)> = areas.into_iter().flatten().collect();

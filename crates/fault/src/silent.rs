@@ -134,14 +134,14 @@ impl Area {
     /// Where it is before and behind the data area.
     pub(crate) fn places(self, geometry: &Geometry, member_length: Sectors) -> Vec<(Sector, Sectors)> {
         let both = |place: &dyn Fn(usize) -> Sector, length: Sectors| {
-            [0, 1].map(|slot| (place(slot), length)).to_vec()
+            [0, 1].map(|bank| (place(bank), length)).to_vec()
         };
         let logs = geometry.layout().logs().is_some();
         match self {
-            Area::Superblock => both(&|slot| Geometry::superblock_places(member_length)[slot], SUPERBLOCK),
-            Area::Map => both(&|slot| geometry.map_place(slot), geometry.map_length()),
-            Area::Table if logs => both(&|slot| geometry.table_place(slot), geometry.table_length()),
-            Area::List => (0..2).filter_map(|slot| geometry.list_place(slot)).collect(),
+            Area::Superblock => both(&|bank| Geometry::superblock_places(member_length)[bank], SUPERBLOCK),
+            Area::Map => both(&|bank| geometry.map_place(bank), geometry.map_length()),
+            Area::Table if logs => both(&|bank| geometry.table_place(bank), geometry.table_length()),
+            Area::List => (0..2).filter_map(|bank| geometry.list_place(bank)).collect(),
             Area::CommitLog if geometry.is_logged() => {
                 [CommitPart::Records, CommitPart::Intents].map(|part| geometry.commit_part(part)).to_vec()
             }

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitLogContent, Completion, Effect,
-    Event, Fault, Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK,
-    Slots, Superblock, Tag, Tuning,
+    Action, Array, Assembly, AssemblyError, Banks, BufferId, Candidate, Class, CommitLogContent, Completion,
+    Effect, Event, Fault, Geometry, MemberInfo, Opening, Operation, Outcome, Request, RequestError,
+    SUPERBLOCK, Superblock, Tag, Tuning,
 };
 use parlour_codec::sector::SectorKey;
 use parlour_codec::xor::is_zero;
@@ -100,14 +100,14 @@ impl Shelf {
     }
 }
 
-/// Both slots of a kind of metadata on each of `members`, as far as they can be read.
-pub(crate) fn slots(
+/// Both banks of a kind of metadata on each of `members`, as far as they can be read.
+pub(crate) fn banks(
     disks: &[Disk],
     members: &[Option<usize>],
     place: impl Fn(usize) -> Sector,
     length: Sectors,
-) -> Vec<Slots> {
-    let read = |disk: &Option<usize>| [0, 1].map(|slot| disks[(*disk)?].try_read(place(slot), length));
+) -> Vec<Banks> {
+    let read = |disk: &Option<usize>| [0, 1].map(|bank| disks[(*disk)?].try_read(place(bank), length));
     members.iter().map(read).collect()
 }
 
@@ -234,20 +234,20 @@ impl World {
             assembly.places.iter().map(|place| place.map(|c| order[c])).collect();
         let spares: Vec<usize> = assembly.spares.iter().map(|c| order[*c]).collect();
         let disks = &shelf.disks;
-        let maps = slots(disks, &members, |slot| geometry.map_place(slot), geometry.map_length());
+        let maps = banks(disks, &members, |bank| geometry.map_place(bank), geometry.map_length());
         let tables = match geometry.layout().logs() {
-            Some(_) => slots(disks, &members, |slot| geometry.table_place(slot), geometry.table_length()),
+            Some(_) => banks(disks, &members, |bank| geometry.table_place(bank), geometry.table_length()),
             None => Vec::new(),
         };
         let lists = match geometry.list_place(0) {
             Some((first, length)) => {
-                let place = |slot| first + length * slot as u64;
+                let place = |bank| first + length * bank as u64;
                 // Most have never been written.
                 let written = |disk: &usize| {
-                    (0..2).any(|slot| !is_zero(disks[*disk].sector(place(slot).get()).bytes()))
+                    (0..2).any(|bank| !is_zero(disks[*disk].sector(place(bank).get()).bytes()))
                 };
                 let members: Vec<Option<usize>> = members.iter().map(|disk| disk.filter(written)).collect();
-                slots(disks, &members, place, length)
+                banks(disks, &members, place, length)
             }
             None => Vec::new(),
         };

@@ -23,7 +23,7 @@ const STORIES: [(u64, &str); 28] = [
     (1120, "parity is computed anew while the given up log still counts"),
     (1433, "what was committed before a resync is folded in after it"),
     (1191, "a write is cut off in a stripe that the resync under way has passed"),
-    (2640, "the slot of a log that was given up is written again before that is durable"),
+    (2640, "the position of a log that was given up is written again before that is durable"),
     (2709, "parity is wanted during its reintegration, and nobody looks again"),
     (3372, "a member fails by its errors while a reintegration reads it, and its region's log is given up"),
     (3897, "a member that was away for a vain opening is called stale by the tester"),

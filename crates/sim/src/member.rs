@@ -193,17 +193,17 @@ impl Member {
         self.dead
     }
 
-    /// An effect for this member comes. Says what comes next of it, if it is served at once. `slots` are those into which an
+    /// An effect for this member comes. Says what comes next of it, if it is served at once. `positions` are those into which an
     /// effect may float.
     pub(crate) fn take<S: Iterator<Item = Sector>>(
         &mut self,
         now: Instant,
         effect: Effect,
         bus: Option<&mut Line>,
-        slots: impl FnOnce(EffectId) -> S,
+        positions: impl FnOnce(EffectId) -> S,
     ) -> Option<Begun> {
         if let Some(unit) = self.serving.iter().position(Option::is_none) {
-            return Some(self.serve(now, unit, effect, bus, slots));
+            return Some(self.serve(now, unit, effect, bus, positions));
         }
         let cylinder = match &self.server {
             Server::Mechanical(drive) if self.queue.looks_at_cylinders() => {
@@ -236,11 +236,11 @@ impl Member {
         now: Instant,
         unit: u16,
         bus: Option<&mut Line>,
-        slots: impl FnOnce(EffectId) -> S,
+        positions: impl FnOnce(EffectId) -> S,
     ) -> Option<Begun> {
         let waiting = self.next(now)?;
         self.tally.queued = self.tally.queued + now.since(waiting.since);
-        Some(self.serve(now, unit.into(), waiting.access, bus, slots))
+        Some(self.serve(now, unit.into(), waiting.access, bus, positions))
     }
 
     /// What a unit has read may cross its bus from now on. Says when it has.
@@ -275,14 +275,14 @@ impl Member {
         unit: usize,
         effect: Effect,
         bus: Option<&mut Line>,
-        slots: impl FnOnce(EffectId) -> S,
+        positions: impl FnOnce(EffectId) -> S,
     ) -> Begun {
-        let slots = || slots(effect.id).map(Sector::get);
+        let positions = || positions(effect.id).map(Sector::get);
         let (mut at, mut crosses) = (None, false);
         let (done, placed) = match (bus, effect.action) {
             _ if self.dead => (now, None),
             (Some(bus), Action::Read { length, .. }) => {
-                let (done, _) = self.work(now, effect, slots);
+                let (done, _) = self.work(now, effect, positions);
                 // As late as lets it end with the drive.
                 let early = done.since(now).nanoseconds().saturating_sub(bus.bus.time(length).nanoseconds());
                 (at, crosses) = (Some(now + Duration::from_nanoseconds(early)), true);
@@ -291,10 +291,10 @@ impl Member {
             (Some(bus), action) if !crossing(action).is_zero() => {
                 // What is written is in the drive's buffer before it turns to it; what it replaces goes the other way.
                 let (from, crossed) = bus.carry(now, crossing(action));
-                let (done, placed) = self.work(from, effect, slots);
+                let (done, placed) = self.work(from, effect, positions);
                 (done.max(crossed), placed)
             }
-            _ => self.work(now, effect, slots),
+            _ => self.work(now, effect, positions),
         };
         self.serving[unit] = Some(Serving { since: now, done, effect, placed });
         Begun { unit: unit as u16, at: at.unwrap_or(done), crosses }
@@ -305,11 +305,11 @@ impl Member {
         &mut self,
         now: Instant,
         effect: Effect,
-        slots: impl FnOnce() -> S,
+        positions: impl FnOnce() -> S,
     ) -> (Instant, Option<Sector>) {
         match &mut self.server {
             Server::Mechanical(drive) => {
-                serve_mechanically(drive, now, effect.action, &mut self.tally.parts, slots)
+                serve_mechanically(drive, now, effect.action, &mut self.tally.parts, positions)
             }
             Server::Flat(flat) => (serve_flatly(flat, now, effect.action), None),
         }
@@ -343,7 +343,7 @@ fn serve_mechanically<S: Iterator<Item = u64>>(
     now: Instant,
     action: Action,
     spent: &mut Parts,
-    slots: impl FnOnce() -> S,
+    positions: impl FnOnce() -> S,
 ) -> (Instant, Option<Sector>) {
     let mut placed = None;
     let (served, durable) = match action {
@@ -356,7 +356,7 @@ fn serve_mechanically<S: Iterator<Item = u64>>(
             (drive.modify(now, at.get(), length.get()), durable)
         }
         Action::Float { at, length, durable, .. } => {
-            let (served, place) = drive.float(now, at.get(), length.get(), slots());
+            let (served, place) = drive.float(now, at.get(), length.get(), positions());
             placed = Some(Sector::new(place));
             (served, durable)
         }
@@ -390,7 +390,7 @@ mod tests {
 
     use super::*;
 
-    fn no_slots(_: EffectId) -> std::iter::Empty<Sector> {
+    fn no_positions(_: EffectId) -> std::iter::Empty<Sector> {
         std::iter::empty()
     }
 
@@ -417,7 +417,7 @@ mod tests {
                 Instant::ZERO,
                 write(1, Class::Foreground, durable),
                 None,
-                no_slots,
+                no_positions,
             );
             begun.expect("it is idle").at.since(Instant::ZERO)
         };
@@ -428,12 +428,15 @@ mod tests {
     #[test]
     fn people_come_first_where_that_is_wanted() {
         let next = |mut member: Member| {
-            let begun =
-                member.take(Instant::ZERO, write(1, Class::Log, false), None, no_slots).expect("it is idle");
-            assert!(member.take(Instant::ZERO, write(2, Class::Log, false), None, no_slots).is_none());
-            assert!(member.take(Instant::ZERO, write(3, Class::Foreground, false), None, no_slots).is_none());
+            let begun = member
+                .take(Instant::ZERO, write(1, Class::Log, false), None, no_positions)
+                .expect("it is idle");
+            assert!(member.take(Instant::ZERO, write(2, Class::Log, false), None, no_positions).is_none());
+            assert!(
+                member.take(Instant::ZERO, write(3, Class::Foreground, false), None, no_positions).is_none()
+            );
             member.done(begun.at, begun.unit);
-            let then = member.go_on(begun.at, begun.unit, None, no_slots).expect("others wait");
+            let then = member.go_on(begun.at, begun.unit, None, no_positions).expect("others wait");
             member.done(then.at, then.unit).effect.id.get()
         };
         assert_eq!(next(member("ibm-0661")), 2);

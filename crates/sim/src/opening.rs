@@ -2,7 +2,7 @@
 
 use parlour_array::record::{CandidateInput, OpeningInputs, Recorded, Recording, Sink};
 use parlour_array::{
-    Assembly, AssemblyError, Cylinder, Geometry, Identity, NewArray, SUPERBLOCK, Simulated, Slots, Tuning,
+    Assembly, AssemblyError, Banks, Cylinder, Geometry, Identity, NewArray, SUPERBLOCK, Simulated, Tuning,
     create,
 };
 use parlour_drive::mechanics::Mechanics;
@@ -214,21 +214,21 @@ fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Memb
     let standing: Vec<Option<&Member>> =
         assembly.places.iter().map(|place| place.map(|index| &drives[index])).collect();
     type Place = (Sector, Sectors);
-    let slots = |read: &dyn Fn(&Member, Place) -> Option<Vec<u8>>, place: &dyn Fn(usize) -> Place| {
-        let own = |member: &Option<&Member>| [0, 1].map(|slot| read((*member)?, place(slot)));
-        standing.iter().map(own).collect::<Vec<Slots>>()
+    let banks = |read: &dyn Fn(&Member, Place) -> Option<Vec<u8>>, place: &dyn Fn(usize) -> Place| {
+        let own = |member: &Option<&Member>| [0, 1].map(|bank| read((*member)?, place(bank)));
+        standing.iter().map(own).collect::<Vec<Banks>>()
     };
     let read = |member: &Member, (at, length): Place| Some(member.metadata.read_out(at, length));
     // Lists and commit logs are long, and most hold nothing.
     let written = |member: &Member, place: Place| {
         member.metadata.holds_any(place.0, place.1).then(|| read(member, place)).flatten()
     };
-    inputs.maps = slots(&read, &|slot| (geometry.map_place(slot), geometry.map_length()));
+    inputs.maps = banks(&read, &|bank| (geometry.map_place(bank), geometry.map_length()));
     if geometry.layout().logs().is_some() {
-        inputs.tables = slots(&read, &|slot| (geometry.table_place(slot), geometry.table_length()));
+        inputs.tables = banks(&read, &|bank| (geometry.table_place(bank), geometry.table_length()));
     }
     if let Some((first, length)) = geometry.list_place(0) {
-        inputs.lists = slots(&written, &|slot| (first + length * slot as u64, length));
+        inputs.lists = banks(&written, &|bank| (first + length * bank as u64, length));
     }
     let commits = standing.iter().map(|member| written((*member)?, geometry.commit_log()));
     inputs.commits = commits.map(Option::unwrap_or_default).collect();

@@ -368,7 +368,7 @@ impl World {
         // What is served next may float, and goes by where units are now.
         array.complete(self.now, effect.id, outcome);
         let line = bus(&mut self.machine, drive);
-        if let Some(next) = drive.go_on(self.now, unit, line, |id| array.get().free_slots(id)) {
+        if let Some(next) = drive.go_on(self.now, unit, line, |id| array.get().free_positions(id)) {
             self.follow(next, volume, member);
         }
     }
@@ -453,7 +453,7 @@ impl World {
         let Volume { array, members, .. } = &mut self.volumes[usize::from(volume)];
         let drive = &mut members[member.as_usize()];
         let line = bus(&mut self.machine, drive);
-        if let Some(begun) = drive.take(self.now, effect, line, |id| array.get().free_slots(id)) {
+        if let Some(begun) = drive.take(self.now, effect, line, |id| array.get().free_positions(id)) {
             self.follow(begun, volume, member.get());
         }
     }

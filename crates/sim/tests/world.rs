@@ -79,7 +79,7 @@ fn a_lone_host_waits_for_seek_rotation_and_transfer() {
     assert!((mean / expected - 1.0).abs() < 0.01, "{mean} ms, {expected} expected");
 }
 
-/// Stodolsky et al., section 4: an access that reads a unit and writes it to the nearest free slot takes S + (1 + 5.52/D)R + H, and a
+/// Stodolsky et al., section 4: an access that reads a unit and writes it to the nearest free position takes S + (1 + 5.52/D)R + H, and a
 /// small write is two of them.
 #[test]
 fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {

@@ -38,7 +38,7 @@ pub enum Arrangement {
     /// (Stodolsky §4, figure 14).
     Cylinders {
         /// Room for units in a cylinder.
-        slots: u16,
+        positions: u16,
         /// Units in it.
         units: u16,
     },
@@ -123,7 +123,7 @@ impl Arrangement {
                 rows * u64::from(members / copies)
             }
             Arrangement::Far { copies } => rows / u64::from(copies) * u64::from(members),
-            Arrangement::Cylinders { slots, units } => rows / u64::from(slots) * u64::from(units),
+            Arrangement::Cylinders { positions, units } => rows / u64::from(positions) * u64::from(units),
         }
     }
 
@@ -151,9 +151,9 @@ impl Arrangement {
                 (member, stripe / n + stripes / n * u)
             }
             Arrangement::Parity(rotation) => (rotation.place(n, stripe, u), stripe),
-            Arrangement::Cylinders { slots, units } => {
+            Arrangement::Cylinders { positions, units } => {
                 let (cylinder, index) = (stripe / u64::from(units), stripe % u64::from(units));
-                (Rotation::LeftSymmetric.place(n, cylinder, u), cylinder * u64::from(slots) + index)
+                (Rotation::LeftSymmetric.place(n, cylinder, u), cylinder * u64::from(positions) + index)
             }
         };
         (member as u16, row)
@@ -190,8 +190,8 @@ impl Arrangement {
                 (row % section * n + column, copy)
             }
             Arrangement::Parity(rotation) => (row, rotation.occupant(n, row, m)),
-            Arrangement::Cylinders { slots, units } => {
-                let (cylinder, index) = (row / u64::from(slots), row % u64::from(slots));
+            Arrangement::Cylinders { positions, units } => {
+                let (cylinder, index) = (row / u64::from(positions), row % u64::from(positions));
                 if index >= u64::from(units) {
                     return None;
                 }

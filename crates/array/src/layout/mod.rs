@@ -196,9 +196,11 @@ impl Layout {
     }
 
     /// Where units lie in cylinders with free room: room for units in each, and units in it.
-    pub(crate) fn slots(&self) -> Option<(u64, u64)> {
+    pub(crate) fn positions(&self) -> Option<(u64, u64)> {
         match self.kind {
-            Kind::Arranged(Arrangement::Cylinders { slots, units }) => Some((slots.into(), units.into())),
+            Kind::Arranged(Arrangement::Cylinders { positions, units }) => {
+                Some((positions.into(), units.into()))
+            }
             _ => None,
         }
     }

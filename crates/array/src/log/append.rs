@@ -36,7 +36,7 @@ impl Array {
                 // What is missing is computed from its parity, which needs what the log holds.
                 return self.want_parity(region);
             }
-            // Its parity is computed from its data, and what its slots held counts until that is durably known.
+            // Its parity is computed from its data, and what its positions held counts until that is durably known.
             let logs = self.logs.as_mut().expect("only logs are appended to");
             if logs.region(region).reintegrating.is_none() {
                 self.drop_unapplied(region);
@@ -70,12 +70,12 @@ impl Array {
             if waits {
                 return;
             }
-            let slot = if degraded { None } else { logs.free_slot(region) };
-            let Some(slot) = slot else {
+            let position = if degraded { None } else { logs.free_position(region) };
+            let Some(position) = position else {
                 self.want_parity(region);
                 return;
             };
-            let segments = self.claim(region, first, slot);
+            let segments = self.claim(region, first, position);
             self.start_append(region, segments);
         }
     }
@@ -92,22 +92,22 @@ impl Array {
         }
     }
 
-    /// Takes `first` and, under the watermark policy, the ready segments whose slots follow on the same sublog.
-    fn claim(&mut self, region: Region, first: u32, slot: u32) -> Vec<u32> {
+    /// Takes `first` and, under the watermark policy, the ready segments whose positions follow on the same sublog.
+    fn claim(&mut self, region: Region, first: u32, position: u32) -> Vec<u32> {
         let several = matches!(self.tuning.log_flush, LogFlush::Watermark(_));
         let sublogs = u32::from(self.geometry.layout().logs().expect("a logged layout").shape().sublogs);
         let logs = self.logs.as_mut().expect("only logs are appended to");
         let mut claimed = vec![first];
         let turn = self.health.turn;
-        logs.begin_append(region, first, slot, turn);
-        let mut next_slot = slot + sublogs;
+        logs.begin_append(region, first, position, turn);
+        let mut next_position = position + sublogs;
         loop {
-            let free = logs.region(region).slots.get(next_slot as usize) == Some(&false);
+            let free = logs.region(region).positions.get(next_position as usize) == Some(&false);
             let Some(next) = logs.next_ready(region).filter(|_| free && several) else { return claimed };
-            logs.region(region).slots[next_slot as usize] = true;
-            logs.begin_append(region, next, next_slot, turn);
+            logs.region(region).positions[next_position as usize] = true;
+            logs.begin_append(region, next, next_position, turn);
             claimed.push(next);
-            next_slot += sublogs;
+            next_position += sublogs;
         }
     }
 
@@ -120,8 +120,8 @@ impl Array {
         logs.region(region).forget_count();
         let logs = self.logs.as_ref().expect("only logs are appended to");
         let layout = self.geometry.layout();
-        let slot = logs.segment(segments[0]).slot.expect("a segment being appended has a slot");
-        let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(slot);
+        let position = logs.segment(segments[0]).position.expect("a segment being appended has a position");
+        let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(position);
         let place = layout.sublog_place(region, sublog).expect("a logged layout");
         let at = self.absolute(place.at + offset);
         let id = self.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
@@ -215,8 +215,8 @@ impl Array {
             segment.state = SegmentState::Sealed;
             logs.appending -= 1;
             let segment = logs.segment_mut(index);
-            let slot = segment.slot.take().expect("a segment being appended has a slot");
-            logs.region(region).slots[slot as usize] = false;
+            let position = segment.position.take().expect("a segment being appended has a position");
+            logs.region(region).positions[position as usize] = false;
             logs.await_append(region, index);
             self.retire_segment(index);
         }
@@ -338,12 +338,12 @@ impl super::Logs {
         log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
     }
 
-    fn begin_append(&mut self, region: Region, index: u32, slot: u32, turn: u64) {
+    fn begin_append(&mut self, region: Region, index: u32, position: u32, turn: u64) {
         let segment = self.segment_mut(index);
         segment.state = SegmentState::Appending;
         self.appending += 1;
         let segment = self.segment_mut(index);
-        (segment.slot, segment.turn) = (Some(slot), turn);
+        (segment.position, segment.turn) = (Some(position), turn);
         self.leave_queue(region, index);
     }
 }
@@ -402,8 +402,8 @@ mod tests {
                 bytes
             })
         };
-        let slots = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<[Option<Vec<u8>>; 2]> {
-            (0..5).map(|member| [0, 1].map(|slot| at(member, place(slot)))).collect()
+        let positions = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<[Option<Vec<u8>>; 2]> {
+            (0..5).map(|member| [0, 1].map(|position| at(member, place(position)))).collect()
         };
         let candidate = |member: usize| {
             let copy = |place| at(member, (place, SUPERBLOCK)).expect("both copies are written");
@@ -421,8 +421,8 @@ mod tests {
             assembly: Assembly::new(&candidates).expect("it is whole"),
             members: members.iter().map(info).map(Some).collect(),
             spares: Vec::new(),
-            maps: slots(&|slot| (geometry.map_place(slot), geometry.map_length())),
-            tables: slots(&|slot| (geometry.table_place(slot), geometry.table_length())),
+            maps: positions(&|position| (geometry.map_place(position), geometry.map_length())),
+            tables: positions(&|position| (geometry.table_place(position), geometry.table_length())),
             lists: Vec::new(),
             commits: Vec::new(),
             session: identity(3),
@@ -469,7 +469,7 @@ mod tests {
     fn a_stop_ends_where_a_region_can_never_be_appended_and_is_not_called_clean() {
         let mut array = written();
         let log = array.logs.as_mut().expect("it logs").region(Region::new(0));
-        log.slots.fill(true);
+        log.positions.fill(true);
         log.holders = 1;
         array.stop(Instant::ZERO);
         run(&mut array);

@@ -1,7 +1,7 @@
 //! After a proper stop a region's log is still on its members: its headers are read before the region is used.
 //!
 //! The table of the regions' logs says how much stands there. So no more is read than shows that it does: of each header
-//! the first copy, a few slots at a time, as they were filled by turns. The second copies are read where something is
+//! the first copy, a few positions at a time, as they were filled by turns. The second copies are read where something is
 //! missing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use crate::plan::{Plan, Source, Span, Step, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
-/// Slots whose headers are read first; each time after, twice as many.
+/// Positions whose headers are read first; each time after, twice as many.
 const FIRST_SLOTS: u32 = 8;
 
 /// A log whose headers are being read.
@@ -27,13 +27,13 @@ pub(crate) struct Load {
     region: Region,
     /// When that began: who came to stand in a place later does not hold it.
     turn: u64,
-    /// By slot: its header, where one could be read.
+    /// By position: its header, where one could be read.
     found: BTreeMap<u32, Header>,
-    /// Slots of which neither copy could be read so far.
+    /// Positions of which neither copy could be read so far.
     unreadable: BTreeSet<u32>,
     /// The copies that are being read, …
     copy: Copy,
-    /// … of these slots.
+    /// … of these positions.
     asked: Vec<u32>,
 }
 
@@ -45,14 +45,15 @@ enum Copy {
 }
 
 impl Load {
-    /// What is read next of a log of so many slots; none once all is.
-    fn next(&self, slots: u32) -> Option<(Copy, Vec<u32>)> {
+    /// What is read next of a log of so many positions; none once all is.
+    fn next(&self, positions: u32) -> Option<(Copy, Vec<u32>)> {
         let from = self.asked.last().map_or(0, |last| last + 1);
-        if self.copy == Copy::First && from < slots {
+        if self.copy == Copy::First && from < positions {
             let count = (self.asked.len() as u32 * 2).max(FIRST_SLOTS);
-            return Some((Copy::First, (from..slots.min(from + count)).collect()));
+            return Some((Copy::First, (from..positions.min(from + count)).collect()));
         }
-        let missing: Vec<u32> = (0..slots).filter(|slot| !self.found.contains_key(slot)).collect();
+        let missing: Vec<u32> =
+            (0..positions).filter(|position| !self.found.contains_key(position)).collect();
         (self.copy == Copy::First && !missing.is_empty()).then_some((Copy::Second, missing))
     }
 
@@ -60,7 +61,7 @@ impl Load {
     /// appended last.
     fn newest_first(&self) -> Vec<(u32, &Header)> {
         let mut headers: Vec<(u32, &Header)> =
-            self.found.iter().map(|(slot, header)| (*slot, header)).collect();
+            self.found.iter().map(|(position, header)| (*position, header)).collect();
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
         headers
     }
@@ -109,16 +110,16 @@ impl Array {
         let shape = self.geometry.layout().logs().expect("a logged layout");
         // (Something is read always, so that nobody who has this begun finds it ended.)
         let complete = !load.asked.is_empty() && self.is_loaded(&load);
-        let Some((copy, slots)) = load.next(shape.segments()).filter(|_| !complete) else {
+        let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !complete) else {
             return self.understand_headers(load, complete);
         };
-        (load.copy, load.asked) = (copy, slots);
+        (load.copy, load.asked) = (copy, positions);
         let logs = self.logs.as_ref().expect("only logs are loaded");
         let (header, length) = (logs.header, logs.segment_length);
         let mut plan = Plan::of(Strategy::Metadata);
         let mut start = Sectors::ZERO;
-        for slot in &load.asked {
-            let (sublog, offset) = shape.segment_place(*slot);
+        for position in &load.asked {
+            let (sublog, offset) = shape.segment_place(*position);
             let place = self.geometry.layout().sublog_place(load.region, sublog).expect("a logged layout");
             let offset = if copy == Copy::First { offset } else { offset + length - header };
             let at = self.geometry.data_start() + (place.at + offset).from_start();
@@ -159,11 +160,11 @@ impl Array {
         let Some(Kind::Load(mut load)) = job.kind.take() else { unreachable!("a load") };
         self.end_job(id);
         let length = self.logs.as_ref().expect("only logs are loaded").header.bytes().as_usize();
-        for (slot, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
+        for (position, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
             let header = Header::decode(bytes, self.identity).filter(|header| header.region == load.region);
             if let Some(header) = header {
-                load.unreadable.remove(slot);
-                load.found.insert(*slot, header);
+                load.unreadable.remove(position);
+                load.found.insert(*position, header);
             }
         }
         self.go_on_loading(*load);
@@ -184,10 +185,10 @@ impl Array {
         let mut known = held.clone();
         let implausible = found.iter().find(|(_, header)| !header.is_within(before));
         let mut sound = (complete || is_planted(Bug::MissingRecordsIgnored)) && implausible.is_none();
-        if let Some((slot, _)) = implausible {
-            self.report_implausible_segment(region, *slot);
+        if let Some((position, _)) = implausible {
+            self.report_implausible_segment(region, *position);
         }
-        for (slot, header) in load.newest_first() {
+        for (position, header) in load.newest_first() {
             let shadow = header.records.iter().any(|record| held.contains(&record.sequence));
             let counts = |record: &Record| {
                 let new = known.insert(record.sequence) || is_planted(Bug::RecordCountsTwice);
@@ -196,9 +197,9 @@ impl Array {
             let live: Vec<Record> = header.records.iter().copied().filter(counts).collect();
             sound &= live.iter().all(|record| self.is_sound(record));
             if sound && !live.is_empty() {
-                self.restore(region, slot, header.stamp, live, turn);
+                self.restore(region, position, header.stamp, live, turn);
             } else if shadow {
-                self.keep_shadow(region, slot);
+                self.keep_shadow(region, position);
             }
         }
         // A member may have been lost while its headers were read.
@@ -217,9 +218,9 @@ impl Array {
         }
     }
 
-    fn report_implausible_segment(&mut self, region: Region, slot: u32) {
+    fn report_implausible_segment(&mut self, region: Region, position: u32) {
         let layout = self.geometry.layout();
-        let (sublog, _) = layout.logs().expect("a logged layout").segment_place(slot);
+        let (sublog, _) = layout.logs().expect("a logged layout").segment_place(position);
         if let Some(place) = layout.sublog_member(region, sublog) {
             self.events.push_back(Event::Implausible { place, what: "log segment" });
         }
@@ -231,14 +232,14 @@ impl Array {
         record.suits(self.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
-    /// What stands in `slot` is used as a commit log holds it. The slot stays as it is while a table counts on it.
-    fn keep_shadow(&mut self, region: Region, slot: u32) {
+    /// What stands in `position` is used as a commit log holds it. The position stays as it is while a table counts on it.
+    fn keep_shadow(&mut self, region: Region, position: u32) {
         let log = self.logs.as_mut().expect("only logs are loaded").region(region);
-        log.slots[slot as usize] = true;
-        log.shadows.push(slot);
+        log.positions[position as usize] = true;
+        log.shadows.push(position);
     }
 
-    fn restore(&mut self, region: Region, slot: u32, stamp: u64, records: Vec<Record>, turn: u64) {
+    fn restore(&mut self, region: Region, position: u32, stamp: u64, records: Vec<Record>, turn: u64) {
         let logs = self.logs.as_mut().expect("only logs are loaded");
         logs.records += records.len() as u64;
         for record in &records {
@@ -248,7 +249,7 @@ impl Array {
             region,
             state: SegmentState::Stored,
             buffer: None,
-            slot: Some(slot),
+            position: Some(position),
             used: logs.payload(),
             reserved: records.len() as u32,
             unfilled: 0,
@@ -260,7 +261,7 @@ impl Array {
         });
         let log = logs.region(region);
         log.segments.push(index);
-        log.slots[slot as usize] = true;
+        log.positions[position as usize] = true;
     }
 
     pub(crate) fn region_known(&mut self, region: Region) {
@@ -276,7 +277,7 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the slot is in use.
+    /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the position is in use.
     pub(crate) fn load_broken(&mut self, id: JobId, troubles: &[Trouble]) {
         let job = self.jobs.get_mut(id);
         let failed = |step: &Step| {
@@ -286,10 +287,10 @@ impl Array {
         let Some(Kind::Load(load)) = &mut job.kind else { unreachable!("a load") };
         let region = load.region;
         if troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
-            for (slot, step) in load.asked.iter().zip(&job.plan.steps) {
+            for (position, step) in load.asked.iter().zip(&job.plan.steps) {
                 match load.copy {
-                    Copy::First if failed(step) => _ = load.unreadable.insert(*slot),
-                    Copy::Second if !failed(step) => _ = load.unreadable.remove(slot),
+                    Copy::First if failed(step) => _ = load.unreadable.insert(*position),
+                    Copy::Second if !failed(step) => _ = load.unreadable.remove(position),
                     Copy::First | Copy::Second => {}
                 }
             }

@@ -25,9 +25,9 @@ impl Array {
         // Elsewhere the table is written at a stop alone. Here it must not say that its records do not count before it is
         // durable that the region is to be resynced: when the region is closed it does.
         if !self.geometry.is_logged() {
-            logs.outdate_slots(region);
+            logs.outdate_positions(region);
         } else if logs.region(region).load != LoadState::Known {
-            logs.give_up_slots(region);
+            logs.give_up_positions(region);
         }
         let log = logs.region(region);
         (log.load, log.wanted) = (LoadState::Known, false);
@@ -50,7 +50,7 @@ impl Array {
         let logged = self.geometry.is_logged();
         let logs = self.logs.as_mut().expect("only logs are discarded");
         if logged {
-            logs.give_up_slots(region);
+            logs.give_up_positions(region);
         }
         for index in logs.region(region).segments.clone() {
             let logs = self.logs.as_mut().expect("only logs are discarded");

@@ -2,7 +2,7 @@
 //!
 //! A write reserves room in its region's open buffer *before* it takes its stripe's lock and commits its
 //! records *before* it overwrites data. A buffer that is full, and whose reservations are all committed or
-//! given back, is sealed and appended to the region's log as one segment. When the log has no free slot the region
+//! given back, is sealed and appended to the region's log as one segment. When the log has no free position the region
 //! is reintegrated: records on members and in memory are folded into the parity and dropped.
 //!
 //! This file holds the bookkeeping; [`append`], [`reintegrate`] and [`load`] act on it.
@@ -78,9 +78,9 @@ pub(crate) enum SegmentState {
     Open,
     /// Takes none; waits for its reservations, then for its turn to be appended.
     Sealed,
-    /// Is being written to its slot.
+    /// Is being written to its position.
     Appending,
-    /// Stands in its slot.
+    /// Stands in its position.
     Stored,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Segment {
     pub(crate) region: Region,
     pub(crate) state: SegmentState,
     pub(crate) buffer: Option<BufferId>,
-    pub(crate) slot: Option<u32>,
+    pub(crate) position: Option<u32>,
     pub(crate) used: Sectors,
     pub(crate) reserved: u32,
     pub(crate) unfilled: u32,
@@ -98,9 +98,9 @@ pub(crate) struct Segment {
     pub(crate) commits: Vec<Option<EntryName>>,
     /// How many of the records are being reintegrated now.
     pub(crate) taken: usize,
-    /// When its slot was written: a member that came to stand there later does not hold it.
+    /// When its position was written: a member that came to stand there later does not hold it.
     pub(crate) turn: u64,
-    /// What its header calls it; 0 while it stands in no slot.
+    /// What its header calls it; 0 while it stands in no position.
     pub(crate) stamp: u64,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct RegionLog {
     pub(crate) read_at: u64,
     /// What was counted of it last, unless it has changed since.
     counted: Option<TableEntry>,
-    /// What its slots held when the log was given up. After a crash that comes before it is durable that the region is to be
+    /// What its positions held when the log was given up. After a crash that comes before it is durable that the region is to be
     /// resynced they hold it still: so tables go on saying so.
     given_up: Option<Stored>,
     pub(crate) open: Option<u32>,
@@ -133,11 +133,11 @@ pub(crate) struct RegionLog {
     pub(crate) sealed: VecDeque<u32>,
     /// All segments with records or rooms.
     pub(crate) segments: Vec<u32>,
-    pub(crate) slots: Vec<bool>,
-    /// Slots whose records a commit log holds as well, and in whose place they are used: kept as they are until a table
+    pub(crate) positions: Vec<bool>,
+    /// Positions whose records a commit log holds as well, and in whose place they are used: kept as they are until a table
     /// counts no longer on them.
     pub(crate) shadows: Vec<u32>,
-    pub(crate) next_slot: u32,
+    pub(crate) next_position: u32,
     /// Committed records that are not in the parity, by stripe.
     pub(crate) live: ByStripe<u32, u32>,
     /// Jobs that use the parity in place now.
@@ -168,7 +168,7 @@ pub(crate) struct RegionLog {
 pub(crate) struct Logs {
     pub(crate) segment_length: Sectors,
     pub(crate) header: Sectors,
-    slots: u32,
+    positions: u32,
     pool: LogPool,
     pool_limit: u32,
     /// As many as the longest write takes.
@@ -234,7 +234,7 @@ impl Logs {
         Some(Logs {
             segment_length,
             header,
-            slots: regions.segments(),
+            positions: regions.segments(),
             pool: tuning.log_pool,
             pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
             least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
@@ -277,7 +277,7 @@ impl Logs {
         self.segment_length - self.header * 2
     }
 
-    /// How much of a segment in a slot holds its header and what its records tell of: what is behind that may never have been
+    /// How much of a segment in a position holds its header and what its records tell of: what is behind that may never have been
     /// written.
     pub(crate) fn told_length(&self, index: u32) -> Sectors {
         let ends = self.segment(index).records.iter().map(|record| record.start + record.payload());
@@ -301,8 +301,8 @@ impl Logs {
     }
 
     pub(crate) fn region(&mut self, region: Region) -> &mut RegionLog {
-        let slots = self.slots as usize;
-        self.regions.entry(region).or_insert_with(|| RegionLog::new(slots))
+        let positions = self.positions as usize;
+        self.regions.entry(region).or_insert_with(|| RegionLog::new(positions))
     }
 
     /// Whether `stripe` (its number in the region) has records that are not in the parity.
@@ -566,7 +566,7 @@ impl Logs {
         }
     }
 
-    /// The records of a segment stand in a slot, or are dropped: the commit log need not hold the first `count`.
+    /// The records of a segment stand in a position, or are dropped: the commit log need not hold the first `count`.
     fn let_go_of_commits(&mut self, index: u32, count: usize) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
         let Some(commits) = &mut self.commits else { return };
@@ -582,7 +582,7 @@ impl Logs {
         segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
     }
 
-    /// The segment stands in its slot. Where a commit log holds its records it does so until a table counts on them: what
+    /// The segment stands in its position. Where a commit log holds its records it does so until a table counts on them: what
     /// vanishes from a log that no table counts would not be missed.
     pub(crate) fn segment_stored(&mut self, index: u32) {
         let region = self.segment(index).region;
@@ -621,8 +621,8 @@ impl Logs {
         table
     }
 
-    /// What is known of the slots of `region` is about to be dropped, before its parity is computed anew.
-    pub(crate) fn give_up_slots(&mut self, region: Region) {
+    /// What is known of the positions of `region` is about to be dropped, before its parity is computed anew.
+    pub(crate) fn give_up_positions(&mut self, region: Region) {
         let log = self.region(region);
         if log.given_up.is_none() {
             let stored = match log.is_read() {
@@ -646,13 +646,13 @@ impl Logs {
         self.region(region).given_up = None;
     }
 
-    /// Nothing that the slots of `region` hold counts: its parity was computed anew.
-    pub(crate) fn outdate_slots(&mut self, region: Region) {
+    /// Nothing that the positions of `region` hold counts: its parity was computed anew.
+    pub(crate) fn outdate_positions(&mut self, region: Region) {
         self.applied[region.as_usize()] = self.newest_sequence();
         self.region(region).given_up = None;
     }
 
-    /// What stands in the slots of `log`. What is on its way to one, or failed to be written, may or may not be there after a
+    /// What stands in the positions of `log`. What is on its way to one, or failed to be written, may or may not be there after a
     /// crash: it is not counted, and nothing that is newer.
     fn count_stored(&mut self, region: Region, applied: u64) -> Stored {
         let log = &self.regions[&region];
@@ -680,7 +680,7 @@ impl Logs {
         for (region, log) in self.regions.iter_mut().filter(|(_, log)| log.is_read()) {
             // A log that has been read since this table was put together has shadows on which it counts.
             if table[region.as_usize()].stored.stamp >= log.read_at {
-                log.shadows.drain(..).for_each(|slot| log.slots[slot as usize] = false);
+                log.shadows.drain(..).for_each(|position| log.positions[position as usize] = false);
             }
         }
         for (index, stamp) in std::mem::take(&mut self.uncounted) {
@@ -734,8 +734,8 @@ impl Logs {
         self.free.push(index);
         let log = self.region(segment.region);
         log.segments.retain(|other| *other != index);
-        if let Some(slot) = segment.slot {
-            log.slots[slot as usize] = false;
+        if let Some(position) = segment.position {
+            log.positions[position as usize] = false;
         }
         self.leave_queue(segment.region, index);
         if segment.buffer.is_some() {
@@ -744,15 +744,16 @@ impl Logs {
         segment.buffer
     }
 
-    /// A free slot of `region`, by turns.
-    pub(crate) fn free_slot(&mut self, region: Region) -> Option<u32> {
+    /// A free position of `region`, by turns.
+    pub(crate) fn free_position(&mut self, region: Region) -> Option<u32> {
         let log = self.region(region);
-        let count = log.slots.len() as u32;
-        let slot =
-            (0..count).map(|step| (log.next_slot + step) % count).find(|slot| !log.slots[*slot as usize])?;
-        log.slots[slot as usize] = true;
-        log.next_slot = (slot + 1) % count;
-        Some(slot)
+        let count = log.positions.len() as u32;
+        let position = (0..count)
+            .map(|step| (log.next_position + step) % count)
+            .find(|position| !log.positions[*position as usize])?;
+        log.positions[position as usize] = true;
+        log.next_position = (position + 1) % count;
+        Some(position)
     }
 
     /// The unit that new parity is told of.
@@ -772,23 +773,23 @@ impl RegionLog {
         self.suspended || self.load == LoadState::Stalled
     }
 
-    /// Whether all that its slots hold is known.
+    /// Whether all that its positions hold is known.
     fn is_read(&self) -> bool {
         self.load == LoadState::Known && self.recovery.is_none()
     }
 
-    fn new(slots: usize) -> RegionLog {
+    fn new(positions: usize) -> RegionLog {
         RegionLog {
             load: LoadState::Known,
             open: None,
             sealed: VecDeque::new(),
             segments: Vec::new(),
-            slots: vec![false; slots],
+            positions: vec![false; positions],
             shadows: Vec::new(),
             read_at: 0,
             counted: None,
             given_up: None,
-            next_slot: 0,
+            next_position: 0,
             live: ByStripe::default(),
             holders: 0,
             wanted: false,
@@ -812,7 +813,7 @@ impl Segment {
             region,
             state: SegmentState::Open,
             buffer: Some(buffer),
-            slot: None,
+            position: None,
             used: Sectors::ZERO,
             reserved: 0,
             unfilled: 0,

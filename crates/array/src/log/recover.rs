@@ -439,7 +439,7 @@ impl Array {
         self.log_stands(region) && self.log_places(region).all(since_opening)
     }
 
-    /// What is in the region's slots is known: reads what its commit log tells of.
+    /// What is in the region's positions is known: reads what its commit log tells of.
     pub(crate) fn start_redo(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let recovery = logs.region(region).recovery.take().expect("there is something to redo");
@@ -452,7 +452,7 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Records that stand in no slot get room in memory, as if they had just been committed.
+    /// Records that stand in no position get room in memory, as if they had just been committed.
     fn remember_in_memory(&mut self, region: Region, recovery: &Recovery) {
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let segments = logs.region(region).segments.clone();

@@ -359,7 +359,7 @@ impl Array {
         runs
     }
 
-    /// The segments that `applies` need and that are not in memory, in the order of slots.
+    /// The segments that `applies` need and that are not in memory, in the order of positions.
     fn stored_segments(&self, applies: &[Apply], memory: &[(u32, BufferId)]) -> Vec<u32> {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let mut stored: Vec<u32> = applies
@@ -367,7 +367,7 @@ impl Array {
             .map(|apply| apply.segment)
             .filter(|index| memory.iter().all(|(held, _)| held != index))
             .collect();
-        stored.sort_unstable_by_key(|index| (logs.segment(*index).slot, *index));
+        stored.sort_unstable_by_key(|index| (logs.segment(*index).position, *index));
         stored.dedup();
         stored
     }
@@ -512,9 +512,9 @@ impl Array {
     /// Where a segment that is not in memory stands.
     fn segment_place(&self, region: Region, index: u32) -> (Member, Sector) {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
-        let slot = logs.segment(index).slot.expect("what is not in memory is in a slot");
+        let position = logs.segment(index).position.expect("what is not in memory is in a position");
         let layout = self.geometry.layout();
-        let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(slot);
+        let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(position);
         let place = layout.sublog_place(region, sublog).expect("a logged layout");
         (place.member, self.absolute(place.at + offset))
     }

@@ -232,8 +232,8 @@ impl Array {
             return self.close_resynced(region);
         }
         let logs = self.logs.as_mut().expect("regions of a log are closed");
-        // Whatever commit logs or slots hold of the region was made before its parity was computed from its data.
-        logs.outdate_slots(region);
+        // Whatever commit logs or positions hold of the region was made before its parity was computed from its data.
+        logs.outdate_positions(region);
         self.record_applied(region);
     }
 

@@ -1,22 +1,22 @@
-//! Which members hold map, table and list of this session, and in how many of their slots.
+//! Which members hold map, table and list of this session, and in how many of their banks.
 //!
 //! At an opening perhaps one member only has the newest: all are given it before the session is said to have begun. Until
-//! then no exclusion is durable, and a member that lacks both slots would be called older after a crash, though it has
-//! missed nothing: one of the slots is written then, and once.
+//! then no exclusion is durable, and a member that lacks both banks would be called older after a crash, though it has
+//! missed nothing: one of the banks is written then, and once.
 //!
-//! A new member, which comes to be rebuilt, has none of them, or what was true long ago. It gets them in both slots before
-//! it is believed: as long as one slot holds what stood there before, a copy of it says nothing about its age. They are
+//! A new member, which comes to be rebuilt, has none of them, or what was true long ago. It gets them in both banks before
+//! it is believed: as long as one bank holds what stood there before, a copy of it says nothing about its age. They are
 //! written when the session has begun and no exclusion is under way.
 
 use crate::array::{Array, Mode};
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// Map, table and list are to be written anew to all members, to both slots.
+    /// Map, table and list are to be written anew to all members, to both banks.
     pub(crate) fn inform_newcomer(&mut self) {
-        let slots = if is_planted(Bug::NewcomerInformedOnce) { 1 } else { 2 };
+        let banks = if is_planted(Bug::NewcomerInformedOnce) { 1 } else { 2 };
         let records = &mut self.records;
-        records.both_from = (records.map_sequence + slots, records.table_sequence + slots);
+        records.both_from = (records.map_sequence + banks, records.table_sequence + banks);
         self.listing.inform_newcomer(&self.geometry);
     }
 
@@ -38,15 +38,15 @@ impl Array {
         self.records_are_written_from(self.records.informed_from) && self.listing.members_are_informed()
     }
 
-    /// Whether a new member holds them in both slots.
+    /// Whether a new member holds them in both banks.
     pub(crate) fn newcomer_is_informed(&self) -> bool {
         self.members_are_informed()
             && self.records_are_written_from(self.records.both_from)
             && self.listing.newcomer_is_informed()
     }
 
-    /// Whether both slots may be written.
-    pub(crate) fn both_slots_may_be_written(&self) -> bool {
+    /// Whether both banks may be written.
+    pub(crate) fn both_banks_may_be_written(&self) -> bool {
         let stops = matches!(self.mode, Mode::Stopping | Mode::Stopped);
         self.records.begun && !self.records.barrier() && !stops
     }
@@ -64,12 +64,12 @@ impl Array {
     }
 
     pub(super) fn map_is_due_for_newcomer(&self) -> bool {
-        self.both_slots_may_be_written() && self.records.map_sequence < self.records.both_from.0
+        self.both_banks_may_be_written() && self.records.map_sequence < self.records.both_from.0
     }
 
     pub(super) fn table_is_due_for_newcomer(&self) -> bool {
         let misses = self.records.table_sequence < self.records.both_from.1;
-        self.geometry.is_logged() && misses && self.both_slots_may_be_written()
+        self.geometry.is_logged() && misses && self.both_banks_may_be_written()
     }
 
     fn records_are_written_from(&self, (map, table): (u64, u64)) -> bool {

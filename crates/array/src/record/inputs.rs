@@ -4,8 +4,8 @@ use parlour_units::{Instant, Sectors};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Array, Assembly, AssemblyError, Candidate, CommitLogContent, Identity, MemberInfo, Opening, Simulated,
-    Slots, Superblock, Tuning, Verdict,
+    Array, Assembly, AssemblyError, Banks, Candidate, CommitLogContent, Identity, MemberInfo, Opening,
+    Simulated, Superblock, Tuning, Verdict,
 };
 
 /// All that opening an array depends on.
@@ -14,11 +14,11 @@ pub struct OpeningInputs {
     /// What may be members, in the order in which they were named.
     pub candidates: Vec<CandidateInput>,
     /// By place: both dirty maps, as read.
-    pub maps: Vec<Slots>,
+    pub maps: Vec<Banks>,
     /// By place: both tables of applied sequence numbers, as read.
-    pub tables: Vec<Slots>,
+    pub tables: Vec<Banks>,
     /// By place: both lists of unreadable blocks, as read.
-    pub lists: Vec<Slots>,
+    pub lists: Vec<Banks>,
     /// Commit logs, as read, by place. They are long, and kept only where the opening is to be recorded.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.

@@ -26,9 +26,9 @@ pub(crate) fn setups() -> Vec<Setup> {
 pub(crate) fn may_return(world: &World, disk: &Disk) -> Option<Member> {
     let geometry = world.array.geometry();
     let length = geometry.map_length().bytes().as_usize();
-    let map = |slot| disk.bytes[geometry.map_place(slot).bytes() as usize..][..length].to_vec();
+    let map = |bank| disk.bytes[geometry.map_place(bank).bytes() as usize..][..length].to_vec();
     let superblock = candidate(disk, 0).superblock.unwrap();
-    world.array.may_return(&superblock, &[0, 1].map(|slot| Some(map(slot))))
+    world.array.may_return(&superblock, &[0, 1].map(|bank| Some(map(bank))))
 }
 
 pub(crate) fn fail(world: &mut World) {

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
-    Action, Array, Assembly, AssemblyError, BufferId, Candidate, Class, CommitLogContent, Completion,
+    Action, Array, Assembly, AssemblyError, Banks, BufferId, Candidate, Class, CommitLogContent, Completion,
     Creation, Cylinder, Effect, Event, Fault, Geometry, Identity, Image, LogCreation, MemberInfo, Mode,
     Modify, NewArray, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice,
-    Slots, StoredGeometry, Superblock, Tag, Tuning, create,
+    StoredGeometry, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors};
 
@@ -303,19 +303,19 @@ impl World {
             let at = at.bytes() as usize;
             disks[index].bytes[at..at + length.bytes().as_usize()].to_vec()
         };
-        let slots = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<Slots> {
+        let banks = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<Banks> {
             let own = |index: &Option<usize>| {
-                [0, 1].map(|slot| index.map(|c| read(order[c], place(slot).0, place(slot).1)))
+                [0, 1].map(|bank| index.map(|c| read(order[c], place(bank).0, place(bank).1)))
             };
             assembly.places.iter().map(own).collect()
         };
-        let maps = slots(&|slot| (geometry.map_place(slot), geometry.map_length()));
+        let maps = banks(&|bank| (geometry.map_place(bank), geometry.map_length()));
         let tables = match geometry.layout().logs() {
-            Some(_) => slots(&|slot| (geometry.table_place(slot), geometry.table_length())),
+            Some(_) => banks(&|bank| (geometry.table_place(bank), geometry.table_length())),
             None => Vec::new(),
         };
         let lists = match geometry.list_place(0) {
-            Some((first, length)) => slots(&|slot| (first + length * slot as u64, length)),
+            Some((first, length)) => banks(&|bank| (first + length * bank as u64, length)),
             None => Vec::new(),
         };
         let (commit_log, length) = geometry.commit_log();
@@ -605,10 +605,10 @@ impl World {
                 let read = self.disks[number].bytes[from..from + length.bytes().as_usize()].to_vec();
                 let written = self.modified(effect, modify, &read);
                 assert_eq!(self.fill(&slices[..1], &read), None, "what is read is payload");
-                let free: Vec<Sector> = self.array.free_slots(effect.id).collect();
-                let slot = free[self.random.below(free.len() as u64) as usize];
-                self.put(number, slot, &written, durable);
-                self.array.complete(self.now, effect.id, Outcome::Placed(slot));
+                let free: Vec<Sector> = self.array.free_positions(effect.id).collect();
+                let position = free[self.random.below(free.len() as u64) as usize];
+                self.put(number, position, &written, durable);
+                self.array.complete(self.now, effect.id, Outcome::Placed(position));
             }
             Action::Zero { at, length, .. } => {
                 self.put(number, at, &vec![0; length.bytes().as_usize()], false);

@@ -218,8 +218,8 @@ fn log(
     let mut block = vec![0; header.bytes().as_usize()];
     let mut found = Vec::new();
     for region in dirty.iter().copied() {
-        for slot in 0..logs.segments() {
-            let (sublog, offset) = logs.segment_place(slot);
+        for position in 0..logs.segments() {
+            let (sublog, offset) = logs.segment_place(position);
             let Some(at) = layout.sublog_place(region, sublog).filter(|at| at.member == place) else {
                 continue;
             };
@@ -234,8 +234,8 @@ fn log(
 
 /// The dirty maps that can be read, and where they lie.
 fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u64, MapContent)> {
-    let copies = (0..2).filter_map(|slot| {
-        let at = geometry.map_place(slot);
+    let copies = (0..2).filter_map(|bank| {
+        let at = geometry.map_place(bank);
         let mut block = vec![0; geometry.map_length().bytes().as_usize()];
         member.read_at(at, &mut block).ok()?;
         let content = MapContent::decode(&block, superblock.array, geometry.layout().region_count())?;
@@ -246,8 +246,8 @@ fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u
 
 /// The lists of unreadable blocks that can be read.
 fn lists(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<ListSummary> {
-    let copies = (0..2).filter_map(|slot| {
-        let (at, length) = geometry.list_place(slot)?;
+    let copies = (0..2).filter_map(|bank| {
+        let (at, length) = geometry.list_place(bank)?;
         let mut bytes = vec![0; length.bytes().as_usize()];
         member.read_at(at, &mut bytes).ok()?;
         let ListContent { sequence, blocks } = ListContent::decode(&bytes, superblock.array)?;

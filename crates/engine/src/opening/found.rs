@@ -5,7 +5,7 @@ use std::time::Instant as Clock;
 
 use parlour_array::record::{CandidateInput, OpeningInputs};
 use parlour_array::{
-    Assembly, CommitLogContent, CommitLogReader, Geometry, SUPERBLOCK_BYTES, Slots, is_long_enough,
+    Assembly, Banks, CommitLogContent, CommitLogReader, Geometry, SUPERBLOCK_BYTES, is_long_enough,
 };
 use parlour_units::{Sector, Sectors};
 
@@ -77,9 +77,9 @@ impl LastAnswer {
 /// What is read of a member once it is known which array it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    maps: Slots,
-    tables: Slots,
-    lists: Slots,
+    maps: Banks,
+    tables: Banks,
+    lists: Banks,
     commits: CommitLogContent,
     /// The bytes of the commit log, for a recording; empty where it cannot be read.
     commit_log: Vec<u8>,
@@ -97,13 +97,13 @@ impl Records {
             last.answered();
             bytes
         };
-        let list = |slot| geometry.list_place(slot).and_then(|(at, length)| read(at, length));
+        let list = |bank| geometry.list_place(bank).and_then(|(at, length)| read(at, length));
         let logs = geometry.layout().logs().is_some();
-        let table = |slot| read(geometry.table_place(slot), geometry.table_length());
+        let table = |bank| read(geometry.table_place(bank), geometry.table_length());
         let (at, length) = geometry.commit_log();
         Records {
-            maps: [0, 1].map(|slot| read(geometry.map_place(slot), geometry.map_length())),
-            tables: if logs { [0, 1].map(table) } else { Slots::default() },
+            maps: [0, 1].map(|bank| read(geometry.map_place(bank), geometry.map_length())),
+            tables: if logs { [0, 1].map(table) } else { Banks::default() },
             lists: [0, 1].map(list),
             commits: if geometry.is_logged() {
                 read_commit_log(member, assembly, last)

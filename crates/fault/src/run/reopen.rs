@@ -1,6 +1,6 @@
 //! The array goes, and comes back: crashes, stops, members that are not what they were.
 
-use parlour_array::{Assembly, AssemblyError, EntryState, Geometry, MapContent, Mode, Slots, Verdict};
+use parlour_array::{Assembly, AssemblyError, Banks, EntryState, Geometry, MapContent, Mode, Verdict};
 use parlour_units::{Member, Region, Sector, Sectors};
 
 use super::{Run, forgive, fresh_disks};
@@ -11,7 +11,7 @@ use crate::oracle::Oracle;
 use crate::promises::Promises;
 use crate::script::{Return, Script};
 use crate::violation::Violation;
-use crate::world::{Shelf, World, slots};
+use crate::world::{Shelf, World, banks};
 
 /// A megabyte less.
 const SHORTER: Sectors = Sectors::new(2_048);
@@ -275,11 +275,11 @@ pub(super) fn newest_map(disks: &[Disk], assembly: &Assembly, order: &[usize]) -
     let whole = (0..assembly.places.len()).filter(active);
     let members: Vec<Option<usize>> =
         whole.map(|place| assembly.places[place].map(|candidate| order[candidate])).collect();
-    let place = |slot: usize| -> Sector { geometry.map_place(slot) };
-    let read = slots(disks, &members, place, geometry.map_length());
+    let place = |bank: usize| -> Sector { geometry.map_place(bank) };
+    let read = banks(disks, &members, place, geometry.map_length());
     let decode = |block: &Vec<u8>| MapContent::decode(block, assembly.superblock.array, count);
     let sure =
-        |own: &Slots| own.iter().all(Option::is_some) && own.iter().flatten().any(|b| decode(b).is_some());
+        |own: &Banks| own.iter().all(Option::is_some) && own.iter().flatten().any(|b| decode(b).is_some());
     let maps = read.iter().flatten().flatten().filter_map(decode);
     maps.max_by_key(|map| map.sequence).filter(|_| read.iter().any(sure))
 }

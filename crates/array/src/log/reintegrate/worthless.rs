@@ -102,7 +102,7 @@ impl Array {
         };
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let stands_there = |index: &u32| {
-            let stored = logs.segment(*index).slot.is_some();
+            let stored = logs.segment(*index).position.is_some();
             stored && self.segment_place(region, *index) == (place, trouble.at)
         };
         let Some(segment) = logs.regions[&region].segments.iter().copied().find(stands_there) else {

@@ -1,12 +1,12 @@
-//! Metadata that every member keeps in two slots, written in turn: which of all that was read is the newest.
+//! Metadata that every member keeps in two banks, written in turn: which of all that was read is the newest.
 //!
 //! A writing counts when it is durable on all members that are believed. So whatever one of them holds is new enough, if it
-//! could read both its slots; where it could not, the newest may be what it could not read.
+//! could read both its banks; where it could not, the newest may be what it could not read.
 
-/// Both slots of a member, as it reads them: nothing where it cannot.
-pub type Slots = [Option<Vec<u8>>; 2];
+/// Both banks of a member, as it reads them: nothing where it cannot.
+pub type Banks = [Option<Vec<u8>>; 2];
 
-/// What was found in the slots of some members.
+/// What was found in the banks of some members.
 pub(crate) struct Newest<T> {
     /// The newest of what could be read, and its sequence number.
     found: Option<(u64, T)>,
@@ -15,16 +15,16 @@ pub(crate) struct Newest<T> {
 }
 
 impl<T> Newest<T> {
-    /// `decode` takes what a slot holds to a sequence number and a content, if it is whole.
+    /// `decode` takes what a bank holds to a sequence number and a content, if it is whole.
     pub(crate) fn of<'a>(
-        members: impl Iterator<Item = &'a Slots>,
+        members: impl Iterator<Item = &'a Banks>,
         decode: impl Fn(&[u8]) -> Option<(u64, T)>,
     ) -> Newest<T> {
         let mut newest = Newest { found: None, is_sure: false };
-        for slots in members {
-            let all_read = slots.iter().all(Option::is_some);
+        for banks in members {
+            let all_read = banks.iter().all(Option::is_some);
             let mut holds_one = false;
-            for (sequence, content) in slots.iter().flatten().filter_map(|bytes| decode(bytes)) {
+            for (sequence, content) in banks.iter().flatten().filter_map(|bytes| decode(bytes)) {
                 holds_one = true;
                 if newest.sequence() < sequence || newest.found.is_none() {
                     newest.found = Some((sequence, content));
@@ -51,7 +51,7 @@ impl<T> Newest<T> {
     }
 }
 
-/// The sequence number from which a session goes on that found `newest`: its first writing goes to the other slot, and is
+/// The sequence number from which a session goes on that found `newest`: its first writing goes to the other bank, and is
 /// newer than all that sessions before it have written, also where it cannot be read now.
 pub(crate) fn sequence_of_session(session_number: u64, newest: u64) -> u64 {
     newest.max(session_number << 32 | newest & 1)
@@ -61,37 +61,37 @@ pub(crate) fn sequence_of_session(session_number: u64, newest: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn newest(members: &[Slots]) -> Newest<u8> {
+    fn newest(members: &[Banks]) -> Newest<u8> {
         Newest::of(members.iter(), |bytes| (bytes[0] > 0).then(|| (u64::from(bytes[0]), bytes[1])))
     }
 
-    fn slot(sequence: u8, content: u8) -> Option<Vec<u8>> {
+    fn bank(sequence: u8, content: u8) -> Option<Vec<u8>> {
         Some(vec![sequence, content])
     }
 
     #[test]
-    fn the_newest_is_known_where_one_member_reads_both_slots() {
-        let whole = [slot(6, 60), slot(7, 70)];
-        let torn = [slot(0, 0), slot(7, 70)];
+    fn the_newest_is_known_where_one_member_reads_both_banks() {
+        let whole = [bank(6, 60), bank(7, 70)];
+        let torn = [bank(0, 0), bank(7, 70)];
         assert_eq!(newest(std::slice::from_ref(&whole)).sure(), Some(70));
         assert_eq!(newest(&[torn]).sure(), Some(70));
         // Not relied on by anybody: but it is there.
-        assert_eq!(newest(&[whole, [None, slot(8, 80)]]).sure(), Some(80));
+        assert_eq!(newest(&[whole, [None, bank(8, 80)]]).sure(), Some(80));
     }
 
     #[test]
-    fn an_older_slot_is_not_taken_for_the_newest_that_cannot_be_read() {
-        let unread = newest(&[[slot(6, 60), None]]);
+    fn an_older_bank_is_not_taken_for_the_newest_that_cannot_be_read() {
+        let unread = newest(&[[bank(6, 60), None]]);
         assert!(!unread.is_sure);
         assert_eq!((unread.sequence(), unread.sure()), (6, None));
-        assert_eq!(newest(&[[slot(6, 60), None]]).found(), Some(60));
+        assert_eq!(newest(&[[bank(6, 60), None]]).found(), Some(60));
         // One that never had any says nothing.
-        assert_eq!(newest(&[[slot(6, 60), None], [slot(0, 0), slot(0, 0)]]).sure(), None);
+        assert_eq!(newest(&[[bank(6, 60), None], [bank(0, 0), bank(0, 0)]]).sure(), None);
         assert_eq!(newest(&[]).sure(), None);
     }
 
     #[test]
-    fn a_session_goes_on_in_the_other_slot_and_above_all_before() {
+    fn a_session_goes_on_in_the_other_bank_and_above_all_before() {
         for newest in [0, 1, 7, 2 << 32 | 5, 3 << 32 | 4] {
             let next = sequence_of_session(3, newest) + 1;
             assert_ne!(next % 2, newest % 2);

@@ -16,5 +16,5 @@ pub fn run(data: &[u8]) {
 fn check(geometry: &Geometry) {
     assert!(geometry.stored().is_sound(), "{:?}", geometry.stored());
     assert!(!geometry.capacity().is_zero());
-    assert!(geometry.table_place(2) <= geometry.data_start(), "metadata ends before the data");
+    assert!(geometry.table_at(2) <= geometry.data_start(), "metadata ends before the data");
 }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use parlour_array::layout::{Layout, Occupant, Place};
+use parlour_array::layout::{Layout, Location, Occupant};
 use parlour_array::organization::Consistency;
 use parlour_array::{Assembly, Candidate, Geometry, SUPERBLOCK_BYTES, Superblock};
 use parlour_units::{Sector, Sectors, Stripe};
@@ -44,7 +44,7 @@ fn changed(input: &mut Input<'_>) -> Vec<u8> {
     while !input.is_empty() {
         let (from, count) = (input.below(SUPERBLOCK_BYTES), input.below(17));
         let bytes = input.take(count);
-        block.iter_mut().skip(from).zip(bytes).for_each(|(place, byte)| *place = *byte);
+        block.iter_mut().skip(from).zip(bytes).for_each(|(slot, byte)| *slot = *byte);
     }
     mend(&mut block);
     block
@@ -64,8 +64,8 @@ fn check_geometry(geometry: &Geometry) {
     let layout = geometry.layout();
     let end = Sector::ZERO + Sectors::new(geometry.stored().layout.length);
     assert!(geometry.least_member_length() >= geometry.data_start().from_start());
-    assert!(geometry.table_place(1) >= geometry.map_place(1));
-    assert!(!geometry.peers(parlour_units::Member::new(0)).is_empty());
+    assert!(geometry.table_at(1) >= geometry.map_at(1));
+    assert!(!geometry.peers(parlour_units::Slot::new(0)).is_empty());
     for stripe in [0, layout.stripes() / 2, layout.stripes().saturating_sub(1)] {
         if stripe < layout.stripes() {
             check_stripe(layout, Stripe::new(stripe), end);
@@ -78,15 +78,15 @@ fn check_stripe(layout: &Layout, stripe: Stripe, end: Sector) {
     assert!(region.get() < layout.region_count());
     assert_eq!(layout.stripe_in(region, index), Some(stripe));
     for unit in layout.units() {
-        let Place { member, at } = layout.place(stripe, unit);
-        assert!(member.get() < layout.members() && at + layout.unit_length() <= end, "{member} {at}");
+        let Location { slot, at } = layout.locate(stripe, unit);
+        assert!(slot.get() < layout.members() && at + layout.unit_length() <= end, "{slot} {at}");
         let offset = Sectors::ZERO;
-        assert_eq!(layout.occupant(Place { member, at }), Occupant::Unit { stripe, unit, offset });
+        assert_eq!(layout.occupant(Location { slot, at }), Occupant::Unit { stripe, unit, offset });
     }
     let Some(logs) = layout.logs() else { return };
     for position in [0, logs.segments() - 1] {
-        let (sublog, start) = logs.segment_place(position);
-        let place = layout.sublog_place(region, sublog).expect("it has logs");
-        assert!(place.at + start + Sectors::new(logs.shape().segment) <= end, "{place:?}");
+        let (sublog, start) = logs.segment_at(position);
+        let location = layout.sublog_at(region, sublog).expect("it has logs");
+        assert!(location.at + start + Sectors::new(logs.shape().segment) <= end, "{location:?}");
     }
 }

@@ -61,7 +61,7 @@ impl Disk {
     fn candidate(&self, name: usize) -> Candidate {
         let length = Sectors::new(SUPERBLOCK_BYTES as u64 / 512);
         let copies = match parlour_array::is_long_enough(self.length) {
-            true => Geometry::superblock_places(self.length).map(|at| self.read(at, length)),
+            true => Geometry::superblocks_at(self.length).map(|at| self.read(at, length)),
             false => [self.read(Sector::ZERO, length), Vec::new()],
         };
         let superblock = Superblock::decode_copies(&copies[0], &copies[1]);
@@ -120,11 +120,11 @@ impl Image {
         bytes: &[u8],
         seal: bool,
     ) {
-        let Some((at, length)) = self.place(structure) else { return };
+        let Some((at, length)) = self.locate(structure) else { return };
         let disk = &mut self.disks[disk];
         let mut block = disk.read(at, length);
-        for (place, byte) in block.iter_mut().skip(from).zip(bytes) {
-            *place = *byte;
+        for (slot, byte) in block.iter_mut().skip(from).zip(bytes) {
+            *slot = *byte;
         }
         if seal {
             mend(&mut block);
@@ -132,24 +132,24 @@ impl Image {
         disk.write(at, &block);
     }
 
-    fn place(&self, structure: Structure) -> Option<(Sector, Sectors)> {
+    fn locate(&self, structure: Structure) -> Option<(Sector, Sectors)> {
         let geometry = &self.geometry;
         Some(match structure {
             Structure::Superblock(copy) => {
                 let length = Sectors::new(SUPERBLOCK_BYTES as u64 / 512);
-                (Geometry::superblock_places(LENGTH)[copy], length)
+                (Geometry::superblocks_at(LENGTH)[copy], length)
             }
-            Structure::Map(bank) => (geometry.map_place(bank), geometry.map_length()),
-            Structure::Table(bank) => (geometry.table_place(bank), geometry.table_length()),
+            Structure::Map(bank) => (geometry.map_at(bank), geometry.map_length()),
+            Structure::Table(bank) => (geometry.table_at(bank), geometry.table_length()),
             Structure::Header(region, segment, second) => {
                 let logs = geometry.layout().logs()?;
                 let region = parlour_units::Region::new(region % geometry.layout().region_count());
-                let (sublog, offset) = logs.segment_place(segment % logs.segments());
-                let place = geometry.layout().sublog_place(region, sublog)?;
+                let (sublog, offset) = logs.segment_at(segment % logs.segments());
+                let location = geometry.layout().sublog_at(region, sublog)?;
                 let header = geometry.log_header_length()?;
                 let last = Sectors::new(logs.shape().segment) - header;
                 let copy = if second { last } else { Sectors::ZERO };
-                (geometry.data_start() + (place.at + offset + copy).from_start(), header)
+                (geometry.data_start() + (location.at + offset + copy).from_start(), header)
             }
             Structure::Entry(part, sector) => {
                 let (start, length) = geometry.commit_part(part);
@@ -218,27 +218,26 @@ impl World {
             length: disks[index].length,
             unmaps: true,
         };
-        let members = assembly.places.iter().map(|place| place.map(info)).collect();
+        let members = assembly.slots.iter().map(|slot| slot.map(info)).collect();
         let usable = |index: &usize| disks[*index].length >= geometry.least_member_length();
         let spares: Vec<usize> = assembly.spares.iter().copied().filter(usable).collect();
-        let numbers =
-            assembly.places.iter().copied().chain(spares.iter().map(|spare| Some(*spare))).collect();
+        let numbers = assembly.slots.iter().copied().chain(spares.iter().map(|spare| Some(*spare))).collect();
         // What lies beyond a member's end cannot be read.
         let read = |first: Sector, length: Sectors| -> Vec<Banks> {
-            let bank = |place: &Option<usize>, bank: u64| {
-                let (disk, at) = (&disks[(*place)?], first + length * bank);
+            let bank = |slot: &Option<usize>, bank: u64| {
+                let (disk, at) = (&disks[(*slot)?], first + length * bank);
                 disk.holds(at, length).then(|| disk.read(at, length))
             };
-            assembly.places.iter().map(|place| [0, 1].map(|number| bank(place, number))).collect()
+            assembly.slots.iter().map(|slot| [0, 1].map(|number| bank(slot, number))).collect()
         };
-        let maps = read(geometry.map_place(0), geometry.map_length());
+        let maps = read(geometry.map_at(0), geometry.map_length());
         let tables = match geometry.layout().logs() {
-            Some(_) => read(geometry.table_place(0), geometry.table_length()),
+            Some(_) => read(geometry.table_at(0), geometry.table_length()),
             None => Vec::new(),
         };
-        let lists = geometry.list_place(0).map_or_else(Vec::new, |(at, length)| read(at, length));
+        let lists = geometry.list_at(0).map_or_else(Vec::new, |(at, length)| read(at, length));
         let (at, length) = geometry.commit_log();
-        let commits = assembly.places.iter().map(|place| match place.map(|index| &disks[index]) {
+        let commits = assembly.slots.iter().map(|slot| match slot.map(|index| &disks[index]) {
             Some(disk) if !length.is_zero() && disk.holds(at, length) => {
                 CommitLogContent::of(&assembly, &disk.read(at, length))
             }
@@ -385,12 +384,12 @@ impl World {
         let zeroes = matches!(effect.action, Action::Zero { .. });
         assert!(zeroes || sum == length.get(), "slices are as long as the access");
         let mut metadata = Vec::new();
-        let mut place = at;
+        let mut slot = at;
         for slice in slices.iter().filter(|_| !zeroes) {
             if slice.buffer == BufferId::METADATA {
-                metadata.push((place, *slice));
+                metadata.push((slot, *slice));
             }
-            place = place + slice.length;
+            slot = slot + slice.length;
         }
         if let Action::Read { .. } = effect.action {
             let read = metadata.iter().flat_map(|(at, slice)| self.disks[number].read(*at, slice.length));

@@ -42,18 +42,18 @@ impl Array {
         }
         // (Flushes and reads that fail so leave nothing unwritten.)
         let is_write = |trouble: &Trouble| {
-            job.plan.steps.iter().any(|step| match step.action {
+            job.actions().any(|action| match action {
                 Action::Write { member, at, .. } => (member, at) == (trouble.member, trouble.at),
                 _ => false,
             })
         };
         let unwritten = troubles.iter().filter(|trouble| trouble.fault.is_of_space() && is_write(trouble));
         // (A spare that has no room is not needed.)
-        let Some(place) = { unwritten }.find_map(|trouble| self.health.place_of(trouble.member)) else {
+        let Some(slot) = { unwritten }.find_map(|trouble| self.health.slot_of(trouble.member)) else {
             return false;
         };
         self.counters.out_of_space = true;
-        self.abandon(Mode::Halted, Event::Halted { place });
+        self.abandon(Mode::Halted, Event::Halted { slot });
         true
     }
 }

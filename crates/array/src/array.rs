@@ -24,14 +24,14 @@ use crate::geometry::Geometry;
 use crate::health::Health;
 use crate::host::Hosts;
 use crate::identity::Identity;
-use crate::job::{JobId, Jobs, Kind, Trouble};
+use crate::job::{JobId, Jobs, Kind, NOBODY, Trouble};
 use crate::listing::Listing;
 use crate::locks::Locks;
 use crate::log::Logs;
 use crate::maintenance::Maintenance;
 use crate::map::Columns;
 use crate::metadata::Records;
-use crate::plan::{Builder, Source};
+use crate::plan::{Builder, Source, Target};
 use crate::planted::{Bug, is_planted};
 use crate::request::Completion;
 use crate::status::{Counters, Event, FailureCause};
@@ -227,7 +227,7 @@ impl Array {
     fn effect(&self, id: EffectId) -> (Class, Action) {
         let job = self.jobs.of_effect(id).expect("a job waits for its effects");
         let job = self.jobs.get(job);
-        (job.class, job.plan.steps[id.step() as usize].action)
+        (job.class, job.action(id.step()))
     }
 
     /// What of the queue becomes zeroes behind the effect `first` is handed out with it. Returns how much that is together.
@@ -295,8 +295,8 @@ impl Array {
     fn answer_effect(&mut self, effect: EffectId, outcome: Outcome<'_>) {
         let id = self.jobs.of_effect(effect).expect("an effect is answered once");
         let job = self.jobs.get_mut(id);
-        let step = &job.plan.steps[effect.step() as usize];
-        let (action, spans) = (step.action, step.spans.clone());
+        let action = job.action(effect.step());
+        let spans = job.plan.steps[effect.step() as usize].spans.clone();
         match outcome {
             Outcome::Done | Outcome::Placed(_) => {}
             Outcome::Metadata(bytes) => {
@@ -366,7 +366,7 @@ impl Array {
         self.start_plan_of(id, turn, host, rooms);
     }
 
-    /// The same, for a plan on members that stood in their places at `turn`.
+    /// The same, for a plan on members that stood in their slots at `turn`.
     pub(crate) fn start_plan_of(
         &mut self,
         id: JobId,
@@ -392,6 +392,8 @@ impl Array {
             job.slices.push(Slice { buffer, start: base + span.start, length: span.length });
         }
         job.turn = turn;
+        job.members.clear();
+        job.members.resize(job.plan.steps.len(), NOBODY);
         job.next_step = 0;
         job.troubles.clear();
         job.differing.clear();
@@ -443,47 +445,57 @@ impl Array {
         self.next_phase(id);
     }
 
-    /// Queues one step as an effect, addressed to the member that stands in the step's place.
+    /// Queues one step as an effect, addressed to the member that stands in the step's slot.
     fn hand_out(&mut self, id: JobId, step: usize) {
-        let job = self.jobs.get_mut(id);
-        let class = job.class;
-        let action = &mut job.plan.steps[step].action;
-        let listed = match *action {
-            Action::Read { member: place, at, length }
-            | Action::ReadModifyWrite { member: place, at, length, .. }
-            | Action::Float { member: place, at, length, .. }
-                if !job.by_member =>
-            {
-                self.listing.has(place, at, length)
+        let job = self.jobs.get(id);
+        let (class, action) = (job.class, job.plan.steps[step].action);
+        let member = match action.member() {
+            None => NOBODY,
+            Some(target) => match self.standing_target(target, job.turn) {
+                Some(member) => member,
+                None => return self.hand_out_to_nobody(id, step),
+            },
+        };
+        let listed = match action {
+            Action::Read { .. } | Action::ReadModifyWrite { .. } | Action::Float { .. } => {
+                let range = action.member().and_then(Target::slot).zip(action.range());
+                range.is_some_and(|(slot, (at, length))| self.listing.has(slot, at, length))
             }
             _ => false,
         };
-        if let Some(place) = target(action) {
-            let member = match job.by_member {
-                true => Some(*place).filter(|member| self.health.stands(*member)),
-                false => self.health.member_since(*place, job.turn),
-            };
-            let Some(member) = member else {
-                let trouble = Trouble::new(Fault::Gone, *action);
-                job.troubles.push(Trouble { member: Member::new(u16::MAX), ..trouble });
-                job.outstanding -= 1;
-                return;
-            };
-            *place = member;
-            let action = *action;
-            // Its members are perhaps open for reading only, and writing could not be asked for.
-            assert!(
-                self.records.enabled || !changes(action),
-                "an array that is opened read-only writes nothing"
-            );
-            if listed {
-                job.troubles.push(Trouble::new(Fault::Unreadable, action));
-                job.outstanding -= 1;
-                return;
-            }
+        let job = self.jobs.get_mut(id);
+        job.members[step] = member;
+        let action = action.map(|_| member);
+        // Its members are perhaps open for reading only, and writing could not be asked for.
+        assert!(
+            self.records.enabled || !action.changes(),
+            "an array that is opened read-only writes nothing"
+        );
+        if listed {
+            job.troubles.push(Trouble::new(Fault::Unreadable, action));
+            job.outstanding -= 1;
+            return;
+        }
+        if action.member().is_some() {
             self.note_hand_out(class, action, member);
         }
         self.effects[class as usize].push_back(EffectId::new(id.index, id.generation, step as u32));
+    }
+
+    /// The member that `target` means for a plan that was made at `turn`, if it is believed.
+    fn standing_target(&self, target: Target, turn: u64) -> Option<Member> {
+        match target {
+            Target::Slot(slot) => self.health.member_since(slot, turn),
+            Target::Member(member) => Some(member).filter(|member| self.health.stands(*member)),
+        }
+    }
+
+    /// A step whose member is gone fails at once.
+    fn hand_out_to_nobody(&mut self, id: JobId, step: usize) {
+        let job = self.jobs.get_mut(id);
+        job.members[step] = NOBODY;
+        job.troubles.push(Trouble::new(Fault::Gone, job.action(step as u32)));
+        job.outstanding -= 1;
     }
 
     fn note_hand_out(&mut self, class: Class, action: Action, member: Member) {
@@ -515,11 +527,11 @@ impl Array {
         }
     }
 
-    fn note_answer(&mut self, mut action: Action) {
+    fn note_answer(&mut self, action: Action) {
         if let (Action::Read { member, at, length }, Some(floats)) = (action, &mut self.floats) {
             floats.let_go(member, at, length);
         }
-        let Some(record) = target(&mut action).and_then(|member| self.health.record(*member)) else { return };
+        let Some(record) = action.member().and_then(|member| self.health.record(member)) else { return };
         record.queue -= 1;
         match action {
             Action::Write { .. }
@@ -632,8 +644,8 @@ impl Array {
     }
 
     fn is_listed(&self, trouble: &Trouble) -> bool {
-        let place = self.health.place_of(trouble.member);
-        place.is_some_and(|place| self.listing.has(place, trouble.at, trouble.length))
+        let slot = self.health.slot_of(trouble.member);
+        slot.is_some_and(|slot| self.listing.has(slot, trouble.at, trouble.length))
     }
 
     /// A member could not be flushed, or not write durably. That is known at once: another flush of it, that is under way and
@@ -643,7 +655,7 @@ impl Array {
             return;
         }
         self.note_trouble(trouble);
-        if self.health.place_of(trouble.member).is_some()
+        if self.health.slot_of(trouble.member).is_some()
             && let Some(record) = self.health.record(trouble.member)
             && !std::mem::replace(&mut record.flush_failed, true)
         {
@@ -681,27 +693,6 @@ fn makes_durable(action: Action) -> bool {
     }
 }
 
-/// Whether this changes what a member holds.
-pub(crate) fn changes(action: Action) -> bool {
-    matches!(
-        action,
-        Action::Write { .. } | Action::ReadModifyWrite { .. } | Action::Float { .. } | Action::Zero { .. }
-    )
-}
-
-/// The member that an action goes to.
-fn target(action: &mut Action) -> Option<&mut Member> {
-    match action {
-        Action::Read { member, .. }
-        | Action::Write { member, .. }
-        | Action::ReadModifyWrite { member, .. }
-        | Action::Float { member, .. }
-        | Action::Zero { member, .. }
-        | Action::Flush { member } => Some(member),
-        Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => None,
-    }
-}
-
 impl Trouble {
     /// A part of what `read` has read is not what was written there.
     pub(crate) fn unlike(read: Action, part: Columns) -> Trouble {
@@ -709,16 +700,14 @@ impl Trouble {
         Trouble { at: whole.at + part.from, length: part.length(), ..whole }
     }
 
-    fn new(fault: Fault, mut action: Action) -> Trouble {
-        let member = target(&mut action).copied().unwrap_or(Member::new(u16::MAX));
-        let (at, length) = match action {
-            Action::Read { at, length, .. }
-            | Action::Write { at, length, .. }
-            | Action::ReadModifyWrite { at, length, .. }
-            | Action::Float { at, length, .. }
-            | Action::Zero { at, length, .. } => (at, length),
-            _ => (Sector::ZERO, Sectors::ZERO),
-        };
+    /// Whether it is what became of `action`.
+    pub(crate) fn is_of(&self, action: Action) -> bool {
+        action.member() == Some(self.member) && action.range().is_some_and(|(at, _)| at == self.at)
+    }
+
+    fn new(fault: Fault, action: Action) -> Trouble {
+        let member = action.member().unwrap_or(NOBODY);
+        let (at, length) = action.range().unwrap_or((Sector::ZERO, Sectors::ZERO));
         // A write for which there is no room says nothing of others.
         let undurable = match action {
             Action::Flush { .. } => true,

@@ -30,7 +30,7 @@ pub struct Candidate {
 /// What a candidate is to the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It stands in this place.
+    /// It stands in this slot.
     Member(u16),
     /// It is a spare.
     Spare,
@@ -143,7 +143,7 @@ pub enum AssemblyError {
     #[error(
         "in this array data and parity float, and where they are is lost since it was stopped: create it anew"
     )]
-    PlacesLost,
+    SlotsLost,
 }
 
 /// An array put together, ready to be opened.
@@ -153,8 +153,8 @@ pub struct Assembly {
     pub superblock: Superblock,
     /// The array's shape.
     pub geometry: Geometry,
-    /// By place: which candidate stands there.
-    pub places: Vec<Option<usize>>,
+    /// By slot: which candidate stands there.
+    pub slots: Vec<Option<usize>>,
     /// Candidates that are spares.
     pub spares: Vec<usize>,
     /// By candidate: what it is.
@@ -191,7 +191,7 @@ impl Assembly {
         let geometry = Geometry::from_stored(newest.geometry);
         let mut assembly = Assembly {
             superblock: newest.clone(),
-            places: vec![None; usize::from(geometry.members())],
+            slots: vec![None; usize::from(geometry.members())],
             spares: Vec::new(),
             verdicts: Vec::new(),
             copies: candidates.iter().map(|one| one.superblock.as_ref().map_or(0, |own| own.copy)).collect(),
@@ -201,7 +201,7 @@ impl Assembly {
         for (index, candidate) in candidates.iter().enumerate() {
             let verdict = assembly.judge(candidate, array);
             match verdict {
-                Verdict::Member(place) => assembly.places[usize::from(place)] = Some(index),
+                Verdict::Member(slot) => assembly.slots[usize::from(slot)] = Some(index),
                 Verdict::Spare => assembly.spares.push(index),
                 _ => {}
             }
@@ -222,11 +222,11 @@ impl Assembly {
         let Some(entry) = table.iter().position(|entry| entry.member == superblock.member) else {
             return Verdict::Unknown;
         };
-        let place = entry as u16;
+        let slot = entry as u16;
         if candidate.length < self.geometry.least_member_length()
             || candidate.length < superblock.member_length
         {
-            return Verdict::Truncated(place);
+            return Verdict::Truncated(slot);
         }
         let newest = &self.superblock;
         // It stands in the session before, or in an opening after that which came to no end either.
@@ -237,43 +237,43 @@ impl Assembly {
         let current = superblock.session() == newest.session() || missed_nothing;
         match table[entry].state {
             EntryState::Spare => Verdict::Spare,
-            EntryState::Active | EntryState::Rebuilding { .. } if current => Verdict::Member(place),
-            _ if is_planted(Bug::StaleMemberBelieved) => Verdict::Member(place),
-            _ => Verdict::Stale(place),
+            EntryState::Active | EntryState::Rebuilding { .. } if current => Verdict::Member(slot),
+            _ if is_planted(Bug::StaleMemberBelieved) => Verdict::Member(slot),
+            _ => Verdict::Stale(slot),
         }
     }
 
-    /// The member in `place` turns out to be older than the others.
-    pub(crate) fn leave_out_older(&mut self, place: u16) {
-        if let Some(candidate) = self.places[usize::from(place)].take() {
-            self.verdicts[candidate] = Verdict::Older(place);
+    /// The member in `slot` turns out to be older than the others.
+    pub(crate) fn leave_out_older(&mut self, slot: u16) {
+        if let Some(candidate) = self.slots[usize::from(slot)].take() {
+            self.verdicts[candidate] = Verdict::Older(slot);
         }
     }
 
     /// Places without a member.
     pub fn missing(&self) -> Vec<u16> {
-        (0..self.geometry.members()).filter(|place| self.places[usize::from(*place)].is_none()).collect()
+        (0..self.geometry.members()).filter(|slot| self.slots[usize::from(*slot)].is_none()).collect()
     }
 
-    /// Whether all that should stand in `place` does: a member that is there, and not to be rebuilt.
-    fn is_whole(&self, place: u16) -> bool {
-        let active = matches!(self.superblock.table[usize::from(place)].state, EntryState::Active);
-        active && self.places[usize::from(place)].is_some()
+    /// Whether all that should stand in `slot` does: a member that is there, and not to be rebuilt.
+    fn is_whole(&self, slot: u16) -> bool {
+        let active = matches!(self.superblock.table[usize::from(slot)].state, EntryState::Active);
+        active && self.slots[usize::from(slot)].is_some()
     }
 
-    /// Whether some place is not whole.
+    /// Whether some slot is not whole.
     pub(crate) fn is_degraded(&self) -> bool {
-        !(0..self.geometry.members()).all(|place| self.is_whole(place))
+        !(0..self.geometry.members()).all(|slot| self.is_whole(slot))
     }
 
-    /// Whether the data of all missing places can be had from the others.
+    /// Whether the data of all missing slots can be had from the others.
     pub fn survives(&self) -> bool {
-        use parlour_units::Member;
-        let whole = |place| self.is_whole(place);
+        use parlour_units::Slot;
+        let whole = |slot| self.is_whole(slot);
         let tolerance = usize::from(self.geometry.fault_tolerance());
-        (0..self.geometry.members()).all(|place| {
+        (0..self.geometry.members()).all(|slot| {
             let others = (0..self.geometry.members()).filter(|other| {
-                !whole(*other) && self.geometry.share_stripes(Member::new(place), Member::new(*other))
+                !whole(*other) && self.geometry.share_stripes(Slot::new(slot), Slot::new(*other))
             });
             others.count() <= tolerance
         })
@@ -316,11 +316,11 @@ impl Assembly {
         (newest.sure().filter(|_| counts), sequence)
     }
 
-    /// What the members that are whole have read, of what was read by place. One that is being rebuilt does not have
+    /// What the members that are whole have read, of what was read by slot. One that is being rebuilt does not have
     /// what all members have before it is whole.
-    pub(crate) fn of_whole<'a>(&self, by_place: &'a [Banks]) -> impl Iterator<Item = &'a Banks> {
+    pub(crate) fn of_whole<'a>(&self, by_slot: &'a [Banks]) -> impl Iterator<Item = &'a Banks> {
         let table = &self.superblock.table;
-        by_place
+        by_slot
             .iter()
             .zip(table)
             .filter(|(_, entry)| entry.state == EntryState::Active)

@@ -5,13 +5,13 @@
 //! *missed* in the map, those that are written to before they are. Until the superblocks say that nobody is away any
 //! more, none is taken off.
 
-use parlour_units::{Member, Region, Stripe};
+use parlour_units::{Region, Slot, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::assembly::{Assembly, Verdict};
 use crate::banks::Banks;
 use crate::dirty::{Bits, StoredMap};
-use crate::health::{PlaceRecord, PlaceState, Standing};
+use crate::health::{SlotRecord, SlotState, Standing};
 use crate::horizon::SESSION_WRITES_BITS;
 use crate::identity::Identity;
 use crate::metadata::Records;
@@ -70,16 +70,16 @@ fn short(session: Identity) -> u64 {
     u64::from_le_bytes(first.try_into().expect("an identity has sixteen bytes"))
 }
 
-/// What the place of an entry keeps of its member: see [`PlaceRecord::keeps`](crate::health::PlaceRecord::keeps). A member
+/// What the slot of an entry keeps of its member: see [`SlotRecord::keeps`](crate::health::SlotRecord::keeps). A member
 /// that should be there, and is not, was whole until its last session ended.
-pub(crate) fn keeps(assembly: &Assembly, place: u16) -> Option<Kept> {
+pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
     let superblock = &assembly.superblock;
     // What was shorter for a while, or is older than it should be, has lost what was there.
-    let distrusted = [Verdict::Truncated(place), Verdict::Older(place)];
+    let distrusted = [Verdict::Truncated(slot), Verdict::Older(slot)];
     if assembly.verdicts.iter().any(|verdict| distrusted.contains(verdict)) {
         return None;
     }
-    match superblock.table[usize::from(place)].state {
+    match superblock.table[usize::from(slot)].state {
         EntryState::Active | EntryState::Rebuilding { returning: true, .. } => {
             let Superblock { sequence, session_number, recorded, .. } = superblock;
             Kept::new(superblock.last_completed(), *sequence, *session_number, recorded.map)
@@ -95,7 +95,7 @@ pub(crate) fn keeps(assembly: &Assembly, place: u16) -> Option<Kept> {
 /// What was not durable on members that are not there now, they miss. (If all are there it is forgotten as soon as
 /// superblocks say so.)
 pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing]) {
-    let inactive = |one: &Standing| one.state != PlaceState::Active || one.info.is_none();
+    let inactive = |one: &Standing| one.state != SlotState::Active || one.info.is_none();
     if !standing.iter().any(|one| inactive(one) && one.keeps.is_some()) {
         return;
     }
@@ -107,28 +107,28 @@ pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing]) {
 }
 
 impl Array {
-    /// The place to which the member with this superblock and these maps may return, to be rebuilt only in what it has missed:
-    /// it was whole when it was excluded from that place, has been used nowhere since, and is no copy that was taken before.
-    /// Its identity is then the one of its superblock. The caller reads [`Geometry::map_place`](crate::Geometry::map_place).
-    pub fn may_return(&self, superblock: &Superblock, maps: &Banks) -> Option<Member> {
+    /// The slot to which the member with this superblock and these maps may return, to be rebuilt only in what it has missed:
+    /// it was whole when it was excluded from that slot, has been used nowhere since, and is no copy that was taken before.
+    /// Its identity is then the one of its superblock. The caller reads [`Geometry::map_at`](crate::Geometry::map_at).
+    pub fn may_return(&self, superblock: &Superblock, maps: &Banks) -> Option<Slot> {
         let regions = self.geometry.layout().region_count();
-        let place = self.health.places.iter().position(|place| {
-            let away = place.state == PlaceState::Failed && place.identity == superblock.member;
+        let slot = self.health.slots.iter().position(|slot| {
+            let away = slot.state == SlotState::Failed && slot.identity == superblock.member;
             let is = |kept: Kept| kept.is(superblock) && !kept.is_newer(superblock, maps, regions);
-            away && place.keeps.is_some_and(is)
+            away && slot.keeps.is_some_and(is)
         })?;
-        (superblock.array == self.identity).then(|| Member::new(place as u16))
+        (superblock.array == self.identity).then(|| Slot::new(slot as u16))
     }
 
     /// The array's identity, where a member is away that may return.
     pub fn awaits_return(&self) -> Option<Identity> {
-        let away = |place: &PlaceRecord| place.state == PlaceState::Failed && place.keeps.is_some();
-        let awaits = self.mode() == Mode::Serving && self.health.places.iter().any(away);
+        let away = |slot: &SlotRecord| slot.state == SlotState::Failed && slot.keeps.is_some();
+        let awaits = self.mode() == Mode::Serving && self.health.slots.iter().any(away);
         awaits.then_some(self.identity)
     }
 
-    /// The member in `place` is about to be excluded. If nothing is wrong with what it holds it may return.
-    pub(crate) fn note_away(&mut self, place: Member, cause: FailureCause) {
+    /// The member in `slot` is about to be excluded. If nothing is wrong with what it holds it may return.
+    pub(crate) fn note_away(&mut self, slot: Slot, cause: FailureCause) {
         let trusted = match cause {
             FailureCause::Gone | FailureCause::Asked => true,
             FailureCause::Errors
@@ -136,8 +136,8 @@ impl Array {
             | FailureCause::Truncated
             | FailureCause::Older => false,
         };
-        let record = &mut self.health.places[place.as_usize()];
-        let whole = record.state == PlaceState::Active || record.keeps.is_some();
+        let record = &mut self.health.slots[slot.as_usize()];
+        let whole = record.state == SlotState::Active || record.keeps.is_some();
         let Records { session_number, recorded, .. } = &self.records;
         let (session, sequence) = (self.records.last_completed(), self.records.sequence());
         let kept = Kept::new(session, sequence, *session_number, recorded.map);
@@ -180,8 +180,8 @@ impl Array {
     }
 
     /// The rebuild of a member that has returned passes over what it holds.
-    pub(crate) fn skip_what_was_kept(&mut self, place: Member) {
-        if !self.health.is_returning(place) {
+    pub(crate) fn skip_what_was_kept(&mut self, slot: Slot) {
+        if !self.health.is_returning(slot) {
             return;
         }
         let layout = self.geometry.layout();

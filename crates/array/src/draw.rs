@@ -7,11 +7,11 @@
 
 use std::fmt;
 
-use parlour_units::{Bytes, Member, Region, Sector, Sectors, Stripe};
+use parlour_units::{Bytes, Region, Sector, Sectors, Slot, Stripe};
 use serde::Serialize;
 
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Occupant, Place, Unit};
+use crate::layout::{Layout, Location, Occupant, Unit};
 
 /// What lives at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -147,7 +147,7 @@ pub fn draw_units(geometry: &Geometry, rows: usize) -> Vec<Row<Option<Cell>>> {
     (0..copies).flat_map(|copy| from(Sector::ZERO + section * copy as u64, share(copy))).collect()
 }
 
-/// Regions row by row: for each member the blocks of the row's region, in the order of their places. With several
+/// Regions row by row: for each member the blocks of the row's region, in the order of their slots. With several
 /// parity groups a row holds one region of each group. Empty where the layout is not in regions.
 pub fn draw_regions(geometry: &Geometry, rows: usize) -> Vec<Row<Vec<Block>>> {
     let layout = geometry.layout();
@@ -201,23 +201,23 @@ fn rows_from(
     rows: usize,
     wanted: impl Fn(Content) -> bool,
 ) -> Vec<Row<Option<Cell>>> {
-    let column = |(member, start): (usize, &Option<Sector>)| -> Vec<Cell> {
+    let column = |(slot, start): (usize, &Option<Sector>)| -> Vec<Cell> {
         let Some(start) = start else { return Vec::new() };
-        let member = Member::new(member as u16);
-        runs(geometry, member, *start).take_while(|cell| wanted(cell.content)).take(rows).collect()
+        let slot = Slot::new(slot as u16);
+        runs(geometry, slot, *start).take_while(|cell| wanted(cell.content)).take(rows).collect()
     };
     let columns: Vec<Vec<Cell>> = starts.iter().enumerate().map(column).collect();
     let longest = columns.iter().map(Vec::len).max().unwrap_or(0);
     (0..longest).map(|row| columns.iter().map(|column| column.get(row).copied()).collect()).collect()
 }
 
-/// What `member` holds from `start` of its data area on, run after run. Space that is not used is passed over.
-fn runs(geometry: &Geometry, member: Member, start: Sector) -> impl Iterator<Item = Cell> {
+/// What `slot` holds from `start` of the data area on, run after run. Space that is not used is passed over.
+fn runs(geometry: &Geometry, slot: Slot, start: Sector) -> impl Iterator<Item = Cell> {
     let end = Sector::new(geometry.stored().layout.length);
     let mut at = start;
     std::iter::from_fn(move || {
         while at < end {
-            let (content, length) = run_at(geometry, Place { member, at });
+            let (content, length) = run_at(geometry, Location { slot, at });
             let from = at;
             at = at + length.min(end - at);
             if content != Content::Unused {
@@ -228,10 +228,10 @@ fn runs(geometry: &Geometry, member: Member, start: Sector) -> impl Iterator<Ite
     })
 }
 
-/// What is at `place`, and how far it goes on.
-fn run_at(geometry: &Geometry, place: Place) -> (Content, Sectors) {
+/// What is at `slot`, and how far it goes on.
+fn run_at(geometry: &Geometry, location: Location) -> (Content, Sectors) {
     let layout = geometry.layout();
-    match layout.occupant(place) {
+    match layout.occupant(location) {
         Occupant::Unit { stripe, unit, offset } => {
             (Content::of_unit(layout, stripe, unit), layout.unit_length() - offset)
         }
@@ -259,28 +259,28 @@ fn add_region(geometry: &Geometry, region: Region, cells: &mut [Vec<Block>]) {
     for stripe in (0..).map_while(|index| layout.stripe_in(region, index)) {
         for of_stripe in layout.units() {
             let kind = if layout.is_data(of_stripe) { BlockKind::Data } else { BlockKind::Parity };
-            let place = layout.place(stripe, of_stripe);
-            extend(geometry, cells, region, kind, place, unit);
+            let location = layout.locate(stripe, of_stripe);
+            extend(geometry, cells, region, kind, location, unit);
         }
     }
     let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
-    for place in (0..sublogs).filter_map(|sublog| layout.sublog_place(region, sublog)) {
-        extend(geometry, cells, region, BlockKind::Log, place, sublog_length(layout));
+    for location in (0..sublogs).filter_map(|sublog| layout.sublog_at(region, sublog)) {
+        extend(geometry, cells, region, BlockKind::Log, location, sublog_length(layout));
     }
     cells.iter_mut().for_each(|blocks| blocks.sort_by_key(|block| block.at));
 }
 
-/// Adds `length` at `place` to the member's block of that kind: a region keeps each kind in one piece.
+/// Adds `length` at `slot` to the member's block of that kind: a region keeps each kind in one piece.
 fn extend(
     geometry: &Geometry,
     cells: &mut [Vec<Block>],
     region: Region,
     kind: BlockKind,
-    place: Place,
+    location: Location,
     length: Sectors,
 ) {
-    let at = (geometry.data_start() + place.at.from_start()).from_start().bytes();
-    let blocks = &mut cells[place.member.as_usize()];
+    let at = (geometry.data_start() + location.at.from_start()).from_start().bytes();
+    let blocks = &mut cells[location.slot.as_usize()];
     match blocks.iter_mut().find(|block| block.kind == kind && block.region == region.get()) {
         Some(block) => {
             block.at = block.at.min(at);

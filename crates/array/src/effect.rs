@@ -81,13 +81,13 @@ pub enum Modify {
     Xor,
 }
 
-/// What to do.
+/// What to do. Effects name members by their numbers; plans name slots as well (`M`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum Action<M = Member> {
     /// Read `length` from `member` at `at` into the effect's slices, in their order.
     Read {
         /// From which member.
-        member: Member,
+        member: M,
         /// From where on it.
         at: Sector,
         /// How much: the sum of the slices.
@@ -96,7 +96,7 @@ pub enum Action {
     /// Write the effect's slices, in their order, to `member` at `at`.
     Write {
         /// To which member.
-        member: Member,
+        member: M,
         /// To where on it.
         at: Sector,
         /// How much: the sum of the slices.
@@ -110,7 +110,7 @@ pub enum Action {
     /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated) asks for it.
     ReadModifyWrite {
         /// On which member.
-        member: Member,
+        member: M,
         /// From where on it.
         at: Sector,
         /// How much: the length of each slice.
@@ -126,7 +126,7 @@ pub enum Action {
     /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated) asks for it.
     Float {
         /// On which member.
-        member: Member,
+        member: M,
         /// Where the unit is.
         at: Sector,
         /// How long it is.
@@ -139,7 +139,7 @@ pub enum Action {
     /// Make `length` at `at` read as zeroes, giving the space back where the member can.
     Zero {
         /// On which member.
-        member: Member,
+        member: M,
         /// From where.
         at: Sector,
         /// How much.
@@ -148,7 +148,7 @@ pub enum Action {
     /// Make all writes that `member` has answered durable, as fdatasync does.
     Flush {
         /// Which member.
-        member: Member,
+        member: M,
     },
     /// First slice = xor of all the others (none: zeroes; one: a copy). The first overlaps no other.
     Xor,
@@ -161,9 +161,9 @@ pub enum Action {
     Checksum,
 }
 
-impl Action {
+impl<M: Copy> Action<M> {
     /// Which member it goes to; computations go to none.
-    pub const fn member(&self) -> Option<Member> {
+    pub const fn member(&self) -> Option<M> {
         match self {
             Action::Read { member, .. }
             | Action::Write { member, .. }
@@ -173,6 +173,51 @@ impl Action {
             | Action::Flush { member } => Some(*member),
             Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => None,
         }
+    }
+
+    /// Where on its member it is done, and over which length; flushes and computations have no place.
+    pub(crate) const fn range(&self) -> Option<(Sector, Sectors)> {
+        match *self {
+            Action::Read { at, length, .. }
+            | Action::Write { at, length, .. }
+            | Action::ReadModifyWrite { at, length, .. }
+            | Action::Float { at, length, .. }
+            | Action::Zero { at, length, .. } => Some((at, length)),
+            _ => None,
+        }
+    }
+
+    /// The same, for what `name` makes of its member's name.
+    pub(crate) fn map<N>(self, name: impl FnOnce(M) -> N) -> Action<N> {
+        match self {
+            Action::Read { member, at, length } => Action::Read { member: name(member), at, length },
+            Action::Write { member, at, length, durable } => {
+                Action::Write { member: name(member), at, length, durable }
+            }
+            Action::ReadModifyWrite { member, at, length, modify, durable } => {
+                Action::ReadModifyWrite { member: name(member), at, length, modify, durable }
+            }
+            Action::Float { member, at, length, modify, durable } => {
+                Action::Float { member: name(member), at, length, modify, durable }
+            }
+            Action::Zero { member, at, length } => Action::Zero { member: name(member), at, length },
+            Action::Flush { member } => Action::Flush { member: name(member) },
+            Action::Xor => Action::Xor,
+            Action::XorInto => Action::XorInto,
+            Action::Compare => Action::Compare,
+            Action::Checksum => Action::Checksum,
+        }
+    }
+
+    /// Whether it changes what its member holds.
+    pub(crate) const fn changes(&self) -> bool {
+        matches!(
+            self,
+            Action::Write { .. }
+                | Action::ReadModifyWrite { .. }
+                | Action::Float { .. }
+                | Action::Zero { .. }
+        )
     }
 }
 

@@ -3,19 +3,19 @@
 
 use std::fmt;
 
-use parlour_units::{Bytes, Member, Sector, Sectors, Stripe};
+use parlour_units::{Bytes, Sector, Sectors, Slot, Stripe};
 use serde::Serialize;
 
 use crate::cache::Cached;
 use crate::draw::Content as Label;
 use crate::effect::Action;
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Occupant, Place, Unit};
+use crate::layout::{Layout, Location, Occupant, Unit};
 use crate::map::{Piece, Window, pieces, windows};
-use crate::plan::StripeWrite;
 use crate::plan::{
     Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView, UnitSet,
 };
+use crate::plan::{StripeWrite, Target};
 use crate::tuning::{LargeWrite, Simulated, Tuning};
 
 /// What the host asks.
@@ -154,7 +154,7 @@ pub struct ExplainedAccess {
     pub at: Bytes,
     /// How long it is.
     pub length: Bytes,
-    /// What is read or written, in the order of places.
+    /// What is read or written, in the order of slots.
     pub what: Vec<String>,
 }
 
@@ -195,7 +195,7 @@ pub fn explain(
     operation: ExplainedOperation,
     at: Sector,
     length: Sectors,
-    failed: &[Member],
+    failed: &[Slot],
 ) -> Result<Explanation, ExplainError> {
     check(geometry, at, length, failed)?;
     let case = Case { geometry, tuning, simulated: Simulated::default(), at, length, failed };
@@ -223,19 +223,19 @@ pub fn accesses(
     operation: ExplainedOperation,
     at: Sector,
     length: Sectors,
-) -> Result<Vec<Vec<Vec<Action>>>, ExplainError> {
+) -> Result<Vec<Vec<Vec<Action<Slot>>>>, ExplainError> {
     check(geometry, at, length, &[])?;
     let case = Case { geometry, tuning, simulated, at, length, failed: &[] };
-    let phases = |planned: &Planned| -> Vec<Vec<Action>> {
+    let phases = |planned: &Planned| -> Vec<Vec<Action<Slot>>> {
         let steps = planned.plan.steps.iter().filter(|step| step.action.member().is_some());
         let steps: Vec<&Step> = steps.collect();
         let phases = steps.chunk_by(|one, next| one.phase == next.phase);
-        phases.map(|steps| steps.iter().map(|step| step.action).collect()).collect()
+        phases.map(|steps| steps.iter().map(|step| on_slot(step.action)).collect()).collect()
     };
     Ok(case.planned(operation)?.iter().map(phases).collect())
 }
 
-fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Member]) -> Result<(), ExplainError> {
+fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> Result<(), ExplainError> {
     let capacity = geometry.capacity();
     let block = geometry.block();
     let members = geometry.members();
@@ -265,7 +265,7 @@ struct Case<'a> {
     simulated: Simulated,
     at: Sector,
     length: Sectors,
-    failed: &'a [Member],
+    failed: &'a [Slot],
 }
 
 /// What is done for a request, or a part of it.
@@ -289,12 +289,12 @@ impl<'a> Case<'a> {
         self.geometry.layout()
     }
 
-    fn is_failed(&self, member: Member) -> bool {
+    fn is_failed(&self, member: Slot) -> bool {
         self.failed.contains(&member)
     }
 
     fn view(&self, stripe: Stripe) -> StripeView<'a> {
-        let gone = |unit: &Unit| self.is_failed(self.layout().place(stripe, *unit).member);
+        let gone = |unit: &Unit| self.is_failed(self.layout().locate(stripe, *unit).slot);
         let missing: UnitSet = self.layout().units().filter(gone).collect();
         StripeView { geometry: self.geometry, stripe, missing, cached: &[], floats: None }
     }
@@ -316,15 +316,15 @@ impl<'a> Case<'a> {
         windows(self.layout(), self.at, self.length, self.layout().unit_length())
     }
 
-    fn place(&self, stripe: Stripe, unit: Unit, column: Sectors) -> (Member, Sector) {
-        let place = self.layout().place(stripe, unit);
-        (place.member, self.geometry.data_start() + (place.at + column).from_start())
+    fn locate(&self, stripe: Stripe, unit: Unit, column: Sectors) -> (Slot, Sector) {
+        let location = self.layout().locate(stripe, unit);
+        (location.slot, self.geometry.data_start() + (location.at + column).from_start())
     }
 
     fn map(&self) -> Vec<MappedPiece> {
         let mapped = |window: Window| {
             let piece = move |piece: Piece| {
-                let (member, at) = self.place(window.stripe, piece.unit, piece.columns.from);
+                let (member, at) = self.locate(window.stripe, piece.unit, piece.columns.from);
                 MappedPiece {
                     request_offset: piece.host.bytes(),
                     length: piece.columns.length().bytes(),
@@ -345,11 +345,11 @@ impl<'a> Case<'a> {
     // Reads, as host.rs carries them out.
 
     fn read(&self) -> Result<Vec<Planned>, ExplainError> {
-        let mut reads: Vec<(Member, Sector, Span)> = Vec::new();
+        let mut reads: Vec<(Slot, Sector, Span)> = Vec::new();
         for window in self.stripes() {
             for piece in self.pieces(window) {
                 let Some(unit) = self.readable(window.stripe, &piece) else { continue };
-                let (member, at) = self.place(window.stripe, unit, piece.columns.from);
+                let (member, at) = self.locate(window.stripe, unit, piece.columns.from);
                 reads.push((member, at, Span::new(Source::Host, piece.host, piece.columns.length())));
             }
         }
@@ -438,8 +438,8 @@ impl<'a> Case<'a> {
     fn log_stands(&self, stripe: Stripe) -> bool {
         let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
         let region = self.layout().region_of(stripe).0;
-        let mut places = (0..shape.sublogs).filter_map(|sublog| self.layout().sublog_member(region, sublog));
-        places.all(|place| !self.failed.contains(&place))
+        let mut slots = (0..shape.sublogs).filter_map(|sublog| self.layout().sublog_slot(region, sublog));
+        slots.all(|slot| !self.failed.contains(&slot))
     }
 
     /// A write whose record is durable before its data is written.
@@ -458,10 +458,10 @@ impl<'a> Case<'a> {
         let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
         let region = self.layout().region_of(window.stripe).0;
         let sublog = (region.get() % u32::from(shape.sublogs)) as u16;
-        let place = self.layout().sublog_member(region, sublog).expect("a logged layout");
+        let slot = self.layout().sublog_slot(region, sublog).expect("a logged layout");
         let mut notes = vec![format!(
             "before new data is written, its records and the checksums of old and new are made durable in the commit log of \
-             {place}, in one access for all writes that wait for it"
+             {slot}, in one access for all writes that wait for it"
         )];
         if method == LogMethod::Update {
             notes.extend(self.log_notes(window.stripe, &fragments));
@@ -504,6 +504,11 @@ impl<'a> Case<'a> {
     }
 }
 
+/// A host's plan is for slots only.
+fn on_slot(action: Action<Target>) -> Action<Slot> {
+    action.map(|target| target.slot().expect("a host's plan is for slots"))
+}
+
 /// Finds words for what a plan's steps move and compute.
 struct Names<'a> {
     case: &'a Case<'a>,
@@ -517,7 +522,7 @@ struct Names<'a> {
 impl Names<'_> {
     fn step(&mut self, plan: &Plan, step: &Step) -> ExplainedStep {
         let spans = plan.spans_of(step);
-        match step.action {
+        match on_slot(step.action) {
             Action::Read { member, at, length } => {
                 let what: Vec<String> =
                     self.labels(member, at, length).map(|label| self.old(label)).collect();
@@ -557,13 +562,13 @@ impl Names<'_> {
     }
 
     /// What lives in a range of a member.
-    fn labels(&self, member: Member, at: Sector, length: Sectors) -> impl Iterator<Item = Label> + use<> {
+    fn labels(&self, slot: Slot, at: Sector, length: Sectors) -> impl Iterator<Item = Label> + use<> {
         let layout = self.case.layout();
         let mut labels: Vec<Label> = Vec::new();
         let mut from = Sector::ZERO + (at - self.case.geometry.data_start());
         let end = from + length;
         while from < end {
-            let Occupant::Unit { stripe, unit, offset } = layout.occupant(Place { member, at: from }) else {
+            let Occupant::Unit { stripe, unit, offset } = layout.occupant(Location { slot, at: from }) else {
                 break;
             };
             labels.push(Label::of_unit(layout, stripe, unit));
@@ -630,7 +635,7 @@ fn word(label: Label) -> String {
     }
 }
 
-fn access(member: Member, at: Sector, length: Sectors, what: Vec<String>) -> ExplainedAccess {
+fn access(member: Slot, at: Sector, length: Sectors, what: Vec<String>) -> ExplainedAccess {
     ExplainedAccess { member: member.get(), at: at.from_start().bytes(), length: length.bytes(), what }
 }
 
@@ -672,7 +677,7 @@ mod tests {
         failed: &[u16],
     ) -> Explanation {
         let sectors = |units: f64| Sectors::new((units * UNIT.get() as f64) as u64);
-        let failed: Vec<Member> = failed.iter().copied().map(Member::new).collect();
+        let failed: Vec<Slot> = failed.iter().copied().map(Slot::new).collect();
         let at = Sector::ZERO + sectors(unit);
         explain(geometry, &Tuning::default(), operation, at, sectors(length), &failed).unwrap()
     }
@@ -826,7 +831,7 @@ mod tests {
         let geometry = geometry("raid5", 5);
         let capacity = geometry.capacity();
         let refused = |at: Sectors, length: u64, failed: &[u16]| {
-            let failed: Vec<Member> = failed.iter().copied().map(Member::new).collect();
+            let failed: Vec<Slot> = failed.iter().copied().map(Slot::new).collect();
             let at = Sector::ZERO + at;
             let operation = ExplainedOperation::Read;
             explain(&geometry, &Tuning::default(), operation, at, Sectors::new(length), &failed).unwrap_err()

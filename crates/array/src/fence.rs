@@ -115,13 +115,12 @@ impl Array {
         let members = self.superblock_members();
         let id = self.jobs.start(Kind::Look, Class::Metadata);
         let job = self.jobs.get_mut(id);
-        job.by_member = true;
         job.plan.strategy = Strategy::Metadata;
         job.metadata.resize(members.len() * SUPERBLOCK_BYTES, 0);
         for (index, (member, _)) in members.iter().enumerate() {
             let length = self.health.member(*member).expect("a standing member is there").info.length;
             let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
-            job.plan.read(*member, Geometry::superblock_places(length)[copy], span);
+            job.plan.read(*member, Geometry::superblocks_at(length)[copy], span);
         }
         self.start_plan(id, None, &[]);
     }
@@ -142,9 +141,9 @@ impl Array {
         (self.fence.looking, self.fence.fresh) = (false, true);
         let (array, known) = (self.identity, &self.records.sessions);
         let job = self.jobs.get(id);
-        let blocks = job.plan.steps.iter().zip(job.metadata.chunks(SUPERBLOCK_BYTES));
-        let foreign = blocks.filter_map(|(step, block)| {
-            let Action::Read { member, at, .. } = step.action else { return None };
+        let blocks = job.actions().zip(job.metadata.chunks(SUPERBLOCK_BYTES));
+        let foreign = blocks.filter_map(|(action, block)| {
+            let Action::Read { member, at, .. } = action else { return None };
             let read = !troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at));
             // (Most name this session: whether they are sound makes no difference.)
             let ours = known.first().is_some_and(|session| Superblock::names(block, array, *session));
@@ -165,8 +164,8 @@ impl Array {
     pub(crate) fn note_epochs(&mut self, id: JobId, troubles: &[Trouble]) {
         let job = self.jobs.get(id);
         let begun = job.next_step as usize;
-        let writes = job.plan.steps.iter().enumerate().filter_map(|(index, step)| {
-            let Action::Write { member, .. } = step.action else { return None };
+        let writes = job.actions().enumerate().filter_map(|(index, action)| {
+            let Action::Write { member, .. } = action else { return None };
             Some((member, index < begun))
         });
         let writes: Vec<(Member, bool)> = writes.collect();

@@ -18,7 +18,7 @@ use parlour_units::{Member, Sector, Sectors};
 use crate::array::Array;
 use crate::effect::{Action, EffectId};
 use crate::geometry::Geometry;
-use crate::layout::Place;
+use crate::layout::Location;
 use crate::organization::Update;
 
 /// Of a position: nothing is in it.
@@ -33,7 +33,7 @@ pub(crate) struct Floats {
     units: u64,
     cylinders: usize,
     data_start: Sector,
-    /// By place, then cylinder; none where all units are at home.
+    /// By slot, then cylinder; none where all units are at home.
     maps: Vec<Option<Cylinder>>,
     /// Positions that are being read, by member and where they begin.
     reading: BTreeMap<(Member, Sector), u32>,
@@ -74,20 +74,20 @@ impl Floats {
     }
 
     /// Which map, which position, and how far into it.
-    fn find(&self, place: Place) -> (usize, u64, Sectors) {
-        let (position, offset) = (place.at.from_start() / self.unit, place.at.from_start() % self.unit);
-        let map = place.member.as_usize() * self.cylinders + (position / self.positions) as usize;
+    fn find(&self, location: Location) -> (usize, u64, Sectors) {
+        let (position, offset) = (location.at.from_start() / self.unit, location.at.from_start() % self.unit);
+        let map = location.slot.as_usize() * self.cylinders + (position / self.positions) as usize;
         (map, position % self.positions, offset)
     }
 
-    /// `place`, but in another position of its cylinder.
-    fn in_position(&self, place: Place, from: u64, to: u64) -> Place {
-        let first = place.at.from_start() - self.unit * from;
-        Place { at: Sector::ZERO + first + self.unit * to, ..place }
+    /// `slot`, but in another position of its cylinder.
+    fn in_position(&self, location: Location, from: u64, to: u64) -> Location {
+        let first = location.at.from_start() - self.unit * from;
+        Location { at: Sector::ZERO + first + self.unit * to, ..location }
     }
 
     /// Where what has its home at `home` is now.
-    pub(crate) fn place(&self, home: Place) -> Place {
+    pub(crate) fn locate(&self, home: Location) -> Location {
         let (map, unit, _) = self.find(home);
         match &self.maps[map] {
             Some(cylinder) => self.in_position(home, unit, cylinder.position_of[unit as usize].into()),
@@ -95,34 +95,35 @@ impl Floats {
         }
     }
 
-    /// The home of what is at `place`; none where nothing is. The inverse of [`Floats::place`].
-    pub(crate) fn home(&self, place: Place) -> Option<Place> {
-        let (map, position, _) = self.find(place);
+    /// The home of what is at `slot`; none where nothing is. The inverse of [`Floats::locate`].
+    pub(crate) fn home(&self, location: Location) -> Option<Location> {
+        let (map, position, _) = self.find(location);
         let unit = match &self.maps[map] {
             Some(cylinder) => u64::from(cylinder.unit_in[position as usize]),
             None if position < self.units => position,
             None => NOTHING.into(),
         };
-        (unit != u64::from(NOTHING)).then(|| self.in_position(place, position, unit))
+        (unit != u64::from(NOTHING)).then(|| self.in_position(location, position, unit))
     }
 
-    /// The positions of the cylinder of `place` into which the unit there may be moved, in their order: its own, where it has to
+    /// The positions of the cylinder of `slot` into which the unit there may be moved, in their order: its own, where it has to
     /// stay.
-    fn free(&self, place: Place, member: Member) -> impl Iterator<Item = Place> + '_ {
-        let (map, from, _) = self.find(place);
+    fn free(&self, location: Location, member: Member) -> impl Iterator<Item = Location> + '_ {
+        let (map, from, _) = self.find(location);
         let is_free = move |position: u64| match &self.maps[map] {
             Some(cylinder) => cylinder.unit_in[position as usize] == NOTHING,
             None => position >= self.units,
         };
         let positions = (0..self.positions).filter(move |position| is_free(*position));
-        let places = positions.map(move |position| self.in_position(place, from, position));
-        let mut free = places.filter(move |place| !self.reading.contains_key(&(member, place.at))).peekable();
-        let stays = free.peek().is_none().then_some(place);
+        let locations = positions.map(move |position| self.in_position(location, from, position));
+        let mut free =
+            locations.filter(move |location| !self.reading.contains_key(&(member, location.at))).peekable();
+        let stays = free.peek().is_none().then_some(location);
         free.chain(stays)
     }
 
     /// The unit at `from` is at `to` now.
-    fn moved(&mut self, from: Place, to: Place) {
+    fn moved(&mut self, from: Location, to: Location) {
         if from == to {
             return;
         }
@@ -166,38 +167,38 @@ impl Floats {
 
 impl Array {
     /// Where what the layout places at `home` is now: elsewhere only where units float.
-    pub fn current_place(&self, home: Place) -> Place {
-        self.floats.as_ref().map_or(home, |floats| floats.place(home))
+    pub fn current_location(&self, home: Location) -> Location {
+        self.floats.as_ref().map_or(home, |floats| floats.locate(home))
     }
 
-    /// The home of what is at `place` now; none where nothing is, because units float.
-    pub(crate) fn home_of(&self, place: Place) -> Option<Place> {
-        self.floats.as_ref().map_or(Some(place), |floats| floats.home(place))
+    /// The home of what is at `slot` now; none where nothing is, because units float.
+    pub(crate) fn home_of(&self, location: Location) -> Option<Location> {
+        self.floats.as_ref().map_or(Some(location), |floats| floats.home(location))
     }
 
     /// Where on its member the unit of an [`Action::Float`] may be written, in the order of sectors: each is the first of as
     /// many as the unit has. It is to be asked when the access begins, and answered before another of the member does.
     pub fn free_positions(&self, effect: EffectId) -> impl Iterator<Item = Sector> + '_ {
         let job = self.jobs.of_effect(effect).expect("positions are asked for before the answer");
-        let found = match self.jobs.get(job).plan.steps[effect.step() as usize].action {
+        let found = match self.jobs.get(job).action(effect.step()) {
             Action::Float { member, at, .. } => Some((member, at)),
             _ => None,
         };
         let free = found.and_then(|(member, at)| {
-            let place = Place { member: self.health.place_of(member)?, at: self.in_data(at) };
-            Some(self.floats.as_ref()?.free(place, member))
+            let location = Location { slot: self.health.slot_of(member)?, at: self.in_data(at) };
+            Some(self.floats.as_ref()?.free(location, member))
         });
         // Of a member that was failed meanwhile nothing counts any more.
         let own = found.filter(|_| free.is_none()).map(|(_, at)| at);
-        free.into_iter().flatten().map(|place| self.absolute(place.at)).chain(own)
+        free.into_iter().flatten().map(|location| self.absolute(location.at)).chain(own)
     }
 
     /// A unit that was at `at` of `member` was written to `to`.
     pub(crate) fn note_placed(&mut self, member: Member, at: Sector, to: Sector) {
         let (from, to) = (self.in_data(at), self.in_data(to));
-        let place = self.health.place_of(member);
-        if let (Some(place), Some(floats)) = (place, &mut self.floats) {
-            floats.moved(Place { member: place, at: from }, Place { member: place, at: to });
+        let slot = self.health.slot_of(member);
+        if let (Some(slot), Some(floats)) = (slot, &mut self.floats) {
+            floats.moved(Location { slot, at: from }, Location { slot, at: to });
         }
     }
 

@@ -7,7 +7,7 @@
 //!          superblock, dirty maps, region tables                         superblock's second copy
 //! ```
 
-use parlour_units::{Bytes, Member, Sector, Sectors};
+use parlour_units::{Bytes, Sector, Sectors, Slot};
 use serde::{Deserialize, Serialize};
 
 use crate::dirty;
@@ -395,29 +395,29 @@ impl Geometry {
         self.stored.organization.code == Code::Copy
     }
 
-    /// The members that hold the same stripes as `member`, itself included.
-    pub fn peers(&self, member: Member) -> std::ops::Range<u16> {
+    /// The slots that hold the same stripes as `slot`, itself included.
+    pub fn peers(&self, slot: Slot) -> std::ops::Range<u16> {
         let n = self.stored.layout.group_members;
         match self.stored.organization.layout {
             LayoutChoice::Neighbours | LayoutChoice::Far => {
-                let first = member.get() / self.stored.copies * self.stored.copies;
+                let first = slot.get() / self.stored.copies * self.stored.copies;
                 first..first + self.stored.copies
             }
             _ => {
-                let first = member.get() / n * n;
+                let first = slot.get() / n * n;
                 first..first + n
             }
         }
     }
 
-    /// Whether `member` and `other` hold units of the same stripes.
-    pub fn share_stripes(&self, member: Member, other: Member) -> bool {
+    /// Whether `slot` and `other` hold units of the same stripes.
+    pub fn share_stripes(&self, slot: Slot, other: Slot) -> bool {
         match self.stored.organization.layout {
             LayoutChoice::Shadows => {
                 let sets = self.members() / self.stored.copies;
-                member.get() % sets == other.get() % sets
+                slot.get() % sets == other.get() % sets
             }
-            _ => self.peers(member).contains(&other.get()),
+            _ => self.peers(slot).contains(&other.get()),
         }
     }
 
@@ -432,7 +432,7 @@ impl Geometry {
     }
 
     /// Where the superblock's two copies lie on a member of `length`.
-    pub fn superblock_places(length: Sectors) -> [Sector; 2] {
+    pub fn superblocks_at(length: Sectors) -> [Sector; 2] {
         [Sector::ZERO, Sector::ZERO + (length.round_down(ALIGNMENT) - ALIGNMENT)]
     }
 
@@ -442,7 +442,7 @@ impl Geometry {
     }
 
     /// Where dirty map `bank` (0 or 1) lies.
-    pub fn map_place(&self, bank: usize) -> Sector {
+    pub fn map_at(&self, bank: usize) -> Sector {
         Sector::ZERO + MAPS_AT + self.map_length() * bank as u64
     }
 
@@ -458,14 +458,14 @@ impl Geometry {
     }
 
     /// Where table `bank` (0 or 1) lies: behind the maps.
-    pub fn table_place(&self, bank: usize) -> Sector {
-        self.map_place(2) + self.table_length() * bank as u64
+    pub fn table_at(&self, bank: usize) -> Sector {
+        self.map_at(2) + self.table_length() * bank as u64
     }
 
     /// Where list `bank` (0 or 1) of unreadable blocks lies: behind the tables; and its length. None where an array was made
     /// without room for it.
-    pub fn list_place(&self, bank: usize) -> Option<(Sector, Sectors)> {
-        let first = self.table_place(2);
+    pub fn list_at(&self, bank: usize) -> Option<(Sector, Sectors)> {
+        let first = self.table_at(2);
         let end = first + LIST_LENGTH * 2;
         let room = end + self.commit_log().1 <= self.data_start();
         room.then(|| (first + LIST_LENGTH * bank as u64, LIST_LENGTH))

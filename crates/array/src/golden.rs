@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Region, Sector, Sectors, Slot};
 
 use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
 use crate::geometry::{Creation, Geometry, LogCreation};
@@ -101,8 +101,8 @@ fn table() -> [TableEntry; 4] {
 
 fn list() -> UnreadableList {
     let mut list = UnreadableList::new(BLOCK);
-    for (place, at) in [(0, 4_096), (3, 1 << 40)] {
-        list.insert(Member::new(place), Sector::new(at), BLOCK).expect("there is room");
+    for (slot, at) in [(0, 4_096), (3, 1 << 40)] {
+        list.insert(Slot::new(slot), Sector::new(at), BLOCK).expect("there is room");
     }
     list
 }
@@ -133,7 +133,7 @@ fn entry() -> EntryHeader {
         record: record(2 << 40 | count, kind),
         changes: changes(count),
     });
-    let intent = Intent { region, newest: 2 << 40 | 32, place: Member::new(3), at: 640, changes: changes(8) };
+    let intent = Intent { region, newest: 2 << 40 | 32, slot: Slot::new(3), at: 640, changes: changes(8) };
     let told = Told { records: records.to_vec(), intents: vec![intent] };
     let (number, previous) = (2 << 40 | 3, 2 << 40 | 2);
     EntryHeader { number, at: 72, tail: 2 << 40 | 1, previous, told }

@@ -1,9 +1,9 @@
 //! Which members stand where, and how they are.
 //!
-//! A *place* is a column of the layout; a *member* is what the driver numbered. They are the same number
-//! until a spare or a replacement takes a failed member's place.
+//! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They are the same number
+//! until a spare or a replacement takes a failed member's slot.
 
-use parlour_units::{Member, Sector, Sectors, Stripe};
+use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
 
 use crate::assembly::Assembly;
 use crate::away::Kept;
@@ -16,9 +16,9 @@ use crate::identity::Identity;
 use crate::plan::{StripeView, UnitSet};
 use crate::planted::{Bug, is_planted};
 
-/// How the member in a place stands.
+/// How the member in a slot stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlaceState {
+pub(crate) enum SlotState {
     /// It holds all that it should.
     Active,
     /// It holds what it should in the stripes that are rebuilt: see [`Health::rebuilt`].
@@ -38,15 +38,15 @@ pub struct MemberInfo {
     pub unmaps: bool,
 }
 
-/// How a place is at the opening.
+/// How a slot is at the opening.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     /// The member in it, if it is there.
     pub(crate) info: Option<MemberInfo>,
-    pub(crate) state: PlaceState,
+    pub(crate) state: SlotState,
     /// Who stands in it, or stood in it last.
     pub(crate) identity: Identity,
-    /// See [`PlaceRecord::keeps`].
+    /// See [`SlotRecord::keeps`].
     pub(crate) keeps: Option<Kept>,
 }
 
@@ -92,9 +92,9 @@ pub(crate) struct MemberRecord {
 }
 
 #[derive(Debug)]
-pub(crate) struct PlaceRecord {
+pub(crate) struct SlotRecord {
     pub(crate) member: Option<Member>,
-    pub(crate) state: PlaceState,
+    pub(crate) state: SlotState,
     /// Who stands here, or stood here last.
     pub(crate) identity: Identity,
     /// The turn at which this member came to stand here: plans made before are not for it.
@@ -109,7 +109,7 @@ const NUMBERS: usize = u16::MAX as usize;
 /// Places and members.
 #[derive(Debug)]
 pub(crate) struct Health {
-    pub(crate) places: Vec<PlaceRecord>,
+    pub(crate) slots: Vec<SlotRecord>,
     pub(crate) members: Vec<Option<MemberRecord>>,
     pub(crate) spares: Vec<Member>,
     degraded: bool,
@@ -117,16 +117,16 @@ pub(crate) struct Health {
     awaits: bool,
     /// Stripes that the one member that is being rebuilt holds.
     pub(crate) rebuilt: Front,
-    /// Counts changes of places' states.
+    /// Counts changes of slots' states.
     pub(crate) changes: u64,
-    /// Counts members that came to stand in a place.
+    /// Counts members that came to stand in a slot.
     pub(crate) turn: u64,
 }
 
 impl Health {
-    pub(crate) fn new(places: Vec<Standing>, spares: Vec<MemberInfo>) -> Health {
+    pub(crate) fn new(slots: Vec<Standing>, spares: Vec<MemberInfo>) -> Health {
         let mut health = Health {
-            places: Vec::new(),
+            slots: Vec::new(),
             members: Vec::new(),
             spares: Vec::new(),
             degraded: false,
@@ -135,11 +135,11 @@ impl Health {
             changes: 0,
             turn: 0,
         };
-        for (index, Standing { info, state, identity, keeps }) in places.into_iter().enumerate() {
+        for (index, Standing { info, state, identity, keeps }) in slots.into_iter().enumerate() {
             let member = info.as_ref().map(|_| Member::new(index as u16));
             health.members.push(info.map(MemberRecord::new));
-            let state = if member.is_some() { state } else { PlaceState::Failed };
-            health.places.push(PlaceRecord { member, state, identity, since: 0, keeps });
+            let state = if member.is_some() { state } else { SlotState::Failed };
+            health.slots.push(SlotRecord { member, state, identity, since: 0, keeps });
         }
         for info in spares {
             let member = health.add(info);
@@ -151,7 +151,7 @@ impl Health {
 
     /// Each member's superblocks are written in the order that leaves a sound one.
     pub(crate) fn begin_with_worse_copies(&mut self, assembly: &Assembly) {
-        let candidates = assembly.places.iter().copied().chain(assembly.spares.iter().copied().map(Some));
+        let candidates = assembly.slots.iter().copied().chain(assembly.spares.iter().copied().map(Some));
         for (record, candidate) in self.members.iter_mut().zip(candidates) {
             if let (Some(record), Some(candidate)) = (record, candidate) {
                 let sound = assembly.copies[candidate];
@@ -177,16 +177,16 @@ impl Health {
         Member::new(self.members.len() as u16 - 1)
     }
 
-    /// Whether some place is not active.
+    /// Whether some slot is not active.
     pub(crate) fn is_degraded(&self) -> bool {
         self.degraded
     }
 
-    /// To be called after a place's state has changed.
+    /// To be called after a slot's state has changed.
     pub(crate) fn review(&mut self) {
         self.changes += 1;
-        let inactive = || self.places.iter().filter(|place| place.state != PlaceState::Active);
-        self.awaits = inactive().any(|place| place.keeps.is_some());
+        let inactive = || self.slots.iter().filter(|slot| slot.state != SlotState::Active);
+        self.awaits = inactive().any(|slot| slot.keeps.is_some());
         self.degraded = inactive().next().is_some();
     }
 
@@ -195,42 +195,42 @@ impl Health {
         self.awaits
     }
 
-    /// Whether the member in `place` is being rebuilt in what it has missed only.
-    pub(crate) fn is_returning(&self, place: Member) -> bool {
-        let record = &self.places[place.as_usize()];
-        record.state == PlaceState::Rebuilding && record.keeps.is_some()
+    /// Whether the member in `slot` is being rebuilt in what it has missed only.
+    pub(crate) fn is_returning(&self, slot: Slot) -> bool {
+        let record = &self.slots[slot.as_usize()];
+        record.state == SlotState::Rebuilding && record.keeps.is_some()
     }
 
-    pub(crate) fn state(&self, place: Member) -> PlaceState {
-        self.places[place.as_usize()].state
+    pub(crate) fn state(&self, slot: Slot) -> SlotState {
+        self.slots[slot.as_usize()].state
     }
 
-    /// The member that stands in `place` and is believed.
-    pub(crate) fn member_at(&self, place: Member) -> Option<Member> {
-        let record = &self.places[place.as_usize()];
-        record.member.filter(|_| record.state != PlaceState::Failed)
+    /// The member that stands in `slot` and is believed.
+    pub(crate) fn member_at(&self, slot: Slot) -> Option<Member> {
+        let record = &self.slots[slot.as_usize()];
+        record.member.filter(|_| record.state != SlotState::Failed)
     }
 
     /// The same, for a plan that was made at `turn`.
-    pub(crate) fn member_since(&self, place: Member, turn: u64) -> Option<Member> {
-        self.member_at(place).filter(|_| self.places[place.as_usize()].since <= turn)
+    pub(crate) fn member_since(&self, slot: Slot, turn: u64) -> Option<Member> {
+        self.member_at(slot).filter(|_| self.slots[slot.as_usize()].since <= turn)
     }
 
-    /// The place in which `member` stands and is believed.
-    pub(crate) fn place_of(&self, member: Member) -> Option<Member> {
-        let places = (0..self.places.len() as u16).map(Member::new);
-        places.into_iter().find(|place| self.member_at(*place) == Some(member))
+    /// The slot in which `member` stands and is believed.
+    pub(crate) fn slot_of(&self, member: Member) -> Option<Slot> {
+        let slots = (0..self.slots.len() as u16).map(Slot::new);
+        slots.into_iter().find(|slot| self.member_at(*slot) == Some(member))
     }
 
-    /// Whether `member` stands in a place and is believed, or is a spare: nobody else is written to.
+    /// Whether `member` stands in a slot and is believed, or is a spare: nobody else is written to.
     pub(crate) fn stands(&self, member: Member) -> bool {
-        self.place_of(member).is_some() || self.spares.contains(&member)
+        self.slot_of(member).is_some() || self.spares.contains(&member)
     }
 
-    /// Members in places that are believed, and the places.
-    pub(crate) fn standing(&self) -> impl Iterator<Item = (Member, Member)> + '_ {
-        let places = (0..self.places.len() as u16).map(Member::new);
-        places.filter_map(|place| Some((place, self.member_at(place)?)))
+    /// Members in slots that are believed, and the slots.
+    pub(crate) fn standing(&self) -> impl Iterator<Item = (Slot, Member)> + '_ {
+        let slots = (0..self.slots.len() as u16).map(Slot::new);
+        slots.filter_map(|slot| Some((slot, self.member_at(slot)?)))
     }
 
     pub(crate) fn record(&mut self, member: Member) -> Option<&mut MemberRecord> {
@@ -253,12 +253,12 @@ impl Health {
         self.member(member).is_some_and(|record| record.flush_failed)
     }
 
-    /// Whether a healthy read may use what `place` holds of `stripe`.
-    pub(crate) fn readable(&self, place: Member, stripe: Stripe) -> bool {
-        match self.state(place) {
-            PlaceState::Active => true,
-            PlaceState::Rebuilding => self.rebuilt.has(stripe),
-            PlaceState::Failed => false,
+    /// Whether a healthy read may use what `slot` holds of `stripe`.
+    pub(crate) fn readable(&self, slot: Slot, stripe: Stripe) -> bool {
+        match self.state(slot) {
+            SlotState::Active => true,
+            SlotState::Rebuilding => self.rebuilt.has(stripe),
+            SlotState::Failed => false,
         }
     }
 
@@ -268,13 +268,13 @@ impl Health {
             return UnitSet::NONE;
         }
         let layout = geometry.layout();
-        let gone = |place: Member| match self.state(place) {
-            PlaceState::Active => false,
+        let gone = |slot: Slot| match self.state(slot) {
+            SlotState::Active => false,
             // A stripe's lock is held while it is rebuilt: for who holds it now, it is or it is not.
-            PlaceState::Rebuilding => !self.rebuilt.has(stripe),
-            PlaceState::Failed => true,
+            SlotState::Rebuilding => !self.rebuilt.has(stripe),
+            SlotState::Failed => true,
         };
-        layout.units().filter(|unit| gone(layout.place(stripe, *unit).member)).collect()
+        layout.units().filter(|unit| gone(layout.locate(stripe, *unit).slot)).collect()
     }
 
     pub(crate) fn view<'a>(&self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {
@@ -282,12 +282,10 @@ impl Health {
         StripeView { geometry, stripe, missing, cached: &[], floats: None }
     }
 
-    /// Whether the data of `place` could still be had without it.
-    pub(crate) fn can_lose(&self, geometry: &Geometry, place: Member) -> bool {
-        let others = (0..self.places.len() as u16).map(Member::new).filter(|other| {
-            *other != place
-                && geometry.share_stripes(place, *other)
-                && self.state(*other) != PlaceState::Active
+    /// Whether the data of `slot` could still be had without it.
+    pub(crate) fn can_lose(&self, geometry: &Geometry, slot: Slot) -> bool {
+        let others = (0..self.slots.len() as u16).map(Slot::new).filter(|other| {
+            *other != slot && geometry.share_stripes(slot, *other) && self.state(*other) != SlotState::Active
         });
         others.count() < usize::from(geometry.fault_tolerance())
     }

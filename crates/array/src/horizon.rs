@@ -5,7 +5,7 @@
 //! session that never was is damaged or forged: it does not count, or what is numbered from now on
 //! would come before it.
 
-use parlour_units::Member;
+use parlour_units::Slot;
 
 use crate::assembly::Assembly;
 use crate::banks::Banks;
@@ -71,7 +71,7 @@ pub(crate) fn sequences_are_used(session_number: u64, newest: u64) -> bool {
     newest >= (session_number << SESSION_WRITES_BITS) + (1 << (SESSION_WRITES_BITS - 2))
 }
 
-/// Maps, tables and lists, as read by place, that claim to be from sessions that never were.
+/// Maps, tables and lists, as read by slot, that claim to be from sessions that never were.
 pub(crate) fn beyond(assembly: &Assembly, maps: &[Banks], tables: &[Banks], lists: &[Banks]) -> Vec<Event> {
     let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
     let regions = geometry.layout().region_count();
@@ -88,11 +88,11 @@ pub(crate) fn beyond(assembly: &Assembly, maps: &[Banks], tables: &[Banks], list
         list.is_some_and(|(sequence, _)| !horizon.reaches(sequence))
     };
     let found = |what: &'static str, banks: &[Banks], is_beyond: &dyn Fn(&[u8]) -> bool| -> Vec<Event> {
-        let places = banks
+        let slots = banks
             .iter()
             .enumerate()
             .filter(|(_, banks)| banks.iter().flatten().any(|bytes| is_beyond(bytes)));
-        places.map(|(place, _)| Event::Implausible { place: Member::new(place as u16), what }).collect()
+        slots.map(|(slot, _)| Event::Implausible { slot: Slot::new(slot as u16), what }).collect()
     };
     [
         found("dirty map", maps, &map),

@@ -1,11 +1,11 @@
 //! Hosts' requests: checked, cut into jobs, answered when all jobs are done.
 
-use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
+use parlour_units::{Instant, Region, Sector, Sectors, Slot, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
-use crate::health::PlaceState;
+use crate::health::SlotState;
 use crate::job::{HostId, JobId, Kind, Purpose, StripeJob, Trouble};
 use crate::layout::Unit;
 use crate::map::{Columns, Piece, Window, pieces, windows};
@@ -58,7 +58,7 @@ pub(crate) struct Hosts {
     /// Reads of regions that are being recovered after a crash.
     recovery_waiters: Vec<HostId>,
     /// What a read reads: kept for its memory.
-    reads: Vec<(Member, Sector, Span)>,
+    reads: Vec<(Slot, Sector, Span)>,
     pieces: Vec<Piece>,
     windows: Vec<Window>,
 }
@@ -257,8 +257,8 @@ impl Array {
     /// durable.
     fn is_short_of_members(&self, stripe: Stripe) -> bool {
         let layout = self.geometry.layout();
-        let mut places = layout.units().map(|unit| layout.place(stripe, unit).member);
-        places.any(|place| self.known_state(place) != PlaceState::Active)
+        let mut slots = layout.units().map(|unit| layout.locate(stripe, unit).slot);
+        slots.any(|slot| self.known_state(slot) != SlotState::Active)
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
@@ -302,10 +302,10 @@ impl Array {
             for piece in &found {
                 match self.choose_unit(stripe, piece) {
                     Some(unit) => {
-                        let place = self.current_place(self.geometry.layout().place(stripe, unit));
-                        let at = self.absolute(place.at + piece.columns.from);
+                        let location = self.current_location(self.geometry.layout().locate(stripe, unit));
+                        let at = self.absolute(location.at + piece.columns.from);
                         reads.push((
-                            place.member,
+                            location.slot,
                             at,
                             Span::new(Source::Host, piece.host, piece.columns.length()),
                         ));
@@ -357,7 +357,7 @@ impl Array {
         self.resume_hosts();
     }
 
-    fn start_direct_read(&mut self, host: HostId, reads: &mut Vec<(Member, Sector, Span)>) {
+    fn start_direct_read(&mut self, host: HostId, reads: &mut Vec<(Slot, Sector, Span)>) {
         self.hosts.get(host).jobs += 1;
         let id = self.jobs.start(Kind::Read { host }, Class::Foreground);
         self.note_read(host);
@@ -374,8 +374,8 @@ impl Array {
     fn choose_unit(&mut self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
         let layout = self.geometry.layout();
         if !self.geometry.keeps_copies() {
-            let place = layout.place(stripe, piece.unit);
-            let readable = !self.health.is_degraded() || self.health.readable(place.member, stripe);
+            let location = layout.locate(stripe, piece.unit);
+            let readable = !self.health.is_degraded() || self.health.readable(location.slot, stripe);
             return readable.then_some(piece.unit);
         }
         self.choose_copy(stripe, piece.columns)
@@ -383,7 +383,7 @@ impl Array {
 
     fn choose_copy(&mut self, stripe: Stripe, columns: Columns) -> Option<Unit> {
         let layout = self.geometry.layout();
-        let readable = |unit: &Unit| self.health.readable(layout.place(stripe, *unit).member, stripe);
+        let readable = |unit: &Unit| self.health.readable(layout.locate(stripe, *unit).slot, stripe);
         let mut copies = layout.units().filter(readable);
         // Until a region is resynced its copies may differ: all must read the one that the others will follow, and none
         // while they follow one that is gone meanwhile.
@@ -391,10 +391,10 @@ impl Array {
             return copies.next().filter(|_| !self.locks.is_exclusive(stripe));
         }
         let member = |unit: Unit| {
-            let place = layout.place(stripe, unit);
-            let member = self.health.member_at(place.member).and_then(|member| self.health.member(member));
+            let location = layout.locate(stripe, unit);
+            let member = self.health.member_at(location.slot).and_then(|member| self.health.member(member));
             let record = member.expect("a readable place has a member");
-            let at = self.geometry.data_start() + (place.at + columns.from).from_start();
+            let at = self.geometry.data_start() + (location.at + columns.from).from_start();
             let distance = record.head.get().abs_diff(at.get());
             (record.queue, distance)
         };
@@ -484,7 +484,7 @@ impl Array {
         }
         if !self.may_repair() && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
             // Of a member that was failed for it nothing is computed here: all is read again without it.
-            return match troubles.iter().all(|trouble| self.health.place_of(trouble.member).is_some()) {
+            return match troubles.iter().all(|trouble| self.health.slot_of(trouble.member).is_some()) {
                 true => self.compute_unreadable(id, troubles),
                 false => self.repairs_done(id),
             };
@@ -548,13 +548,13 @@ impl Array {
     /// Whether a member that is gone had to be kept, because the array has nothing to replace it: then what
     /// needs it fails, and is not tried for ever.
     pub(crate) fn still_standing(&self, troubles: &[Trouble]) -> bool {
-        let kept = |trouble: &Trouble| self.health.place_of(trouble.member).is_some();
+        let kept = |trouble: &Trouble| self.health.slot_of(trouble.member).is_some();
         troubles.iter().any(|trouble| trouble.fault.is_of_member() && kept(trouble))
     }
 
     /// Whether all that failed is gone with its member, whatever was the matter with it first.
     pub(crate) fn only_members_lost(&self, troubles: &[Trouble]) -> bool {
-        troubles.iter().all(|trouble| self.health.place_of(trouble.member).is_none())
+        troubles.iter().all(|trouble| self.health.slot_of(trouble.member).is_none())
     }
 
     pub(crate) fn read_failed(&mut self, id: JobId, error: RequestError) {

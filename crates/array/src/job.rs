@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Member, Region, Sector, Sectors, Slot};
 
 use crate::buffer::{BufferId, Slice};
-use crate::effect::{Class, EffectId, Fault};
+use crate::effect::{Action, Class, EffectId, Fault};
 use crate::geometry::CommitPart;
 use crate::log::{EntryName, Intent, Load, Record, Redo, Room};
 use crate::map::{Piece, Window};
@@ -46,9 +46,9 @@ pub(crate) enum Kind {
     /// Log segments are appended.
     Append { region: Region, segments: Vec<u32> },
     /// Records are written to a commit log, for these jobs.
-    Commit { place: Member, number: u64, jobs: Vec<(JobId, Vec<Record>)> },
+    Commit { slot: Slot, number: u64, jobs: Vec<(JobId, Vec<Record>)> },
     /// An empty entry is written to a commit log.
-    CommitMark { place: Member, part: CommitPart },
+    CommitMark { slot: Slot, part: CommitPart },
     /// Members are flushed so that commit logs can forget.
     CommitFlush { turn: u64 },
     /// What is about to happen to parity is written to a commit log.
@@ -66,7 +66,7 @@ pub(crate) enum Kind {
     /// A log's headers are read.
     Load(Box<Load>),
     /// The rebuilt member is flushed before its frontier is recorded.
-    Checkpoint { place: Member, done: u64, since: u64 },
+    Checkpoint { slot: Slot, done: u64, since: u64 },
     /// Members are flushed before the array stops.
     StopFlush,
 }
@@ -82,7 +82,7 @@ pub(crate) enum Purpose {
     Repair { parent: JobId },
     /// A member's units are computed anew.
     Rebuild {
-        place: Member,
+        slot: Slot,
         /// When the member that is rebuilt came to stand there.
         since: u64,
     },
@@ -214,8 +214,8 @@ pub(crate) struct Job {
     pub(crate) checksums: Vec<u64>,
     /// When its plan was made: see [`Health::turn`](crate::health::Health).
     pub(crate) turn: u64,
-    /// Whether the plan's members are the driver's numbers already, not places.
-    pub(crate) by_member: bool,
+    /// By step: the member that it went to. [`NOBODY`] where it goes to none, or there was none.
+    pub(crate) members: Vec<Member>,
     /// Repairs that this job waits for and that are under way, …
     pub(crate) repairs: u32,
     /// … and those that begin when these end.
@@ -260,7 +260,7 @@ impl Jobs {
         job.troubles.clear();
         job.differing.clear();
         job.checksums.clear();
-        job.by_member = false;
+        job.members.clear();
         job.repairs = 0;
         job.unrepaired = false;
         self.free.push(id.index);
@@ -298,12 +298,25 @@ impl Jobs {
     }
 }
 
+/// No member has this number.
+pub(crate) const NOBODY: Member = Member::new(u16::MAX);
+
 impl Job {
+    /// What each step asks for, in their order.
+    pub(crate) fn actions(&self) -> impl Iterator<Item = Action> + '_ {
+        (0..self.plan.steps.len() as u32).map(|step| self.action(step))
+    }
+
+    /// What step `step` asks for, of the member that it went to.
+    pub(crate) fn action(&self, step: u32) -> Action {
+        self.plan.steps[step as usize].action.map(|_| self.members[step as usize])
+    }
+
     /// Keeps what checksum step `step` found.
     pub(crate) fn take_checksums(&mut self, step: u32, sums: &[u64]) {
         if let Some(verified) = self.plan.verified(step) {
             if !verified.holds(sums) {
-                let read = self.plan.steps[verified.read as usize].action;
+                let read = self.action(verified.read);
                 self.troubles.push(Trouble::unlike(read, verified.part));
             }
             return;
@@ -331,7 +344,7 @@ impl Job {
             differing: Vec::new(),
             checksums: Vec::new(),
             turn: 0,
-            by_member: false,
+            members: Vec::new(),
             repairs: 0,
             repairs_to_come: VecDeque::new(),
             unrepaired: false,

@@ -3,7 +3,7 @@
 //! While a member's exclusion is not durable the member would be believed after a crash, with what it has not flushed: so
 //! long nothing comes off the list that members hold.
 
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use crate::array::Array;
 use crate::assembly::Assembly;
@@ -58,10 +58,10 @@ impl Listing {
         let informed_from = if newest.sequence() > 0 { sequence + 1 } else { 0 };
         // An older one is better than none.
         let mut list = newest.found().unwrap_or_else(|| UnreadableList::new(geometry.block()));
-        // Whatever wrote it, no place is computed with that the array does not have.
+        // Whatever wrote it, no slot is computed with that the array does not have.
         let start = geometry.data_start();
         let end = start + Sectors::new(geometry.stored().layout.length);
-        list.retain(|place, at| place.get() < geometry.members() && at >= start && at < end);
+        list.retain(|slot, at| slot.get() < geometry.members() && at >= start && at < end);
         let wanted = u64::from(!list.is_empty());
         let stored = list.clone();
         let (added, written, written_added) = (wanted, 0, 0);
@@ -89,7 +89,7 @@ impl Listing {
 
     /// A member comes to be rebuilt: the list is to be written anew, to both banks.
     pub(crate) fn inform_newcomer(&mut self, geometry: &Geometry) {
-        if geometry.list_place(0).is_some() {
+        if geometry.list_at(0).is_some() {
             self.both_from = self.sequence + 2;
         }
     }
@@ -109,12 +109,12 @@ impl Listing {
     }
 
     /// Whether some of these sectors are on the list.
-    pub(crate) fn has(&self, place: Member, at: Sector, length: Sectors) -> bool {
-        !self.list.is_empty() && self.list.overlaps(place, at, length)
+    pub(crate) fn has(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
+        !self.list.is_empty() && self.list.overlaps(slot, at, length)
     }
 
-    /// The blocks: places, and sectors of the members there.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Member, Sector)> + '_ {
+    /// The blocks: slots, and sectors of the members there.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
         self.list.blocks()
     }
 
@@ -140,10 +140,10 @@ impl Array {
         if !self.records.enabled {
             return Err(Full);
         }
-        if let Some((place, at)) = self.insert_blocks(window, unit)? {
+        if let Some((slot, at)) = self.insert_blocks(window, unit)? {
             let length = window.columns.length();
             let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
-            self.events.push_back(Event::BlocksListed { place, at, length, stripe });
+            self.events.push_back(Event::BlocksListed { slot, at, length, stripe });
         }
         Ok(())
     }
@@ -158,18 +158,18 @@ impl Array {
     }
 
     /// Puts blocks on the list. Says where they are, if any was not on it yet.
-    fn insert_blocks(&mut self, window: Window, unit: Unit) -> Result<Option<(Member, Sector)>, Full> {
-        if self.geometry.list_place(0).is_none() {
+    fn insert_blocks(&mut self, window: Window, unit: Unit) -> Result<Option<(Slot, Sector)>, Full> {
+        if self.geometry.list_at(0).is_none() {
             return Err(Full);
         }
-        let place = self.current_place(self.geometry.layout().place(window.stripe, unit));
-        let at = self.absolute(place.at + window.columns.from);
-        let any = self.listing.list.insert(place.member, at, window.columns.length())?;
+        let location = self.current_location(self.geometry.layout().locate(window.stripe, unit));
+        let at = self.absolute(location.at + window.columns.from);
+        let any = self.listing.list.insert(location.slot, at, window.columns.length())?;
         if any {
             self.listing.wanted += 1;
             self.listing.added = self.listing.wanted;
         }
-        Ok(any.then_some((place.member, at)))
+        Ok(any.then_some((location.slot, at)))
     }
 
     /// What stood at these places was written anew: it comes off the list. `id` is who did it.
@@ -188,8 +188,8 @@ impl Array {
         if matches!(self.jobs.get(id).kind, Some(Kind::Reintegrate { .. })) {
             return;
         }
-        let Some(place) = self.health.place_of(member) else { return };
-        if self.listing.list.remove(place, at, length) {
+        let Some(slot) = self.health.slot_of(member) else { return };
+        if self.listing.list.remove(slot, at, length) {
             self.listing.wanted += 1;
             if let Some(Kind::Stripe(job)) = &mut self.jobs.get_mut(id).kind {
                 job.unlisted = true;
@@ -322,14 +322,14 @@ impl Array {
 
     /// Writes the list to all members, once what was written to blocks that are off it is durable.
     pub(crate) fn write_list(&mut self) {
-        let Some((_, length)) = self.geometry.list_place(0) else { return };
+        let Some((_, length)) = self.geometry.list_at(0) else { return };
         let mut list = self.listing.list.clone();
         if self.records.barrier() {
             list.merge(&self.listing.stored);
         }
         self.listing.sequence += 1;
         let sequence = self.listing.sequence;
-        let (at, _) = self.geometry.list_place((sequence % 2) as usize).expect("there is room for lists");
+        let (at, _) = self.geometry.list_at((sequence % 2) as usize).expect("there is room for lists");
         let id = self.jobs.start(Kind::List, Class::Metadata);
         if !is_planted(Bug::ListedWithoutFlush) {
             self.plan_flushes(id);
@@ -340,8 +340,8 @@ impl Array {
         job.metadata = bytes;
         job.plan.strategy = Strategy::Metadata;
         job.plan.next_phase();
-        for (place, _) in self.health.standing() {
-            job.plan.write(place, at, Span::new(Source::Metadata, Sectors::ZERO, length), true);
+        for (slot, _) in self.health.standing() {
+            job.plan.write(slot, at, Span::new(Source::Metadata, Sectors::ZERO, length), true);
         }
         self.start_plan(id, None, &[]);
     }

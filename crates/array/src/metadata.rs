@@ -10,7 +10,7 @@ mod informed;
 mod stop;
 mod table;
 
-use parlour_units::{Instant, Member, Region, Sectors};
+use parlour_units::{Instant, Member, Region, Sectors, Slot};
 
 use self::stop::Stop;
 use crate::array::{Array, Mode};
@@ -18,11 +18,11 @@ use crate::banks::sequence_of_session;
 use crate::dirty::{Bits, StoredMap, TableEntry};
 use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
-use crate::health::PlaceState;
+use crate::health::SlotState;
 use crate::horizon::{SESSION_END, sequences_are_used};
 use crate::identity::Identity;
 use crate::job::{JobId, Kind, Trouble};
-use crate::plan::{Source, Span, Step, Strategy};
+use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::superblock::{Entry, EntryState, Recorded, Superblock};
 
@@ -434,15 +434,15 @@ impl Array {
 
     /// Fills `job`'s plan with a flush of each member that was written since its last.
     pub(crate) fn plan_flushes(&mut self, job: JobId) {
-        let standing: Vec<(Member, Member)> = self.health.standing().collect();
-        for (place, member) in standing {
-            if is_planted(Bug::FlushSkipsMember) && place.get() == 1 {
+        let standing: Vec<(Slot, Member)> = self.health.standing().collect();
+        for (slot, member) in standing {
+            if is_planted(Bug::FlushSkipsMember) && slot.get() == 1 {
                 continue;
             }
             let record = self.health.record(member).expect("a standing member is there");
             // A flush that is under way does not cover what was written after it began.
             if std::mem::take(&mut record.unflushed) || record.flushing > 0 {
-                self.jobs.get_mut(job).plan.push(Action::Flush { member: place }, &[]);
+                self.jobs.get_mut(job).plan.push(Action::Flush { member: slot.into() }, &[]);
             }
         }
     }
@@ -532,7 +532,6 @@ impl Array {
         let superblock = |(member, entry): &(Member, u16)| self.superblock(*member, *entry, table.clone());
         let blocks: Vec<Superblock> = members.iter().map(superblock).collect();
         let job = self.jobs.get_mut(id);
-        job.by_member = true;
         job.plan.strategy = Strategy::Metadata;
         for block in &blocks {
             job.metadata.extend(block.encode());
@@ -543,7 +542,7 @@ impl Array {
             }
             for (index, (member, _)) in members.iter().enumerate() {
                 let worse = self.health.member(*member).map_or(0, |record| record.worse_copy);
-                let at = Geometry::superblock_places(blocks[index].member_length)[(round + worse) % 2];
+                let at = Geometry::superblocks_at(blocks[index].member_length)[(round + worse) % 2];
                 let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
                 job.plan.write(*member, at, span, !is_planted(Bug::SuperblockNotDurable));
             }
@@ -562,10 +561,10 @@ impl Array {
             let members = standing.chain(self.health.spares.iter().copied());
             return members.filter_map(|member| Some((member, entry(&member)? as u16))).collect();
         }
-        let places = self.health.places.len() as u16;
+        let slots = self.health.slots.len() as u16;
         let spares = self.health.spares.iter().enumerate();
-        let standing = self.health.standing().map(|(place, member)| (member, place.get()));
-        standing.chain(spares.map(|(index, member)| (*member, places + index as u16))).collect()
+        let standing = self.health.standing().map(|(slot, member)| (member, slot.get()));
+        standing.chain(spares.map(|(index, member)| (*member, slots + index as u16))).collect()
     }
 
     fn superblock(&self, member: Member, entry: u16, table: Vec<Entry>) -> Superblock {
@@ -592,25 +591,25 @@ impl Array {
     }
 
     fn member_table(&self) -> Vec<Entry> {
-        let place = |place: &crate::health::PlaceRecord| {
-            let state = match place.state {
-                PlaceState::Active => EntryState::Active,
-                PlaceState::Failed => match place.keeps {
+        let slot = |slot: &crate::health::SlotRecord| {
+            let state = match slot.state {
+                SlotState::Active => EntryState::Active,
+                SlotState::Failed => match slot.keeps {
                     Some(kept) => kept.entry(),
                     None => EntryState::Failed,
                 },
-                PlaceState::Rebuilding => EntryState::Rebuilding {
+                SlotState::Rebuilding => EntryState::Rebuilding {
                     frontier: self.maintenance.durable_frontier,
-                    returning: place.keeps.is_some(),
+                    returning: slot.keeps.is_some(),
                 },
             };
-            Entry { member: place.identity, state }
+            Entry { member: slot.identity, state }
         };
         let spare = |member: &Member| {
             let info = &self.health.member(*member).expect("a spare is there").info;
             Entry { member: info.identity, state: EntryState::Spare }
         };
-        self.health.places.iter().map(place).chain(self.health.spares.iter().map(spare)).collect()
+        self.health.slots.iter().map(slot).chain(self.health.spares.iter().map(spare)).collect()
     }
 
     fn write_map(&mut self) {
@@ -624,7 +623,7 @@ impl Array {
         };
         let length = self.geometry.map_length();
         let block = map.encode(self.identity, length.bytes().as_usize());
-        let at = self.geometry.map_place((map.sequence % 2) as usize);
+        let at = self.geometry.map_at((map.sequence % 2) as usize);
         self.records.map_writing = Some(map);
         let id = self.jobs.start(Kind::Map, Class::Metadata);
         self.write_to_all(id, at, block, length);
@@ -639,8 +638,8 @@ impl Array {
         };
         job.metadata = block;
         job.plan.strategy = Strategy::Metadata;
-        for (place, _) in self.health.standing() {
-            job.plan.write(place, at, Span::new(Source::Metadata, Sectors::ZERO, length), !lax);
+        for (slot, _) in self.health.standing() {
+            job.plan.write(slot, at, Span::new(Source::Metadata, Sectors::ZERO, length), !lax);
         }
         self.start_plan(id, None, &[]);
     }
@@ -715,14 +714,15 @@ impl Array {
 
     /// Whether some member that stands has got at least one copy of the superblock.
     fn is_told(&self, id: JobId, troubles: &[Trouble]) -> bool {
-        let steps = &self.jobs.get(id).plan.steps;
-        let first = |step: &&Step| step.phase == steps[0].phase;
-        let written = |step: &Step| {
-            let Action::Write { member, at, .. } = step.action else { return false };
+        let job = self.jobs.get(id);
+        let steps = &job.plan.steps;
+        let first = steps.iter().take_while(|step| step.phase == steps[0].phase).count();
+        let written = |action: Action| {
+            let Action::Write { member, at, .. } = action else { return false };
             let failed = troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at));
-            !failed && self.health.place_of(member).is_some()
+            !failed && self.health.slot_of(member).is_some()
         };
-        steps.iter().take_while(first).any(written)
+        job.actions().take(first).any(written)
     }
 
     fn begin_with_other_copies(&mut self) {

@@ -14,7 +14,7 @@ use crate::superblock::{EntryState, Recorded};
 use crate::unreadable::UnreadableList;
 
 /// Places of `assembly` whose members are older than others.
-pub(crate) fn older_places(
+pub(crate) fn older_slots(
     assembly: &Assembly,
     maps: &[Banks],
     tables: &[Banks],
@@ -41,22 +41,22 @@ pub(crate) fn older_places(
     older
 }
 
-/// The places whose newest bank is older than what all members should hold.
+/// The slots whose newest bank is older than what all members should hold.
 fn older_of(
     assembly: &Assembly,
     banks: &[Banks],
     recorded: u64,
     sequence: impl Fn(&[u8]) -> Option<u64>,
 ) -> Vec<u16> {
-    let active = |place: &u16| {
-        let active = assembly.superblock.table[usize::from(*place)].state == EntryState::Active;
-        active && assembly.places[usize::from(*place)].is_some()
+    let active = |slot: &u16| {
+        let active = assembly.superblock.table[usize::from(*slot)].state == EntryState::Active;
+        active && assembly.slots[usize::from(*slot)].is_some()
     };
     let active = (0..assembly.geometry.members()).filter(active);
     let held: Vec<(u16, [Held; 2])> = active
-        .filter_map(|place| {
-            let banks = banks.get(usize::from(place))?;
-            Some((place, [0, 1].map(|bank| held(banks[bank].as_deref(), &sequence))))
+        .filter_map(|slot| {
+            let banks = banks.get(usize::from(slot))?;
+            Some((slot, [0, 1].map(|bank| held(banks[bank].as_deref(), &sequence))))
         })
         .collect();
     let banks = held.iter().flat_map(|(_, banks)| banks);
@@ -70,7 +70,7 @@ fn older_of(
         let own = banks.iter().map(|one| one.sequence());
         own.collect::<Option<Vec<u64>>>().is_some_and(|own| own.iter().all(|sequence| *sequence < least))
     };
-    held.iter().filter(|(_, banks)| is_older(banks)).map(|(place, _)| *place).collect()
+    held.iter().filter(|(_, banks)| is_older(banks)).map(|(slot, _)| *slot).collect()
 }
 
 /// The newest map in a member's banks; none, if one of them cannot be read or is torn.

@@ -1,6 +1,6 @@
 //! Creating an array's metadata, and opening an array from it.
 
-use parlour_units::{Instant, Member, Region, Sector, Sectors};
+use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 
 use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
@@ -9,13 +9,13 @@ use crate::banks::Banks;
 use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
 use crate::front::Front;
 use crate::geometry::Geometry;
-use crate::health::{Health, MemberInfo, PlaceState, Standing};
+use crate::health::{Health, MemberInfo, SlotState, Standing};
 use crate::horizon::{LAST_OPENING, LAST_SUPERBLOCK, beyond, first_sequence};
 use crate::identity::Identity;
 use crate::listing::Listing;
 use crate::log::{CommitLogContent, CommitLogs, Found, FoundLog, LoadState, Logs, remember};
 use crate::metadata::{Records, RecordsStart};
-use crate::older::older_places;
+use crate::older::older_slots;
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
 use crate::status::{Event, FailureCause};
@@ -32,7 +32,7 @@ pub struct NewArray {
     pub array: Identity,
     /// The first session's identity.
     pub session: Identity,
-    /// Identity and length of each member, in the order of places.
+    /// Identity and length of each member, in the order of slots.
     pub members: Vec<(Identity, Sectors)>,
     /// The array's name, at most 64 bytes.
     pub name: String,
@@ -79,17 +79,17 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             table: table.clone(),
             recorded: Recorded::default(),
         };
-        let mut image = vec![(geometry.map_place(1), map_bytes.clone())];
-        image.push((geometry.map_place(0), vec![0; map_bytes.len()]));
+        let mut image = vec![(geometry.map_at(1), map_bytes.clone())];
+        image.push((geometry.map_at(0), vec![0; map_bytes.len()]));
         if geometry.layout().logs().is_some() {
-            image.push((geometry.table_place(1), table_bytes.clone()));
-            image.push((geometry.table_place(0), vec![0; table_bytes.len()]));
+            image.push((geometry.table_at(1), table_bytes.clone()));
+            image.push((geometry.table_at(0), vec![0; table_bytes.len()]));
         }
         // A list without a header is none.
-        let lists = (0..2).filter_map(|bank| geometry.list_place(bank));
+        let lists = (0..2).filter_map(|bank| geometry.list_at(bank));
         image.extend(lists.map(|(at, _)| (at, vec![0; SUPERBLOCK_BYTES])));
-        let places = Geometry::superblock_places(*length);
-        image.extend(places.into_iter().rev().map(|at| (at, superblock.encode())));
+        let copies = Geometry::superblocks_at(*length);
+        image.extend(copies.into_iter().rev().map(|at| (at, superblock.encode())));
         image
     };
     new.members.iter().enumerate().map(image).collect()
@@ -100,17 +100,17 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
 pub struct Opening {
     /// The array, put together.
     pub assembly: Assembly,
-    /// By place: the member, if it is there.
+    /// By slot: the member, if it is there.
     pub members: Vec<Option<MemberInfo>>,
     /// Spares.
     pub spares: Vec<MemberInfo>,
-    /// By place: both dirty maps, as read.
+    /// By slot: both dirty maps, as read.
     pub maps: Vec<Banks>,
-    /// By place: both tables of the regions' logs, as read; none where there are no logs.
+    /// By slot: both tables of the regions' logs, as read; none where there are no logs.
     pub tables: Vec<Banks>,
-    /// By place: both lists of unreadable blocks, as read; none where there is no room for them.
+    /// By slot: both lists of unreadable blocks, as read; none where there is no room for them.
     pub lists: Vec<Banks>,
-    /// By place: what the commit log holds.
+    /// By slot: what the commit log holds.
     pub commits: Vec<CommitLogContent>,
     /// A fresh identity for this session.
     pub session: Identity,
@@ -158,7 +158,7 @@ impl Array {
         }
         let floats = geometry.organization().update == Update::Floating;
         if floats && superblock.session_number != FIRST_SESSION {
-            return Err(AssemblyError::PlacesLost);
+            return Err(AssemblyError::SlotsLost);
         }
         let mut map = assembly.newest_map(&opening.maps);
         let (table, table_sequence) = assembly.newest_table(&opening.tables);
@@ -169,10 +169,10 @@ impl Array {
             map.resync.merge(&map.dirty);
         }
         let mut implausible = beyond(assembly, &opening.maps, &opening.tables, &opening.lists);
-        let places = || (0..geometry.members()).map(Member::new);
+        let slots = || (0..geometry.members()).map(Slot::new);
         commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
-        let beyond = places().filter(|place| commits[place.as_usize()].beyond);
-        implausible.extend(beyond.map(|place| Event::Implausible { place, what: "commit log" }));
+        let beyond = slots().filter(|slot| commits[slot.as_usize()].beyond);
+        implausible.extend(beyond.map(|slot| Event::Implausible { slot, what: "commit log" }));
         let damaged = if redo { damaged_commit_logs(assembly, &commits) } else { Vec::new() };
         if redo && !superblock.clean {
             unrecoverable(assembly, &commits, &damaged, &mut map);
@@ -247,8 +247,8 @@ impl Array {
         };
         let mut array = Array::from_parts(parts, now);
         let cause = FailureCause::Older;
-        array.events.extend(older.into_iter().map(|place| Event::MemberFailed { place, cause }));
-        let report = |place| Event::CommitLogDamaged { place };
+        array.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
+        let report = |slot| Event::CommitLogDamaged { slot };
         array.events.extend(damaged.into_iter().map(report));
         array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
         array.events.extend(implausible);
@@ -262,12 +262,12 @@ impl Array {
 
     /// A rebuild that was under way goes on where it was recorded.
     fn resume_rebuild(&mut self) {
-        let places = (0..self.geometry.members()).map(Member::new);
-        for place in places {
-            if self.health.state(place) == PlaceState::Rebuilding {
+        let slots = (0..self.geometry.members()).map(Slot::new);
+        for slot in slots {
+            if self.health.state(slot) == SlotState::Rebuilding {
                 let done = self.maintenance.durable_frontier;
                 self.health.rebuilt = Front::at(done);
-                self.begin_rebuild(place, done);
+                self.begin_rebuild(slot, done);
             }
         }
     }
@@ -277,33 +277,33 @@ impl Array {
         if self.mode != Mode::Serving {
             return;
         }
-        let failed: Vec<Member> = (0..self.geometry.members())
-            .map(Member::new)
-            .filter(|place| self.health.state(*place) == PlaceState::Failed)
+        let failed: Vec<Slot> = (0..self.geometry.members())
+            .map(Slot::new)
+            .filter(|slot| self.health.state(*slot) == SlotState::Failed)
             .collect();
-        for place in failed {
-            self.logs_after_failure(place);
+        for slot in failed {
+            self.logs_after_failure(slot);
         }
         self.take_spare();
     }
 }
 
 /// Takes members away whose own metadata is older than the others', unless the array needs them and that is accepted.
-fn leave_out_older(opening: &mut Opening) -> Result<Vec<Member>, AssemblyError> {
+fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
     let Opening { assembly, maps, tables, lists, force, .. } = opening;
-    let older = older_places(assembly, maps, tables, lists);
+    let older = older_slots(assembly, maps, tables, lists);
     if older.is_empty() {
         return Ok(Vec::new());
     }
     let mut without = assembly.clone();
-    older.iter().for_each(|place| without.leave_out_older(*place));
+    older.iter().for_each(|slot| without.leave_out_older(*slot));
     if !without.survives() {
-        let names = older.iter().map(|place| Member::new(*place).to_string()).collect::<Vec<_>>().join(", ");
+        let names = older.iter().map(|slot| Slot::new(*slot).to_string()).collect::<Vec<_>>().join(", ");
         return if *force { Ok(Vec::new()) } else { Err(AssemblyError::OlderMembers { older: names }) };
     }
     opening.assembly = without;
-    older.iter().for_each(|place| opening.members[usize::from(*place)] = None);
-    Ok(older.into_iter().map(Member::new).collect())
+    older.iter().for_each(|slot| opening.members[usize::from(*slot)] = None);
+    Ok(older.into_iter().map(Slot::new).collect())
 }
 
 /// How far a rebuild has come. Of a frontier behind the array's end nothing is believed.
@@ -317,18 +317,17 @@ fn recorded_frontier(assembly: &Assembly) -> u64 {
 }
 
 fn missing_names(assembly: &Assembly) -> String {
-    let names: Vec<String> =
-        assembly.missing().into_iter().map(|place| Member::new(place).to_string()).collect();
+    let names: Vec<String> = assembly.missing().into_iter().map(|slot| Slot::new(slot).to_string()).collect();
     names.join(", ")
 }
 
 /// Members that are missing or not yet rebuilt.
-fn gone(assembly: &Assembly) -> Vec<Member> {
-    let whole = |place: u16| {
-        let active = assembly.superblock.table[usize::from(place)].state == EntryState::Active;
-        active && assembly.places[usize::from(place)].is_some()
+fn gone(assembly: &Assembly) -> Vec<Slot> {
+    let whole = |slot: u16| {
+        let active = assembly.superblock.table[usize::from(slot)].state == EntryState::Active;
+        active && assembly.slots[usize::from(slot)].is_some()
     };
-    (0..assembly.geometry.members()).filter(|place| !whole(*place)).map(Member::new).collect()
+    (0..assembly.geometry.members()).filter(|slot| !whole(*slot)).map(Slot::new).collect()
 }
 
 /// Regions whose parity may not fit and has to stand in for data of a member that is gone. Copies need no other copy
@@ -339,7 +338,7 @@ fn trusted_regions(assembly: &Assembly, map: &StoredMap) -> Vec<Region> {
     }
     let gone = gone(assembly);
     let layout = assembly.geometry.layout();
-    let stands_in = |region: &Region| gone.iter().any(|place| layout.region_has_data_on(*region, *place));
+    let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
     map.resync.iter().filter(stands_in).collect()
 }
 
@@ -358,16 +357,16 @@ fn refuse_trust(assembly: &Assembly, regions: u32) -> Result<(), AssemblyError> 
 
 /// Whether members that are away may return is for the caller to say.
 fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool) -> Vec<Standing> {
-    let standing = |(place, info): (usize, &Option<MemberInfo>)| {
-        let entry = assembly.superblock.table[place];
+    let standing = |(slot, info): (usize, &Option<MemberInfo>)| {
+        let entry = assembly.superblock.table[slot];
         let state = match entry.state {
-            EntryState::Active => PlaceState::Active,
-            EntryState::Rebuilding { .. } => PlaceState::Rebuilding,
+            EntryState::Active => SlotState::Active,
+            EntryState::Rebuilding { .. } => SlotState::Rebuilding,
             EntryState::Vacant | EntryState::Failed | EntryState::Away { .. } | EntryState::Spare => {
-                PlaceState::Failed
+                SlotState::Failed
             }
         };
-        let keeps = if believes { away::keeps(assembly, place as u16) } else { None };
+        let keeps = if believes { away::keeps(assembly, slot as u16) } else { None };
         Standing { info: info.clone(), state, identity: entry.member, keeps }
     };
     members.iter().enumerate().map(standing).collect()
@@ -375,14 +374,14 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
 
 /// Where records are durable before their data, regions whose log stands on a member that is missing, or was not
 /// whole, cannot be redone: their parity follows from their data, all of which stands elsewhere.
-fn unrecoverable(assembly: &Assembly, commits: &[CommitLogContent], damaged: &[Member], map: &mut StoredMap) {
+fn unrecoverable(assembly: &Assembly, commits: &[CommitLogContent], damaged: &[Slot], map: &mut StoredMap) {
     let layout = assembly.geometry.layout();
     let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
     let gone = gone(assembly);
-    let unread = |place: Member| !commits[place.as_usize()].read || damaged.contains(&place);
+    let unread = |slot: Slot| !commits[slot.as_usize()].read || damaged.contains(&slot);
     let lost = |region: &Region| {
-        let places = (0..sublogs).filter_map(|sublog| layout.sublog_member(*region, sublog));
-        places.into_iter().any(|place| gone.contains(&place) || unread(place))
+        let slots = (0..sublogs).filter_map(|sublog| layout.sublog_slot(*region, sublog));
+        slots.into_iter().any(|slot| gone.contains(&slot) || unread(slot))
     };
     let regions: Vec<Region> = map.dirty.iter().filter(lost).collect();
     regions.into_iter().for_each(|region| map.resync.set(region));
@@ -423,20 +422,20 @@ fn open_logs(
 
 /// After a crash: members whose commit log could be read, and has lost entries that count. Where none of the last session is
 /// left all of them are lost: each session begins with one.
-fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec<Member> {
+fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec<Slot> {
     let superblock = &assembly.superblock;
     if superblock.clean || is_planted(Bug::LostEntriesIgnored) {
         return Vec::new();
     }
     let gone = gone(assembly);
     let first = first_sequence(superblock.recorded.opened);
-    let is_damaged = |place: &Member| {
-        let content = &commits[place.as_usize()];
+    let is_damaged = |slot: &Slot| {
+        let content = &commits[slot.as_usize()];
         let FoundLog { records, intents } = &content.found;
         let damaged = |ring: &Found| !ring.whole || ring.newest < first;
-        content.read && !gone.contains(place) && (damaged(records) || damaged(intents))
+        content.read && !gone.contains(slot) && (damaged(records) || damaged(intents))
     };
-    (0..assembly.geometry.members()).map(Member::new).filter(is_damaged).collect()
+    (0..assembly.geometry.members()).map(Slot::new).filter(is_damaged).collect()
 }
 
 /// Takes in what the members' commit logs hold.
@@ -459,7 +458,7 @@ fn open_commit_logs(
     logs.commits = Some(commits);
 }
 
-/// How long a member must be for its superblocks to be found: the caller reads [`Geometry::superblock_places`].
+/// How long a member must be for its superblocks to be found: the caller reads [`Geometry::superblocks_at`].
 pub fn is_long_enough(length: Sectors) -> bool {
     length >= crate::geometry::ALIGNMENT * 2
 }

@@ -25,7 +25,7 @@ pub enum Bug {
     AlwaysModifies,
     /// A region is written to before it is durably dirty.
     WritesBeforeDirtyBit,
-    /// A flush passes over the member in place 1.
+    /// A flush passes over the member in slot 1.
     FlushSkipsMember,
     /// A host's flush flushes nothing.
     FlushDoesNothing,

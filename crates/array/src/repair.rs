@@ -1,12 +1,12 @@
 //! Repairs: what a member cannot read is computed from the rest of its stripe and written again, while the job that met
 //! it waits.
 
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use crate::array::Array;
 use crate::effect::Fault;
 use crate::job::{Blind, JobId, Kind, Probe, Purpose, StripeJob, Trouble};
-use crate::layout::{Occupant, Place, Unit};
+use crate::layout::{Location, Occupant, Unit};
 use crate::map::{Columns, Window};
 use crate::plan::{Content, UnitSet};
 use crate::request::RequestError;
@@ -51,18 +51,18 @@ impl Array {
 
     /// The parts of units that an access which failed to read was to read.
     pub(crate) fn unreadable_windows(&self, trouble: &Trouble) -> Vec<(Window, Unit)> {
-        let place = self.health.place_of(trouble.member);
-        let place = place.filter(|_| trouble.at >= self.geometry.data_start());
-        place.map_or_else(Vec::new, |place| self.windows_at(place, trouble.at, trouble.length))
+        let slot = self.health.slot_of(trouble.member);
+        let slot = slot.filter(|_| trouble.at >= self.geometry.data_start());
+        slot.map_or_else(Vec::new, |slot| self.windows_at(slot, trouble.at, trouble.length))
     }
 
-    /// The parts of units that stand in the data area of `place`.
-    pub(crate) fn windows_at(&self, place: Member, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
+    /// The parts of units that stand in the data area of `slot`.
+    pub(crate) fn windows_at(&self, slot: Slot, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
         let mut list = Vec::new();
         let mut at = Sector::ZERO + (at - self.geometry.data_start());
         let end = at + length;
         while at < end {
-            let Some(home) = self.home_of(Place { member: place, at }) else {
+            let Some(home) = self.home_of(Location { slot, at }) else {
                 // What was there has floated away.
                 let unit = self.geometry.layout().unit_length();
                 at = at + (unit - at.from_start() % unit);
@@ -134,11 +134,11 @@ impl Array {
     pub(crate) fn reads_back(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
         let StripeJob { window, targets, probe, .. } = *self.jobs.stripe(id);
         let layout = self.geometry.layout();
-        let target = |place| {
-            layout.units().any(|unit| targets.has(unit) && layout.place(window.stripe, unit).member == place)
+        let target = |slot: Slot| {
+            layout.units().any(|unit| targets.has(unit) && layout.locate(window.stripe, unit).slot == slot)
         };
         let of_target = |trouble: &&Trouble| {
-            trouble.fault == Fault::Unreadable && self.health.place_of(trouble.member).is_some_and(target)
+            trouble.fault == Fault::Unreadable && self.health.slot_of(trouble.member).is_some_and(target)
         };
         let Some(trouble) = troubles.iter().find(of_target).filter(|_| probe != Probe::Now) else {
             return false;
@@ -150,7 +150,7 @@ impl Array {
         }
         self.fail_member(trouble.member, FailureCause::Unfaithful);
         // Who waits looks again at what is left.
-        let gone = self.health.place_of(trouble.member).is_none();
+        let gone = self.health.slot_of(trouble.member).is_none();
         self.end_stripe(id, if gone { Ok(()) } else { Err(RequestError::Lost) });
         true
     }
@@ -160,9 +160,9 @@ impl Array {
         let stripe = self.jobs.stripe(id).window.stripe;
         let layout = self.geometry.layout();
         let copies = self.geometry.keeps_copies();
-        let places = troubles.iter().filter_map(|trouble| self.health.place_of(trouble.member));
-        let units: Vec<Unit> = places
-            .filter_map(|place| layout.units().find(|unit| layout.place(stripe, *unit).member == place))
+        let slots = troubles.iter().filter_map(|trouble| self.health.slot_of(trouble.member));
+        let units: Vec<Unit> = slots
+            .filter_map(|slot| layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot))
             .collect();
         let targets = &mut self.jobs.stripe(id).targets;
         let more = units.iter().any(|unit| !targets.has(*unit));

@@ -1,13 +1,13 @@
 //! What people are told: events as they happen, and the array's state on request.
 
-use parlour_units::{Bytes, Member, Region, Sector, Sectors};
+use parlour_units::{Bytes, Member, Region, Sector, Sectors, Slot};
 use serde::Serialize;
 
 use crate::array::{Array, Mode};
 use crate::effect::Class;
-use crate::health::{PlaceState, Traffic};
+use crate::health::{SlotState, Traffic};
 use crate::identity::Identity;
-use crate::layout::{Occupant, Place};
+use crate::layout::{Location, Occupant};
 use crate::maintenance::{ScrubReport, Task};
 use crate::organization::Code;
 use crate::plan::Strategy;
@@ -17,27 +17,27 @@ use crate::plan::Strategy;
 pub enum Event {
     /// A member was excluded from the array.
     MemberFailed {
-        /// Its place.
-        place: Member,
+        /// Its slot.
+        slot: Slot,
         /// Why.
         cause: FailureCause,
     },
     /// A member answers with errors, and nothing could replace it: it is kept.
     MemberKept {
-        /// Its place.
-        place: Member,
+        /// Its slot.
+        slot: Slot,
     },
     /// A member has had more read errors of late than it should: it goes on serving, and is to be replaced.
     MemberFailing {
-        /// Its place.
-        place: Member,
+        /// Its slot.
+        slot: Slot,
         /// Read errors since it came.
         errors: u32,
     },
-    /// A spare, or a replacement, took a place.
-    PlaceTaken {
-        /// Which place.
-        place: Member,
+    /// A spare, or a replacement, took a slot.
+    SlotTaken {
+        /// Which slot.
+        slot: Slot,
         /// Which member.
         member: Member,
         /// If it was away: in how many regions it may lack something, which is all that is rebuilt.
@@ -45,20 +45,20 @@ pub enum Event {
     },
     /// A rebuild is complete.
     RebuildDone {
-        /// The place that is whole again.
-        place: Member,
+        /// The slot that is whole again.
+        slot: Slot,
     },
     /// A rebuild stopped, because a block that it needs cannot be read.
     RebuildStopped {
-        /// The place that was being rebuilt.
-        place: Member,
+        /// The slot that was being rebuilt.
+        slot: Slot,
         /// The first sector of the array in the stripe that cannot be computed.
         at: Sector,
     },
     /// What stood there cannot be recovered: it is on the list of unreadable blocks.
     BlocksListed {
-        /// In which place.
-        place: Member,
+        /// In which slot.
+        slot: Slot,
         /// From which sector of the member there.
         at: Sector,
         /// How much.
@@ -68,20 +68,20 @@ pub enum Event {
     },
     /// A member's commit log has lost entries that count: the regions whose records it holds are resynced.
     CommitLogDamaged {
-        /// Its place.
-        place: Member,
+        /// Its slot.
+        slot: Slot,
     },
     /// The log of a region has lost records that count, or does not hold what it should: the region is resynced.
     LogDamaged {
         /// Which region.
         region: Region,
-        /// In which places its log stands.
-        places: Vec<Member>,
+        /// In which slots its log stands.
+        slots: Vec<Slot>,
     },
     /// After a crash, what stands there is none of what was written: it is computed from the rest of its stripe.
     BlockDamaged {
-        /// In which place.
-        place: Member,
+        /// In which slot.
+        slot: Slot,
         /// From which sector of the member there.
         at: Sector,
         /// How much.
@@ -95,13 +95,13 @@ pub enum Event {
     ScrubDone(ScrubReport),
     /// A member has no space for what should be there: the array is read-only from here on.
     OutOfSpace {
-        /// Its place.
-        place: Member,
+        /// Which member.
+        member: Member,
     },
     /// Metadata has a valid checksum, and a number that no session so far has given: it does not count.
     Implausible {
-        /// In which place.
-        place: Member,
+        /// In which slot.
+        slot: Slot,
         /// Which structure.
         what: &'static str,
     },
@@ -114,8 +114,8 @@ pub enum Event {
     },
     /// There is no space or memory for the array's metadata on a member: this server leaves the array as it is.
     Halted {
-        /// Its place.
-        place: Member,
+        /// Its slot.
+        slot: Slot,
     },
     /// A spare cannot be used.
     SpareDropped {
@@ -227,7 +227,7 @@ pub struct Status {
     pub lost: bool,
     /// Its members.
     pub members: Vec<MemberStatus>,
-    /// Members ready to take a failed one's place.
+    /// Members ready to take a failed one's slot.
     pub spares: Vec<u16>,
     /// What is being rebuilt.
     pub rebuild: Option<Task>,
@@ -273,11 +273,11 @@ pub struct Held {
     pub cache: Sectors,
 }
 
-/// A place and the member in it.
+/// A slot and the member in it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemberStatus {
-    /// The place.
-    pub place: u16,
+    /// The slot.
+    pub slot: u16,
     /// The driver's number of the member, if one is there.
     pub member: Option<u16>,
     /// "active", "rebuilding" or "failed".
@@ -331,7 +331,7 @@ impl Array {
     pub fn status(&self) -> Status {
         let geometry = &self.geometry;
         let worst =
-            (0..geometry.members()).map(|place| self.missing_beside(Member::new(place))).max().unwrap_or(0);
+            (0..geometry.members()).map(|slot| self.missing_beside(Slot::new(slot))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
         Status {
             name: self.records.name.clone(),
@@ -375,20 +375,19 @@ impl Array {
             return 0;
         }
         let layout = self.geometry.layout();
-        let places = (0..self.geometry.members()).map(Member::new);
-        let gone: Vec<Member> =
-            places.filter(|place| self.health.state(*place) != PlaceState::Active).collect();
-        let stands_in = |region: &Region| gone.iter().any(|place| layout.region_has_data_on(*region, *place));
+        let slots = (0..self.geometry.members()).map(Slot::new);
+        let gone: Vec<Slot> = slots.filter(|slot| self.health.state(*slot) != SlotState::Active).collect();
+        let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
         self.records.resync.iter().filter(stands_in).count() as u32
     }
 
     fn unreadable_stripes(&self) -> Vec<u64> {
         let layout = self.geometry.layout();
         let start = self.geometry.data_start();
-        let stripe = |(member, at): (Member, Sector)| {
-            let place =
-                Place { member, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-            match self.home_of(place).map(|home| layout.occupant(home)) {
+        let stripe = |(slot, at): (Slot, Sector)| {
+            let location =
+                Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
+            match self.home_of(location).map(|home| layout.occupant(home)) {
                 Some(Occupant::Unit { stripe, .. }) => {
                     Some((layout.stripe_data() * stripe.get()).bytes().get())
                 }
@@ -413,9 +412,9 @@ impl Array {
         self.records.unsynced()
     }
 
-    /// The member that stands at `place`, whatever its state.
-    pub fn member_at(&self, place: Member) -> Option<Member> {
-        self.health.places[place.as_usize()].member
+    /// The member that stands at `slot`, whatever its state.
+    pub fn member_at(&self, slot: Slot) -> Option<Member> {
+        self.health.slots[slot.as_usize()].member
     }
 
     /// What is held now, for those who look for leaks.
@@ -430,34 +429,34 @@ impl Array {
         }
     }
 
-    /// Members that are not active among those that share stripes with `place`, itself included.
-    fn missing_beside(&self, place: Member) -> u16 {
-        let others = (0..self.geometry.members()).map(Member::new);
-        let missing = |other: &Member| {
-            self.geometry.share_stripes(place, *other) && self.known_state(*other) != PlaceState::Active
+    /// Members that are not active among those that share stripes with `slot`, itself included.
+    fn missing_beside(&self, slot: Slot) -> u16 {
+        let others = (0..self.geometry.members()).map(Slot::new);
+        let missing = |other: &Slot| {
+            self.geometry.share_stripes(slot, *other) && self.known_state(*other) != SlotState::Active
         };
         others.filter(missing).count() as u16
     }
 
-    /// The state of `place` that a crash would leave: what is rebuilt is whole when that is recorded.
-    pub(crate) fn known_state(&self, place: Member) -> PlaceState {
-        let state = self.health.state(place);
-        let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == place);
-        if unrecorded && state == PlaceState::Active { PlaceState::Rebuilding } else { state }
+    /// The state of `slot` that a crash would leave: what is rebuilt is whole when that is recorded.
+    pub(crate) fn known_state(&self, slot: Slot) -> SlotState {
+        let state = self.health.state(slot);
+        let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == slot);
+        if unrecorded && state == SlotState::Active { SlotState::Rebuilding } else { state }
     }
 
     fn member_statuses(&self) -> Vec<MemberStatus> {
-        let status = |(index, place): (usize, &crate::health::PlaceRecord)| {
-            let record = place.member.and_then(|member| self.health.member(member));
+        let status = |(index, slot): (usize, &crate::health::SlotRecord)| {
+            let record = slot.member.and_then(|member| self.health.member(member));
             MemberStatus {
-                place: index as u16,
-                member: place.member.map(Member::get),
-                state: match self.known_state(Member::new(index as u16)) {
-                    PlaceState::Active => "active",
-                    PlaceState::Rebuilding => "rebuilding",
-                    PlaceState::Failed => "failed",
+                slot: index as u16,
+                member: slot.member.map(Member::get),
+                state: match self.known_state(Slot::new(index as u16)) {
+                    SlotState::Active => "active",
+                    SlotState::Rebuilding => "rebuilding",
+                    SlotState::Failed => "failed",
                 },
-                away: place.state == PlaceState::Failed && place.keeps.is_some(),
+                away: slot.state == SlotState::Failed && slot.keeps.is_some(),
                 errors: record.map_or(0, |record| record.errors),
                 failing: record
                     .is_some_and(|record| record.recent_errors.at(self.now) > self.tuning.error_threshold),
@@ -465,7 +464,7 @@ impl Array {
                     .map_or_else(Default::default, |record| record.traffic.map(TrafficStatus::from)),
             }
         };
-        self.health.places.iter().enumerate().map(status).collect()
+        self.health.slots.iter().enumerate().map(status).collect()
     }
 
     /// How the parity log is, if there is one: part of [`Array::status`], and quick to be had.

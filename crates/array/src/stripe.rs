@@ -7,12 +7,12 @@
 mod cached;
 
 use parlour_codec::sector::digest;
-use parlour_units::{Member, Region, Sectors, Stripe};
+use parlour_units::{Region, Sectors, Slot, Stripe};
 
-use crate::array::{Array, Mode, changes};
+use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
-use crate::health::PlaceState;
+use crate::health::SlotState;
 use crate::job::{Blind, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
@@ -163,14 +163,14 @@ impl Array {
 
     /// Whether all members that hold `region`'s log stand and are whole.
     pub(crate) fn log_stands(&self, region: Region) -> bool {
-        self.log_places(region).all(|place| self.health.state(place) == PlaceState::Active)
+        self.log_slots(region).all(|slot| self.health.state(slot) == SlotState::Active)
     }
 
-    /// The places that hold `region`'s log.
-    pub(crate) fn log_places(&self, region: Region) -> impl Iterator<Item = Member> + '_ {
+    /// The slots that hold `region`'s log.
+    pub(crate) fn log_slots(&self, region: Region) -> impl Iterator<Item = Slot> + '_ {
         let layout = self.geometry.layout();
         let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
-        (0..sublogs).filter_map(move |sublog| layout.sublog_member(region, sublog))
+        (0..sublogs).filter_map(move |sublog| layout.sublog_slot(region, sublog))
     }
 
     fn log_space_gate(&mut self, id: JobId) -> Gate {
@@ -584,13 +584,13 @@ impl Array {
         let (host, purpose) = (job.host, job.purpose);
         let rooms: Vec<(BufferId, Sectors)> = match &self.logs {
             Some(logs) => {
-                let place = |room: &crate::log::Room| {
+                let slot = |room: &crate::log::Room| {
                     (
                         logs.segment(room.segment).buffer.expect("a room is in memory until it is filled"),
                         room.start,
                     )
                 };
-                self.jobs.stripe(id).rooms.iter().map(place).collect()
+                self.jobs.stripe(id).rooms.iter().map(slot).collect()
             }
             None => Vec::new(),
         };
@@ -683,8 +683,8 @@ impl Array {
             self.refuse_stripe(id);
             return;
         }
-        if let Purpose::Rebuild { place, since } = purpose
-            && self.health.member_since(place, since).is_none()
+        if let Purpose::Rebuild { slot, since } = purpose
+            && self.health.member_since(slot, since).is_none()
         {
             // There is nobody left to rebuild.
             self.end_stripe(id, Err(RequestError::Lost));
@@ -695,7 +695,7 @@ impl Array {
             return;
         }
         // Of a member that was failed for it nothing is unreadable any more: it is gone.
-        let stands = |trouble: &&Trouble| self.health.place_of(trouble.member).is_some();
+        let stands = |trouble: &&Trouble| self.health.slot_of(trouble.member).is_some();
         let unreadable = troubles.iter().filter(stands).any(|trouble| trouble.fault == Fault::Unreadable);
         match purpose {
             // What is lost here cannot be computed from what is unreadable, unless another copy is left.
@@ -744,9 +744,9 @@ impl Array {
         let missing = self.health.missing(&self.geometry, stripe);
         let layout = self.geometry.layout();
         let unreadable =
-            |place| troubles.iter().any(|trouble| self.health.place_of(trouble.member) == Some(place));
+            |slot: Slot| troubles.iter().any(|trouble| self.health.slot_of(trouble.member) == Some(slot));
         let left =
-            layout.units().any(|unit| !missing.has(unit) && !unreadable(layout.place(stripe, unit).member));
+            layout.units().any(|unit| !missing.has(unit) && !unreadable(layout.locate(stripe, unit).slot));
         let another = self.geometry.keeps_copies() && left && !is_planted(Bug::RebuildFromOneCopyOnly);
         if another {
             self.jobs.stripe(id).window.columns = first;
@@ -823,7 +823,7 @@ impl Array {
         let job = self.jobs.get(id);
         let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
         let begun = &job.plan.steps[..job.next_step as usize];
-        let writes = begun.iter().any(|step| changes(step.action));
+        let writes = begun.iter().any(|step| step.action.changes());
         writes || stripe.committed || stripe.entry.is_some()
     }
 

@@ -134,7 +134,7 @@ pub enum EntryState {
         /// It holds at least so many of the maps that this session wrote (at most [`MOST_MAPS`]).
         maps: u32,
     },
-    /// Ready to take a failed member's place.
+    /// Ready to take a failed member's slot.
     Spare,
 }
 

@@ -1,4 +1,4 @@
-//! The list of unreadable blocks: what could not be recovered, by the place where it should stand.
+//! The list of unreadable blocks: what could not be recovered, by the slot where it should stand.
 //!
 //! A block of the list is as one that its member cannot read, whatever the member would say: what can be computed from the
 //! rest of its stripe is repaired, all else is an error. Writing to it takes it off the list. So a rebuild passes over
@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use crate::bytes::{Reader, Writer, seal_holds};
 use crate::identity::Identity;
@@ -27,11 +27,11 @@ const SECTOR_BITS: u32 = 48;
 /// Length of a list, of which each member holds two.
 pub(crate) const LIST_LENGTH: Sectors = Sectors::new(64);
 
-/// Blocks, by place and first sector on the member there.
+/// Blocks, by slot and first sector on the member there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnreadableList {
     block: Sectors,
-    blocks: BTreeSet<(Member, Sector)>,
+    blocks: BTreeSet<(Slot, Sector)>,
 }
 
 impl UnreadableList {
@@ -47,7 +47,7 @@ impl UnreadableList {
         self.blocks.is_empty()
     }
 
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Member, Sector)> + '_ {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
         self.blocks.iter().copied()
     }
 
@@ -57,15 +57,15 @@ impl UnreadableList {
     }
 
     /// Whether some of these sectors are on the list.
-    pub(crate) fn overlaps(&self, place: Member, at: Sector, length: Sectors) -> bool {
+    pub(crate) fn overlaps(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
         let first = Sector::ZERO + at.from_start().round_down(self.block);
-        self.blocks.range((place, first)..(place, at + length)).next().is_some()
+        self.blocks.range((slot, first)..(slot, at + length)).next().is_some()
     }
 
     /// Puts blocks on the list. Says whether any was not on it yet, or that there is no room.
-    pub(crate) fn insert(&mut self, place: Member, at: Sector, length: Sectors) -> Result<bool, Full> {
-        let new: Vec<(Member, Sector)> =
-            self.blocks_of(place, at, length).filter(|block| !self.blocks.contains(block)).collect();
+    pub(crate) fn insert(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
+        let new: Vec<(Slot, Sector)> =
+            self.blocks_of(slot, at, length).filter(|block| !self.blocks.contains(block)).collect();
         if self.blocks.len() + new.len() > UnreadableList::LIMIT {
             return Err(Full);
         }
@@ -75,16 +75,16 @@ impl UnreadableList {
     }
 
     /// Takes blocks off the list. Says whether any was on it.
-    pub(crate) fn remove(&mut self, place: Member, at: Sector, length: Sectors) -> bool {
+    pub(crate) fn remove(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
         let before = self.blocks.len();
-        for block in self.blocks_of(place, at, length) {
+        for block in self.blocks_of(slot, at, length) {
             self.blocks.remove(&block);
         }
         self.blocks.len() < before
     }
 
-    pub(crate) fn retain(&mut self, keep: impl Fn(Member, Sector) -> bool) {
-        self.blocks.retain(|(place, at)| keep(*place, *at));
+    pub(crate) fn retain(&mut self, keep: impl Fn(Slot, Sector) -> bool) {
+        self.blocks.retain(|(slot, at)| keep(*slot, *at));
     }
 
     pub(crate) fn merge(&mut self, other: &UnreadableList) {
@@ -93,16 +93,16 @@ impl UnreadableList {
 
     fn blocks_of(
         &self,
-        place: Member,
+        slot: Slot,
         at: Sector,
         length: Sectors,
-    ) -> impl Iterator<Item = (Member, Sector)> + use<> {
+    ) -> impl Iterator<Item = (Slot, Sector)> + use<> {
         let block = self.block;
         assert!(
             at.from_start().is_multiple_of(block) && length.is_multiple_of(block),
             "units are of whole blocks"
         );
-        (0..length / block).map(move |index| (place, at + block * index))
+        (0..length / block).map(move |index| (slot, at + block * index))
     }
 
     /// The list as it stands on members.
@@ -110,8 +110,8 @@ impl UnreadableList {
         let mut out = Writer::new(LIST_LENGTH.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(self.blocks.len() as u32).bytes(&array.0).u64(sequence);
         out.seek(HEADER_BYTES);
-        for (place, at) in &self.blocks {
-            out.u64(u64::from(place.get()) << SECTOR_BITS | at.get());
+        for (slot, at) in &self.blocks {
+            out.u64(u64::from(slot.get()) << SECTOR_BITS | at.get());
         }
         out.sealed(CHECKSUM_AT)
     }
@@ -133,7 +133,7 @@ impl UnreadableList {
         from.seek(HEADER_BYTES);
         let blocks = (0..count).map(|_| {
             let word = from.u64();
-            (Member::new((word >> SECTOR_BITS) as u16), Sector::new(word & ((1 << SECTOR_BITS) - 1)))
+            (Slot::new((word >> SECTOR_BITS) as u16), Sector::new(word & ((1 << SECTOR_BITS) - 1)))
         });
         Some((sequence, UnreadableList { block, blocks: blocks.collect() }))
     }
@@ -144,8 +144,8 @@ impl UnreadableList {
 pub struct ListContent {
     /// Rises with each writing.
     pub sequence: u64,
-    /// Blocks: the place, and the first sector on the member there.
-    pub blocks: Vec<(Member, Sector)>,
+    /// Blocks: the slot, and the first sector on the member there.
+    pub blocks: Vec<(Slot, Sector)>,
 }
 
 impl ListContent {
@@ -166,14 +166,14 @@ mod tests {
 
     #[test]
     fn a_list_survives_encoding_and_a_damaged_one_is_not_believed() {
-        let (place, at, block) = (Member::new(3), Sector::new(2_048), Sectors::new(8));
+        let (slot, at, block) = (Slot::new(3), Sector::new(2_048), Sectors::new(8));
         let mut list = UnreadableList::new(block);
-        assert_eq!(list.insert(place, at, block * 3), Ok(true));
-        assert_eq!(list.insert(place, at + block, block), Ok(false), "it is on the list");
-        assert!(list.remove(place, at + block, block));
-        assert!(list.overlaps(place, at + Sectors::new(7), Sectors::new(1)));
-        assert!(!list.overlaps(place, at + block, block), "it was taken off");
-        assert!(!list.overlaps(Member::new(2), at, block * 3), "another place's");
+        assert_eq!(list.insert(slot, at, block * 3), Ok(true));
+        assert_eq!(list.insert(slot, at + block, block), Ok(false), "it is on the list");
+        assert!(list.remove(slot, at + block, block));
+        assert!(list.overlaps(slot, at + Sectors::new(7), Sectors::new(1)));
+        assert!(!list.overlaps(slot, at + block, block), "it was taken off");
+        assert!(!list.overlaps(Slot::new(2), at, block * 3), "another place's");
         assert_eq!(list.sectors(), block * 2);
         let array = Identity([3; 16]);
         let mut bytes = list.encode(array, 9);
@@ -187,7 +187,7 @@ mod tests {
     fn a_list_that_fills_its_place_on_a_member_is_read_back() {
         let mut list = UnreadableList::new(Sectors::new(1));
         (0..UnreadableList::ROOM as u64).for_each(|at| {
-            list.blocks.insert((Member::new(1), Sector::new(at)));
+            list.blocks.insert((Slot::new(1), Sector::new(at)));
         });
         let bytes = list.encode(Identity([3; 16]), 9);
         assert_eq!(UnreadableList::decode(&bytes, Identity([3; 16]), list.block), Some((9, list)));
@@ -212,9 +212,9 @@ mod tests {
         let block = Sectors::new(1);
         let mut list = UnreadableList::new(block);
         let most = Sectors::new(UnreadableList::LIMIT as u64);
-        assert_eq!(list.insert(Member::new(0), Sector::new(0), most), Ok(true));
-        assert_eq!(list.insert(Member::new(1), Sector::new(0), block), Err(Full));
+        assert_eq!(list.insert(Slot::new(0), Sector::new(0), most), Ok(true));
+        assert_eq!(list.insert(Slot::new(1), Sector::new(0), block), Err(Full));
         assert_eq!(list.sectors(), most);
-        assert_eq!(list.insert(Member::new(0), Sector::new(5), block), Ok(false));
+        assert_eq!(list.insert(Slot::new(0), Sector::new(5), block), Ok(false));
     }
 }

@@ -8,7 +8,7 @@ use parlour_array::{
     Assembly, AssemblyError, Candidate, Fault, Mode, Operation, Repair, RequestError, SuperblockError,
     Verdict,
 };
-use parlour_units::{Member, Sectors};
+use parlour_units::{Sectors, Slot};
 
 fn written(name: &str, members: u16) -> (World, Vec<u8>) {
     let mut world = World::new(&Setup::named(name, members), SEED);
@@ -69,7 +69,7 @@ fn a_member_that_missed_a_session_is_stale_and_not_believed() {
 #[test]
 fn a_member_that_was_failed_is_stale_though_it_was_there_all_the_time() {
     let (mut world, _) = written("raid5", 4);
-    world.array.fail(world.now, Member::new(2)).expect("it can be done without");
+    world.array.fail(world.now, Slot::new(2)).expect("it can be done without");
     world.drain();
     world.settle();
     world.stop();
@@ -262,7 +262,7 @@ fn a_rebuild_goes_on_where_it_stopped() {
     let mut world = World::new(&setup, SEED);
     let bytes = payload(&mut Random(3), 500);
     assert_eq!(world.write_now(0, &bytes), Ok(()));
-    world.array.fail(world.now, Member::new(2)).expect("it can be done without");
+    world.array.fail(world.now, Slot::new(2)).expect("it can be done without");
     world.drain();
     world.replace(2);
     let halfway = |world: &World| world.array.status().rebuild.is_some_and(|task| task.done * 2 > task.total);

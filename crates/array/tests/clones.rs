@@ -6,7 +6,7 @@ mod common;
 
 use common::{Disk, Random, SEED, Setup, World, payload};
 use parlour_array::{AssemblyError, Event, FailureCause};
-use parlour_units::Member;
+use parlour_units::Slot;
 
 const SPAN: u64 = 16 * 4 * 24;
 
@@ -40,12 +40,12 @@ fn write_on(world: &mut World, content: &mut [u8], seed: u64) {
     }
 }
 
-fn older(world: &World) -> Vec<Member> {
-    let place = |event: &Event| match event {
-        Event::MemberFailed { place, cause: FailureCause::Older } => Some(*place),
+fn older(world: &World) -> Vec<Slot> {
+    let slot = |event: &Event| match event {
+        Event::MemberFailed { slot, cause: FailureCause::Older } => Some(*slot),
         _ => None,
     };
-    world.events.iter().filter_map(place).collect()
+    world.events.iter().filter_map(slot).collect()
 }
 
 fn check(world: &mut World, content: &[u8]) {
@@ -57,16 +57,16 @@ fn check(world: &mut World, content: &[u8]) {
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed() {
     for setup in setups() {
-        for place in 0..usize::from(setup.members) {
+        for slot in 0..usize::from(setup.members) {
             let (mut world, mut content) = written(&setup);
-            let copy: Disk = world.disks[place].clone();
+            let copy: Disk = world.disks[slot].clone();
             write_on(&mut world, &mut content, 3);
             world.stop();
-            world.disks[place] = copy;
+            world.disks[slot] = copy;
             let mut world = world.reopen(false).unwrap();
-            assert_eq!(older(&world), [Member::new(place as u16)], "{:?}", setup.organization);
+            assert_eq!(older(&world), [Slot::new(slot as u16)], "{:?}", setup.organization);
             check(&mut world, &content);
-            assert_ne!(world.array.status().members[place].state, "active");
+            assert_ne!(world.array.status().members[slot].state, "active");
         }
     }
 }
@@ -84,7 +84,7 @@ fn a_copy_of_a_replacement_that_was_taken_as_soon_as_it_was_rebuilt_is_not_belie
         world.stop();
         world.disks[disk] = copy;
         let mut world = world.reopen(false).unwrap();
-        assert_eq!(older(&world), [Member::new(1)], "{:?}", setup.organization);
+        assert_eq!(older(&world), [Slot::new(1)], "{:?}", setup.organization);
         check(&mut world, &content);
         assert_ne!(world.array.status().members[1].state, "active");
     }
@@ -104,7 +104,7 @@ fn a_copy_that_is_put_back_after_a_kill_is_not_believed_once_metadata_was_writte
         world.settle();
         world.disks[1] = copy;
         let mut world = world.reopen(false).unwrap();
-        assert_eq!(older(&world), [Member::new(1)], "{:?}", setup.organization);
+        assert_eq!(older(&world), [Slot::new(1)], "{:?}", setup.organization);
         check(&mut world, &content);
     }
 }

@@ -5,7 +5,7 @@ mod corpus;
 
 use common::{SEED, Setup, World};
 use parlour_array::{Class, Operation, Repair, Simulated, Tuning};
-use parlour_units::Member;
+use parlour_units::Slot;
 
 struct InMemory {
     world: Option<World>,
@@ -61,14 +61,14 @@ impl corpus::World for InMemory {
         assert_eq!(self.world().do_now(Operation::Flush, 0, 0, None).0, Ok(()));
     }
 
-    fn fail(&mut self, place: u16) {
+    fn fail(&mut self, slot: u16) {
         let world = self.world();
-        world.array.fail(world.now, Member::new(place)).expect("it can be done without");
+        world.array.fail(world.now, Slot::new(slot)).expect("it can be done without");
         world.drain();
     }
 
-    fn replace(&mut self, place: u16) {
-        self.world().replace(place);
+    fn replace(&mut self, slot: u16) {
+        self.world().replace(slot);
         self.world().settle();
     }
 
@@ -94,8 +94,8 @@ impl corpus::World for InMemory {
         self.world = Some(world.restart());
     }
 
-    fn member(&mut self, place: u16) -> Vec<u8> {
-        self.world().disk_at(place).bytes.clone()
+    fn member(&mut self, slot: u16) -> Vec<u8> {
+        self.world().disk_at(slot).bytes.clone()
     }
 
     fn accesses(&mut self) -> [u64; 2] {

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::{Event, Operation, Repair, RequestError};
-use parlour_units::{Member, Sectors};
+use parlour_units::{Sectors, Slot};
 
 /// What the array should hold, and from where on.
 struct Expected {
@@ -75,7 +75,7 @@ impl Expected {
         self.check(&mut world);
         let report = world.scrub(Repair::Nothing);
         assert_eq!((report.mismatches, report.unreadable), (0, 0), "{report:?}");
-        world.array.fail(world.now, Member::new(lost)).unwrap();
+        world.array.fail(world.now, Slot::new(lost)).unwrap();
         world.drain();
         self.check(&mut world);
     }
@@ -132,12 +132,12 @@ fn segments(world: &World) -> Vec<(usize, usize)> {
     found
 }
 
-fn commit_logs_damaged(world: &World) -> Vec<Member> {
-    let place = |event: &Event| match event {
-        Event::CommitLogDamaged { place } => Some(*place),
+fn commit_logs_damaged(world: &World) -> Vec<Slot> {
+    let slot = |event: &Event| match event {
+        Event::CommitLogDamaged { slot } => Some(*slot),
         _ => None,
     };
-    world.events.iter().filter_map(place).collect()
+    world.events.iter().filter_map(slot).collect()
 }
 
 fn logs_damaged(world: &World) -> usize {
@@ -154,7 +154,7 @@ fn a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed() {
         let middle = all[disk][all[disk].len() - 2];
         world.disks[disk].bytes[middle.at + middle.header + 100] ^= 4;
         let world = killed(world);
-        assert_eq!(commit_logs_damaged(&world), [Member::new(disk as u16)]);
+        assert_eq!(commit_logs_damaged(&world), [Slot::new(disk as u16)]);
         expected.check_redundancy(world, lost);
     }
 }
@@ -168,7 +168,7 @@ fn a_commit_log_whose_entries_were_never_written_is_not_believed() {
         let range = start.bytes() as usize..(start + length).bytes() as usize;
         world.disks[disk].bytes[range].fill(0);
         let world = killed(world);
-        assert_eq!(commit_logs_damaged(&world), [Member::new(disk as u16)]);
+        assert_eq!(commit_logs_damaged(&world), [Slot::new(disk as u16)]);
         expected.check_redundancy(world, lost);
     }
 }
@@ -216,7 +216,7 @@ fn a_segment_that_rots_while_the_array_is_stopped_makes_nothing_read_wrong() {
             damage(&mut world.disks[disk].bytes[at..at + length]);
             let mut world = world.reopen(false).unwrap();
             world.settle();
-            world.array.fail(world.now, Member::new(lost)).unwrap();
+            world.array.fail(world.now, Slot::new(lost)).unwrap();
             world.drain();
             // With a member lost besides, what only the log could tell is lost as well.
             let blocks = expected.check_or_lost(&mut world);
@@ -262,7 +262,7 @@ fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
         world.disks[dropping].drops = false;
         world.settle();
         // Only this member is wrong: without it all is right.
-        world.array.fail(world.now, Member::new(dropping as u16)).unwrap();
+        world.array.fail(world.now, Slot::new(dropping as u16)).unwrap();
         world.drain();
         world.replace(dropping as u16);
         world.settle();
@@ -285,12 +285,12 @@ fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
     let first = half_word(bytes, record + 20);
     let layout = world.array.geometry().layout();
     let stripe = layout.stripe_in(parlour_units::Region::new(region), stripe.into()).unwrap();
-    let place = layout.place(stripe, parlour_array::layout::Unit::new(unit));
-    let at = world.array.geometry().data_start() + (place.at + Sectors::new(first.into())).from_start();
-    world.disks[place.member.as_usize()].bytes[at.bytes() as usize + 33] ^= 0x40;
+    let location = layout.locate(stripe, parlour_array::layout::Unit::new(unit));
+    let at = world.array.geometry().data_start() + (location.at + Sectors::new(first.into())).from_start();
+    world.disks[location.slot.as_usize()].bytes[at.bytes() as usize + 33] ^= 0x40;
     let world = killed(world);
     let told =
-        |event: &Event| matches!(event, Event::BlockDamaged { place: told, .. } if *told == place.member);
+        |event: &Event| matches!(event, Event::BlockDamaged { slot: told, .. } if *told == location.slot);
     assert!(world.events.iter().any(told), "{:?}", world.events);
     expected.check_redundancy(world, (disk as u16 + 1) % 5);
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::layout::Unit;
 use parlour_array::{Event, FailureCause, Operation};
-use parlour_units::{Duration, Instant, Member, Stripe};
+use parlour_units::{Duration, Instant, Slot, Stripe};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -15,15 +15,15 @@ fn spoil(world: &mut World, unit: u16, stripes: u64) {
     let layout = world.array.geometry().layout().clone();
     let start = world.array.geometry().data_start().get();
     for stripe in 0..stripes {
-        let place = layout.place(Stripe::new(stripe), Unit::new(unit));
-        world.disk_at(place.member.get()).unreadable.insert(start + place.at.get());
+        let location = layout.locate(Stripe::new(stripe), Unit::new(unit));
+        world.disk_at(location.slot.get()).unreadable.insert(start + location.at.get());
     }
 }
 
 /// The places that are failing, by their status.
 fn failing(world: &World) -> Vec<u16> {
     let members = world.array.status().members;
-    members.into_iter().filter(|member| member.failing).map(|member| member.place).collect()
+    members.into_iter().filter(|member| member.failing).map(|member| member.slot).collect()
 }
 
 fn reports(world: &World) -> usize {
@@ -51,7 +51,7 @@ fn a_member_with_seventeen_unreadable_sectors_is_reported_and_kept() {
     let status = world.array.status();
     assert_eq!((status.members[0].state, status.members[0].errors), ("active", 17));
     // What only it has can be had: another member fails.
-    world.array.fail(world.now, Member::new(1)).unwrap();
+    world.array.fail(world.now, Slot::new(1)).unwrap();
     assert!(world.read_now(0, 17 * 48).unwrap() == bytes);
 }
 
@@ -61,16 +61,16 @@ fn a_write_that_waited_for_the_repair_of_a_member_that_keeps_nothing_goes_on_wit
     for setup in [Setup::named("raid5", 4), Setup::named("parity-logging", 4), Setup::logged(4)] {
         let (mut world, mut bytes) = written(&setup, 48);
         world.settle();
-        let place = world.array.geometry().layout().place(Stripe::new(0), Unit::new(0));
-        let at = world.array.geometry().data_start().get() + place.at.get();
-        let disk = world.disk_at(place.member.get());
+        let location = world.array.geometry().layout().locate(Stripe::new(0), Unit::new(0));
+        let at = world.array.geometry().data_start().get() + location.at.get();
+        let disk = world.disk_at(location.slot.get());
         disk.drops = true;
         disk.stutters.insert(at, 1);
         disk.bytes[at as usize * 512] ^= 1;
         let new = payload(&mut Random(2), 1);
         world.write_now(0, &new).unwrap();
         bytes[..512].copy_from_slice(&new);
-        let failed = |event: &Event| matches!(event, Event::MemberFailed { place: failed, cause: FailureCause::Unfaithful } if *failed == place.member);
+        let failed = |event: &Event| matches!(event, Event::MemberFailed { slot: failed, cause: FailureCause::Unfaithful } if *failed == location.slot);
         assert!(world.events.iter().any(failed), "{:?}", setup.organization);
         assert!(world.read_now(0, 48).unwrap() == bytes, "{:?}", setup.organization);
     }
@@ -82,8 +82,8 @@ fn what_two_members_cannot_read_in_different_places_is_not_lost() {
     let layout = world.array.geometry().layout().clone();
     let start = world.array.geometry().data_start().get();
     for stripe in 0..60 {
-        let place = layout.place(Stripe::new(stripe), Unit::new((stripe % 2) as u16));
-        world.disk_at(place.member.get()).unreadable.insert(start + place.at.get() + stripe % 16);
+        let location = layout.locate(Stripe::new(stripe), Unit::new((stripe % 2) as u16));
+        world.disk_at(location.slot.get()).unreadable.insert(start + location.at.get() + stripe % 16);
     }
     for stripe in 0..60 {
         world.read_now(stripe * 48, 48).unwrap();

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Disk, Random, SEED, Setup, World, payload};
 use parlour_array::{Action, Event, Mode, RequestError, Tuning};
-use parlour_units::{Duration, Member};
+use parlour_units::{Duration, Slot};
 
 fn fenced(setup: Setup) -> Setup {
     let fence = Some(Duration::from_millis(1_000));
@@ -125,7 +125,7 @@ fn an_array_that_is_alone_is_not_mistaken_for_another() {
         world.write_now(0, &bytes).expect("it is written");
         world.disks[0].unreadable.insert(0);
         world.disks[1].bytes[100] ^= 1;
-        world.array.fail(world.now, Member::new(2)).expect("it can be done without");
+        world.array.fail(world.now, Slot::new(2)).expect("it can be done without");
         world.drain();
         world.write_now(8, &bytes).expect("it is written");
         world.replace(2);
@@ -150,7 +150,7 @@ fn no_timeout_is_asked_for_that_nothing_can_be_done_about() {
     let setup = fenced(Setup::named("raid5", 4));
     let mut world = World::new(&setup, SEED);
     world.write_now(0, &[1; 512]).expect("it is written");
-    world.array.fail(world.now, Member::new(2)).expect("it can be done without");
+    world.array.fail(world.now, Slot::new(2)).expect("it can be done without");
     world.drain();
     let is_write =
         |world: &World| world.pending.iter().any(|effect| matches!(effect.action, Action::Write { .. }));

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::layout::Place;
+use parlour_array::layout::Location;
 use parlour_array::{Action, AssemblyError, Class, Modify};
 use parlour_units::{Sectors, Stripe};
 
@@ -14,19 +14,19 @@ fn setup() -> Setup {
 }
 
 /// Where all units are, having checked that each is in the cylinder of its home, and alone in its position.
-fn places(world: &World) -> Vec<Place> {
+fn locations(world: &World) -> Vec<Location> {
     let layout = world.array.geometry().layout();
     let cylinder = world.setup.cylinder.length();
     let mut all = Vec::new();
     let mut taken = BTreeSet::new();
     for stripe in (0..layout.stripes()).map(Stripe::new) {
-        for home in layout.units().map(|unit| layout.place(stripe, unit)) {
-            let place = world.array.current_place(home);
-            let of = |place: Place| (place.member, place.at.from_start() / cylinder);
-            assert_eq!(of(place), of(home), "a unit stays in its cylinder");
-            assert!(place.at.from_start().is_multiple_of(layout.unit_length()), "a unit is in a position");
-            assert!(taken.insert(place), "two units are in one position");
-            all.push(place);
+        for home in layout.units().map(|unit| layout.locate(stripe, unit)) {
+            let location = world.array.current_location(home);
+            let of = |location: Location| (location.slot, location.at.from_start() / cylinder);
+            assert_eq!(of(location), of(home), "a unit stays in its cylinder");
+            assert!(location.at.from_start().is_multiple_of(layout.unit_length()), "a unit is in a position");
+            assert!(taken.insert(location), "two units are in one position");
+            all.push(location);
         }
     }
     all
@@ -37,7 +37,7 @@ fn units_move_and_each_is_alone_in_a_position_of_its_cylinder() {
     for seed in SEED..SEED + 4 {
         let mut world = World::new(&setup(), seed);
         let mut random = Random(seed);
-        let (unit, homes) = (world.setup.unit, places(&world));
+        let (unit, homes) = (world.setup.unit, locations(&world));
         let units = world.capacity() / unit;
         let mut flat = vec![0; world.capacity() as usize * 512];
         for _ in 0..60 {
@@ -66,9 +66,9 @@ fn units_move_and_each_is_alone_in_a_position_of_its_cylinder() {
                 assert!(world.done[&tag].1 == expected, "what was read at {at} while others moved");
             }
             world.done.clear();
-            places(&world);
+            locations(&world);
         }
-        let moved = places(&world).iter().zip(&homes).filter(|(now, home)| now != home).count();
+        let moved = locations(&world).iter().zip(&homes).filter(|(now, home)| now != home).count();
         assert!(moved > 60, "{moved} units are not at home");
         let report = world.scrub(parlour_array::Repair::Nothing);
         assert_eq!((report.mismatches, report.unreadable, report.skipped), (0, 0, 0));
@@ -123,11 +123,11 @@ fn a_small_write_whose_old_data_is_known_is_two_accesses_at_once() {
 fn what_is_not_one_whole_unit_is_written_where_it_is() {
     let mut world = World::new(&setup(), SEED);
     world.write_now(0, &[1; 512]).expect("its region is dirty now");
-    let (unit, before) = (world.setup.unit, places(&world));
+    let (unit, before) = (world.setup.unit, locations(&world));
     assert_eq!(accesses(&mut world, 1, unit - 1), [None; 4], "part of a unit");
     let stripe = unit * 4;
     assert_eq!(accesses(&mut world, stripe, stripe), [None; 5], "a whole stripe");
-    assert_eq!(places(&world), before);
+    assert_eq!(locations(&world), before);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn only_who_can_place_units_opens_such_an_array_and_only_once() {
     assert!(matches!(open(&stranger, &world), Some(AssemblyError::NobodyPlaces)));
     assert!(open(&setup(), &world).is_none(), "it is still as it was created");
     world.settle();
-    assert!(matches!(open(&setup(), &world), Some(AssemblyError::PlacesLost)));
+    assert!(matches!(open(&setup(), &world), Some(AssemblyError::SlotsLost)));
 }
 
 /// A latent sector error in the parity is met when the data has been moved already.
@@ -173,9 +173,9 @@ fn parity_that_cannot_be_read_is_computed_from_the_data_that_was_moved() {
     }
     let layout = world.array.geometry().layout();
     let check = layout.units().next_back().expect("a stripe has parity");
-    let parity = world.array.current_place(layout.place(Stripe::new(0), check));
+    let parity = world.array.current_location(layout.locate(Stripe::new(0), check));
     let at = (world.array.member_data_start() + parity.at.from_start()).get();
-    world.disk_at(parity.member.get()).unreadable.insert(at + 2);
+    world.disk_at(parity.slot.get()).unreadable.insert(at + 2);
     let bytes = payload(&mut random, unit);
     world.write_now(unit, &bytes).expect("it can be written");
     assert!(world.read_now(unit, unit).expect("it can be read") == bytes);

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_array::layout::{Layout, Occupant, Place, Unit};
+use parlour_array::layout::{Layout, Location, Occupant, Unit};
 use parlour_array::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
 use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
-use parlour_units::{Member, Region, Sector, Sectors, Stripe};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
 use proptest::prelude::*;
 
 fn organization(layout: LayoutChoice) -> Organization {
@@ -95,9 +95,9 @@ proptest! {
         let layout = geometry.layout();
         for stripe in some_stripes(layout) {
             for unit in layout.units() {
-                let place = layout.place(stripe, unit);
+                let location = layout.locate(stripe, unit);
                 for offset in [0, layout.unit_length().get() - 1].map(Sectors::new) {
-                    let found = layout.occupant(Place { at: place.at + offset, ..place });
+                    let found = layout.occupant(Location { at: location.at + offset, ..location });
                     prop_assert_eq!(found, Occupant::Unit { stripe, unit, offset });
                 }
             }
@@ -111,16 +111,16 @@ proptest! {
         let length = geometry.stored().layout.length;
         for step in 0..500u64 {
             let random = seed.wrapping_add(step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let member = Member::new((random % u64::from(layout.members())) as u16);
+            let slot = Slot::new((random % u64::from(layout.members())) as u16);
             let at = Sector::new((random >> 20) % length);
-            match layout.occupant(Place { member, at }) {
+            match layout.occupant(Location { slot, at }) {
                 Occupant::Unit { stripe, unit, offset } => {
-                    let place = layout.place(stripe, unit);
-                    prop_assert_eq!((place.member, place.at + offset), (member, at));
+                    let location = layout.locate(stripe, unit);
+                    prop_assert_eq!((location.slot, location.at + offset), (slot, at));
                 }
                 Occupant::Log { region, sublog, offset } => {
-                    let place = layout.sublog_place(region, sublog).expect("it has logs");
-                    prop_assert_eq!((place.member, place.at + offset), (member, at));
+                    let location = layout.sublog_at(region, sublog).expect("it has logs");
+                    prop_assert_eq!((location.slot, location.at + offset), (slot, at));
                 }
                 Occupant::Unused => {}
             }
@@ -132,10 +132,10 @@ proptest! {
         let Some(geometry) = possible(&creation) else { return Ok(()) };
         let layout = geometry.layout();
         for stripe in some_stripes(layout) {
-            let members: BTreeSet<Member> = layout.units().map(|unit| layout.place(stripe, unit).member).collect();
-            prop_assert_eq!(members.len(), layout.units().count());
+            let slots: BTreeSet<Slot> = layout.units().map(|unit| layout.locate(stripe, unit).slot).collect();
+            prop_assert_eq!(slots.len(), layout.units().count());
             let group = layout.group_of(stripe);
-            prop_assert!(members.iter().all(|member| group.contains(&member.get())));
+            prop_assert!(slots.iter().all(|slot| group.contains(&slot.get())));
         }
     }
 
@@ -145,15 +145,15 @@ proptest! {
         let layout = geometry.layout();
         let Some(logs) = layout.logs() else { return Ok(()) };
         for region in (0..layout.region_count()).map(Region::new) {
-            let sublogs: BTreeSet<Member> = (0..logs.shape().sublogs)
-                .map(|sublog| layout.sublog_member(region, sublog).expect("it has logs"))
+            let sublogs: BTreeSet<Slot> = (0..logs.shape().sublogs)
+                .map(|sublog| layout.sublog_slot(region, sublog).expect("it has logs"))
                 .collect();
             prop_assert_eq!(sublogs.len(), usize::from(logs.shape().sublogs));
             for index in 0..layout.region_stripes() {
                 let stripe = layout.stripe_in(region, index).expect("a region is whole");
                 prop_assert_eq!(layout.region_of(stripe), (region, index));
                 for unit in (0..layout.data_units()).map(Unit::new) {
-                    prop_assert!(!sublogs.contains(&layout.place(stripe, unit).member));
+                    prop_assert!(!sublogs.contains(&layout.locate(stripe, unit).slot));
                 }
             }
         }
@@ -164,24 +164,24 @@ proptest! {
         let Some(geometry) = possible(&creation) else { return Ok(()) };
         let layout = geometry.layout();
         let length = geometry.stored().layout.length;
-        let mut taken: BTreeMap<Member, BTreeSet<(u64, u64)>> = BTreeMap::new();
-        let mut take = |place: Place, size: Sectors| {
-            let (from, to) = (place.at.get(), place.at.get() + size.get());
+        let mut taken: BTreeMap<Slot, BTreeSet<(u64, u64)>> = BTreeMap::new();
+        let mut take = |location: Location, size: Sectors| {
+            let (from, to) = (location.at.get(), location.at.get() + size.get());
             assert!(to <= length, "a unit lies outside its member");
-            let spans = taken.entry(place.member).or_default();
+            let spans = taken.entry(location.slot).or_default();
             let before = spans.range(..(from, 0)).next_back().is_none_or(|(_, end)| *end <= from);
             let after = spans.range((from, 0)..).next().is_none_or(|(start, _)| *start >= to);
             assert!(before && after, "two things lie at one place");
             spans.insert((from, to));
         };
         for stripe in (0..layout.stripes().min(20_000)).map(Stripe::new) {
-            layout.units().for_each(|unit| take(layout.place(stripe, unit), layout.unit_length()));
+            layout.units().for_each(|unit| take(layout.locate(stripe, unit), layout.unit_length()));
         }
         if let Some(logs) = layout.logs() {
             let size = Sectors::new(logs.shape().segment) * u64::from(logs.shape().sublog_segments);
             for region in (0..layout.region_count()).map(Region::new) {
                 for sublog in 0..logs.shape().sublogs {
-                    take(layout.sublog_place(region, sublog).expect("it has logs"), size);
+                    take(layout.sublog_at(region, sublog).expect("it has logs"), size);
                 }
             }
         }
@@ -195,7 +195,7 @@ fn loads(geometry: &Geometry, stripes: u64) -> (Vec<u64>, Vec<u64>) {
         (vec![0; usize::from(layout.members())], vec![0; usize::from(layout.members())]);
     for stripe in (0..stripes).map(Stripe::new) {
         for unit in layout.units() {
-            let member = layout.place(stripe, unit).member.as_usize();
+            let member = layout.locate(stripe, unit).slot.as_usize();
             let load = if layout.is_data(unit) { &mut data } else { &mut check };
             load[member] += 1;
         }
@@ -272,9 +272,9 @@ fn floating_takes_a_track_of_each_cylinder_and_a_member_of_parity() {
     let layout = geometry.layout();
     for stripe in some_stripes(layout) {
         for unit in layout.units() {
-            let Place { member, at } = layout.place(stripe, unit);
+            let Location { slot, at } = layout.locate(stripe, unit);
             let first = at.from_start().round_down(cylinder.length());
-            let begins = layout.occupant(Place { member, at: Sector::ZERO + first });
+            let begins = layout.occupant(Location { slot, at: Sector::ZERO + first });
             let Occupant::Unit { unit: other, .. } = begins else { panic!("a cylinder begins with a unit") };
             assert_eq!(layout.is_data(unit), layout.is_data(other));
         }
@@ -289,13 +289,13 @@ fn a_stream_over_far_copies_takes_all_members_in_turn_and_passes_over_nothing() 
         let geometry = Geometry::create(&far).expect("a possible array");
         let layout = geometry.layout();
         for stripe in some_stripes(layout) {
-            let place = layout.place(stripe, Unit::new(0));
+            let location = layout.locate(stripe, Unit::new(0));
             let (row, member) = (stripe.get() / u64::from(members), stripe.get() % u64::from(members));
-            assert_eq!(place.member, Member::new(member as u16));
-            assert_eq!(place.at, Sector::ZERO + layout.unit_length() * row);
-            assert_eq!(geometry.peers(place.member).len(), usize::from(copies));
+            assert_eq!(location.slot, Slot::new(member as u16));
+            assert_eq!(location.at, Sector::ZERO + layout.unit_length() * row);
+            assert_eq!(geometry.peers(location.slot).len(), usize::from(copies));
             for unit in layout.units() {
-                assert!(geometry.peers(place.member).contains(&layout.place(stripe, unit).member.get()));
+                assert!(geometry.peers(location.slot).contains(&layout.locate(stripe, unit).slot.get()));
             }
         }
     }

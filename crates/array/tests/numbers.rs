@@ -6,7 +6,7 @@ mod common;
 use common::{Disk, Random, SEED, Setup, World, candidate, payload};
 use parlour_array::{AssemblyError, Event, Geometry, Superblock, Tuning};
 use parlour_codec::checksum::crc32c;
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 /// An array that takes further numbers after a few records.
 fn short_sessions(setup: Setup) -> Setup {
@@ -85,21 +85,21 @@ fn found(disk: &Disk, magic: &[u8; 8]) -> Vec<usize> {
     starts.map(|(index, _)| index).collect()
 }
 
-fn implausible(world: &World) -> Vec<(Member, &'static str)> {
+fn implausible(world: &World) -> Vec<(Slot, &'static str)> {
     let forged = |event: &Event| match event {
-        Event::Implausible { place, what } => Some((*place, *what)),
+        Event::Implausible { slot, what } => Some((*slot, *what)),
         _ => None,
     };
     world.events.iter().filter_map(forged).collect()
 }
 
 /// The array after a stop, opened with what was forged, is right and goes on; what was forged is
-/// reported by place.
+/// reported by slot.
 fn assert_reported(mut world: World, content: &mut [u8], what: &'static str) {
     assert_holds(&mut world, content);
     exercise(&mut world, content, 20);
     world.settle();
-    assert!(implausible(&world).contains(&(Member::new(1), what)), "{what}: {:?}", world.events);
+    assert!(implausible(&world).contains(&(Slot::new(1), what)), "{what}: {:?}", world.events);
     let mut world = world.restart();
     assert_holds(&mut world, content);
     world.settle();
@@ -123,7 +123,7 @@ fn a_dirty_map_from_the_future_does_not_count_and_is_reported() {
     let (mut world, mut content, geometry) = written(&Setup::named("raid5", 4));
     world.stop();
     for bank in 0..2 {
-        let (at, length) = (geometry.map_place(bank), geometry.map_length());
+        let (at, length) = (geometry.map_at(bank), geometry.map_length());
         forge(&mut world.disks[1], at, length, 32, (1 << 63) - 2 + bank as u64 % 2);
     }
     let world = world.reopen(false).expect("it opens");
@@ -136,7 +136,7 @@ fn a_table_that_has_applied_what_was_never_written_does_not_count_and_is_reporte
     let (mut world, mut content, geometry) = written(&Setup::logged(4));
     world.stop();
     for bank in 0..2 {
-        let (at, length) = (geometry.table_place(bank), geometry.table_length());
+        let (at, length) = (geometry.table_at(bank), geometry.table_length());
         forge(&mut world.disks[1], at, length, 64, u64::MAX);
     }
     let world = world.reopen(false).expect("it opens");
@@ -182,7 +182,7 @@ fn an_array_whose_numbers_are_used_up_can_be_read_and_is_not_opened_for_writing(
         world.stop();
         for disk in &mut world.disks {
             let length = Sectors::new(disk.bytes.len() as u64 / 512);
-            for at in Geometry::superblock_places(length) {
+            for at in Geometry::superblocks_at(length) {
                 let block = &mut disk.bytes[at.bytes() as usize..][..parlour_array::SUPERBLOCK_BYTES];
                 let old = Superblock::decode(block).expect("it is sound");
                 let used = Superblock { session_number: session, sequence, ..old };

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::layout::{Occupant, Place};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::{Action, Class, Event, Mode, Repair};
-use parlour_units::{Bytes, Member, Region, Sector, Sectors};
+use parlour_units::{Bytes, Member, Region, Sector, Sectors, Slot};
 
 /// The parity that a reintegration is about to rewrite: the member, from where and how much.
 fn rewritten(world: &World) -> Option<(Member, Sector, Sectors)> {
@@ -14,9 +14,9 @@ fn rewritten(world: &World) -> Option<(Member, Sector, Sectors)> {
     let start = geometry.data_start();
     let of_parity = |action: Action| match action {
         Action::Write { member, at, length, durable: false } if at >= start => {
-            let place = Place { member, at: Sector::ZERO + (at - start) };
+            let location = Location { slot: world.array.slot_of(member)?, at: Sector::ZERO + (at - start) };
             let parity = geometry.layout().data_units();
-            let occupant = geometry.layout().occupant(place);
+            let occupant = geometry.layout().occupant(location);
             matches!(occupant, Occupant::Unit { unit, .. } if unit.get() == parity)
                 .then_some((member, at, length))
         }
@@ -84,7 +84,7 @@ fn parity_that_is_neither_what_it_was_nor_what_it_was_to_become_is_computed_from
     let mut world = world.reopen(false).unwrap();
     world.settle();
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
-    world.array.fail(world.now, Member::new(0)).unwrap();
+    world.array.fail(world.now, Slot::new(0)).unwrap();
     world.drain();
     assert!(content.contains(&world.read_now(0, 16).unwrap()));
 }
@@ -207,12 +207,12 @@ fn folded_in_parts(setup: &Setup) {
 }
 
 /// Regions whose records go to the same commit log.
-fn regions_of_one_place(world: &World) -> Vec<Region> {
+fn regions_of_one_slot(world: &World) -> Vec<Region> {
     let layout = world.array.geometry().layout();
     let sublogs = u32::from(layout.logs().unwrap().shape().sublogs);
-    let place = |region: &Region| layout.sublog_member(*region, (region.get() % sublogs) as u16);
+    let slot = |region: &Region| layout.sublog_slot(*region, (region.get() % sublogs) as u16);
     let regions = (0..layout.region_count()).map(Region::new);
-    regions.filter(|region| place(region) == place(&Region::new(0))).collect()
+    regions.filter(|region| slot(region) == slot(&Region::new(0))).collect()
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn many_regions_whose_logs_are_full_are_folded_in_though_the_oldest_record_is_of
     setup.tuning.reintegration_buffers = 1;
     let mut world = World::new(&setup, SEED);
     let layout = world.array.geometry().layout().clone();
-    let regions = regions_of_one_place(&world);
+    let regions = regions_of_one_slot(&world);
     assert!(regions.len() > 10);
     let of_region = layout.region_stripes() * layout.stripe_data().get();
     // (A segment has room for one record more.)
@@ -295,7 +295,7 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
     setup.member_length = 3 * 2_048;
     setup.tuning.log_memory = Sectors::new(64);
     let geometry = setup.geometry();
-    let tables = [0, 1].map(|bank| geometry.table_place(bank));
+    let tables = [0, 1].map(|bank| geometry.table_at(bank));
     let is_fast = |action: Action| match action {
         Action::Write { at, .. } => tables.contains(&at),
         action => matches!(action, Action::Read { .. }),
@@ -308,7 +308,7 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
         for _ in 0..steps {
             world.step();
         }
-        let log = geometry.layout().sublog_member(Region::new(0), 0).unwrap();
+        let log = geometry.layout().sublog_slot(Region::new(0), 0).unwrap();
         world.replace(log.get());
         // Superblocks and maps are slow.
         while let Some(index) = world.pending.iter().position(|effect| is_fast(effect.action)) {
@@ -417,7 +417,7 @@ fn a_recovery_in_parts_may_be_cut_off_between_them_again_and_again() {
 
 #[test]
 fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
-    for place in 0..4 {
+    for slot in 0..4 {
         let mut world = World::new(&with_large_regions(), SEED);
         let within = of_first_region(&world);
         let content = write_blocks(&mut world, LARGE_WRITES, within);
@@ -426,8 +426,8 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
             assert!(world.step());
         }
         assert!(is_recovering(&world));
-        let holds_records = commit_place(&world) == Some(Member::new(place));
-        world.array.fail(world.now, Member::new(place)).unwrap();
+        let holds_records = commit_slot(&world) == Some(Slot::new(slot));
+        world.array.fail(world.now, Slot::new(slot)).unwrap();
         world.drain();
         world.settle();
         // With the records themselves what nobody has flushed may be lost.
@@ -440,8 +440,8 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
 }
 
 /// Whose commit log has the records of the first region.
-fn commit_place(world: &World) -> Option<Member> {
-    world.array.geometry().layout().sublog_member(Region::new(0), 0)
+fn commit_slot(world: &World) -> Option<Slot> {
+    world.array.geometry().layout().sublog_slot(Region::new(0), 0)
 }
 
 /// An array with many regions, whose log buffers are few.
@@ -522,7 +522,7 @@ fn a_segment_of_one_record_costs_about_as_much_as_the_record() {
     assert!(written < most, "{written} sectors, and {most} would do");
     let mut world = world.restart();
     assert_holds(&mut world, &content);
-    world.array.fail(world.now, Member::new(0)).unwrap();
+    world.array.fail(world.now, Slot::new(0)).unwrap();
     world.drain();
     world.settle();
     assert_holds(&mut world, &content);
@@ -534,11 +534,11 @@ fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
     // Where there is nothing yet, nothing can be read.
     let start = world.array.geometry().data_start().get();
     let layout = world.array.geometry().layout().clone();
-    for (place, disk) in (0..).zip(&mut world.disks) {
+    for (location, disk) in (0..).zip(&mut world.disks) {
         let in_log = |sector: &u64| {
             let at = Sector::new(sector - start);
-            let place = Place { member: Member::new(place), at };
-            matches!(layout.occupant(place), Occupant::Log { .. })
+            let location = Location { slot: Slot::new(location), at };
+            matches!(layout.occupant(location), Occupant::Log { .. })
         };
         let end = disk.bytes.len() as u64 / 512 - 2_048;
         disk.unreadable = (start..end).filter(in_log).collect();
@@ -546,7 +546,7 @@ fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
     let content = write_to_each_region(&mut world);
     world.settle();
     assert!(world.array.status().counters.appends > 40);
-    world.array.fail(world.now, Member::new(1)).unwrap();
+    world.array.fail(world.now, Slot::new(1)).unwrap();
     world.drain();
     world.settle();
     assert_holds(&mut world, &content);

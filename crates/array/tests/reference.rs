@@ -5,7 +5,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{ReadChoice, Update};
 use parlour_array::{LargeWrite, LogFlush, LogPool, Operation, Repair, Tuning};
-use parlour_units::{Member, Sectors};
+use parlour_units::{Sectors, Slot};
 
 /// An array beside a flat copy of what it should hold.
 struct Twin {
@@ -126,8 +126,8 @@ impl Twin {
         self.world.setup.organization.update != Update::Floating
     }
 
-    fn fail(&mut self, place: u16) {
-        self.world.disk_at(place).dead = true;
+    fn fail(&mut self, slot: u16) {
+        self.world.disk_at(slot).dead = true;
     }
 }
 
@@ -264,25 +264,25 @@ fn any_one_member_may_die_in_the_middle_and_be_replaced() {
             return;
         }
         for _ in 0..3 {
-            let place = twin.random.below(u64::from(twin.world.setup.members)) as u16;
+            let slot = twin.random.below(u64::from(twin.world.setup.members)) as u16;
             let mut reads = Vec::new();
             twin.rounds(10);
             twin.batch(&mut reads);
-            twin.fail(place);
+            twin.fail(slot);
             twin.batch_without_settling(&mut reads);
             twin.finish(&reads);
             twin.rounds(10);
             twin.check_all();
-            if twin.world.array.status().members[usize::from(place)].state != "failed" {
+            if twin.world.array.status().members[usize::from(slot)].state != "failed" {
                 // Nothing happened to touch it yet.
-                let _ = twin.world.array.fail(twin.world.now, Member::new(place));
+                let _ = twin.world.array.fail(twin.world.now, Slot::new(slot));
                 twin.world.drain();
             }
-            twin.world.replace(place);
+            twin.world.replace(slot);
             let mut reads = Vec::new();
             twin.batch(&mut reads);
             twin.finish(&reads);
-            assert_eq!(twin.world.array.status().members[usize::from(place)].state, "active");
+            assert_eq!(twin.world.array.status().members[usize::from(slot)].state, "active");
             twin.check_all();
             let report = twin.world.scrub(Repair::Nothing);
             assert_eq!((report.mismatches, report.skipped), (0, 0));
@@ -300,9 +300,9 @@ fn unreadable_sectors_are_computed_rewritten_and_counted() {
         let start = twin.world.array.member_data_start().get();
         let length = twin.world.setup.member_length;
         for _ in 0..8 {
-            let place = twin.random.below(u64::from(twin.world.setup.members)) as u16;
+            let slot = twin.random.below(u64::from(twin.world.setup.members)) as u16;
             let sector = start + twin.random.below(length - start);
-            twin.world.disk_at(place).unreadable.insert(sector);
+            twin.world.disk_at(slot).unreadable.insert(sector);
             twin.check_all();
             twin.rounds(2);
         }

@@ -4,7 +4,7 @@
 mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::*;
-use parlour_units::{Member, Sector, Sectors, Stripe};
+use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
 
 fn is_write(e: &Effect) -> Option<(Member, Sector, Sectors)> {
     if let Action::Write { member, at, length, .. } = e.action { Some((member, at, length)) } else { None }
@@ -46,11 +46,11 @@ fn openings_that_were_cut_off_one_after_another_leave_no_member_stale() {
         let mut w = World::new(&Setup::named(name, 5), SEED);
         w.write_now(0, &payload(&mut Random(1), 10)).unwrap();
         let mut w = w.restart();
-        for place in [0, 3, 1, 4] {
+        for slot in [0, 3, 1, 4] {
             assert!(run_where(&mut w, |e| is_write(e)
-                .is_some_and(|(member, at, _)| at == Sector::ZERO && member == Member::new(place))));
+                .is_some_and(|(member, at, _)| at == Sector::ZERO && member == Member::new(slot))));
             w = w.reopen(false).unwrap();
-            assert!(w.array.status().members.iter().all(|m| m.state == "active"), "{name}, member {place}");
+            assert!(w.array.status().members.iter().all(|m| m.state == "active"), "{name}, member {slot}");
         }
     }
 }
@@ -80,7 +80,7 @@ fn a_member_replaced_during_its_last_checkpoint_is_rebuilt() {
     let mut w = World::new(&Setup::named("raid5", 4), SEED);
     let bytes = payload(&mut Random(1), 400);
     w.write_now(5000, &bytes).unwrap();
-    w.array.fail(w.now, Member::new(1)).unwrap();
+    w.array.fail(w.now, Slot::new(1)).unwrap();
     w.drain();
     w.replace(1);
     // run until the checkpoint's flush is pending
@@ -116,23 +116,20 @@ fn t03(at_map: bool) {
         w.array.stop(w.now);
         w.drain();
         let g = w.array.geometry().clone();
-        let places: Vec<Sector> = if at_map {
-            vec![g.map_place(0), g.map_place(1)]
-        } else {
-            vec![g.table_place(0), g.table_place(1)]
-        };
+        let slots: Vec<Sector> =
+            if at_map { vec![g.map_at(0), g.map_at(1)] } else { vec![g.table_at(0), g.table_at(1)] };
         let mut killed = None;
         while w.array.mode() != Mode::Stopped {
             if killed.is_none() {
                 // the map of the stop: no flush, no other
                 if let Some(e) =
-                    w.pending.iter().find(|e| is_write(e).is_some_and(|(_, at, _)| places.contains(&at)))
+                    w.pending.iter().find(|e| is_write(e).is_some_and(|(_, at, _)| slots.contains(&at)))
                 {
                     let m = is_write(e).unwrap().0;
-                    let place = w.array.place_of(m).unwrap();
+                    let slot = w.array.slot_of(m).unwrap();
                     if !at_map || w.array.status().counters.appends > 0 {
-                        killed = Some(place);
-                        w.disk_at(place.get()).dead = true;
+                        killed = Some(slot);
+                        w.disk_at(slot.get()).dead = true;
                     }
                 }
             }
@@ -317,8 +314,8 @@ fn many_writes_that_meet_unreadable_sectors_are_all_answered() {
     let g = w.array.geometry().clone();
     let n = 60u64;
     for s in 0..n {
-        let p = g.layout().place(parlour_units::Stripe::new(s), parlour_array::layout::Unit::new(0));
-        w.disks[p.member.as_usize()].unreadable.insert(g.data_start().get() + p.at.get() + 200);
+        let p = g.layout().locate(parlour_units::Stripe::new(s), parlour_array::layout::Unit::new(0));
+        w.disks[p.slot.as_usize()].unreadable.insert(g.data_start().get() + p.at.get() + 200);
     }
     let tags: Vec<u64> = (0..n).map(|s| w.write(s * 512 * 8 + 1, &payload(&mut Random(s), 400))).collect();
     w.settle();
@@ -487,14 +484,14 @@ fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     w.replace(1);
     w.settle_until(|w| w.array.status().members[1].state == "active");
     let geometry = w.array.geometry().clone();
-    let places = [0, 1].map(|bank| {
-        let list = geometry.list_place(bank).expect("there is room for a list").0;
-        [geometry.map_place(bank), geometry.table_place(bank), list]
+    let slots = [0, 1].map(|bank| {
+        let list = geometry.list_at(bank).expect("there is room for a list").0;
+        [geometry.map_at(bank), geometry.table_at(bank), list]
     });
     let newcomer = w.disk_at(1);
     let begins = |at: Sector, magic: &[u8]| newcomer.bytes[at.bytes() as usize..].starts_with(magic);
     for (kind, magic) in [b"PRLRDIRT", b"PRLRAPPL", b"PRLRLIST"].into_iter().enumerate() {
-        assert!(places.iter().any(|bank| begins(bank[kind], magic)), "none in {magic:?}");
+        assert!(slots.iter().any(|bank| begins(bank[kind], magic)), "none in {magic:?}");
     }
 }
 
@@ -504,9 +501,9 @@ fn a_second_spare_takes_a_second_place() {
     let mut w = World::new(&Setup::named("raid10", 4), SEED);
     w.add_spare();
     w.add_spare();
-    w.array.fail(w.now, Member::new(0)).unwrap();
+    w.array.fail(w.now, Slot::new(0)).unwrap();
     w.drain();
-    w.array.fail(w.now, Member::new(2)).unwrap();
+    w.array.fail(w.now, Slot::new(2)).unwrap();
     w.drain();
     w.settle();
     let s = w.array.status();
@@ -650,11 +647,11 @@ fn a_read_that_was_answered_leaves_nothing_for_the_cache() {
     println!("{}", w.pending.len());
     let (su, so) = (at / 48, at % 48);
     let p =
-        g.layout().place(parlour_units::Stripe::new(su), parlour_array::layout::Unit::new((so / 16) as u16));
+        g.layout().locate(parlour_units::Stripe::new(su), parlour_array::layout::Unit::new((so / 16) as u16));
     let abs = g.data_start().get() + p.at.get() + so % 16;
     assert!(run_where(
         &mut w,
-        |e| matches!(e.action, Action::Read { member, at, length } if member == p.member && at.get() <= abs && abs < at.get() + length.get())
+        |e| matches!(e.action, Action::Read { member, at, length } if member.get() == p.slot.get() && at.get() <= abs && abs < at.get() + length.get())
     ));
     let keep: Vec<_> = std::mem::take(&mut w.pending);
     let new = payload(&mut r, 2);
@@ -736,12 +733,12 @@ fn parity_of_one_data_unit_is_no_copy_while_its_log_is_live() {
         let mut w = World::new(&setup, SEED + seed);
         let bytes = payload(&mut Random(seed), 40);
         w.write_now(3, &bytes).unwrap();
-        let place = w
+        let location = w
             .array
             .geometry()
             .layout()
-            .place(parlour_units::Stripe::new(0), parlour_array::layout::Unit::new(0));
-        w.array.fail(w.now, place.member).unwrap();
+            .locate(parlour_units::Stripe::new(0), parlour_array::layout::Unit::new(0));
+        w.array.fail(w.now, location.slot).unwrap();
         w.drain();
         assert!(w.read_now(3, 40).unwrap() == bytes, "seed {seed}");
     }
@@ -758,9 +755,9 @@ fn bad_sectors_in_different_columns_cost_nothing() {
         let geometry = w.array.geometry().clone();
         let data = geometry.data_start();
         for (unit, column) in [(0, 3), (1, 9)] {
-            let place = geometry.layout().place(Stripe::new(0), parlour_array::layout::Unit::new(unit));
-            let at = data + (place.at + Sectors::new(column)).from_start();
-            w.disk_at(place.member.get()).unreadable.insert(at.get());
+            let location = geometry.layout().locate(Stripe::new(0), parlour_array::layout::Unit::new(unit));
+            let at = data + (location.at + Sectors::new(column)).from_start();
+            w.disk_at(location.slot.get()).unreadable.insert(at.get());
         }
         assert_eq!(w.read_now(0, 600).as_deref(), Ok(&bytes[..]), "{name}");
         // Of copies only one was read.
@@ -778,16 +775,16 @@ fn what_fits_no_record_after_a_crash_does_not_spread() {
     w.write_now(0, &bytes).unwrap();
     w.do_now(Operation::Flush, 0, 0, None).0.unwrap();
     let geometry = w.array.geometry().clone();
-    let place = geometry.layout().place(Stripe::new(0), parlour_array::layout::Unit::new(0));
-    let at = geometry.data_start() + (place.at + Sectors::new(3)).from_start();
-    let rotten = &mut w.disk_at(place.member.get()).bytes[at.get() as usize * 512..][..512];
+    let location = geometry.layout().locate(Stripe::new(0), parlour_array::layout::Unit::new(0));
+    let at = geometry.data_start() + (location.at + Sectors::new(3)).from_start();
+    let rotten = &mut w.disk_at(location.slot.get()).bytes[at.get() as usize * 512..][..512];
     rotten.iter_mut().for_each(|byte| *byte ^= 0x55);
     let mut w = w.crash(false).unwrap();
     w.settle();
     assert_eq!(w.array.status().counters.unlike_records, 1);
     assert_eq!(w.scrub(parlour_array::Repair::Nothing).mismatches, 0);
     assert!(w.read_now(0, 16).unwrap() == bytes);
-    w.array.fail(w.now, place.member).unwrap();
+    w.array.fail(w.now, location.slot).unwrap();
     w.drain();
     assert!(w.read_now(0, 16).unwrap() == bytes);
 }

@@ -10,13 +10,13 @@ use parlour_array::{
     Action, AssemblyError, Class, Effect, Event, Fault, Geometry, Mode, Operation, Outcome, Repair,
     RequestError,
 };
-use parlour_units::{Member, Sectors, Stripe};
+use parlour_units::{Member, Sectors, Slot, Stripe};
 
 /// Whether `effect` writes a superblock of this member.
 fn is_superblock_of(setup: &Setup, effect: &Effect, member: u16) -> bool {
     let Action::Write { member: of, at, .. } = effect.action else { return false };
-    let places = Geometry::superblock_places(Sectors::new(setup.member_length));
-    of == Member::new(member) && places.contains(&at)
+    let copies = Geometry::superblocks_at(Sectors::new(setup.member_length));
+    of == Member::new(member) && copies.contains(&at)
 }
 
 /// Carries out what is pending and `wanted`. Says whether there was something.
@@ -167,12 +167,12 @@ fn what_was_read_of_a_member_is_forgotten_with_it() {
     world.write_now(0, &payload(&mut Random(1), stripe * 4)).unwrap();
     let mut world = world.restart();
     // One unit rots, which is not noticed, and is rebuilt to what it was.
-    let unit = world.array.geometry().layout().place(Stripe::new(0), Unit::new(0));
+    let unit = world.array.geometry().layout().locate(Stripe::new(0), Unit::new(0));
     let at = (world.array.member_data_start() + unit.at.from_start()).bytes() as usize;
-    let rotten = usize::from(unit.member.get());
+    let rotten = usize::from(unit.slot.get());
     world.disks[rotten].bytes[at..at + 512].fill(0x77);
     world.read_now(0, 1).unwrap();
-    world.replace(unit.member.get());
+    world.replace(unit.slot.get());
     world.settle();
     world.write_now(0, &payload(&mut Random(2), 1)).unwrap();
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
@@ -199,7 +199,7 @@ fn a_durable_write_is_durable_where_a_rebuild_has_ended_and_that_is_not_recorded
         let other = |effect: &Effect| !(0..4).any(|member| is_superblock_of(&setup, effect, member));
         // The stripe in which place 1 holds the second unit: the first is written, and then the second durably.
         let layout = world.array.geometry().layout();
-        let holds = |stripe: u64| layout.place(Stripe::new(stripe), Unit::new(1)).member == Member::new(1);
+        let holds = |stripe: u64| layout.locate(Stripe::new(stripe), Unit::new(1)).slot == Slot::new(1);
         let stripe = (0..6).find(|stripe| holds(*stripe)).unwrap();
         let at = stripe * 2 * unit;
         let first = world.write(at, &payload(&mut Random(seed + 50), 1));
@@ -263,7 +263,8 @@ fn a_segment_that_goes_to_a_failed_member_is_folded_in_from_memory() {
         world.step();
     };
     let Action::Write { member, .. } = append.action else { unreachable!("it is a write") };
-    world.array.fail(world.now, member).unwrap();
+    let slot = world.array.slot_of(member).expect("it stands");
+    world.array.fail(world.now, slot).unwrap();
     world.drain();
     world.pending.push(append);
     let last = world.pending.len() - 1;

@@ -6,7 +6,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::AdminError;
 use parlour_array::layout::Unit;
-use parlour_units::{Member, Stripe};
+use parlour_units::{Slot, Stripe};
 
 /// An array that was written to, and killed with parity that may not fit.
 fn killed(name: &str, members: u16) -> World {
@@ -20,21 +20,21 @@ fn killed(name: &str, members: u16) -> World {
 fn a_member_whose_regions_are_not_resynced_is_needed_until_they_are() {
     for (name, members) in [("raid5", 4), ("raid1", 3), ("parity-logging", 5)] {
         let mut world = killed(name, members);
-        let refused = world.array.may_lose(Member::new(1));
-        let Err(AdminError::NotResynced { place, regions, of }) = refused else {
+        let refused = world.array.may_lose(Slot::new(1));
+        let Err(AdminError::NotResynced { slot, regions, of }) = refused else {
             panic!("{name}: {refused:?}");
         };
-        assert_eq!(place, Member::new(1));
+        assert_eq!(slot, Slot::new(1));
         let pending = world.array.status().resync.expect("it is resynced");
         assert!(regions > 0 && u64::from(regions) <= pending.total - pending.done, "{name}: {regions}");
         assert!(regions <= of, "{name}");
         world.settle();
-        assert_eq!(world.array.may_lose(Member::new(1)), Ok(()), "{name}");
-        world.array.fail(world.now, Member::new(1)).unwrap();
+        assert_eq!(world.array.may_lose(Slot::new(1)), Ok(()), "{name}");
+        world.array.fail(world.now, Slot::new(1)).unwrap();
         // The next would be one too many, and the one that is gone can be lost no more.
-        assert_eq!(world.array.may_lose(Member::new(1)), Ok(()), "{name}");
+        assert_eq!(world.array.may_lose(Slot::new(1)), Ok(()), "{name}");
         if name != "raid1" {
-            assert_eq!(world.array.may_lose(Member::new(0)), Err(AdminError::Needed(Member::new(0))));
+            assert_eq!(world.array.may_lose(Slot::new(0)), Err(AdminError::Needed(Slot::new(0))));
         }
     }
 }
@@ -46,24 +46,24 @@ fn a_member_is_needed_where_anothers_block_cannot_be_read() {
     world.write_now(0, &payload(&mut Random(1), 200)).unwrap();
     let layout = world.array.geometry().layout().clone();
     let start = world.array.geometry().data_start().get();
-    let [bad, lost, other] = [0, 1, 2].map(|unit| layout.place(Stripe::new(0), Unit::new(unit)));
-    world.disk_at(bad.member.get()).unreadable.insert(start + bad.at.get());
-    world.array.fail(world.now, lost.member).unwrap();
-    world.replace(lost.member.get());
+    let [bad, lost, other] = [0, 1, 2].map(|unit| layout.locate(Stripe::new(0), Unit::new(unit)));
+    world.disk_at(bad.slot.get()).unreadable.insert(start + bad.at.get());
+    world.array.fail(world.now, lost.slot).unwrap();
+    world.replace(lost.slot.get());
     world.settle();
     assert!(world.array.status().unreadable.get() > 0, "what cannot be computed is passed over");
-    let needed = world.array.may_lose(other.member);
+    let needed = world.array.may_lose(other.slot);
     assert!(matches!(needed, Err(AdminError::NeededForUnreadable { blocks: 1, .. })), "{needed:?}");
-    assert_eq!(world.array.may_lose(lost.member), Ok(()), "nothing else is missing where it is");
+    assert_eq!(world.array.may_lose(lost.slot), Ok(()), "nothing else is missing where it is");
     // Written anew, all of the stripe is there.
     world.write_now(0, &payload(&mut Random(2), layout.stripe_data().get())).unwrap();
     world.settle();
-    assert_eq!(world.array.may_lose(other.member), Ok(()));
+    assert_eq!(world.array.may_lose(other.slot), Ok(()));
 }
 
 #[test]
 fn a_member_that_no_other_can_stand_in_for_is_needed() {
     let world = World::new(&Setup::named("raid0", 2), SEED);
-    assert_eq!(world.array.may_lose(Member::new(0)), Err(AdminError::Needed(Member::new(0))));
-    assert_eq!(world.array.may_lose(Member::new(7)), Err(AdminError::NoSuchMember(Member::new(7), 1)));
+    assert_eq!(world.array.may_lose(Slot::new(0)), Err(AdminError::Needed(Slot::new(0))));
+    assert_eq!(world.array.may_lose(Slot::new(7)), Err(AdminError::NoSuchMember(Slot::new(7), 1)));
 }

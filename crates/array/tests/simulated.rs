@@ -5,7 +5,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::ReadChoice;
 use parlour_array::{Action, Class, Modify, Operation, Repair, Simulated};
-use parlour_units::{Member, Sectors};
+use parlour_units::{Sectors, Slot};
 
 const COMBINED: Simulated = Simulated { combined: true, old_data_known: false };
 const KNOWN: Simulated = Simulated { combined: false, old_data_known: true };
@@ -84,7 +84,7 @@ fn what_is_missing_or_in_several_pieces_is_done_in_ordinary_steps() {
         world.write(10, &payload(&mut Random(1), 12));
         assert!(!waiting(&world).contains(['x', 'm']), "{name}");
         world.settle();
-        world.array.fail(world.now, Member::new(0)).expect("it is redundant");
+        world.array.fail(world.now, Slot::new(0)).expect("it is redundant");
         world.drain();
         world.settle();
         for at in (0..160).step_by(16) {
@@ -108,18 +108,18 @@ fn what_one_access_cannot_read_is_repaired_and_then_written() {
         world.settle();
         let start = world.array.geometry().data_start().get();
         // The first unit of each member: data and parity of the first stripe.
-        for place in 0..5 {
-            world.disk_at(place).unreadable.insert(start);
+        for slot in 0..5 {
+            world.disk_at(slot).unreadable.insert(start);
             let second = payload(&mut random, 4);
             for at in [0, 16, 32, 48] {
                 world.write_now(at, &second).expect("it can be written");
             }
             world.settle();
             for at in [0, 16, 32, 48] {
-                assert_eq!(world.read_now(at, 4), Ok(second.clone()), "{name}, {place}");
+                assert_eq!(world.read_now(at, 4), Ok(second.clone()), "{name}, {slot}");
             }
             let report = world.scrub(Repair::Nothing);
-            assert_eq!((report.mismatches, report.unreadable), (0, 0), "{name}, {place}");
+            assert_eq!((report.mismatches, report.unreadable), (0, 0), "{name}, {slot}");
         }
     }
 }

@@ -6,7 +6,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Code, Consistency};
 use parlour_array::{Action, Class, Event, Mode, Operation, Repair, RequestError};
-use parlour_units::{Member, Region};
+use parlour_units::{Region, Slot};
 
 /// Cuts the power: nothing is left of what was not flushed, nor of what was under way. The array is opened again.
 fn cut(mut world: World) -> World {
@@ -93,13 +93,13 @@ fn records_that_wait_for_the_next_opening_are_given_up_when_their_log_is_lost() 
     world.settle();
     world.starve(false);
     let layout = world.array.geometry().layout();
-    let place = layout.sublog_member(Region::new(0), 0).unwrap().get();
-    world.disk_at(place).dead = true;
+    let slot = layout.sublog_slot(Region::new(0), 0).unwrap().get();
+    world.disk_at(slot).dead = true;
     // (What was not written since the opening before can be read.)
     let at = world.capacity() - 200;
     world.read_now(at, 200).unwrap();
     world.settle();
-    assert_eq!(world.array.status().members[usize::from(place)].state, "failed");
+    assert_eq!(world.array.status().members[usize::from(slot)].state, "failed");
     assert!(world.array.unsynced_regions() > 0);
     ends(&mut world);
     // (Its log's regions are out of sync, since an array without memory could not resync them.)
@@ -120,7 +120,7 @@ fn starved_without_a_member(mut world: World) -> World {
     let mut world = world.reopen(false).unwrap();
     world.settle();
     world.starve(true);
-    world.array.fail(world.now, Member::new(0)).unwrap();
+    world.array.fail(world.now, Slot::new(0)).unwrap();
     world.drain();
     world.settle();
     world
@@ -228,7 +228,7 @@ fn a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening
         assert!(world.read_now(blocks[1].0, 4).as_ref() == Ok(&blocks[1].1));
         blocks.remove(0);
         // (Without its log's member it is what the write has left.)
-        if world.array.geometry().layout().sublog_member(Region::new(0), 0) != Some(Member::new(lost)) {
+        if world.array.geometry().layout().sublog_slot(Region::new(0), 0) != Some(Slot::new(lost)) {
             blocks.extend((0..10).map(|part| part * 4).zip(new.chunks(2_048).map(<[u8]>::to_vec)));
         }
         loses_a_member_and_comes_back(world, lost, &blocks);
@@ -240,14 +240,14 @@ fn a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_a_member_lacked_that_was_failed_meanwhile_is_no_want_of_the_arrays() {
     for setup in [Setup::named("raid5", 4), Setup::named("parity-logging", 4), Setup::logged(4)] {
-        for place in 0..4 {
+        for slot in 0..4 {
             let mut world = World::new(&setup, SEED);
             let content = payload(&mut Random(1), 60);
             world.write_now(0, &content).unwrap();
             world.settle();
             let tag = world.write(0, &content);
-            world.disk_at(place).starved = true;
-            world.array.fail(world.now, Member::new(place)).unwrap();
+            world.disk_at(slot).starved = true;
+            world.array.fail(world.now, Slot::new(slot)).unwrap();
             world.drain();
             world.settle();
             assert_eq!(world.done[&tag].0, Ok(()), "{:?}", setup.organization);
@@ -265,7 +265,7 @@ fn opened_after_halt(mut world: World) -> World {
     assert_eq!(world.array.mode(), Mode::Halted);
     assert_eq!(world.read_now(0, 4), Err(RequestError::NoSpace));
     assert_eq!(world.write_now(0, &[0; 2_048]), Err(RequestError::NoSpace));
-    let halted = |event: &Event| matches!(event, Event::Halted { place } if place.get() == 1);
+    let halted = |event: &Event| matches!(event, Event::Halted { slot } if slot.get() == 1);
     assert_eq!(world.events.iter().filter(|event| halted(event)).count(), 1);
     world.pending.clear();
     world.reopen(false).unwrap()
@@ -316,7 +316,7 @@ fn metadata_that_finds_no_room_while_the_array_is_served_halts_it_as_a_crash_wou
         if setup.organization.code == Code::None {
             world.array.stop(world.now);
         } else {
-            world.array.fail(world.now, Member::new(0)).unwrap();
+            world.array.fail(world.now, Slot::new(0)).unwrap();
         }
         world.drain();
         world.settle_until(|world| world.array.mode() == Mode::Halted);

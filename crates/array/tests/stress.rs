@@ -17,7 +17,7 @@ const TRACE: bool = false;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Consistency, Update};
 use parlour_array::*;
-use parlour_units::{Member, Sectors};
+use parlour_units::{Sectors, Slot};
 use std::collections::HashMap;
 
 #[derive(Clone, Debug)]
@@ -365,18 +365,18 @@ impl Model {
                     && self.w().pending.iter().all(|e| e.class != Class::Metadata)
                 {
                     let m = self.w().setup.members;
-                    let place = self.r.below(u64::from(m)) as u16;
+                    let slot = self.r.below(u64::from(m)) as u16;
                     if self.r.chance(3) {
                         self.w().add_spare();
                     }
-                    self.note(format!("member {place} dies"));
+                    self.note(format!("member {slot} dies"));
                     if self.r.chance(4) {
                         let now = self.w().now;
-                        let _ = self.w().array.fail(now, Member::new(place));
+                        let _ = self.w().array.fail(now, Slot::new(slot));
                         self.w().drain();
                         self.collect();
                     } else {
-                        self.w().disk_at(place).dead = true;
+                        self.w().disk_at(slot).dead = true;
                     }
                     let n = self.r.below(40);
                     self.rounds(n);
@@ -398,8 +398,8 @@ impl Model {
                         }
                         let (index, info) = self.w().new_disk();
                         let now = self.w().now;
-                        let got = self.w().array.replace(now, Member::new(place), info);
-                        self.note(format!("replace {place}: {got:?}"));
+                        let got = self.w().array.replace(now, Slot::new(slot), info);
+                        self.note(format!("replace {slot}: {got:?}"));
                         match got {
                             Ok(m) => {
                                 let n = self.w().numbers.len();
@@ -418,9 +418,9 @@ impl Model {
                         self.steps(n);
                         if self.r.chance(5) {
                             self.note("rebuild: member dies again");
-                            let st = self.w().array.status().members[usize::from(place)].clone();
+                            let st = self.w().array.status().members[usize::from(slot)].clone();
                             if st.state == "rebuilding" {
-                                self.w().disk_at(place).dead = true;
+                                self.w().disk_at(slot).dead = true;
                                 let n = self.r.below(30);
                                 self.rounds(n);
                             }
@@ -503,12 +503,12 @@ impl Model {
     }
     fn heal(&mut self) {
         self.settle();
-        for place in 0..self.w().setup.members {
-            let st = self.w().array.status().members[usize::from(place)].clone();
+        for slot in 0..self.w().setup.members {
+            let st = self.w().array.status().members[usize::from(slot)].clone();
             if st.state == "failed" {
                 let (index, info) = self.w().new_disk();
                 let now = self.w().now;
-                if self.w().array.replace(now, Member::new(place), info).is_ok() {
+                if self.w().array.replace(now, Slot::new(slot), info).is_ok() {
                     self.w().numbers.push(index);
                 } else {
                     self.w().disks[index].dead = true;

@@ -11,7 +11,7 @@ use parlour_array::{
     Action, Array, Assembly, Candidate, Class, CommitLogContent, Effect, Event, LargeWrite, MemberInfo,
     NewArray, Opening, Operation, Outcome, Repair, Request, RequestError, Superblock, Tag, Tuning, create,
 };
-use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
+use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 
 const GIBIBYTE: u64 = 1 << 21;
 
@@ -43,16 +43,16 @@ fn fresh(setup: &Setup) -> Array {
         superblock: Superblock::decode(&image[&Sector::ZERO]),
     };
     let assembly = Assembly::new(&images.iter().map(candidate).collect::<Vec<_>>()).unwrap();
-    let banks = |place: &dyn Fn(usize) -> (Sector, Sectors)| {
+    let banks = |slot: &dyn Fn(usize) -> (Sector, Sectors)| {
         let bank = |image: &BTreeMap<Sector, Vec<u8>>, bank| {
-            let (at, length) = place(bank);
+            let (at, length) = slot(bank);
             Some(image.get(&at).cloned().unwrap_or_else(|| vec![0; length.bytes().as_usize()]))
         };
         images.iter().map(|image| [0, 1].map(|number| bank(image, number))).collect()
     };
-    let maps = banks(&|bank| (geometry.map_place(bank), geometry.map_length()));
-    let tables = banks(&|bank| (geometry.table_place(bank), geometry.table_length()));
-    let lists = banks(&|bank| geometry.list_place(bank).unwrap());
+    let maps = banks(&|bank| (geometry.map_at(bank), geometry.map_length()));
+    let tables = banks(&|bank| (geometry.table_at(bank), geometry.table_length()));
+    let lists = banks(&|bank| geometry.list_at(bank).unwrap());
     let commit_log = vec![0; geometry.commit_log().1.bytes().as_usize()];
     let commit_log = CommitLogContent::of(&assembly, &commit_log);
     let info = |(identity, length)| Some(MemberInfo { identity, length, unmaps: true });
@@ -158,7 +158,7 @@ fn a_trim_of_a_gibibyte_reads_nothing_and_writes_next_to_nothing() {
 fn a_trim_writes_no_more_where_a_member_is_missing() {
     let mut array = fresh(&as_people_get_it());
     run(&mut array, &mut Asked::default());
-    array.fail(Instant::ZERO, Member::new(2)).unwrap();
+    array.fail(Instant::ZERO, Slot::new(2)).unwrap();
     run(&mut array, &mut Asked::default());
     // Some regions are without their log, and are resynced later.
     let asked = ask(&mut array, Operation::Trim, 0, GIBIBYTE);
@@ -198,7 +198,7 @@ fn what_became_zeroes_is_zeroes_after_a_cut_and_the_loss_of_any_member() {
             assert_eq!(first[(stripe + 8) as usize * 512..][..bytes.len()], bytes, "seed {seed}");
         }
         assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "seed {seed}");
-        world.array.fail(world.now, Member::new(seed as u16 % 5)).unwrap();
+        world.array.fail(world.now, Slot::new(seed as u16 % 5)).unwrap();
         world.settle();
         assert!(world.read_now(0, stripe * 4).unwrap() == first, "seed {seed}: it reads otherwise now");
     }
@@ -212,9 +212,9 @@ fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     let layout = world.array.geometry().layout().clone();
     let start = world.array.geometry().data_start().get();
     for unit in [0, layout.data_units()] {
-        let place = layout.place(Stripe::new(0), Unit::new(unit));
-        let at = start + place.at.get();
-        world.disk_at(place.member.get()).unreadable.extend(at..at + 8);
+        let location = layout.locate(Stripe::new(0), Unit::new(unit));
+        let at = start + location.at.get();
+        world.disk_at(location.slot.get()).unreadable.extend(at..at + 8);
     }
     let bytes = payload(&mut Random(7), 8);
     world.write_now(0, &bytes).unwrap();
@@ -241,9 +241,9 @@ fn to_be_resynced(beside: bool) -> (World, Vec<u8>, Option<Effect>) {
     let zeroes = Operation::WriteZeroes { may_unmap: true, fast_only: false, durable: false };
     world.do_now(zeroes, stripe, stripe, None).0.unwrap();
     for unit in [0, layout.data_units()] {
-        let place = layout.place(Stripe::new(3), Unit::new(unit));
-        let at = start.get() + place.at.get();
-        world.disk_at(place.member.get()).unreadable.insert(at);
+        let location = layout.locate(Stripe::new(3), Unit::new(unit));
+        let at = start.get() + location.at.get();
+        world.disk_at(location.slot.get()).unreadable.insert(at);
     }
     let mut held = None;
     if beside {
@@ -266,7 +266,7 @@ fn to_be_resynced(beside: bool) -> (World, Vec<u8>, Option<Effect>) {
 
 /// Reads the first block of stripe 0 after its member was failed.
 fn read_without_its_member(world: &mut World) -> Result<Vec<u8>, RequestError> {
-    let lost = world.array.geometry().layout().place(Stripe::new(0), Unit::new(0)).member;
+    let lost = world.array.geometry().layout().locate(Stripe::new(0), Unit::new(0)).slot;
     world.array.fail(world.now, lost).unwrap();
     world.drain();
     world.read_now(0, 1)

@@ -58,7 +58,7 @@ fn absent(looks: &Looks, members: &[PathBuf]) -> Vec<u16> {
     let Ok(assembly) = Assembly::new(&candidates) else { return Vec::new() };
     let present: Vec<&Superblock> =
         candidates.iter().filter_map(|candidate| candidate.superblock.as_ref().ok()).collect();
-    let places = 0..assembly.places.len() as u16;
+    let places = 0..assembly.slots.len() as u16;
     places
         .filter(|place| {
             let entry = &assembly.superblock.table[usize::from(*place)];

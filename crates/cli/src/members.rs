@@ -209,7 +209,7 @@ fn look(path: &Path) -> Look {
     let superblock = match is_long_enough(length) {
         false => Err(SuperblockError::Absent),
         true => {
-            let [first, second] = Geometry::superblock_places(length);
+            let [first, second] = Geometry::superblocks_at(length);
             let first = read_block(&mut file, first.bytes()).map_err(unreadable)?;
             let second = read_block(&mut file, second.bytes()).map_err(unreadable)?;
             Superblock::decode_copies(&first, &second)

@@ -21,7 +21,7 @@ const LONGEST_NAME: usize = 64;
 /// The array that is wanted.
 #[derive(Clone, Debug)]
 pub struct CreateRequest {
-    /// Files or devices, in the order of places.
+    /// Files or devices, in the order of slots.
     pub members: Vec<PathBuf>,
     /// The four choices.
     pub organization: Organization,
@@ -264,7 +264,7 @@ fn prepare(members: &[Member], occupied: &[Option<String>], geometry: &Geometry)
 
 /// Zeroes the places where the array keeps metadata and others keep their marks.
 pub(crate) fn wipe(member: &Member, data_start: Sector) -> Result<(), Failure> {
-    let [_, tail] = Geometry::superblock_places(member.length());
+    let [_, tail] = Geometry::superblocks_at(member.length());
     let blocks = Sectors::from_bytes(member.block()).unwrap_or(Sectors::new(8));
     write_zeroes(member, Sector::ZERO, data_start.from_start())?;
     write_zeroes(member, tail, (Sector::ZERO + member.length() - tail).round_down(blocks))?;

@@ -98,7 +98,7 @@ pub(crate) struct Former {
 
 impl Former {
     fn read(member: &Member, superblock: Superblock, geometry: &Geometry) -> History {
-        let read = |bank| read_block(member, geometry.map_place(bank), geometry.map_length());
+        let read = |bank| read_block(member, geometry.map_at(bank), geometry.map_length());
         History::Former(Box::new(Former { superblock, maps: [0, 1].map(read) }))
     }
 }

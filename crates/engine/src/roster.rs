@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parlour_units::Slot;
+
 use crate::fault::Failure;
 use crate::member::Member;
 use crate::witness::Witness;
 
-/// Members by number, and who stands in which place.
+/// Members by number, and which of them stand in the slots.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     entries: Vec<Entry>,
-    /// By place: the number of the member that stands there, or stood there last.
-    places: Vec<u16>,
+    /// By slot: the number of the member that stands there, or stood there last.
+    slots: Vec<u16>,
     witness: Option<Arc<dyn Witness>>,
 }
 
@@ -26,12 +28,12 @@ struct Entry {
 }
 
 impl Roster {
-    /// An entry for each place, in order: numbers and places are the same at first.
-    pub(crate) fn of_places(members: Vec<Option<Member>>) -> Roster {
+    /// An entry for each slot, in order: numbers and slots are the same at first.
+    pub(crate) fn of_slots(members: Vec<Option<Member>>) -> Roster {
         let mut roster = Roster::default();
-        for (place, member) in members.into_iter().enumerate() {
+        for (slot, member) in members.into_iter().enumerate() {
             roster.push(member);
-            roster.places.push(place as u16);
+            roster.slots.push(slot as u16);
         }
         roster
     }
@@ -102,15 +104,15 @@ impl Roster {
         self.entries.get(usize::from(number))?.last_failure
     }
 
-    /// The number of the member in `place`.
-    pub(crate) fn in_place(&self, place: u16) -> Option<u16> {
-        self.places.get(usize::from(place)).copied()
+    /// The number of the member that stands in `slot`, or stood there last.
+    pub(crate) fn standing(&self, slot: Slot) -> Option<u16> {
+        self.slots.get(slot.as_usize()).copied()
     }
 
-    /// `number` stands in `place` from now on.
-    pub(crate) fn occupy(&mut self, place: u16, number: u16) {
-        if let Some(slot) = self.places.get_mut(usize::from(place)) {
-            *slot = number;
+    /// `number` stands in `slot` from now on.
+    pub(crate) fn occupy(&mut self, slot: Slot, number: u16) {
+        if let Some(standing) = self.slots.get_mut(slot.as_usize()) {
+            *standing = number;
         }
     }
 

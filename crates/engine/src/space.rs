@@ -12,7 +12,7 @@ use crate::member::{Member, MemberError};
 /// Sets space aside on `member` for its superblocks, maps, tables, lists and commit log.
 pub(crate) fn preallocate_metadata(member: &Member, geometry: &Geometry) -> Result<(), MemberError> {
     member.preallocate(Sector::ZERO, geometry.data_start().from_start())?;
-    let [_, second] = Geometry::superblock_places(member.length());
+    let [_, second] = Geometry::superblocks_at(member.length());
     member.preallocate(second, SUPERBLOCK)
 }
 

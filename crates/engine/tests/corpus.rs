@@ -55,10 +55,10 @@ impl OnFiles {
         self.served.as_ref().expect("it is served")
     }
 
-    fn counted(&self, place: Option<u16>) -> [u64; 2] {
+    fn counted(&self, slot: Option<u16>) -> [u64; 2] {
         let status = self.served().status();
         let members = status["members"].as_array().expect("members are listed");
-        let wanted = |member: &&Value| place.is_none_or(|place| member["place"] == place);
+        let wanted = |member: &&Value| slot.is_none_or(|slot| member["slot"] == slot);
         members.iter().filter(wanted).fold([0, 0], |[reads, writes], member| {
             let hosts = &member["traffic"][0];
             let number = |key: &str| hosts[key].as_u64().expect("traffic is counted");
@@ -89,20 +89,18 @@ impl corpus::World for OnFiles {
         self.served().host.flush().expect("a flush succeeds");
     }
 
-    fn fail(&mut self, place: u16) {
-        self.served()
-            .command(&Request::Fail { member: place, force: false })
-            .expect("it can be done without");
+    fn fail(&mut self, slot: u16) {
+        self.served().command(&Request::Fail { member: slot, force: false }).expect("it can be done without");
     }
 
-    fn replace(&mut self, place: u16) {
-        self.forget(self.counted(Some(place)));
-        let new = self.directory.path().join(format!("new{place}"));
+    fn replace(&mut self, slot: u16) {
+        self.forget(self.counted(Some(slot)));
+        let new = self.directory.path().join(format!("new{slot}"));
         let file = std::fs::File::create(&new).expect("a new file");
         file.set_len(corpus::MEMBER.bytes().get()).expect("it has room");
-        let request = Request::Replace { member: place, path: new.clone(), force: false };
+        let request = Request::Replace { member: slot, path: new.clone(), force: false };
         self.served().command(&request).expect("it can be replaced");
-        self.members[usize::from(place)] = new;
+        self.members[usize::from(slot)] = new;
         self.served().until_redundant();
     }
 
@@ -119,10 +117,10 @@ impl corpus::World for OnFiles {
         self.open();
     }
 
-    fn member(&mut self, place: u16) -> Vec<u8> {
+    fn member(&mut self, slot: u16) -> Vec<u8> {
         // A hole in a file reads as what is there; buffered and direct reads agree once all is written.
         self.served().host.flush().expect("a flush succeeds");
-        std::fs::read(&self.members[usize::from(place)]).expect("the member is a file")
+        std::fs::read(&self.members[usize::from(slot)]).expect("the member is a file")
     }
 
     fn accesses(&mut self) -> [u64; 2] {

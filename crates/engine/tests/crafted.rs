@@ -24,7 +24,7 @@ fn crafted(directory: &std::path::Path, change: impl Fn(&mut StoredGeometry)) ->
     let length = Sectors::from_bytes(Bytes::new(LENGTH)).expect("whole sectors");
     for path in &members {
         let file = OpenOptions::new().read(true).write(true).open(path).expect("it is there");
-        for at in Geometry::superblock_places(length) {
+        for at in Geometry::superblocks_at(length) {
             let mut block = vec![0; SUPERBLOCK_BYTES];
             file.read_exact_at(&mut block, at.bytes()).expect("it can be read");
             let mut superblock = Superblock::decode(&block).expect("it is sound");

@@ -102,7 +102,7 @@ fn open_elsewhere(members: &[PathBuf]) -> Identity {
     let length = Sectors::from_bytes(Bytes::new(LENGTH)).expect("whole sectors");
     for path in members {
         let file = OpenOptions::new().read(true).write(true).open(path).expect("it is there");
-        for at in Geometry::superblock_places(length) {
+        for at in Geometry::superblocks_at(length) {
             let mut block = vec![0; SUPERBLOCK_BYTES];
             file.read_exact_at(&mut block, at.bytes()).expect("it can be read");
             let mut superblock = Superblock::decode(&block).expect("it is sound");
@@ -120,7 +120,7 @@ fn superblocks(members: &[PathBuf]) -> Vec<Superblock> {
     let length = Sectors::from_bytes(Bytes::new(LENGTH)).expect("whole sectors");
     let read = |path: &PathBuf| {
         let bytes = std::fs::read(path).expect("it can be read");
-        Geometry::superblock_places(length).map(|at| {
+        Geometry::superblocks_at(length).map(|at| {
             let block = &bytes[at.bytes() as usize..][..SUPERBLOCK_BYTES];
             Superblock::decode(block).expect("it is sound")
         })

@@ -142,12 +142,12 @@ impl Life {
         }
         let status = served.status();
         let members = status["members"].as_array().expect("members are listed");
-        let place = members.iter().position(|member| member["state"] == "failed").expect("one is failed");
+        let slot = members.iter().position(|member| member["state"] == "failed").expect("one is failed");
         self.newcomers += 1;
         let path = new_file(self.directory.path(), self.newcomers);
-        let replace = Request::Replace { member: place as u16, path: path.clone(), force: false };
+        let replace = Request::Replace { member: slot as u16, path: path.clone(), force: false };
         served.command(&replace).expect("it is replaced");
-        self.members[place] = path;
+        self.members[slot] = path;
         reference.exercise(&served, 5);
         let again = self.numbers.below(2) == 0;
         let served = if again {

@@ -187,7 +187,7 @@ fn what_the_real_tools_make_is_recognised() {
     }
 }
 
-/// Writes `bytes` at each of `places` into a fresh 3 MiB file and names what is found there.
+/// Writes `bytes` at each of `slots` into a fresh 3 MiB file and names what is found there.
 fn names_of_signs(signs: &[(u64, &[u8])]) -> Vec<&'static str> {
     const LENGTH: u64 = 3 << 20;
     let place = on_disk();

@@ -1,10 +1,10 @@
 //! The fault atlas: which faults the organization promises to survive in the state that the array is in. The tester injects no
 //! others, unless it is told to.
 
-use parlour_array::layout::{Occupant, Place, Unit};
+use parlour_array::layout::{Location, Occupant, Unit};
 use parlour_array::organization::Code;
 use parlour_array::{MemberStatus, Mode};
-use parlour_units::{Member, Sector, Sectors, Stripe};
+use parlour_units::{Sector, Sectors, Slot, Stripe};
 
 use crate::coverage::Fault;
 use crate::disk::{Disk, Flushes};
@@ -12,25 +12,25 @@ use crate::run::Run;
 use crate::violation::Violation;
 
 impl Run<'_> {
-    /// Whether `fault` at `place` is to be survived now.
-    pub(crate) fn survives(&mut self, fault: Fault, place: u16) -> bool {
+    /// Whether `fault` at `slot` is to be survived now.
+    pub(crate) fn survives(&mut self, fault: Fault, slot: u16) -> bool {
         match fault {
             // No promise depends on when these come.
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
             Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite | Fault::Rival => true,
-            Fault::Replacement if self.is_failed(place) => true,
+            Fault::Replacement if self.is_failed(slot) => true,
             // What it has lost by its lies would show before its exclusion can be recorded.
-            Fault::FailedFlush if self.lies(place) => false,
+            Fault::FailedFlush if self.lies(slot) => false,
             Fault::Death
             | Fault::Exclusion
             | Fault::Hang
             | Fault::FailedFlush
             | Fault::LyingFlush
-            | Fault::Replacement => self.serves() && self.can_do_without(place),
+            | Fault::Replacement => self.serves() && self.can_do_without(slot),
             // A place that cannot be read after it was rewritten either is more than a transient error.
-            Fault::TransientError if self.is_weak(place) => false,
+            Fault::TransientError if self.is_weak(slot) => false,
             Fault::LatentError | Fault::TransientError => {
-                self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(place)
+                self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(slot)
             }
             // What is to be repaired needs room.
             Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
@@ -41,15 +41,15 @@ impl Run<'_> {
                 // Members with a sound superblock of this array must outnumber the foreign one.
                 let rotting = if fault == Fault::ForeignMember { self.rotting_at_rest.len() } else { 0 };
                 let others = usize::from(self.geometry.members()) - 1;
-                self.is_whole() && self.can_do_without(place) && others > 1 + rotting
+                self.is_whole() && self.can_do_without(slot) && others > 1 + rotting
             }
             Fault::Clone => {
                 let sound = self.scars.is_empty() && self.polluted.is_empty() && !self.is_full();
-                sound && self.is_whole() && self.can_do_without(place)
+                sound && self.is_whole() && self.can_do_without(slot)
             }
-            Fault::MetadataError => !self.is_full() && self.can_do_without(place),
+            Fault::MetadataError => !self.is_full() && self.can_do_without(slot),
             Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite | Fault::DamagedMetadata => {
-                self.serves() && !self.opening && self.is_whole() && self.can_do_without(place)
+                self.serves() && !self.opening && self.is_whole() && self.can_do_without(slot)
             }
             Fault::Rot => {
                 let ails =
@@ -62,8 +62,8 @@ impl Run<'_> {
         }
     }
 
-    fn lies(&self, place: u16) -> bool {
-        let disk = self.disk_at(place);
+    fn lies(&self, slot: u16) -> bool {
+        let disk = self.disk_at(slot);
         disk.is_some_and(|disk| self.world.shelf.disks[disk].flushes == Flushes::Lie)
     }
 
@@ -75,13 +75,11 @@ impl Run<'_> {
         self.world.shelf.disks.iter().any(|disk| disk.full)
     }
 
-    /// Whether what the member in `place` holds can be had from the others alone.
-    fn can_do_without(&mut self, place: u16) -> bool {
+    /// Whether what the member in `slot` holds can be had from the others alone.
+    fn can_do_without(&mut self, slot: u16) -> bool {
         let tolerance = usize::from(self.geometry.fault_tolerance());
         let peers: Vec<u16> = (0..self.geometry.members())
-            .filter(|other| {
-                *other != place && self.geometry.share_stripes(Member::new(place), Member::new(*other))
-            })
+            .filter(|other| *other != slot && self.geometry.share_stripes(Slot::new(slot), Slot::new(*other)))
             .collect();
         let weak = peers.iter().filter(|other| self.is_weak(**other)).count();
         // A copy is whole by itself. Where records are redone after a crash, nothing is unsynced by it.
@@ -97,7 +95,7 @@ impl Run<'_> {
         all.unwrap_or_default()
     }
 
-    /// By place: the disk; if all members are there.
+    /// By slot: the disk; if all members are there.
     fn disks_if_all_there(&self) -> Option<Vec<usize>> {
         let disk = |member: &MemberStatus| {
             let disk = self.world.disk_of(member.member.filter(|_| member.state == "active")?)?;
@@ -116,30 +114,30 @@ impl Run<'_> {
         !self.is_unsynced() && self.disks_if_all_there().is_some()
     }
 
-    /// Whether something on the member in `place` cannot be had, or perhaps soon not.
-    fn is_weak(&self, place: u16) -> bool {
-        let disk = self.disk_at(place);
+    /// Whether something on the member in `slot` cannot be had, or perhaps soon not.
+    fn is_weak(&self, slot: u16) -> bool {
+        let disk = self.disk_at(slot);
         let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].ails());
-        let polluted = self.polluted.iter().any(|(stripe, _)| self.parity_member(*stripe) == Some(place));
+        let polluted = self.polluted.iter().any(|(stripe, _)| self.parity_member(*stripe) == Some(slot));
         let scarred = self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk);
         let rotting = self.rotting_at_rest.iter().any(|(_, rotting, _)| Some(*rotting) == disk);
-        self.is_gone(place) || ails || polluted || scarred || rotting
+        self.is_gone(slot) || ails || polluted || scarred || rotting
     }
 
-    /// Whether `place` has no member that holds all it should.
-    pub(crate) fn is_gone(&self, place: u16) -> bool {
-        let active = self.world.array.status().members[usize::from(place)].state == "active";
-        !active || self.disk_at(place).is_none_or(|disk| self.world.shelf.disks[disk].answers_not())
+    /// Whether `slot` has no member that holds all it should.
+    pub(crate) fn is_gone(&self, slot: u16) -> bool {
+        let active = self.world.array.status().members[usize::from(slot)].state == "active";
+        !active || self.disk_at(slot).is_none_or(|disk| self.world.shelf.disks[disk].answers_not())
     }
 
     /// The array calls blocks unreadable. They must be lost.
-    pub(crate) fn listed(&mut self, place: Member, at: Sector, length: Sectors) -> Result<(), Violation> {
+    pub(crate) fn listed(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<(), Violation> {
         let start = self.geometry.data_start();
         for sector in at.get()..(at + length).get() {
-            let on_it = Place { member: place, at: Sector::ZERO + (Sector::new(sector) - start) };
+            let on_it = Location { slot, at: Sector::ZERO + (Sector::new(sector) - start) };
             let Occupant::Unit { stripe, unit, offset } = self.geometry.layout().occupant(on_it) else {
                 return Err(Violation::Repair(format!(
-                    "sector {sector} of {place}, which is no unit's, is listed"
+                    "sector {sector} of {slot}, which is no unit's, is listed"
                 )));
             };
             let known = self.given_up.contains(&(stripe, offset.get()));
@@ -166,20 +164,20 @@ impl Run<'_> {
     /// Whether a unit cannot be read at this column, or could not be.
     fn is_hurt(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let block = self.geometry.block();
-        let place = self.geometry.layout().place(stripe, unit);
-        let at = self.geometry.data_start() + place.at.from_start() + column.round_down(block);
+        let location = self.geometry.layout().locate(stripe, unit);
+        let at = self.geometry.data_start() + location.at.from_start() + column.round_down(block);
         let sectors = at.get()..(at + block).get();
-        let disk = self.disk_at(place.member.get());
+        let disk = self.disk_at(location.slot.get());
         // What a transient error hit is told by the access, not by the sector.
         let ails = disk.is_none_or(|disk| self.world.shelf.disks[disk].hiccup);
-        ails || self.is_gone(place.member.get())
+        ails || self.is_gone(location.slot.get())
             || self.scars.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
     }
 
     /// Whether a request on these sectors may fail, because a stripe of it has lost more than it can.
     pub(crate) fn may_be_lost(&self, at: u64, length: u64, durable: bool) -> bool {
         let gone = match self.limits.beyond {
-            true => (0..self.geometry.members()).filter(|place| self.is_gone(*place)).count(),
+            true => (0..self.geometry.members()).filter(|slot| self.is_gone(*slot)).count(),
             false => 0,
         };
         if self.scars.is_empty() && self.given_up.is_empty() && gone == 0 {
@@ -201,11 +199,11 @@ impl Run<'_> {
                 return true;
             }
             let scarred = layout.units().filter(|unit| {
-                let place = layout.place(stripe, *unit);
-                let start = self.geometry.data_start() + place.at.from_start();
+                let location = layout.locate(stripe, *unit);
+                let start = self.geometry.data_start() + location.at.from_start();
                 let end = start + layout.unit_length();
-                let disk = self.disk_at(place.member.get());
-                self.is_gone(place.member.get())
+                let disk = self.disk_at(location.slot.get());
+                self.is_gone(location.slot.get())
                     || self
                         .scars
                         .iter()

@@ -1,7 +1,7 @@
 //! What must hold when nothing is under way: all is read, redundancy fits data by a scrub and by a look at the members
 //! themselves, and nothing is held that nobody uses.
 
-use parlour_array::layout::{Occupant, Place, Unit};
+use parlour_array::layout::{Location, Occupant, Unit};
 use parlour_array::organization::Code;
 use parlour_array::{LogPool, Mode, Repair};
 use parlour_codec::xor::{is_zero, xor_into};
@@ -33,9 +33,9 @@ impl Run<'_> {
             if self.is_whole() {
                 return Ok(());
             }
-            let gone = (0..self.geometry.members()).find(|place| self.is_gone(*place));
+            let gone = (0..self.geometry.members()).find(|slot| self.is_gone(*slot));
             match gone.filter(|_| self.geometry.fault_tolerance() > 0) {
-                Some(place) => self.put_new(place)?,
+                Some(slot) => self.put_new(slot)?,
                 // What cannot be read cannot be resynced from.
                 None => {
                     self.mend_sectors();
@@ -144,13 +144,13 @@ impl Run<'_> {
     /// A scrub has read all units, and repaired what it could not read.
     fn no_sector_is_bad(&self) -> Result<(), Violation> {
         let start = self.geometry.data_start();
-        for place in 0..self.geometry.members() {
-            let Some(disk) = self.disk_at(place) else { continue };
+        for slot in 0..self.geometry.members() {
+            let Some(disk) = self.disk_at(slot) else { continue };
             // What is before the data area is not read until the array is opened again.
             for sector in self.world.shelf.disks[disk].bad.range(start.get()..) {
                 let at = Sector::ZERO + (Sector::new(*sector) - start);
-                let place = Place { member: parlour_units::Member::new(place), at };
-                if let Occupant::Unit { stripe, offset, .. } = self.geometry.layout().occupant(place)
+                let location = Location { slot: parlour_units::Slot::new(slot), at };
+                if let Occupant::Unit { stripe, offset, .. } = self.geometry.layout().occupant(location)
                     && !self.given_up.contains(&(stripe, offset.get()))
                 {
                     let what = format!("a scrub left sector {sector} of disk {disk} ({stripe}) unreadable");
@@ -163,9 +163,9 @@ impl Run<'_> {
 
     /// Where a unit's column stands: disk and sector.
     fn column(&self, stripe: Stripe, unit: Unit, column: u64) -> Option<(usize, u64)> {
-        let place = self.geometry.layout().place(stripe, unit);
-        let at = self.geometry.data_start() + place.at.from_start() + Sectors::new(column);
-        Some((self.disk_at(place.member.get())?, at.get()))
+        let location = self.geometry.layout().locate(stripe, unit);
+        let at = self.geometry.data_start() + location.at.from_start() + Sectors::new(column);
+        Some((self.disk_at(location.slot.get())?, at.get()))
     }
 
     /// Looks at the members themselves: data and check units fit, whatever the array says.
@@ -179,8 +179,7 @@ impl Run<'_> {
     /// The same: where they do not.
     pub(crate) fn columns_that_do_not_fit(&self) -> Vec<(Stripe, u64)> {
         let layout = self.geometry.layout();
-        let disks: Vec<Option<usize>> =
-            (0..self.geometry.members()).map(|place| self.disk_at(place)).collect();
+        let disks: Vec<Option<usize>> = (0..self.geometry.members()).map(|slot| self.disk_at(slot)).collect();
         let copies = self.geometry.organization().code == Code::Copy;
         let mut wrong = Vec::new();
         let mut sum = [0; SECTOR];
@@ -188,9 +187,9 @@ impl Run<'_> {
             let units: Vec<(usize, u64)> = layout
                 .units()
                 .filter_map(|unit| {
-                    let place = layout.place(stripe, unit);
-                    let at = self.geometry.data_start() + place.at.from_start();
-                    Some((disks[place.member.as_usize()]?, at.get()))
+                    let location = layout.locate(stripe, unit);
+                    let at = self.geometry.data_start() + location.at.from_start();
+                    Some((disks[location.slot.as_usize()]?, at.get()))
                 })
                 .collect();
             for column in 0..layout.unit_length().get() {

@@ -18,7 +18,7 @@ pub enum Fault {
     Exclusion,
     /// A member stops answering; its accesses fail late, and some were done.
     Hang,
-    /// A new member takes a place.
+    /// A new member takes a slot.
     Replacement,
     /// A spare is added.
     Spare,
@@ -60,7 +60,7 @@ pub enum Fault {
     RottenWrite,
     /// Metadata rots: it can be read, and its checksum does not fit.
     DamagedMetadata,
-    /// A copy of a member that was taken while the array was served stands in its place.
+    /// A copy of a member that was taken while the array was served stands in its slot.
     Clone,
     /// Flushes of a member are answered as done and make nothing durable; power is cut, and the member is given up.
     LyingFlush,

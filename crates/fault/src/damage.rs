@@ -4,7 +4,7 @@
 use std::fmt;
 
 use parlour_array::Geometry;
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Region, Sector, Sectors, Slot};
 
 use crate::disk::Disk;
 use crate::silent::{Area, turned};
@@ -53,9 +53,9 @@ impl What {
 }
 
 impl Damage {
-    /// Damages the member in `place`. Says whether there was something to damage.
-    pub(crate) fn befall(self, geometry: &Geometry, place: Member, disk: &mut Disk) -> bool {
-        let sectors = self.sectors(geometry, place, disk);
+    /// Damages the member in `slot`. Says whether there was something to damage.
+    pub(crate) fn befall(self, geometry: &Geometry, slot: Slot, disk: &mut Disk) -> bool {
+        let sectors = self.sectors(geometry, slot, disk);
         for sector in &sectors {
             let rotten = turned(disk.sector(*sector), self.number);
             disk.taint(*sector, rotten);
@@ -63,17 +63,17 @@ impl Damage {
         !sectors.is_empty()
     }
 
-    fn sectors(self, geometry: &Geometry, place: Member, disk: &Disk) -> Vec<u64> {
+    fn sectors(self, geometry: &Geometry, slot: Slot, disk: &Disk) -> Vec<u64> {
         let number = self.number;
         let one_of = |(at, length): (Sector, Sectors)| at.get() + (number >> 24) % length.get();
         match self.what {
             What::OneCopy(area) => {
-                let places = area.places(geometry, disk.length);
-                places.into_iter().nth((number >> 20) as usize % 2).map(one_of).into_iter().collect()
+                let copies = area.places(geometry, disk.length);
+                copies.into_iter().nth((number >> 20) as usize % 2).map(one_of).into_iter().collect()
             }
             What::BothCopies(area) => area.places(geometry, disk.length).into_iter().map(one_of).collect(),
-            What::Segment => segment(geometry, place, number).map(one_of).into_iter().collect(),
-            What::SegmentHeaders => match (segment(geometry, place, number), geometry.log_header_length()) {
+            What::Segment => segment(geometry, slot, number).map(one_of).into_iter().collect(),
+            What::SegmentHeaders => match (segment(geometry, slot, number), geometry.log_header_length()) {
                 (Some((at, length)), Some(header)) => {
                     let last = at + (length - header);
                     [at, last].into_iter().flat_map(|at| at.get()..(at + header).get()).collect()
@@ -82,8 +82,8 @@ impl Damage {
             },
             What::Entry => {
                 let part = (number >> 20) as usize % 2;
-                let places = Area::CommitLog.places(geometry, disk.length);
-                let newest = disk.newest[part].first().zip(places.get(part));
+                let slots = Area::CommitLog.places(geometry, disk.length);
+                let newest = disk.newest[part].first().zip(slots.get(part));
                 let sector = newest.and_then(|(newest, (start, _))| {
                     let sector = newest.start.checked_sub(1 + (number >> 24) % LATE_ENTRIES)?;
                     Some(sector).filter(|sector| *sector >= start.get())
@@ -94,18 +94,18 @@ impl Damage {
     }
 }
 
-/// A segment of a log on the member in `place`: where it stands.
-fn segment(geometry: &Geometry, place: Member, number: u64) -> Option<(Sector, Sectors)> {
+/// A segment of a log on the member in `slot`: where it stands.
+fn segment(geometry: &Geometry, slot: Slot, number: u64) -> Option<(Sector, Sectors)> {
     let layout = geometry.layout();
     let logs = layout.logs()?;
     let (regions, segments) = (u64::from(layout.region_count()), u64::from(logs.segments()));
     (0..64).find_map(|step| {
         let picked = (number >> 8).wrapping_add(step * 7);
         // The first segments are used most.
-        let (sublog, offset) = logs.segment_place((picked % segments.min(3)) as u32);
-        let there = layout.sublog_place(Region::new((picked / 3 % regions) as u32), sublog)?;
+        let (sublog, offset) = logs.segment_at((picked % segments.min(3)) as u32);
+        let there = layout.sublog_at(Region::new((picked / 3 % regions) as u32), sublog)?;
         let at = geometry.data_start() + there.at.from_start() + offset;
-        (there.member == place).then_some((at, Sectors::new(logs.shape().segment)))
+        (there.slot == slot).then_some((at, Sectors::new(logs.shape().segment)))
     })
 }
 

@@ -230,9 +230,9 @@ impl Check {
             return;
         }
         for steps in 1..=steps {
-            for place in 0..self.subject.members {
+            for slot in 0..self.subject.members {
                 for how in Interruption::ALL {
-                    let interrupted = Some(Interrupted { how, place, steps });
+                    let interrupted = Some(Interrupted { how, slot, steps });
                     let (seen, violation) = self.play(start, false, interrupted, Trace::default());
                     // What is more than the array survives is not tried.
                     if seen.interrupted {
@@ -262,7 +262,7 @@ impl Check {
                     run
                 }
             };
-            run.expect_watch(keeps, interrupted.map(|one| (one.steps, one.how.what(one.place))));
+            run.expect_watch(keeps, interrupted.map(|one| (one.steps, one.how.what(one.slot))));
             let result = match start {
                 Start::Script => run.play_events(&self.script.events),
                 Start::After(..) => run.recover(&self.afterwards),

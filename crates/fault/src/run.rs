@@ -7,7 +7,7 @@ use parlour_array::{
     Event as Told, FailureCause, Geometry, Mode, NewArray, Operation, Repair, RequestError, SUPERBLOCK,
     Superblock, create,
 };
-use parlour_units::{Duration, Instant, Member, Region, Sector, Sectors, Stripe};
+use parlour_units::{Duration, Instant, Region, Sector, Sectors, Slot, Stripe};
 
 use crate::content::Value;
 use crate::coverage::{Coverage, Fault, State};
@@ -87,7 +87,7 @@ pub(crate) struct Run<'a> {
     pub(crate) scars: Vec<(usize, u64)>,
     /// Copies of members.
     clones: Clones,
-    /// What rots before the array is opened again: places, their disks, and what.
+    /// What rots before the array is opened again: slots, their disks, and what.
     pub(crate) rotting_at_rest: Vec<(u16, usize, Damage)>,
     /// Columns of stripes whose parity went wrong: a scrub is to find them.
     pub(crate) polluted: BTreeSet<(Stripe, u64)>,
@@ -403,7 +403,7 @@ impl<'a> Run<'a> {
 
     fn hear(&mut self, told: Told) -> Result<(), Violation> {
         match told {
-            Told::MemberFailed { place, cause } => {
+            Told::MemberFailed { slot, cause } => {
                 self.member_excluded();
                 // Nobody chose the moment, and parity that is not yet in sync is all that is left.
                 let chosen = cause != FailureCause::Unfaithful && !self.limits.beyond;
@@ -412,11 +412,11 @@ impl<'a> Run<'a> {
                 }
                 if !chosen && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
                     let regions = self.geometry.layout().region_count();
-                    forgive(&mut self.oracle, &self.geometry, &[place], (0..regions).map(Region::new));
+                    forgive(&mut self.oracle, &self.geometry, &[slot], (0..regions).map(Region::new));
                 }
                 Ok(())
             }
-            Told::BlocksListed { place, at, length, .. } => self.listed(place, at, length),
+            Told::BlocksListed { slot, at, length, .. } => self.listed(slot, at, length),
             // (Numbers may be called implausible that are not: docs/reliability.md. What follows from it is not checked.)
             Told::Implausible { .. } => {
                 self.behind = true;
@@ -456,38 +456,38 @@ impl<'a> Run<'a> {
                 if read { self.standing_still(Self::read_all) } else { Ok(()) }
             }
             What::Stop { power, back } => self.stop(power, back),
-            What::Lose(fault, place) => self.lose(fault, place),
-            What::Replace(place) => self.replace(place),
-            What::Back(place) => self.come_back(place).map(drop),
+            What::Lose(fault, slot) => self.lose(fault, slot),
+            What::Replace(slot) => self.replace(slot),
+            What::Back(slot) => self.come_back(slot).map(drop),
             What::Spare => self.add_spare(),
-            What::Latent(place, sector) => {
-                self.scar(place, sector);
+            What::Latent(slot, sector) => {
+                self.scar(slot, sector);
                 Ok(())
             }
-            What::Metadata(place, number) => {
-                self.scar_metadata(place, number);
+            What::Metadata(slot, number) => {
+                self.scar_metadata(slot, number);
                 Ok(())
             }
-            What::Transient(place)
-            | What::Slow(place)
-            | What::Full(place)
-            | What::FlushFails(place)
-            | What::FlushesLie(place)
-            | What::Starved(place)
-            | What::FullEverywhere(place) => {
-                self.ail(event.what, place);
+            What::Transient(slot)
+            | What::Slow(slot)
+            | What::Full(slot)
+            | What::FlushFails(slot)
+            | What::FlushesLie(slot)
+            | What::Starved(slot)
+            | What::FullEverywhere(slot) => {
+                self.ail(event.what, slot);
                 Ok(())
             }
-            What::Silent(place, silent) => {
-                self.arm(place, silent);
+            What::Silent(slot, silent) => {
+                self.arm(slot, silent);
                 Ok(())
             }
-            What::Damage(place, damage) => {
-                self.damage(place, damage);
+            What::Damage(slot, damage) => {
+                self.damage(slot, damage);
                 Ok(())
             }
             What::Rival(number) => self.standing_still(|run| run.rival(event.number, number)),
-            What::Clone(place) => self.copy_member(place),
+            What::Clone(slot) => self.copy_member(slot),
             What::PutClone(number) => {
                 self.clones.put = Some(number);
                 Ok(())
@@ -527,16 +527,16 @@ impl<'a> Run<'a> {
     }
 
     /// The same, if the fault is to be survived, or more than that is asked for. Says whether.
-    fn dares(&mut self, fault: Fault, place: u16) -> bool {
+    fn dares(&mut self, fault: Fault, slot: u16) -> bool {
         // After a flush that failed on a member which had to be kept nobody knows what is durable.
         let dares = match self.limits.beyond {
             true if fault == Fault::FailedFlush => false,
             // Copies that have no room differ, and it is not promised that the one which was read stays.
             true if fault.is_of_space() && self.geometry.organization().code == Code::Copy => {
-                self.survives(fault, place)
+                self.survives(fault, slot)
             }
             true => true,
-            false => self.survives(fault, place),
+            false => self.survives(fault, slot),
         };
         if dares {
             self.meet(fault);
@@ -544,8 +544,8 @@ impl<'a> Run<'a> {
         dares
     }
 
-    pub(crate) fn disk_at(&self, place: u16) -> Option<usize> {
-        let member = self.world.array.member_at(Member::new(place))?;
+    pub(crate) fn disk_at(&self, slot: u16) -> Option<usize> {
+        let member = self.world.array.member_at(Slot::new(slot))?;
         self.world.disk_of(member.get())
     }
 
@@ -564,9 +564,9 @@ impl<'a> Run<'a> {
         self.collect()
     }
 
-    fn lose(&mut self, fault: Fault, place: u16) -> Result<(), Violation> {
-        let Some(disk) = self.disk_at(place) else { return Ok(()) };
-        if self.is_failed(place) || !self.dares(fault, place) {
+    fn lose(&mut self, fault: Fault, slot: u16) -> Result<(), Violation> {
+        let Some(disk) = self.disk_at(slot) else { return Ok(()) };
+        if self.is_failed(slot) || !self.dares(fault, slot) {
             return Ok(());
         }
         self.member_excluded();
@@ -575,7 +575,7 @@ impl<'a> Run<'a> {
             Fault::Hang => self.world.shelf.disks[disk].mute = true,
             _ => {
                 // An array that is being stopped refuses.
-                let _refused = self.world.array.fail(self.world.now(), Member::new(place));
+                let _refused = self.world.array.fail(self.world.now(), Slot::new(slot));
                 self.world.drain()?;
                 self.collect()?;
             }
@@ -600,24 +600,24 @@ impl<'a> Run<'a> {
         copies && self.geometry.fault_tolerance() > 0 && self.world.array.status().dirty_regions > 0
     }
 
-    pub(crate) fn is_failed(&self, place: u16) -> bool {
-        self.world.array.status().members[usize::from(place)].state == "failed"
+    pub(crate) fn is_failed(&self, slot: u16) -> bool {
+        self.world.array.status().members[usize::from(slot)].state == "failed"
     }
 
-    fn replace(&mut self, place: u16) -> Result<(), Violation> {
+    fn replace(&mut self, slot: u16) -> Result<(), Violation> {
         let serving = self.world.array.mode() == Mode::Serving;
-        if self.geometry.fault_tolerance() == 0 || !serving || !self.dares(Fault::Replacement, place) {
+        if self.geometry.fault_tolerance() == 0 || !serving || !self.dares(Fault::Replacement, slot) {
             return Ok(());
         }
-        self.put_new(place)
+        self.put_new(slot)
     }
 
-    /// Who was away from `place` comes back, if the array knows it and lets it. Says whether.
-    fn come_back(&mut self, place: u16) -> Result<bool, Violation> {
-        let away = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], place);
+    /// Who was away from `slot` comes back, if the array knows it and lets it. Says whether.
+    fn come_back(&mut self, slot: u16) -> Result<bool, Violation> {
+        let away = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], slot);
         let Some(disk) = self.former_members().find(away) else { return Ok(false) };
         let image = self.images.get(disk).filter(|image| !image.is_silently_wrong());
-        if image.is_some_and(|image| self.may_return(image, place)) {
+        if image.is_some_and(|image| self.may_return(image, slot)) {
             self.world.shelf.disks[disk] = self.images[disk].clone();
         }
         let rebuilds = self.world.array.status().rebuild.is_some();
@@ -626,7 +626,7 @@ impl<'a> Run<'a> {
         }
         self.meet(Fault::Comeback);
         let info = self.world.info(disk);
-        let taken = self.world.array.replace(self.world.now(), Member::new(place), info);
+        let taken = self.world.array.replace(self.world.now(), Slot::new(slot), info);
         let member = taken.map_err(|_| Violation::seam("a member that may return is refused"))?;
         (self.world.shelf.disks[disk].stale, self.world.shelf.disks[disk].flushes) = (false, Flushes::Work);
         self.world.introduce(member, disk)?;
@@ -635,13 +635,13 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    fn may_return(&self, disk: &Disk, place: u16) -> bool {
+    fn may_return(&self, disk: &Disk, slot: u16) -> bool {
         let read = |at: Sector| disk.try_read(at, SUPERBLOCK).unwrap_or_default();
-        let [first, second] = Geometry::superblock_places(disk.length).map(read);
+        let [first, second] = Geometry::superblocks_at(disk.length).map(read);
         let superblock = Superblock::decode_copies(&first, &second).ok();
-        let read = |bank| disk.try_read(self.geometry.map_place(bank), self.geometry.map_length());
+        let read = |bank| disk.try_read(self.geometry.map_at(bank), self.geometry.map_length());
         let maps = [0, 1].map(read);
-        superblock.and_then(|own| self.world.array.may_return(&own, &maps)) == Some(Member::new(place))
+        superblock.and_then(|own| self.world.array.may_return(&own, &maps)) == Some(Slot::new(slot))
     }
 
     /// Somebody keeps images of disks, which may be taken for them later.
@@ -651,14 +651,14 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A new member takes `place`, if the array lets it; or its old one.
-    pub(crate) fn put_new(&mut self, place: u16) -> Result<(), Violation> {
-        if self.script.has_returns() && self.come_back(place)? {
+    /// A new member takes `slot`, if the array lets it; or its old one.
+    pub(crate) fn put_new(&mut self, slot: u16) -> Result<(), Violation> {
+        if self.script.has_returns() && self.come_back(slot)? {
             return Ok(());
         }
         let disk = self.new_disk();
         let info = self.world.info(disk);
-        match self.world.array.replace(self.world.now(), Member::new(place), info) {
+        match self.world.array.replace(self.world.now(), Slot::new(slot), info) {
             Ok(member) => self.world.introduce(member, disk)?,
             Err(_refused) => self.world.shelf.disks[disk].dead = true,
         }
@@ -693,7 +693,7 @@ impl<'a> Run<'a> {
             let disk = &mut self.world.shelf.disks[former];
             // As a driver does: until the array writes its own, nobody takes it for the member that it was.
             let blank = [0; parlour_array::SUPERBLOCK_BYTES];
-            Geometry::superblock_places(disk.length).iter().for_each(|at| disk.write(*at, &blank, true));
+            Geometry::superblocks_at(disk.length).iter().for_each(|at| disk.write(*at, &blank, true));
             self.renamed += 1;
             disk.identity = identity::member(index + RENAMED * self.renamed);
             (disk.stale, disk.flushes) = (false, Flushes::Work);
@@ -716,9 +716,9 @@ impl<'a> Run<'a> {
         (0..self.world.shelf.disks.len()).filter(free)
     }
 
-    fn scar(&mut self, place: u16, sector: u64) {
-        let Some(disk) = self.disk_at(place) else { return };
-        if self.is_failed(place) || !self.dares(Fault::LatentError, place) {
+    fn scar(&mut self, slot: u16, sector: u64) {
+        let Some(disk) = self.disk_at(slot) else { return };
+        if self.is_failed(slot) || !self.dares(Fault::LatentError, slot) {
             return;
         }
         let sector = self.geometry.data_start().get() + sector;
@@ -729,9 +729,9 @@ impl<'a> Run<'a> {
         self.unsure |= self.is_unsynced();
     }
 
-    fn scar_metadata(&mut self, place: u16, number: u64) {
-        let Some(disk) = self.disk_at(place) else { return };
-        if self.is_failed(place) || !self.dares(Fault::MetadataError, place) {
+    fn scar_metadata(&mut self, slot: u16, number: u64) {
+        let Some(disk) = self.disk_at(slot) else { return };
+        if self.is_failed(slot) || !self.dares(Fault::MetadataError, slot) {
             return;
         }
         let sector = metadata_sector(&self.geometry, self.world.shelf.disks[disk].length, number);
@@ -739,8 +739,8 @@ impl<'a> Run<'a> {
         self.scars.push((disk, sector));
     }
 
-    fn ail(&mut self, what: What, place: u16) {
-        let Some(disk) = self.disk_at(place) else { return };
+    fn ail(&mut self, what: What, slot: u16) {
+        let Some(disk) = self.disk_at(slot) else { return };
         let fault = match what {
             What::Transient(_) => Fault::TransientError,
             What::Slow(_) => Fault::SlowMember,
@@ -751,9 +751,9 @@ impl<'a> Run<'a> {
             _ => Fault::OutOfSpace,
         };
         if fault == Fault::LyingFlush {
-            return self.begin_to_lie(disk, place);
+            return self.begin_to_lie(disk, slot);
         }
-        if self.is_failed(place) || !self.dares(fault, place) {
+        if self.is_failed(slot) || !self.dares(fault, slot) {
             return;
         }
         let disk = &mut self.world.shelf.disks[disk];
@@ -802,12 +802,12 @@ impl<'a> Run<'a> {
 /// A sector of a superblock, map, table, list or commit log on a member of `length`.
 fn metadata_sector(geometry: &Geometry, length: Sectors, number: u64) -> u64 {
     let bank = (number % 2) as usize;
-    let superblock = (Geometry::superblock_places(length)[bank], SUPERBLOCK);
+    let superblock = (Geometry::superblocks_at(length)[bank], SUPERBLOCK);
     let areas = [
         Some(superblock),
-        Some((geometry.map_place(bank), geometry.map_length())),
-        geometry.layout().logs().map(|_| (geometry.table_place(bank), geometry.table_length())),
-        geometry.list_place(bank),
+        Some((geometry.map_at(bank), geometry.map_length())),
+        geometry.layout().logs().map(|_| (geometry.table_at(bank), geometry.table_length())),
+        geometry.list_at(bank),
         Some(geometry.commit_log()).filter(|(_, length)| !length.is_zero()),
     ];
     let areas: Vec<(Sector, Sectors)> = areas.into_iter().flatten().collect();
@@ -842,20 +842,15 @@ pub(crate) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
     images.map(disk).collect()
 }
 
-/// Nothing is promised of what `places` hold of `regions`.
-fn forgive(
-    oracle: &mut Oracle,
-    geometry: &Geometry,
-    places: &[Member],
-    regions: impl Iterator<Item = Region>,
-) {
+/// Nothing is promised of what `slots` hold of `regions`.
+fn forgive(oracle: &mut Oracle, geometry: &Geometry, slots: &[Slot], regions: impl Iterator<Item = Region>) {
     let layout = geometry.layout();
     let unit_length = layout.unit_length().get();
     for region in regions {
         for stripe in (0..).map_while(|index| layout.stripe_in(region, index)) {
             let lost = layout
                 .units()
-                .filter(|unit| layout.is_data(*unit) && places.contains(&layout.place(stripe, *unit).member));
+                .filter(|unit| layout.is_data(*unit) && slots.contains(&layout.locate(stripe, *unit).slot));
             for unit in lost {
                 let number = stripe.get() * u64::from(layout.data_units()) + u64::from(unit.get());
                 let first = number * unit_length;

@@ -61,10 +61,10 @@ pub(crate) enum What {
         power: bool,
         back: Return,
     },
-    /// A place loses its member.
+    /// A slot loses its member.
     Lose(Fault, u16),
     Replace(u16),
-    /// Who was away from a place comes back.
+    /// Who was away from a slot comes back.
     Back(u16),
     Spare,
     /// A sector of a member's data area becomes unreadable.
@@ -87,7 +87,7 @@ pub(crate) enum What {
     Rival(u64),
     /// Somebody copies a member that is being used.
     Clone(u16),
-    /// One of the copies is put in its member's place when the array has been stopped next; the number says which.
+    /// One of the copies is put in its member's slot when the array has been stopped next; the number says which.
     PutClone(u64),
     /// Metadata of a member, or a log on it, rots.
     Damage(u16, Damage),
@@ -118,32 +118,32 @@ impl fmt::Display for Event {
                 let then = if power { ", power cut" } else { "" };
                 match back {
                     Return::All => write!(f, "stop{then}, open"),
-                    Return::But(fault, place) => write!(f, "stop{then}, open: {} at {place}", fault.name()),
+                    Return::But(fault, slot) => write!(f, "stop{then}, open: {} at {slot}", fault.name()),
                 }
             }
-            What::Lose(fault, place) => write!(f, "{} of member {place}", fault.name()),
-            What::Replace(place) => write!(f, "replace member {place}"),
+            What::Lose(fault, slot) => write!(f, "{} of member {slot}", fault.name()),
+            What::Replace(slot) => write!(f, "replace member {slot}"),
             What::Spare => write!(f, "add a spare"),
-            What::Latent(place, sector) => write!(f, "member {place} cannot read data sector {sector}"),
-            What::Back(place) => write!(f, "member {place} is back"),
-            What::Metadata(place, _) => write!(f, "member {place} cannot read a sector of its metadata"),
-            What::Transient(place) => write!(f, "the next read of member {place} fails"),
-            What::FlushFails(place) => write!(f, "the next flush of member {place} fails"),
-            What::Silent(place, silent) => write!(f, "of member {place}, {silent}"),
-            What::Damage(place, damage) => write!(f, "of member {place}, {damage}"),
-            What::FlushesLie(place) => {
-                write!(f, "flushes of member {place} make nothing durable from here on")
+            What::Latent(slot, sector) => write!(f, "member {slot} cannot read data sector {sector}"),
+            What::Back(slot) => write!(f, "member {slot} is back"),
+            What::Metadata(slot, _) => write!(f, "member {slot} cannot read a sector of its metadata"),
+            What::Transient(slot) => write!(f, "the next read of member {slot} fails"),
+            What::FlushFails(slot) => write!(f, "the next flush of member {slot} fails"),
+            What::Silent(slot, silent) => write!(f, "of member {slot}, {silent}"),
+            What::Damage(slot, damage) => write!(f, "of member {slot}, {damage}"),
+            What::FlushesLie(slot) => {
+                write!(f, "flushes of member {slot} make nothing durable from here on")
             }
-            What::Starved(place) => {
-                write!(f, "the system lacks what the next access of member {place} takes")
+            What::Starved(slot) => {
+                write!(f, "the system lacks what the next access of member {slot} takes")
             }
-            What::FullEverywhere(place) => write!(f, "member {place} has no room, not for metadata either"),
+            What::FullEverywhere(slot) => write!(f, "member {slot} has no room, not for metadata either"),
             What::Rival(_) => write!(f, "another server opens the array"),
-            What::Clone(place) => write!(f, "member {place} is copied"),
-            What::PutClone(_) => write!(f, "a copy takes its member's place when the array is stopped next"),
-            What::Slow(place) => write!(f, "member {place} becomes slow"),
+            What::Clone(slot) => write!(f, "member {slot} is copied"),
+            What::PutClone(_) => write!(f, "a copy takes its member's slot when the array is stopped next"),
+            What::Slow(slot) => write!(f, "member {slot} becomes slow"),
             What::Scrub { repair } => write!(f, "scrub{}", if repair { ", repairing" } else { "" }),
-            What::Full(place) => write!(f, "member {place} has no room"),
+            What::Full(slot) => write!(f, "member {slot} has no room"),
             What::Rot(_) => write!(f, "a unit rots"),
             What::Rest { heal } => write!(f, "rest{}", if heal { ", all members whole" } else { "" }),
             What::Quiet => write!(f, "quiet"),
@@ -243,8 +243,8 @@ impl Script {
         let keyed = Keyed::new(self.seed ^ FLUSHES);
         let members = u64::from(self.options.creation.members);
         self.add_beside(3 * BESIDE, |event| {
-            let place = (keyed.of(&[2, event.number]) % members) as u16;
-            keyed.of(&[1, event.number]).is_multiple_of(10).then_some(What::FlushFails(place))
+            let slot = (keyed.of(&[2, event.number]) % members) as u16;
+            keyed.of(&[1, event.number]).is_multiple_of(10).then_some(What::FlushFails(slot))
         });
     }
 
@@ -259,11 +259,10 @@ impl Script {
         let members = u64::from(self.options.creation.members);
         let areas = Area::all_of(&self.options.geometry());
         self.add_beside(4 * BESIDE, |event| {
-            let [when, place, how, area, number] =
-                [1, 2, 3, 4, 5].map(|name| keyed.of(&[name, event.number]));
+            let [when, slot, how, area, number] = [1, 2, 3, 4, 5].map(|name| keyed.of(&[name, event.number]));
             let how = How::ALL[(how % 3) as usize];
             let area = areas[(area % areas.len() as u64) as usize];
-            let what = What::Silent((place % members) as u16, Silent { how, area, number });
+            let what = What::Silent((slot % members) as u16, Silent { how, area, number });
             when.is_multiple_of(4).then_some(what)
         });
     }
@@ -279,16 +278,16 @@ impl Script {
         let members = u64::from(self.options.creation.members);
         let geometry = self.options.geometry();
         self.add_beside(5 * BESIDE, |event| {
-            let [when, place, number] = [1, 2, 3].map(|name| keyed.of(&[name, event.number]));
+            let [when, slot, number] = [1, 2, 3].map(|name| keyed.of(&[name, event.number]));
             let at_rest = matches!(event.what, What::Crash { .. } | What::Stop { .. });
             let what = damage::What::draw(&geometry, keyed.of(&[4, event.number]));
             let damage = Damage { what, number, at_rest };
             let befalls = if at_rest { !when.is_multiple_of(3) } else { when.is_multiple_of(12) };
-            befalls.then_some(What::Damage((place % members) as u16, damage))
+            befalls.then_some(What::Damage((slot % members) as u16, damage))
         });
     }
 
-    /// Whether members are copied, and the copies put in their places.
+    /// Whether members are copied, and the copies put in their slots.
     pub(crate) fn has_clones(&self) -> bool {
         Keyed::new(self.seed ^ CLONES).of(&[0]).is_multiple_of(16)
     }
@@ -298,10 +297,10 @@ impl Script {
         let keyed = Keyed::new(self.seed ^ CLONES);
         let members = u64::from(self.options.creation.members);
         self.add_beside(6 * BESIDE, |event| {
-            let [when, place] = [1, 2].map(|name| keyed.of(&[name, event.number]));
+            let [when, slot] = [1, 2].map(|name| keyed.of(&[name, event.number]));
             match event.what {
-                What::Stop { .. } => Some(What::PutClone(place)),
-                _ => when.is_multiple_of(6).then_some(What::Clone((place % members) as u16)),
+                What::Stop { .. } => Some(What::PutClone(slot)),
+                _ => when.is_multiple_of(6).then_some(What::Clone((slot % members) as u16)),
             }
         });
     }
@@ -316,10 +315,10 @@ impl Script {
         let keyed = Keyed::new(self.seed ^ SHORTAGES);
         let members = u64::from(self.options.creation.members);
         self.add_beside(7 * BESIDE, |event| {
-            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            let slot = (keyed.of(&[2, event.number]) % members) as u16;
             let what = match keyed.of(&[3, event.number]) % 2 {
-                0 => What::Starved(place),
-                _ => What::FullEverywhere(place),
+                0 => What::Starved(slot),
+                _ => What::FullEverywhere(slot),
             };
             keyed.of(&[1, event.number]).is_multiple_of(10).then_some(what)
         });
@@ -350,8 +349,8 @@ impl Script {
         let keyed = Keyed::new(self.seed ^ LIES);
         let members = u64::from(self.options.creation.members);
         self.add_beside(8 * BESIDE, |event| {
-            let place = (keyed.of(&[2, event.number]) % members) as u16;
-            keyed.of(&[1, event.number]).is_multiple_of(12).then_some(What::FlushesLie(place))
+            let slot = (keyed.of(&[2, event.number]) % members) as u16;
+            keyed.of(&[1, event.number]).is_multiple_of(12).then_some(What::FlushesLie(slot))
         });
     }
 
@@ -370,12 +369,12 @@ impl Script {
     fn add_returns(&mut self) {
         let keyed = Keyed::new(self.seed ^ RETURNS);
         let back = |event: &Event| {
-            let place = match event.what {
-                What::Lose(_, place) | What::Stop { back: Return::But(_, place), .. } => place,
+            let slot = match event.what {
+                What::Lose(_, slot) | What::Stop { back: Return::But(_, slot), .. } => slot,
                 _ => return None,
             };
             let later = Duration::from_micros(keyed.of(&[1, event.number]) % LONGEST_ABSENCE_US);
-            Some(Event { number: event.number + 2 * BESIDE, at: event.at + later, what: What::Back(place) })
+            Some(Event { number: event.number + 2 * BESIDE, at: event.at + later, what: What::Back(slot) })
         };
         let returns: Vec<Event> = self.events.iter().filter_map(back).collect();
         self.events.extend(returns);
@@ -388,9 +387,9 @@ impl Script {
         let members = u64::from(self.options.creation.members);
         self.add_beside(BESIDE, |event| {
             let ends = matches!(event.what, What::Crash { .. } | What::Stop { .. });
-            let place = (keyed.of(&[2, event.number]) % members) as u16;
+            let slot = (keyed.of(&[2, event.number]) % members) as u16;
             let errs = ends && !keyed.of(&[1, event.number]).is_multiple_of(3);
-            errs.then_some(What::Metadata(place, keyed.of(&[3, event.number])))
+            errs.then_some(What::Metadata(slot, keyed.of(&[3, event.number])))
         });
     }
 }
@@ -504,23 +503,23 @@ impl Draw {
     }
 
     fn fault(&mut self) -> What {
-        let place = self.random.below(u64::from(self.members)) as u16;
+        let slot = self.random.below(u64::from(self.members)) as u16;
         let yes = self.random.chance(2);
         match self.random.weighted(&self.taste) {
             0 | 1 => What::Crash { power: self.random.below(3) > 0, read: yes },
             2 => What::Stop { power: yes, back: Return::All },
-            3 => What::Stop { power: yes, back: Return::But(self.absence(), place) },
-            4 | 5 => What::Lose(self.random.pick(&[Fault::Death, Fault::Exclusion, Fault::Hang]), place),
-            6 | 7 => What::Replace(place),
+            3 => What::Stop { power: yes, back: Return::But(self.absence(), slot) },
+            4 | 5 => What::Lose(self.random.pick(&[Fault::Death, Fault::Exclusion, Fault::Hang]), slot),
+            6 | 7 => What::Replace(slot),
             8 => What::Spare,
-            9 => What::Latent(place, self.sector()),
-            10 => What::Transient(place),
-            11 if self.random.chance(3) => What::Full(place),
-            11 => What::Slow(place),
+            9 => What::Latent(slot, self.sector()),
+            10 => What::Transient(slot),
+            11 if self.random.chance(3) => What::Full(slot),
+            11 => What::Slow(slot),
             12 => What::Scrub { repair: yes },
             13 => What::Rest { heal: yes },
             _ if self.random.chance(3) => What::Rot(self.random.next()),
-            _ => What::Replace(place),
+            _ => What::Replace(slot),
         }
     }
 

@@ -7,9 +7,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use parlour_array::layout::{Occupant, Place};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::{CommitPart, Geometry, SUPERBLOCK};
-use parlour_units::{Member, Region, Sector, Sectors, Stripe};
+use parlour_units::{Member, Region, Sector, Sectors, Slot, Stripe};
 
 use crate::content::{SECTOR, SectorBytes};
 use crate::coverage::Fault;
@@ -96,28 +96,28 @@ impl Area {
         Area::ALL.into_iter().filter(is_there).collect()
     }
 
-    /// What a write of `length` at `at` of `place`'s member is of, if it is of one kind, and not hosts' data.
+    /// What a write of `length` at `at` of `slot`'s member is of, if it is of one kind, and not hosts' data.
     fn of(
         geometry: &Geometry,
         member_length: Sectors,
-        place: Member,
+        slot: Slot,
         at: Sector,
         length: Sectors,
     ) -> Option<Area> {
-        if at >= geometry.data_start() && at < Geometry::superblock_places(member_length)[1] {
-            return Area::of_data(geometry, place, at, length);
+        if at >= geometry.data_start() && at < Geometry::superblocks_at(member_length)[1] {
+            return Area::of_data(geometry, slot, at, length);
         }
         Area::ALL.into_iter().find(|area| {
-            let places = area.places(geometry, member_length);
-            places.into_iter().any(|(start, room)| at >= start && at + length <= start + room)
+            let areas = area.places(geometry, member_length);
+            areas.into_iter().any(|(start, room)| at >= start && at + length <= start + room)
         })
     }
 
-    fn of_data(geometry: &Geometry, place: Member, at: Sector, length: Sectors) -> Option<Area> {
+    fn of_data(geometry: &Geometry, slot: Slot, at: Sector, length: Sectors) -> Option<Area> {
         let layout = geometry.layout();
         let occupant = |at: Sector| {
             let at = Sector::ZERO + (at - geometry.data_start());
-            layout.occupant(Place { member: place, at })
+            layout.occupant(Location { slot, at })
         };
         let last = at + (length - Sectors::new(1));
         match (occupant(at), occupant(last)) {
@@ -133,15 +133,14 @@ impl Area {
 
     /// Where it is before and behind the data area.
     pub(crate) fn places(self, geometry: &Geometry, member_length: Sectors) -> Vec<(Sector, Sectors)> {
-        let both = |place: &dyn Fn(usize) -> Sector, length: Sectors| {
-            [0, 1].map(|bank| (place(bank), length)).to_vec()
-        };
+        let both =
+            |at: &dyn Fn(usize) -> Sector, length: Sectors| [0, 1].map(|bank| (at(bank), length)).to_vec();
         let logs = geometry.layout().logs().is_some();
         match self {
-            Area::Superblock => both(&|bank| Geometry::superblock_places(member_length)[bank], SUPERBLOCK),
-            Area::Map => both(&|bank| geometry.map_place(bank), geometry.map_length()),
-            Area::Table if logs => both(&|bank| geometry.table_place(bank), geometry.table_length()),
-            Area::List => (0..2).filter_map(|bank| geometry.list_place(bank)).collect(),
+            Area::Superblock => both(&|bank| Geometry::superblocks_at(member_length)[bank], SUPERBLOCK),
+            Area::Map => both(&|bank| geometry.map_at(bank), geometry.map_length()),
+            Area::Table if logs => both(&|bank| geometry.table_at(bank), geometry.table_length()),
+            Area::List => (0..2).filter_map(|bank| geometry.list_at(bank)).collect(),
             Area::CommitLog if geometry.is_logged() => {
                 [CommitPart::Records, CommitPart::Intents].map(|part| geometry.commit_part(part)).to_vec()
             }
@@ -152,23 +151,22 @@ impl Area {
 
 /// Which part of the commit log this is in.
 pub(crate) fn commit_part(geometry: &Geometry, at: Sector) -> Option<usize> {
-    let places = Area::CommitLog.places(geometry, Sectors::ZERO);
-    places.into_iter().position(|(start, length)| at >= start && at < start + length)
+    let areas = Area::CommitLog.places(geometry, Sectors::ZERO);
+    areas.into_iter().position(|(start, length)| at >= start && at < start + length)
 }
 
-/// Whether this stands in a log, or a commit log, of `member`, which stands in one of `places`.
-pub(crate) fn is_of_logs(geometry: &Geometry, places: &[u16], member: Member, at: Sector) -> bool {
+/// Whether this stands in a log, or a commit log, of `member`, which stands in one of `slots`.
+pub(crate) fn is_of_logs(geometry: &Geometry, slots: &[u16], member: Member, at: Sector) -> bool {
     if commit_part(geometry, at).is_some() {
         return true;
     }
-    let place = places.iter().position(|number| *number == member.get());
-    let area =
-        place.and_then(|place| Area::of_data(geometry, Member::new(place as u16), at, Sectors::new(1)));
+    let slot = slots.iter().position(|number| *number == member.get());
+    let area = slot.and_then(|slot| Area::of_data(geometry, Slot::new(slot as u16), at, Sectors::new(1)));
     area == Some(Area::Segment)
 }
 
-/// Where else on the member in `place` a write of `length` may go: to a place of its own kind.
-fn elsewhere(geometry: &Geometry, place: Member, area: Area, length: Sectors, number: u64) -> Option<Sector> {
+/// Where else on the member in `slot` a write of `length` may go: to a place of its own kind.
+fn elsewhere(geometry: &Geometry, slot: Slot, area: Area, length: Sectors, number: u64) -> Option<Sector> {
     let layout = geometry.layout();
     let start = geometry.data_start();
     let fits = |room: Sectors| room >= length;
@@ -178,7 +176,7 @@ fn elsewhere(geometry: &Geometry, place: Member, area: Area, length: Sectors, nu
             let stripes =
                 (0..64).map(|step| Stripe::new((number >> 8).wrapping_add(step) % layout.stripes()));
             let there =
-                stripes.map(|stripe| layout.place(stripe, check)).find(|other| other.member == place)?;
+                stripes.map(|stripe| layout.locate(stripe, check)).find(|other| other.slot == slot)?;
             Some(start + there.at.from_start()).filter(|_| fits(layout.unit_length()))
         }
         Area::Segment => {
@@ -186,8 +184,8 @@ fn elsewhere(geometry: &Geometry, place: Member, area: Area, length: Sectors, nu
             let regions = u64::from(layout.region_count());
             let picked = (0..64).map(|step| Region::new(((number >> 8).wrapping_add(step) % regions) as u32));
             let sublog =
-                |region| (0..logs.sublogs).filter_map(move |sublog| layout.sublog_place(region, sublog));
-            let there = picked.flat_map(sublog).find(|other| other.member == place)?;
+                |region| (0..logs.sublogs).filter_map(move |sublog| layout.sublog_at(region, sublog));
+            let there = picked.flat_map(sublog).find(|other| other.slot == slot)?;
             Some(start + there.at.from_start()).filter(|_| fits(Sectors::new(logs.segment)))
         }
         _ => {
@@ -205,15 +203,15 @@ pub(crate) fn turned(sector: &SectorBytes, number: u64) -> SectorBytes {
 }
 
 impl Disk {
-    /// Whether a write to `at` of the member in `place` is to go wrong: what it does is returned, and what stood there.
+    /// Whether a write to `at` of the member in `slot` is to go wrong: what it does is returned, and what stood there.
     pub(crate) fn silence(
         &mut self,
         geometry: &Geometry,
-        place: Member,
+        slot: Slot,
         at: Sector,
         length: Sectors,
     ) -> Option<(Silent, Vec<SectorBytes>)> {
-        let area = Area::of(geometry, self.length, place, at, length);
+        let area = Area::of(geometry, self.length, slot, at, length);
         let silent = self.silent.take_if(|silent| Some(silent.area) == area)?;
         let before = sectors(at, length).map(|sector| self.sector(sector).clone()).collect();
         Some((silent, before))
@@ -223,7 +221,7 @@ impl Disk {
     pub(crate) fn go_wrong(
         &mut self,
         geometry: &Geometry,
-        place: Member,
+        slot: Slot,
         (at, length): (Sector, Sectors),
         (silent, before): (Silent, Vec<SectorBytes>),
     ) -> Vec<u64> {
@@ -238,7 +236,7 @@ impl Disk {
             sectors(at, length).map(|sector| self.sector(sector).clone()).collect();
         let mut wrong = self.taint_all(at, before);
         let misdirected = silent.how == How::Misdirected;
-        let there = elsewhere(geometry, place, silent.area, length, number).filter(|_| misdirected);
+        let there = elsewhere(geometry, slot, silent.area, length, number).filter(|_| misdirected);
         if let Some(there) = there {
             wrong.extend(self.taint_all(there, written));
         }

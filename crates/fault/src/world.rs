@@ -16,7 +16,7 @@ use parlour_array::{
 };
 use parlour_codec::sector::SectorKey;
 use parlour_codec::xor::is_zero;
-use parlour_units::{Duration, Instant, Member, Sector, Sectors};
+use parlour_units::{Duration, Instant, Member, Sector, Sectors, Slot};
 
 use crate::content::{SECTOR, SectorBytes, Value};
 use crate::disk::{Content, Disk, Flushes, Kept};
@@ -104,10 +104,10 @@ impl Shelf {
 pub(crate) fn banks(
     disks: &[Disk],
     members: &[Option<usize>],
-    place: impl Fn(usize) -> Sector,
+    at: impl Fn(usize) -> Sector,
     length: Sectors,
 ) -> Vec<Banks> {
-    let read = |disk: &Option<usize>| [0, 1].map(|bank| disks[(*disk)?].try_read(place(bank), length));
+    let read = |disk: &Option<usize>| [0, 1].map(|bank| disks[(*disk)?].try_read(at(bank), length));
     members.iter().map(read).collect()
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn assemble(disks: &[Disk], order: &[usize]) -> Result<Assembly, Asse
     let candidate = |index: &usize| {
         let disk = &disks[*index];
         let block = |at: Sector| disk.try_read(at, SUPERBLOCK).unwrap_or_default();
-        let [first, second] = Geometry::superblock_places(disk.length).map(block);
+        let [first, second] = Geometry::superblocks_at(disk.length).map(block);
         let superblock = Superblock::decode_copies(&first, &second);
         Candidate { name: format!("disk {index}"), length: disk.length, superblock }
     };
@@ -181,8 +181,8 @@ pub(crate) struct World {
     pub(crate) landed_late: u32,
     /// Members that do not answer, and are asked for nothing any more.
     silent: Vec<usize>,
-    /// By place: the number of the member that stands there, or stood there last.
-    places: Vec<u16>,
+    /// By slot: the number of the member that stands there, or stood there last.
+    slots: Vec<u16>,
     /// Accesses so far.
     pub(crate) accesses: u64,
     buffers: BTreeMap<u64, (BufferId, bool)>,
@@ -208,7 +208,7 @@ pub(crate) struct Refused {
 }
 
 impl Shelf {
-    /// By place: the commit log; empty where no member stands, there is none, or it cannot be read.
+    /// By slot: the commit log; empty where no member stands, there is none, or it cannot be read.
     fn commit_logs(&self, members: &[Option<usize>], geometry: &Geometry) -> Vec<Vec<u8>> {
         let (at, length) = geometry.commit_log();
         let read = |disk: &Option<usize>| {
@@ -230,24 +230,22 @@ impl World {
     ) -> Result<World, Box<Refused>> {
         let assembly = assembly.clone();
         let geometry = assembly.geometry.clone();
-        let members: Vec<Option<usize>> =
-            assembly.places.iter().map(|place| place.map(|c| order[c])).collect();
+        let members: Vec<Option<usize>> = assembly.slots.iter().map(|slot| slot.map(|c| order[c])).collect();
         let spares: Vec<usize> = assembly.spares.iter().map(|c| order[*c]).collect();
         let disks = &shelf.disks;
-        let maps = banks(disks, &members, |bank| geometry.map_place(bank), geometry.map_length());
+        let maps = banks(disks, &members, |bank| geometry.map_at(bank), geometry.map_length());
         let tables = match geometry.layout().logs() {
-            Some(_) => banks(disks, &members, |bank| geometry.table_place(bank), geometry.table_length()),
+            Some(_) => banks(disks, &members, |bank| geometry.table_at(bank), geometry.table_length()),
             None => Vec::new(),
         };
-        let lists = match geometry.list_place(0) {
+        let lists = match geometry.list_at(0) {
             Some((first, length)) => {
-                let place = |bank| first + length * bank as u64;
+                let at = |bank| first + length * bank as u64;
                 // Most have never been written.
-                let written = |disk: &usize| {
-                    (0..2).any(|bank| !is_zero(disks[*disk].sector(place(bank).get()).bytes()))
-                };
+                let written =
+                    |disk: &usize| (0..2).any(|bank| !is_zero(disks[*disk].sector(at(bank).get()).bytes()));
                 let members: Vec<Option<usize>> = members.iter().map(|disk| disk.filter(written)).collect();
-                banks(disks, &members, place, length)
+                banks(disks, &members, at, length)
             }
             None => Vec::new(),
         };
@@ -276,7 +274,7 @@ impl World {
     fn around(array: Array, mut shelf: Shelf, numbers: Vec<Option<usize>>) -> World {
         shelf.sessions += 1;
         let key = array.sector_key();
-        let places = (0..array.geometry().members()).collect();
+        let slots = (0..array.geometry().members()).collect();
         World {
             key_name: key.checksum(&[1; SECTOR]),
             key,
@@ -292,7 +290,7 @@ impl World {
             awaited: 0,
             landed_late: 0,
             silent: Vec::new(),
-            places,
+            slots,
             accesses: 0,
             buffers: BTreeMap::new(),
             answers: Vec::new(),
@@ -404,10 +402,10 @@ impl World {
     /// Nobody waits for who is excluded.
     fn follow(&mut self, event: &Event) {
         let member = match event {
-            Event::MemberFailed { place, .. } => self.places.get(place.as_usize()).copied(),
+            Event::MemberFailed { slot, .. } => self.slots.get(slot.as_usize()).copied(),
             Event::SpareDropped { member } => Some(member.get()),
-            Event::PlaceTaken { place, member, .. } => {
-                self.places[place.as_usize()] = member.get();
+            Event::SlotTaken { slot, member, .. } => {
+                self.slots[slot.as_usize()] = member.get();
                 None
             }
             _ => None,
@@ -636,8 +634,8 @@ impl World {
         match effect.action {
             Action::Read { at, length, .. } => {
                 if data && std::mem::take(&mut disk.hiccup) {
-                    let place = flight.disk;
-                    self.hiccups.extend((at.get()..(at + length).get()).map(|sector| (place, sector)));
+                    let disk = flight.disk;
+                    self.hiccups.extend((at.get()..(at + length).get()).map(|sector| (disk, sector)));
                     flight.fault = Some(Fault::Unreadable);
                 } else if !disk.can_read(at, length) {
                     flight.fault = Some(Fault::Unreadable);
@@ -649,7 +647,7 @@ impl World {
                 if match effect.class {
                     Class::Log => {
                         let geometry = self.array.geometry();
-                        disk.has_no_room(false) && silent::is_of_logs(geometry, &self.places, member, at)
+                        disk.has_no_room(false) && silent::is_of_logs(geometry, &self.slots, member, at)
                     }
                     Class::Metadata => disk.has_no_room(false),
                     _ => disk.has_no_room(true),
@@ -658,21 +656,21 @@ impl World {
                 flight.fault = Some(Fault::NoSpace);
             }
             Action::Write { member, at, length, durable } => {
-                let place = self.places.iter().position(|number| *number == member.get());
-                let place = place.map(|place| Member::new(place as u16));
+                let slot = self.slots.iter().position(|number| *number == member.get());
+                let slot = slot.map(|slot| Slot::new(slot as u16));
                 let geometry = self.array.geometry();
                 // Where other redundancy is wanting it would be one fault too many.
                 let sound = geometry.keeps_copies() || self.array.unsynced_regions() == 0;
-                let place = place.filter(|_| sound);
-                let silent = place.and_then(|place| disk.silence(geometry, place, at, length));
+                let slot = slot.filter(|_| sound);
+                let silent = slot.and_then(|slot| disk.silence(geometry, slot, at, length));
                 self.payload.write(&self.array, effect, disk, (at, durable));
                 if let Some(part) = silent::commit_part(geometry, at) {
                     disk.newest[part].clear();
                     disk.newest[part].push(at.get()..(at + length).get());
                 }
-                if let (Some(place), Some(silent)) = (place, silent) {
+                if let (Some(slot), Some(silent)) = (slot, silent) {
                     let (number, fault) = (flight.disk, silent.0.how.fault());
-                    let sectors = disk.go_wrong(geometry, place, (at, length), silent);
+                    let sectors = disk.go_wrong(geometry, slot, (at, length), silent);
                     self.silenced.push(Silenced { disk: number, fault, sectors });
                 }
             }

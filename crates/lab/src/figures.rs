@@ -183,8 +183,8 @@ pub struct IncidentFigures {
 pub struct RebuildFigures {
     /// In which array.
     pub array: usize,
-    /// Of which place.
-    pub place: u16,
+    /// Of which slot.
+    pub slot: u16,
     /// How long it took; null if it was not done.
     pub took_seconds: Option<f64>,
 }
@@ -416,7 +416,7 @@ fn incidents(happened: &Happened) -> Vec<IncidentFigures> {
 fn rebuilds(happened: &Happened) -> Vec<RebuildFigures> {
     let rebuilds = happened.rebuilds.iter();
     rebuilds
-        .map(|(array, place, took)| RebuildFigures { array: *array, place: *place, took_seconds: *took })
+        .map(|(array, slot, took)| RebuildFigures { array: *array, slot: *slot, took_seconds: *took })
         .collect()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parlour_array::{AdminError, Event, Mode, Repair};
-use parlour_units::{Duration, Instant, Member as Place};
+use parlour_units::{Duration, Instant, Slot};
 
 use crate::member::Member;
 use crate::opening::{OpeningError, TooShort, assemble};
@@ -13,11 +13,11 @@ use crate::world::World;
 #[derive(Debug)]
 pub enum Deed {
     /// A member is excluded by hand. Refused where that would lose data.
-    Fail(Place),
+    Fail(Slot),
     /// The drive in a place dies: it answers nothing but errors from then on, whatever that loses.
-    Die(Place),
+    Die(Slot),
     /// Another drive comes into a place, and is rebuilt. Without a string of its own it hangs on that of the first drive of the place.
-    Replace(Place, Box<Member>),
+    Replace(Slot, Box<Member>),
     /// A spare comes. It takes the place of a failed member at once, if there is one.
     Spare(Box<Member>),
     /// All redundancy is compared.
@@ -44,12 +44,12 @@ pub enum HealthError {
         source: AdminError,
     },
     /// A place has no drive that could die.
-    #[error("array '{array}': no drive stands in the place of {place}")]
+    #[error("array '{array}': no drive stands in the place of {slot}")]
     NoDrive {
         /// Which array.
         array: String,
         /// Which place.
-        place: Place,
+        slot: Slot,
     },
     /// The drive ends before its member would.
     #[error(transparent)]
@@ -82,13 +82,13 @@ impl From<Event> for What {
     }
 }
 
-/// A rebuild, from when a drive took a place.
+/// A rebuild, from when a drive took a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebuild {
     /// In which volume.
     pub volume: usize,
     /// Of which place.
-    pub place: Place,
+    pub slot: Slot,
     /// Since when.
     pub began: Instant,
     /// How long it took, if it is done.
@@ -131,11 +131,11 @@ impl World {
         let mut rebuilds: Vec<Rebuild> = Vec::new();
         for Incident { at, volume, what } in &self.health.incidents {
             match what {
-                What::Told(Event::PlaceTaken { place, .. }) => {
-                    rebuilds.push(Rebuild { volume: *volume, place: *place, began: *at, took: None });
+                What::Told(Event::SlotTaken { slot, .. }) => {
+                    rebuilds.push(Rebuild { volume: *volume, slot: *slot, began: *at, took: None });
                 }
-                What::Told(Event::RebuildDone { place }) => {
-                    let own = |rebuild: &&mut Rebuild| rebuild.volume == *volume && rebuild.place == *place;
+                What::Told(Event::RebuildDone { slot }) => {
+                    let own = |rebuild: &&mut Rebuild| rebuild.volume == *volume && rebuild.slot == *slot;
                     if let Some(rebuild) = rebuilds.iter_mut().rev().find(own) {
                         rebuild.took = Some(at.since(rebuild.began));
                     }
@@ -156,10 +156,10 @@ impl World {
         }
         let now = self.now();
         let done = match deed {
-            Deed::Die(place) => return self.die(volume, place),
-            Deed::Replace(place, drive) => return self.add(volume, Some(place), *drive),
+            Deed::Die(slot) => return self.die(volume, slot),
+            Deed::Replace(slot, drive) => return self.add(volume, Some(slot), *drive),
             Deed::Spare(drive) => return self.add(volume, None, *drive),
-            Deed::Fail(place) => self.volumes[volume].array.fail(now, place),
+            Deed::Fail(slot) => self.volumes[volume].array.fail(now, slot),
             Deed::Scrub(repair) => self.volumes[volume].array.scrub(now, repair),
         };
         self.drain(volume);
@@ -178,34 +178,34 @@ impl World {
         HealthError::Refused { array: self.volumes[volume].name.clone(), source }
     }
 
-    /// The number of the drive that stands in a place.
-    fn drive_in(&self, volume: usize, place: Place) -> Option<usize> {
+    /// The number of the drive that stands in a slot.
+    fn drive_in(&self, volume: usize, slot: Slot) -> Option<usize> {
         let members = self.volumes[volume].array().status().members;
-        members.get(place.as_usize())?.member.map(usize::from)
+        members.get(slot.as_usize())?.member.map(usize::from)
     }
 
-    fn die(&mut self, volume: usize, place: Place) -> Result<(), HealthError> {
-        let Some(number) = self.drive_in(volume, place) else {
-            return Err(HealthError::NoDrive { array: self.volumes[volume].name.clone(), place });
+    fn die(&mut self, volume: usize, slot: Slot) -> Result<(), HealthError> {
+        let Some(number) = self.drive_in(volume, slot) else {
+            return Err(HealthError::NoDrive { array: self.volumes[volume].name.clone(), slot });
         };
         self.volumes[volume].members[number].die();
         Ok(())
     }
 
     /// A drive comes, into a place or as a spare.
-    fn add(&mut self, volume: usize, place: Option<Place>, mut drive: Member) -> Result<(), HealthError> {
+    fn add(&mut self, volume: usize, slot: Option<Slot>, mut drive: Member) -> Result<(), HealthError> {
         let now = self.now();
         let own = &mut self.volumes[volume];
         let number = own.members.len();
-        let first = place.and_then(|place| own.members.get(place.as_usize()));
+        let first = slot.and_then(|slot| own.members.get(slot.as_usize()));
         if let Some(string) = first.and_then(Member::string).filter(|_| drive.string().is_none()) {
             drive = drive.on_string(string);
         }
         let length = own.members.iter().map(|member| member.info().length).max().unwrap_or_default();
         drive.join(&own.name, own.joined, length)?;
         own.joined += 1;
-        let named = match place {
-            Some(place) => own.array.replace(now, place, drive.info()),
+        let named = match slot {
+            Some(slot) => own.array.replace(now, slot, drive.info()),
             None => own.array.add_spare(now, drive.info()),
         };
         match named {

@@ -14,13 +14,13 @@ use crate::volume::Volume;
 /// Why an array cannot be simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpeningError {
-    /// More or fewer drives than places.
-    #[error("array '{array}' has {places} members, and {drives} drives were given; give one for each member")]
+    /// More or fewer drives than slots.
+    #[error("array '{array}' has {slots} members, and {drives} drives were given; give one for each member")]
     Drives {
         /// Which array.
         array: String,
         /// How many it has.
-        places: u16,
+        slots: u16,
         /// How many there are.
         drives: usize,
     },
@@ -117,7 +117,7 @@ pub struct New<'a> {
     pub simulated: Simulated,
 }
 
-/// Creates an array on these drives, in the order of places, and opens it.
+/// Creates an array on these drives, in the order of slots, and opens it.
 ///
 /// # Errors
 /// Drives are missing or too short, or the array cannot be opened.
@@ -137,7 +137,7 @@ fn with(new: &New<'_>, mut drives: Vec<Member>, sink: Option<Box<dyn Sink>>) -> 
     let New { name, geometry, length, tuning, simulated } = *new;
     let array = name.to_owned();
     if drives.len() != usize::from(geometry.members()) {
-        return Err(OpeningError::Drives { array, places: geometry.members(), drives: drives.len() });
+        return Err(OpeningError::Drives { array, slots: geometry.members(), drives: drives.len() });
     }
     let needs = geometry.least_member_length();
     if length < needs {
@@ -175,7 +175,7 @@ pub(crate) fn assemble(
     let assembly = inputs.assemble().map_err(wrong)?;
     read_metadata(&mut inputs, &assembly, &drives);
     let spares = assembly.spares.iter().map(|spare| Some(*spare));
-    let order: Vec<Option<usize>> = assembly.places.iter().copied().chain(spares).collect();
+    let order: Vec<Option<usize>> = assembly.slots.iter().copied().chain(spares).collect();
     let array = inputs.open(assembly).map_err(wrong)?;
     let mut drives: Vec<Option<Member>> = drives.into_iter().map(Some).collect();
     let members = order.iter().map(|index| index.and_then(|index| drives[index].take()).unwrap_or_default());
@@ -191,7 +191,7 @@ fn inputs(drives: &[Member], session: u64, (tuning, simulated): (Tuning, Simulat
             name: format!("drive {number}"),
             length: length.get(),
             unmaps: drive.info().unmaps,
-            superblocks: Geometry::superblock_places(length).map(block),
+            superblocks: Geometry::superblocks_at(length).map(block),
         }
     };
     OpeningInputs {
@@ -212,22 +212,22 @@ fn inputs(drives: &[Member], session: u64, (tuning, simulated): (Tuning, Simulat
 fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Member]) {
     let geometry = &assembly.geometry;
     let standing: Vec<Option<&Member>> =
-        assembly.places.iter().map(|place| place.map(|index| &drives[index])).collect();
-    type Place = (Sector, Sectors);
-    let banks = |read: &dyn Fn(&Member, Place) -> Option<Vec<u8>>, place: &dyn Fn(usize) -> Place| {
-        let own = |member: &Option<&Member>| [0, 1].map(|bank| read((*member)?, place(bank)));
+        assembly.slots.iter().map(|slot| slot.map(|index| &drives[index])).collect();
+    type Area = (Sector, Sectors);
+    let banks = |read: &dyn Fn(&Member, Area) -> Option<Vec<u8>>, area: &dyn Fn(usize) -> Area| {
+        let own = |member: &Option<&Member>| [0, 1].map(|bank| read((*member)?, area(bank)));
         standing.iter().map(own).collect::<Vec<Banks>>()
     };
-    let read = |member: &Member, (at, length): Place| Some(member.metadata.read_out(at, length));
+    let read = |member: &Member, (at, length): Area| Some(member.metadata.read_out(at, length));
     // Lists and commit logs are long, and most hold nothing.
-    let written = |member: &Member, place: Place| {
-        member.metadata.holds_any(place.0, place.1).then(|| read(member, place)).flatten()
+    let written = |member: &Member, area: Area| {
+        member.metadata.holds_any(area.0, area.1).then(|| read(member, area)).flatten()
     };
-    inputs.maps = banks(&read, &|bank| (geometry.map_place(bank), geometry.map_length()));
+    inputs.maps = banks(&read, &|bank| (geometry.map_at(bank), geometry.map_length()));
     if geometry.layout().logs().is_some() {
-        inputs.tables = banks(&read, &|bank| (geometry.table_place(bank), geometry.table_length()));
+        inputs.tables = banks(&read, &|bank| (geometry.table_at(bank), geometry.table_length()));
     }
-    if let Some((first, length)) = geometry.list_place(0) {
+    if let Some((first, length)) = geometry.list_at(0) {
         inputs.lists = banks(&written, &|bank| (first + length * bank as u64, length));
     }
     let commits = standing.iter().map(|member| written((*member)?, geometry.commit_log()));

@@ -24,7 +24,7 @@ pub struct Report {
     pub sources: Vec<SourceReport>,
     /// Requests under way, in the mean over time.
     pub under_way: f64,
-    /// Of each member, in the order of places.
+    /// Of each member, in the order of slots.
     pub members: Vec<MemberReport>,
     /// Of what lies between hosts and members: processors, channel, strings.
     pub stations: Vec<StationReport>,

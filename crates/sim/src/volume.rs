@@ -66,7 +66,7 @@ impl Volume {
         self.array.recording()
     }
 
-    /// The drives, in the order of places; spares and replacements behind them in the order in which they came.
+    /// The drives, in the order of slots; spares and replacements behind them in the order in which they came.
     pub fn members(&self) -> &[Member] {
         &self.members
     }

@@ -11,7 +11,7 @@ use parlour_array::{Class, Operation, Repair};
 use parlour_sim::health::Deed;
 use parlour_sim::opening::{self, New};
 use parlour_sim::world::World;
-use parlour_units::Member;
+use parlour_units::Slot;
 
 struct OnDrives {
     world: World,
@@ -64,13 +64,13 @@ impl corpus::World for OnDrives {
         self.done(Operation::Flush, 0, 0);
     }
 
-    fn fail(&mut self, place: u16) {
-        self.world.carry_out(0, Deed::Fail(Member::new(place))).unwrap();
+    fn fail(&mut self, slot: u16) {
+        self.world.carry_out(0, Deed::Fail(Slot::new(slot))).unwrap();
     }
 
-    fn replace(&mut self, place: u16) {
+    fn replace(&mut self, slot: u16) {
         let drive = Box::new(drive("hp-c2247a"));
-        self.world.carry_out(0, Deed::Replace(Member::new(place), drive)).unwrap();
+        self.world.carry_out(0, Deed::Replace(Slot::new(slot), drive)).unwrap();
         self.until(|world| world.rebuilds().last().unwrap().took.is_some());
     }
 

@@ -8,9 +8,9 @@ use parlour_array::{AdminError, Event, FailureCause, Repair, RequestError};
 use parlour_sim::health::{Deed, HealthError, Rebuild, What};
 use parlour_sim::opening;
 use parlour_sim::world::World;
-use parlour_units::{Duration, Instant, Member};
+use parlour_units::{Duration, Instant, Slot};
 
-const PLACE: Member = Member::new(2);
+const SLOT: Slot = Slot::new(2);
 
 fn new() -> Box<parlour_sim::member::Member> {
     Box::new(drive("ibm-0661"))
@@ -35,7 +35,7 @@ fn a_degraded_array_reads_what_is_missing_from_all_others() {
     let read = |degraded: bool| {
         let mut world = array("raid5", 5);
         if degraded {
-            world.carry_out(0, Deed::Fail(PLACE)).unwrap();
+            world.carry_out(0, Deed::Fail(SLOT)).unwrap();
         }
         let before: u64 = world.members().map(|member| member.tally().accesses).sum();
         closed(&mut world, 1.0, 1, 5_000).unwrap();
@@ -51,8 +51,8 @@ fn a_degraded_array_reads_what_is_missing_from_all_others() {
 fn a_rebuild_takes_its_time_and_more_under_load() {
     let time = |busy: bool| {
         let mut world = array("raid5", 5);
-        world.carry_out(0, Deed::Fail(PLACE)).unwrap();
-        world.carry_out(0, Deed::Replace(PLACE, new())).unwrap();
+        world.carry_out(0, Deed::Fail(SLOT)).unwrap();
+        world.carry_out(0, Deed::Replace(SLOT, new())).unwrap();
         if busy {
             closed(&mut world, 0.7, 4, 3_000).unwrap();
         }
@@ -71,12 +71,12 @@ fn a_drive_dies_when_that_is_planned_and_a_spare_takes_its_place() {
     let mut world = array("raid5", 5);
     world.carry_out(0, Deed::Spare(new())).unwrap();
     let when = world.now() + MS(500);
-    world.plan(when, 0, Deed::Die(PLACE));
+    world.plan(when, 0, Deed::Die(SLOT));
     let report = closed(&mut world, 0.5, 4, 3_000).unwrap();
     assert_eq!(report.lost, 0);
-    assert!(told(&world, &Event::MemberFailed { place: PLACE, cause: FailureCause::Gone }));
+    assert!(told(&world, &Event::MemberFailed { slot: SLOT, cause: FailureCause::Gone }));
     let rebuild = rebuilt(&mut world);
-    assert_eq!(rebuild.place, PLACE);
+    assert_eq!(rebuild.slot, SLOT);
     assert!(rebuild.began >= when && rebuild.began < when + MS(1_000));
     ask(&mut world, WRITE, 0, 8).1.unwrap();
 }
@@ -84,13 +84,13 @@ fn a_drive_dies_when_that_is_planned_and_a_spare_takes_its_place() {
 #[test]
 fn a_second_failure_loses_data_and_the_run_goes_on() {
     let mut world = array("raid5", 5);
-    world.plan(Instant::ZERO + MS(200), 0, Deed::Die(PLACE));
-    world.plan(Instant::ZERO + MS(400), 0, Deed::Die(Member::new(0)));
+    world.plan(Instant::ZERO + MS(200), 0, Deed::Die(SLOT));
+    world.plan(Instant::ZERO + MS(400), 0, Deed::Die(Slot::new(0)));
     let report = closed(&mut world, 0.5, 4, 5_000).unwrap();
     assert!(report.lost > 500, "{}", report.lost);
     assert!(world.volumes()[0].lost_requests() >= report.lost);
     assert!(world.incidents().iter().any(|incident| {
-        matches!(&incident.what, What::Told(Event::MemberKept { place }) if place.get() == 0)
+        matches!(&incident.what, What::Told(Event::MemberKept { slot }) if slot.get() == 0)
     }));
     let results: Vec<_> = (0..40).map(|unit| ask(&mut world, READ, unit * 64, 8).1).collect();
     assert!(results.contains(&Ok(())) && results.contains(&Err(RequestError::Lost)));
@@ -116,16 +116,16 @@ fn a_scrub_goes_over_all_while_hosts_ask() {
 #[test]
 fn what_is_not_done_is_told() {
     let mut world = array("raid0", 3);
-    let refused = world.carry_out(0, Deed::Fail(PLACE)).unwrap_err();
+    let refused = world.carry_out(0, Deed::Fail(SLOT)).unwrap_err();
     assert!(matches!(&refused, HealthError::Refused { source: AdminError::Needed(_), .. }), "{refused}");
     assert!(refused.to_string().starts_with("array 'raid0': "), "{refused}");
-    let beyond = world.carry_out(3, Deed::Fail(PLACE)).unwrap_err();
+    let beyond = world.carry_out(3, Deed::Fail(SLOT)).unwrap_err();
     assert_eq!(beyond, HealthError::NoVolume { volume: 3, volumes: 1 });
-    let nobody = Member::new(9);
+    let nobody = Slot::new(9);
     world.plan(Instant::ZERO + MS(5), 0, Deed::Die(nobody));
     while world.step(Instant::ZERO + MS(5)) {}
     let last = world.incidents().last().unwrap();
-    assert_eq!(last.what, What::NotDone(HealthError::NoDrive { array: "raid0".into(), place: nobody }));
+    assert_eq!(last.what, What::NotDone(HealthError::NoDrive { array: "raid0".into(), slot: nobody }));
     assert_eq!(last.at, Instant::ZERO + MS(5));
 }
 
@@ -140,12 +140,12 @@ fn an_array_that_is_stopped_is_opened_as_it_was() {
         closed(&mut world, 0.0, 4, 500).unwrap();
         world.restart(0).unwrap();
         closed(&mut world, 0.5, 4, 500).unwrap();
-        world.carry_out(0, Deed::Fail(PLACE)).unwrap();
+        world.carry_out(0, Deed::Fail(SLOT)).unwrap();
         closed(&mut world, 0.5, 4, 500).unwrap();
         world.restart(0).unwrap();
         let state = |world: &World| world.volumes()[0].array().status().members[2].state;
         assert_eq!(state(&world), "failed", "{organization}");
-        world.carry_out(0, Deed::Replace(PLACE, new())).unwrap();
+        world.carry_out(0, Deed::Replace(SLOT, new())).unwrap();
         let began = world.now();
         while world.now().since(began) < MS(200) {
             world.step(began + MS(200));

@@ -11,7 +11,7 @@ use parlour_array::record::{Entry, FirstDifference, Recording, replay};
 use parlour_sim::health::Deed;
 use parlour_sim::opening;
 use parlour_sim::world::World;
-use parlour_units::Member;
+use parlour_units::Slot;
 
 /// Reads and writes, a member that is replaced meanwhile, a scrub.
 fn recorded(organization: &str, redundant: bool) -> Recording {
@@ -20,10 +20,10 @@ fn recorded(organization: &str, redundant: bool) -> Recording {
     let volume = opening::record(&new("recorded", &geometry), drives).unwrap();
     let mut world = World::new(vec![volume]);
     if redundant {
-        let place = Member::new(3);
+        let slot = Slot::new(3);
         let at = |world: &World, milliseconds| world.now() + MS(milliseconds);
-        world.plan(at(&world, 50), 0, Deed::Die(place));
-        world.plan(at(&world, 200), 0, Deed::Replace(place, Box::new(drive("hp-c2247a"))));
+        world.plan(at(&world, 50), 0, Deed::Die(slot));
+        world.plan(at(&world, 200), 0, Deed::Replace(slot, Box::new(drive("hp-c2247a"))));
         closed(&mut world, 0.3, 4, 300).unwrap();
         settle(&mut world);
         world.carry_out(0, Deed::Scrub(Repair::Nothing)).unwrap();

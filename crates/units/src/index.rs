@@ -34,9 +34,16 @@ macro_rules! index {
 }
 
 index!(
-    /// A disk of the array, by its place in the array.
-    Member(u16),
+    /// A column of an array's layout, in which a member stands for a time. It is shown as people name that member:
+    /// "member 2" is whichever stands in slot 2.
+    Slot(u16),
     "member"
+);
+index!(
+    /// A disk of an array, by the number under which its driver knows it. Numbers are never used again: a member that
+    /// replaces another in its slot has one of its own.
+    Member(u16),
+    "member number"
 );
 index!(
     /// A set of units that protect one another.

@@ -73,7 +73,7 @@ impl Rotation {
     }
 
     /// The member of `unit` in this row.
-    fn place(self, members: u64, row: u64, unit: u64) -> u64 {
+    fn locate(self, members: u64, row: u64, unit: u64) -> u64 {
         let parity = self.parity_member(members, row);
         if unit == members - 1 {
             parity
@@ -84,7 +84,7 @@ impl Rotation {
         }
     }
 
-    /// The unit of `member` in this row: the inverse of [`Rotation::place`].
+    /// The unit of `member` in this row: the inverse of [`Rotation::locate`].
     fn occupant(self, members: u64, row: u64, member: u64) -> u64 {
         let parity = self.parity_member(members, row);
         if member == parity {
@@ -128,7 +128,7 @@ impl Arrangement {
     }
 
     /// The member and row of `unit` of `stripe`, of `stripes` in all.
-    pub(crate) fn place(self, members: u16, stripes: u64, stripe: u64, unit: Unit) -> (u16, u64) {
+    pub(crate) fn locate(self, members: u16, stripes: u64, stripe: u64, unit: Unit) -> (u16, u64) {
         let n = u64::from(members);
         let u = u64::from(unit.get());
         let (member, row) = match self {
@@ -150,16 +150,16 @@ impl Arrangement {
                 let member = column / c * c + (column + u) % c;
                 (member, stripe / n + stripes / n * u)
             }
-            Arrangement::Parity(rotation) => (rotation.place(n, stripe, u), stripe),
+            Arrangement::Parity(rotation) => (rotation.locate(n, stripe, u), stripe),
             Arrangement::Cylinders { positions, units } => {
                 let (cylinder, index) = (stripe / u64::from(units), stripe % u64::from(units));
-                (Rotation::LeftSymmetric.place(n, cylinder, u), cylinder * u64::from(positions) + index)
+                (Rotation::LeftSymmetric.locate(n, cylinder, u), cylinder * u64::from(positions) + index)
             }
         };
         (member as u16, row)
     }
 
-    /// The stripe and unit at `row` of `member`: the inverse of [`Arrangement::place`].
+    /// The stripe and unit at `row` of `member`: the inverse of [`Arrangement::locate`].
     pub(crate) fn occupant(self, members: u16, stripes: u64, member: u16, row: u64) -> Option<(u64, Unit)> {
         let n = u64::from(members);
         let m = u64::from(member);

@@ -10,7 +10,7 @@
 mod arrangement;
 mod regions;
 
-use parlour_units::{Member, Region, Sector, Sectors, Stripe};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
 use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Rotation};
@@ -37,16 +37,16 @@ impl Unit {
     }
 }
 
-/// A place on a member.
+/// A sector of the data area of whichever member stands in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// Which member.
-    pub member: Member,
-    /// Where in its data area.
+pub struct Location {
+    /// In which slot.
+    pub slot: Slot,
+    /// Where in the data area.
     pub at: Sector,
 }
 
-/// What lives at a place.
+/// What lives at a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupant {
     /// A stripe's unit, at `offset` in it.
@@ -225,37 +225,36 @@ impl Layout {
     }
 
     /// Where `unit` of `stripe` lives.
-    pub fn place(&self, stripe: Stripe, unit: Unit) -> Place {
+    pub fn locate(&self, stripe: Stripe, unit: Unit) -> Location {
         debug_assert!(stripe.get() < self.stripes());
         let groups = u64::from(self.groups);
         let (group, row) = ((stripe.get() % groups) as u16, stripe.get() / groups);
-        let (member, at) = match &self.kind {
+        let (slot, at) = match &self.kind {
             Kind::Arranged(arrangement) => {
-                let (member, row) = arrangement.place(self.group_members, self.group_stripes, row, unit);
-                (member, self.unit * row)
+                let (slot, row) = arrangement.locate(self.group_members, self.group_stripes, row, unit);
+                (slot, self.unit * row)
             }
-            Kind::Regions(regions) => regions.place(row, unit),
+            Kind::Regions(regions) => regions.locate(row, unit),
         };
-        Place { member: Member::new(group * self.group_members + member), at: Sector::ZERO + at }
+        Location { slot: Slot::new(group * self.group_members + slot), at: Sector::ZERO + at }
     }
 
-    /// What lives at `place`.
-    pub fn occupant(&self, place: Place) -> Occupant {
-        let group = place.member.get() / self.group_members;
-        let member = place.member.get() % self.group_members;
-        let offset = place.at.from_start();
+    /// What lives at `location`.
+    pub fn occupant(&self, location: Location) -> Occupant {
+        let group = location.slot.get() / self.group_members;
+        let slot = location.slot.get() % self.group_members;
+        let offset = location.at.from_start();
         let in_group = |row: u64| Stripe::new(row * u64::from(self.groups) + u64::from(group));
         match &self.kind {
             Kind::Arranged(arrangement) => {
-                match arrangement.occupant(self.group_members, self.group_stripes, member, offset / self.unit)
-                {
+                match arrangement.occupant(self.group_members, self.group_stripes, slot, offset / self.unit) {
                     Some((row, unit)) => {
                         Occupant::Unit { stripe: in_group(row), unit, offset: offset % self.unit }
                     }
                     None => Occupant::Unused,
                 }
             }
-            Kind::Regions(regions) => match regions.occupant(member, offset) {
+            Kind::Regions(regions) => match regions.occupant(slot, offset) {
                 regions::Found::Unit { row, unit, offset } => {
                     Occupant::Unit { stripe: in_group(row), unit, offset }
                 }
@@ -320,12 +319,12 @@ impl Layout {
         (stripe < self.stripes()).then_some(Stripe::new(stripe))
     }
 
-    /// Whether `place` holds data of `region`, and not only its log or parity.
-    pub fn region_has_data_on(&self, region: Region, place: Member) -> bool {
+    /// Whether `slot` holds data of `region`, and not only its log or parity.
+    pub fn region_has_data_on(&self, region: Region, slot: Slot) -> bool {
         let Kind::Regions(regions) = &self.kind else { return true };
         let groups = u32::from(self.groups);
-        let in_group = place.get() / self.group_members == (region.get() % groups) as u16;
-        in_group && regions.has_data(region.get() / groups, place.get() % self.group_members)
+        let in_group = slot.get() / self.group_members == (region.get() % groups) as u16;
+        in_group && regions.has_data(region.get() / groups, slot.get() % self.group_members)
     }
 
     /// The most stripes that a region has.
@@ -334,22 +333,22 @@ impl Layout {
     }
 
     /// Where `sublog` of `region` starts. None where the layout has no logs.
-    pub fn sublog_place(&self, region: Region, sublog: u16) -> Option<Place> {
+    pub fn sublog_at(&self, region: Region, sublog: u16) -> Option<Location> {
         let groups = u32::from(self.groups);
-        let (member, at) = self.logs()?.sublog(region.get() / groups, sublog);
+        let (slot, at) = self.logs()?.sublog(region.get() / groups, sublog);
         let group = (region.get() % groups) as u16;
-        Some(Place { member: Member::new(group * self.group_members + member), at: Sector::ZERO + at })
+        Some(Location { slot: Slot::new(group * self.group_members + slot), at: Sector::ZERO + at })
     }
 
-    /// The member that holds `sublog` of `region`.
-    pub fn sublog_member(&self, region: Region, sublog: u16) -> Option<Member> {
-        self.sublog_place(region, sublog).map(|place| place.member)
+    /// The slot that holds `sublog` of `region`.
+    pub fn sublog_slot(&self, region: Region, sublog: u16) -> Option<Slot> {
+        self.sublog_at(region, sublog).map(|location| location.slot)
     }
 
-    /// The member whose commit log has `region`'s records and intents: always the same, so that they are durable in order.
-    pub fn commit_member(&self, region: Region) -> Option<Member> {
+    /// The slot whose commit log has `region`'s records and intents: always the same, so that they are durable in order.
+    pub fn commit_slot(&self, region: Region) -> Option<Slot> {
         let sublogs = u32::from(self.logs()?.shape().sublogs);
-        self.sublog_member(region, (region.get() % sublogs) as u16)
+        self.sublog_slot(region, (region.get() % sublogs) as u16)
     }
 }
 

@@ -158,7 +158,7 @@ impl Regions {
 
     /// The sublog of log segment `segment` and the segment's start in it. Segments are dealt round-robin, so
     /// that sublogs fill and are read alike (§2.5).
-    pub fn segment_place(&self, segment: u32) -> (u16, Sectors) {
+    pub fn segment_at(&self, segment: u32) -> (u16, Sectors) {
         let sublogs = u32::from(self.shape.sublogs);
         let start = Sectors::new(self.shape.segment) * u64::from(segment / sublogs);
         ((segment % sublogs) as u16, start)
@@ -210,7 +210,7 @@ impl Regions {
         self.cycle * u64::from(region / n) + start
     }
 
-    pub(super) fn place(&self, row: u64, unit: Unit) -> (u16, Sectors) {
+    pub(super) fn locate(&self, row: u64, unit: Unit) -> (u16, Sectors) {
         let stripes = u64::from(self.shape.stripes);
         let (region, stripe) = ((row / stripes) as u32, (row % stripes) as u32);
         let width = usize::from(self.data_units()) + 1;

@@ -121,9 +121,9 @@ impl Array {
         let logs = self.logs.as_ref().expect("only logs are appended to");
         let layout = self.geometry.layout();
         let position = logs.segment(segments[0]).position.expect("a segment being appended has a position");
-        let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(position);
-        let place = layout.sublog_place(region, sublog).expect("a logged layout");
-        let at = self.absolute(place.at + offset);
+        let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
+        let location = layout.sublog_at(region, sublog).expect("a logged layout");
+        let at = self.absolute(location.at + offset);
         let id = self.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
         let job = self.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
@@ -139,7 +139,7 @@ impl Array {
             self.jobs
                 .get_mut(id)
                 .plan
-                .push(Action::Write { member: place.member, at, length, durable }, &spans);
+                .push(Action::Write { member: location.slot.into(), at, length, durable }, &spans);
         }
         self.counters.appends += 1;
         self.start_plan(id, None, &[]);
@@ -350,7 +350,7 @@ impl super::Logs {
 
 #[cfg(test)]
 mod tests {
-    use parlour_units::{Instant, Member};
+    use parlour_units::{Instant, Slot};
 
     use super::*;
     use crate::organization::{Consistency, Organization};
@@ -394,20 +394,20 @@ mod tests {
             zeroed: true,
         };
         let images = create(&geometry, &new);
-        let at = |image: usize, place: (Sector, Sectors)| {
-            let found = images[image].iter().find(|(at, _)| *at == place.0);
+        let at = |image: usize, area: (Sector, Sectors)| {
+            let found = images[image].iter().find(|(at, _)| *at == area.0);
             found.map(|(_, block)| {
                 let mut bytes = block.clone();
-                bytes.resize(place.1.bytes().as_usize(), 0);
+                bytes.resize(area.1.bytes().as_usize(), 0);
                 bytes
             })
         };
-        let positions = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<[Option<Vec<u8>>; 2]> {
-            (0..5).map(|member| [0, 1].map(|position| at(member, place(position)))).collect()
+        let banks = |area: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<[Option<Vec<u8>>; 2]> {
+            (0..5).map(|member| [0, 1].map(|bank| at(member, area(bank)))).collect()
         };
         let candidate = |member: usize| {
-            let copy = |place| at(member, (place, SUPERBLOCK)).expect("both copies are written");
-            let [first, second] = Geometry::superblock_places(LENGTH).map(copy);
+            let copy = |slot| at(member, (slot, SUPERBLOCK)).expect("both copies are written");
+            let [first, second] = Geometry::superblocks_at(LENGTH).map(copy);
             let superblock = Superblock::decode_copies(&first, &second);
             Candidate { name: format!("member {member}"), length: LENGTH, superblock }
         };
@@ -421,8 +421,8 @@ mod tests {
             assembly: Assembly::new(&candidates).expect("it is whole"),
             members: members.iter().map(info).map(Some).collect(),
             spares: Vec::new(),
-            maps: positions(&|position| (geometry.map_place(position), geometry.map_length())),
-            tables: positions(&|position| (geometry.table_place(position), geometry.table_length())),
+            maps: banks(&|bank| (geometry.map_at(bank), geometry.map_length())),
+            tables: banks(&|bank| (geometry.table_at(bank), geometry.table_length())),
             lists: Vec::new(),
             commits: Vec::new(),
             session: identity(3),
@@ -474,6 +474,6 @@ mod tests {
         array.stop(Instant::ZERO);
         run(&mut array);
         assert_eq!((array.mode(), array.records.clean), (crate::Mode::Stopped, false));
-        assert_eq!(array.health.state(Member::new(0)), crate::health::PlaceState::Active);
+        assert_eq!(array.health.state(Slot::new(0)), crate::health::SlotState::Active);
     }
 }

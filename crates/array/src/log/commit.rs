@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use parlour_units::{Member, Region, Sectors};
+use parlour_units::{Region, Sectors, Slot};
 
 use super::commit_entry::{Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest};
 use super::ring::{Entry, Placed, Ring};
@@ -48,7 +48,7 @@ struct CommitLog {
     announced: VecDeque<Waiting>,
 }
 
-/// The commit logs of all members, by place.
+/// The commit logs of all members, by slot.
 #[derive(Debug)]
 pub(crate) struct CommitLogs {
     logs: Vec<CommitLog>,
@@ -74,7 +74,7 @@ pub(crate) struct Waiting {
 /// An entry of a member's commit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryName {
-    pub(crate) place: Member,
+    pub(crate) slot: Slot,
     pub(crate) part: CommitPart,
     pub(crate) number: u64,
 }
@@ -130,7 +130,7 @@ impl CommitLogs {
             complete: 0,
             flushing: false,
             orphans: Vec::new(),
-            zeroes: (0..).map(Member::new).zip(found).flat_map(zeroes_of).collect(),
+            zeroes: (0..).map(Slot::new).zip(found).flat_map(zeroes_of).collect(),
         }
     }
 
@@ -139,17 +139,17 @@ impl CommitLogs {
         self.zeroes.get(&region).copied().is_some_and(|name| self.entry(name).is_some())
     }
 
-    fn log(&mut self, place: Member) -> &mut CommitLog {
-        &mut self.logs[place.as_usize()]
+    fn log(&mut self, slot: Slot) -> &mut CommitLog {
+        &mut self.logs[slot.as_usize()]
     }
 
     fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
-        self.log(name.place).ring(name.part).entry(name.number)
+        self.log(name.slot).ring(name.part).entry(name.number)
     }
 
     /// Reserves space for a host's entry. Says whether there is any now.
-    pub(crate) fn reserve(&mut self, place: Member, length: Sectors) -> bool {
-        let log = self.log(place);
+    pub(crate) fn reserve(&mut self, slot: Slot, length: Sectors) -> bool {
+        let log = self.log(slot);
         let fits = log.has_room(length);
         if fits {
             log.reserved += length;
@@ -158,12 +158,12 @@ impl CommitLogs {
     }
 
     /// Whether nobody waits for space, and [`CommitLogs::reserve`] would find some.
-    pub(crate) fn nobody_waits_and_has_room(&self, place: Member, length: Sectors) -> bool {
-        self.waiters.is_empty() && self.logs[place.as_usize()].has_room(length)
+    pub(crate) fn nobody_waits_and_has_room(&self, slot: Slot, length: Sectors) -> bool {
+        self.waiters.is_empty() && self.logs[slot.as_usize()].has_room(length)
     }
 
-    pub(crate) fn give_back(&mut self, place: Member, length: Sectors) {
-        let log = self.log(place);
+    pub(crate) fn give_back(&mut self, slot: Slot, length: Sectors) {
+        let log = self.log(slot);
         log.reserved = log.reserved - length;
     }
 
@@ -195,13 +195,13 @@ impl CommitLogs {
         }
     }
 
-    pub(crate) fn await_intent(&mut self, place: Member, waiting: Waiting) {
-        self.log(place).announced.push_back(waiting);
+    pub(crate) fn await_intent(&mut self, slot: Slot, waiting: Waiting) {
+        self.log(slot).announced.push_back(waiting);
     }
 
     /// An entry was written, or (unless `whole`) could not be.
-    pub(crate) fn written(&mut self, place: Member, part: CommitPart, whole: bool) {
-        self.log(place).ring(part).written(whole);
+    pub(crate) fn written(&mut self, slot: Slot, part: CommitPart, whole: bool) {
+        self.log(slot).ring(part).written(whole);
     }
 
     /// An entry is to be kept until something more is stored.
@@ -237,13 +237,13 @@ impl CommitLogs {
     }
 
     /// Sectors that the intents of one reintegration may take: the other half is for what a crash makes it tell anew.
-    pub(crate) fn intent_room(&self, place: Member) -> u64 {
-        self.logs[place.as_usize()].intents.room() / 2
+    pub(crate) fn intent_room(&self, slot: Slot) -> u64 {
+        self.logs[slot.as_usize()].intents.room() / 2
     }
 
     /// Whether nothing that was told of parity still counts.
-    pub(crate) fn intents_are_over(&self, place: Member) -> bool {
-        self.logs[place.as_usize()].intents.is_empty()
+    pub(crate) fn intents_are_over(&self, slot: Slot) -> bool {
+        self.logs[slot.as_usize()].intents.is_empty()
     }
 
     /// Whether old entries are in somebody's way.
@@ -257,19 +257,19 @@ impl CommitLogs {
     }
 }
 
-/// The entries that tell of zero records in what was found on `place`, in their order.
-fn zeroes_of((place, found): (Member, &FoundLog)) -> impl Iterator<Item = (Region, EntryName)> {
+/// The entries that tell of zero records in what was found on `slot`, in their order.
+fn zeroes_of((slot, found): (Slot, &FoundLog)) -> impl Iterator<Item = (Region, EntryName)> {
     found.records.entries.iter().flat_map(move |entry| {
-        let name = EntryName { place, part: CommitPart::Records, number: entry.number };
+        let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
         let zeroes = entry.told.records.iter().filter(|told| told.record.kind == RecordKind::Zero);
         zeroes.map(move |told| (told.region, name))
     })
 }
 
 impl Array {
-    /// The place whose commit log has `region`'s records and intents.
-    pub(crate) fn commit_place(&self, region: Region) -> Member {
-        self.geometry.layout().commit_member(region).expect("a logged layout")
+    /// The slot whose commit log has `region`'s records and intents.
+    pub(crate) fn commit_slot(&self, region: Region) -> Slot {
+        self.geometry.layout().commit_slot(region).expect("a logged layout")
     }
 
     /// Reserves what the job's records will take in the commit log, or parks it.
@@ -293,9 +293,9 @@ impl Array {
                 entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
             }
         };
-        let place = self.commit_place(region);
+        let slot = self.commit_slot(region);
         let commits = self.commits();
-        let fits = commits.reserve(place, need);
+        let fits = commits.reserve(slot, need);
         if fits {
             self.jobs.stripe(id).commit_space = need;
         } else {
@@ -310,8 +310,8 @@ impl Array {
         let job = self.jobs.stripe(id);
         let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
         if !length.is_zero() {
-            let place = self.commit_place(region);
-            self.commits().give_back(place, length);
+            let slot = self.commit_slot(region);
+            self.commits().give_back(slot, length);
             self.wake_commit_waiters();
         }
     }
@@ -330,8 +330,8 @@ impl Array {
     /// A job's records are to be durable before it goes on.
     pub(crate) fn await_commit(&mut self, id: JobId) {
         let region = self.jobs.stripe(id).region;
-        let place = self.commit_place(region);
-        self.commits().log(place).waiting.push_back(id);
+        let slot = self.commit_slot(region);
+        self.commits().log(slot).waiting.push_back(id);
     }
 
     /// Writes entries, flushes and frees, as far as there is reason to. Says whether it did.
@@ -356,24 +356,24 @@ impl Array {
         let announced = logs.iter().position(|log| !log.intents.is_writing() && !log.announced.is_empty());
         let waiting = logs.iter().position(|log| !log.records.is_writing() && !log.waiting.is_empty());
         let Some(index) = announced.or(waiting).filter(|_| !self.records.barrier()) else { return false };
-        let place = Member::new(index as u16);
+        let slot = Slot::new(index as u16);
         let block = self.geometry.block();
         let part = if announced.is_some() { CommitPart::Intents } else { CommitPart::Records };
-        let log = self.commits().log(place);
+        let log = self.commits().log(slot);
         let length = match part {
             CommitPart::Intents => {
                 log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.told.header_length(block))
             }
-            CommitPart::Records => self.group(place).1,
+            CommitPart::Records => self.group(slot).1,
         };
-        let ring = self.commits().log(place).ring(part);
+        let ring = self.commits().log(slot).ring(part);
         if !ring.fits(length) && ring.lags() {
-            self.write_mark(place, part);
+            self.write_mark(slot, part);
             return true;
         }
-        match announced.and_then(|_| self.commits().log(place).announced.pop_front()) {
-            Some(intent) => self.write_intent(place, intent),
-            None => self.start_commit(place),
+        match announced.and_then(|_| self.commits().log(slot).announced.pop_front()) {
+            Some(intent) => self.write_intent(slot, intent),
+            None => self.start_commit(slot),
         }
         true
     }
@@ -384,21 +384,21 @@ impl Array {
         if !self.records.enabled || !self.records_are_informed() {
             return false;
         }
-        let Some((place, part)) = self.fresh_ring(|ring| !ring.is_writing()) else { return false };
-        self.write_mark(place, part);
+        let Some((slot, part)) = self.fresh_ring(|ring| !ring.is_writing()) else { return false };
+        self.write_mark(slot, part);
         true
     }
 
     /// A ring of a standing member that has no entry of this session.
-    fn fresh_ring(&self, wanted: impl Fn(&Ring) -> bool) -> Option<(Member, CommitPart)> {
+    fn fresh_ring(&self, wanted: impl Fn(&Ring) -> bool) -> Option<(Slot, CommitPart)> {
         let logs = &self.logs.as_ref()?.commits.as_ref()?.logs;
         let rings = self
             .health
             .standing()
-            .flat_map(|(place, _)| [CommitPart::Records, CommitPart::Intents].map(|part| (place, part)));
+            .flat_map(|(slot, _)| [CommitPart::Records, CommitPart::Intents].map(|part| (slot, part)));
         let mut rings = rings.into_iter();
-        rings.find(|(place, part)| {
-            let ring = logs[place.as_usize()].part(*part);
+        rings.find(|(slot, part)| {
+            let ring = logs[slot.as_usize()].part(*part);
             ring.is_fresh() && wanted(ring)
         })
     }
@@ -409,30 +409,30 @@ impl Array {
     }
 
     /// Writes an entry that holds nothing.
-    fn write_mark(&mut self, place: Member, part: CommitPart) {
-        let header = self.begin_entry(place, part, Told::default(), 0, 0);
-        let kind = Kind::CommitMark { place, part };
-        self.write_entry(place, header, Vec::new(), kind);
+    fn write_mark(&mut self, slot: Slot, part: CommitPart) {
+        let header = self.begin_entry(slot, part, Told::default(), 0, 0);
+        let kind = Kind::CommitMark { slot, part };
+        self.write_entry(slot, header, Vec::new(), kind);
     }
 
     /// An empty entry is durable, unless its member was failed meanwhile.
     pub(crate) fn mark_done(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         let turn = job.turn;
-        let Some(Kind::CommitMark { place, part }) = job.kind.take() else { unreachable!("a mark") };
+        let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
         self.end_job(id);
-        let stands = self.health.member_since(place, turn).is_some();
-        self.commits().written(place, part, stands);
+        let stands = self.health.member_since(slot, turn).is_some();
+        self.commits().written(slot, part, stands);
     }
 
     /// An empty entry could not be written, and neither can what waits behind it.
     pub(crate) fn mark_broken(&mut self, id: JobId, troubles: &[Trouble]) {
         let job = self.jobs.get_mut(id);
         let turn = job.turn;
-        let Some(Kind::CommitMark { place, part }) = job.kind.take() else { unreachable!("a mark") };
+        let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
         self.end_job(id);
-        let stands = self.health.member_since(place, turn).is_some();
-        let log = self.commits().log(place);
+        let stands = self.health.member_since(slot, turn).is_some();
+        let log = self.commits().log(slot);
         log.ring(part).written(false);
         if stands {
             log.ring(part).give_up_beginning();
@@ -452,10 +452,10 @@ impl Array {
         }
     }
 
-    /// How many of the jobs that wait for `place` the next entry takes, and how long it is at the most.
-    fn group(&mut self, place: Member) -> (usize, Sectors) {
+    /// How many of the jobs that wait for `slot` the next entry takes, and how long it is at the most.
+    fn group(&mut self, slot: Slot) -> (usize, Sectors) {
         let log = &self.logs.as_ref().and_then(|logs| logs.commits.as_ref()).expect("commit logs").logs
-            [place.as_usize()];
+            [slot.as_usize()];
         let most = Sectors::new(log.records.length() / LONGEST);
         let waiting: Vec<JobId> = log.waiting.iter().take(GROUP).copied().collect();
         let mut length = Sectors::ZERO;
@@ -518,7 +518,7 @@ impl Array {
         let old = |index: &u32| {
             let segment = logs.segment(*index);
             let name = segment.commits.iter().copied().flatten().next();
-            let middle = |name: EntryName| middles[name.place.as_usize()];
+            let middle = |name: EntryName| middles[name.slot.as_usize()];
             let oldest = |name: EntryName| middle(name).is_some_and(|middle| name.number <= middle);
             name.is_some_and(|name| waited_for || oldest(name))
                 && segment.unfilled == 0
@@ -528,31 +528,31 @@ impl Array {
     }
 
     /// Writes all that waits, as one entry.
-    fn start_commit(&mut self, place: Member) {
+    fn start_commit(&mut self, slot: Slot) {
         let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
-        let (count, _) = self.group(place);
-        let group: Vec<JobId> = self.commits().log(place).waiting.drain(..count).collect();
+        let (count, _) = self.group(slot);
+        let group: Vec<JobId> = self.commits().log(slot).waiting.drain(..count).collect();
         for id in group {
             let records = self.tell_records(id, &mut told, &mut spans);
             jobs.push((id, records));
         }
         let unlanded = jobs.len() as u32;
-        let header = self.begin_entry(place, CommitPart::Records, told, 0, unlanded);
-        let kind = Kind::Commit { place, number: header.number, jobs };
-        self.write_entry(place, header, spans, kind);
+        let header = self.begin_entry(slot, CommitPart::Records, told, 0, unlanded);
+        let kind = Kind::Commit { slot, number: header.number, jobs };
+        self.write_entry(slot, header, spans, kind);
     }
 
     /// Gives an entry its number and its place.
     pub(crate) fn begin_entry(
         &mut self,
-        place: Member,
+        slot: Slot,
         part: CommitPart,
         told: Told,
         unstored: u32,
         unlanded: u32,
     ) -> EntryHeader {
         let length = told.header_length(self.geometry.block()) + told.payload();
-        let placed = self.commits().log(place).ring(part).append(length, unstored, unlanded);
+        let placed = self.commits().log(slot).ring(part).append(length, unstored, unlanded);
         let Placed { number, at, tail, previous } = placed;
         EntryHeader { number, at, tail, previous, told }
     }
@@ -596,17 +596,17 @@ impl Array {
             let changes = old.into_iter().zip(new).map(|(old, new)| Change { old, new }).collect();
             tell(fragment.unit, RecordKind::Update, fragment.columns, room.start, changes);
         }
-        let place = |room: &Room| {
+        let slot = |room: &Room| {
             let buffer = logs.segment(room.segment).buffer.expect("a room is in memory until it is filled");
             Span::new(Source::Buffer(buffer), room.start, room.length)
         };
-        spans.extend(job.rooms.iter().map(place));
+        spans.extend(job.rooms.iter().map(slot));
         assert!(!records.is_empty(), "a write that waits for the commit log has something to commit");
         records
     }
 
     /// Writes an entry whose payload is `spans`.
-    pub(crate) fn write_entry(&mut self, place: Member, header: EntryHeader, spans: Vec<Span>, kind: Kind) {
+    pub(crate) fn write_entry(&mut self, slot: Slot, header: EntryHeader, spans: Vec<Span>, kind: Kind) {
         let (part, lax) = match &kind {
             Kind::CommitMark { part, .. } => (*part, false),
             Kind::Intent { .. } => (CommitPart::Intents, is_planted(Bug::IntentNotDurable)),
@@ -624,7 +624,7 @@ impl Array {
         job.metadata = header.encode(self.identity, block);
         job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
         job.plan.spans.extend(spans);
-        job.plan.close(Action::Write { member: place, at, length: entry, durable: !lax }, 0);
+        job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: !lax }, 0);
         self.start_plan(id, None, &[]);
     }
 
@@ -632,17 +632,17 @@ impl Array {
     /// meanwhile: what it holds is gone with it.
     pub(crate) fn commit_done(&mut self, id: JobId) {
         let job = self.jobs.get(id);
-        if let Some(Kind::Commit { place, .. }) = &job.kind
-            && self.health.member_since(*place, job.turn).is_none()
+        if let Some(Kind::Commit { slot, .. }) = &job.kind
+            && self.health.member_since(*slot, job.turn).is_none()
         {
             return self.commit_broken(id, &[]);
         }
-        let Some(Kind::Commit { place, number, jobs }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Commit { slot, number, jobs }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
         self.end_job(id);
-        self.commits().written(place, CommitPart::Records, true);
-        let name = EntryName { place, part: CommitPart::Records, number };
+        self.commits().written(slot, CommitPart::Records, true);
+        let name = EntryName { slot, part: CommitPart::Records, number };
         for (job, records) in jobs {
             self.committed(job, name, &records);
         }
@@ -688,11 +688,11 @@ impl Array {
 
     /// The entry could not be written: its jobs are planned again, for the array as it now is.
     pub(crate) fn commit_broken(&mut self, id: JobId, troubles: &[Trouble]) {
-        let Some(Kind::Commit { place, jobs, .. }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Commit { slot, jobs, .. }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
         self.end_job(id);
-        self.commits().written(place, CommitPart::Records, false);
+        self.commits().written(slot, CommitPart::Records, false);
         for (job, _) in jobs {
             self.release_scratch(job);
             self.stripe_broken(job, troubles);
@@ -734,21 +734,21 @@ impl Array {
         commits.complete = commits.complete.max(turn);
     }
 
-    /// A member that stood elsewhere perhaps takes `place`: entries on it from then must not come after those to come.
-    pub(crate) fn renumber_commit_log(&mut self, place: Member) {
+    /// A member that stood elsewhere perhaps takes `slot`: entries on it from then must not come after those to come.
+    pub(crate) fn renumber_commit_log(&mut self, slot: Slot) {
         if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
             let rings = commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
             let last = rings.max().unwrap_or(0);
-            let log = commits.log(place);
+            let log = commits.log(slot);
             log.records.renumber(last);
             log.intents.renumber(last);
         }
     }
 
     /// What a member that is gone held is gone with it.
-    pub(crate) fn forget_commit_log(&mut self, place: Member) {
+    pub(crate) fn forget_commit_log(&mut self, slot: Slot) {
         if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
-            let log = commits.log(place);
+            let log = commits.log(slot);
             log.records.forget();
             log.intents.forget();
             self.wake_commit_waiters();
@@ -762,7 +762,7 @@ mod tests {
     use crate::log::commit_entry::tests::something;
     use crate::log::commit_entry::{EntryHeader, Found};
 
-    const PLACE: Member = Member::new(0);
+    const PLACE: Slot = Slot::new(0);
 
     /// Logs whose rings for records are of 96 sectors, the first with entries of a block each, numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
@@ -810,7 +810,7 @@ mod tests {
         logs.give_back(PLACE, Sectors::new(16));
         assert!(logs.reserve(PLACE, Sectors::new(8)));
         // In an empty one there is always room for one.
-        let other = Member::new(1);
+        let other = Slot::new(1);
         assert!(logs.reserve(other, Sectors::new(80)));
         assert!(!logs.reserve(other, Sectors::new(8)));
     }

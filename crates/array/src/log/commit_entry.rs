@@ -5,7 +5,7 @@
 //! entry is no entry. `docs/format.md` draws it.
 
 use parlour_codec::sector::{SectorKey, digest};
-use parlour_units::{Member, Region, Sectors};
+use parlour_units::{Region, Sectors, Slot};
 
 use super::{Record, RecordKind};
 use crate::bytes::{Reader, Writer, seal_holds};
@@ -49,8 +49,8 @@ pub(crate) struct Intent {
     pub(crate) region: Region,
     /// The new parity holds all records of the region up to this sequence number.
     pub(crate) newest: u64,
-    /// Which place's.
-    pub(crate) place: Member,
+    /// Of which slot.
+    pub(crate) slot: Slot,
     /// From where, counted from the start of the data area.
     pub(crate) at: u64,
     /// Of each sector from there.
@@ -178,8 +178,8 @@ impl EntryHeader {
             out.u32(changes.len() as u32).u32(0);
             encode_changes(&mut out, changes);
         }
-        for Intent { region, newest, place, at, changes } in &self.told.intents {
-            out.u64(*newest).u32(region.get()).u16(place.get()).u16(0).u64(*at);
+        for Intent { region, newest, slot, at, changes } in &self.told.intents {
+            out.u64(*newest).u32(region.get()).u16(slot.get()).u16(0).u64(*at);
             out.u32(changes.len() as u32).u32(0);
             encode_changes(&mut out, changes);
         }
@@ -272,7 +272,7 @@ impl Intent {
         let (at, length) = (Sectors::new(self.at), self.length());
         let end = self.at.checked_add(length.get());
         self.region.get() < geometry.layout().region_count()
-            && self.place.get() < geometry.members()
+            && self.slot.get() < geometry.members()
             && !length.is_zero()
             && at.is_multiple_of(geometry.block())
             && length.is_multiple_of(geometry.block())
@@ -309,11 +309,10 @@ fn decode_record(from: &mut Reader<'_>, header: usize) -> Option<Committed> {
 }
 
 fn decode_intent(from: &mut Reader<'_>, header: usize) -> Option<Intent> {
-    let (newest, region, place, _) =
-        (from.u64(), Region::new(from.u32()), Member::new(from.u16()), from.u16());
+    let (newest, region, slot, _) = (from.u64(), Region::new(from.u32()), Slot::new(from.u16()), from.u16());
     let (at, count, _) = (from.u64(), from.u32() as usize, from.u32());
     let changes = decode_changes(from, count, header)?;
-    Some(Intent { region, newest, place, at, changes })
+    Some(Intent { region, newest, slot, at, changes })
 }
 
 /// The digest of a record's payload, which is the difference of what its changes name.
@@ -442,10 +441,10 @@ pub(super) mod tests {
             Committed { region: Region::new(number / 2), record, changes }
         };
         let records = records.iter().map(record).collect();
-        let intent = |&(newest, number, place, _, length, at): &Drawn| Intent {
+        let intent = |&(newest, number, slot, _, length, at): &Drawn| Intent {
             region: Region::new(number),
             newest,
-            place: Member::new(place),
+            slot: Slot::new(slot),
             at,
             changes: (0..length).map(change).collect(),
         };
@@ -496,7 +495,7 @@ pub(super) mod tests {
         let intent = |at, told: &[u8]| Intent {
             region: Region::new(3),
             newest: 9,
-            place: Member::new(2),
+            slot: Slot::new(2),
             at,
             changes: changes(told),
         };
@@ -530,8 +529,8 @@ pub(super) mod tests {
         for &(number, at, tail, previous) in entries {
             let encoded =
                 EntryHeader { number, at, tail, previous, told: Told::default() }.encode(ARRAY, BLOCK);
-            let place = (at % length) as usize * 512;
-            bytes[place..place + encoded.len()].copy_from_slice(&encoded);
+            let offset = (at % length) as usize * 512;
+            bytes[offset..offset + encoded.len()].copy_from_slice(&encoded);
         }
         bytes
     }
@@ -603,8 +602,8 @@ pub(super) mod tests {
 
     /// What an entry of one block holds.
     pub(in crate::log) fn something() -> Told {
-        let (region, place) = (Region::new(0), Member::new(0));
-        let intent = Intent { region, newest: 0, place, at: 0, changes: Vec::new() };
+        let (region, slot) = (Region::new(0), Slot::new(0));
+        let intent = Intent { region, newest: 0, slot, at: 0, changes: Vec::new() };
         Told { intents: vec![intent], ..Told::default() }
     }
 
@@ -639,8 +638,8 @@ pub(super) mod tests {
         };
         let committed = Committed { region: Region::new(0), record, changes: vec![change; 8] };
         let length = geometry.stored().layout.length;
-        let (region, place, at) = (Region::new(0), Member::new(3), length - 8);
-        let intent = Intent { region, newest: 5, place, at, changes: vec![change; 8] };
+        let (region, slot, at) = (Region::new(0), Slot::new(3), length - 8);
+        let intent = Intent { region, newest: 5, slot, at, changes: vec![change; 8] };
         let told = Told { records: vec![committed.clone()], intents: vec![intent.clone()] };
         let entry = EntryHeader { number: 7, at: 16, tail: 7, previous: 6, told };
         let of_record =
@@ -672,7 +671,7 @@ pub(super) mod tests {
             with(of_record(Record { columns: columns(4, 12), ..record })),
             with(of_record(Record { kind: RecordKind::Cancel, ..record })),
             with(of_intent(Intent { region: Region::new(beyond), ..intent.clone() })),
-            with(of_intent(Intent { place: Member::new(4), ..intent.clone() })),
+            with(of_intent(Intent { slot: Slot::new(4), ..intent.clone() })),
             with(of_intent(Intent { at: length, ..intent.clone() })),
             with(of_intent(Intent { at: u64::MAX - 7, ..intent.clone() })),
             with(of_intent(Intent { changes: Vec::new(), ..intent.clone() })),

@@ -11,10 +11,10 @@ use parlour_units::{Region, Sectors};
 use super::{Header, LoadState, Record, Segment, SegmentState};
 use crate::array::Array;
 use crate::dirty::Stored;
-use crate::effect::{Action, Class, Fault};
+use crate::effect::{Class, Fault};
 use crate::horizon::{first_sequence, session_of};
 use crate::job::{JobId, Kind, Trouble};
-use crate::plan::{Plan, Source, Span, Step, Strategy};
+use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
@@ -25,7 +25,7 @@ const FIRST_SLOTS: u32 = 8;
 #[derive(Debug)]
 pub(crate) struct Load {
     region: Region,
-    /// When that began: who came to stand in a place later does not hold it.
+    /// When that began: who came to stand in a slot later does not hold it.
     turn: u64,
     /// By position: its header, where one could be read.
     found: BTreeMap<u32, Header>,
@@ -119,11 +119,11 @@ impl Array {
         let mut plan = Plan::of(Strategy::Metadata);
         let mut start = Sectors::ZERO;
         for position in &load.asked {
-            let (sublog, offset) = shape.segment_place(*position);
-            let place = self.geometry.layout().sublog_place(load.region, sublog).expect("a logged layout");
+            let (sublog, offset) = shape.segment_at(*position);
+            let location = self.geometry.layout().sublog_at(load.region, sublog).expect("a logged layout");
             let offset = if copy == Copy::First { offset } else { offset + length - header };
-            let at = self.geometry.data_start() + (place.at + offset).from_start();
-            plan.read(place.member, at, Span::new(Source::Metadata, start, header));
+            let at = self.geometry.data_start() + (location.at + offset).from_start();
+            plan.read(location.slot, at, Span::new(Source::Metadata, start, header));
             start += header;
         }
         let turn = load.turn;
@@ -204,7 +204,7 @@ impl Array {
         }
         // A member may have been lost while its headers were read.
         if !sound {
-            self.events.push_back(Event::LogDamaged { region, places: self.log_places(region).collect() });
+            self.events.push_back(Event::LogDamaged { region, slots: self.log_slots(region).collect() });
         }
         if !sound
             || self.log_is_lost(region)
@@ -220,9 +220,9 @@ impl Array {
 
     fn report_implausible_segment(&mut self, region: Region, position: u32) {
         let layout = self.geometry.layout();
-        let (sublog, _) = layout.logs().expect("a logged layout").segment_place(position);
-        if let Some(place) = layout.sublog_member(region, sublog) {
-            self.events.push_back(Event::Implausible { place, what: "log segment" });
+        let (sublog, _) = layout.logs().expect("a logged layout").segment_at(position);
+        if let Some(slot) = layout.sublog_slot(region, sublog) {
+            self.events.push_back(Event::Implausible { slot, what: "log segment" });
         }
     }
 
@@ -280,17 +280,15 @@ impl Array {
     /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the position is in use.
     pub(crate) fn load_broken(&mut self, id: JobId, troubles: &[Trouble]) {
         let job = self.jobs.get_mut(id);
-        let failed = |step: &Step| {
-            let Action::Read { member, at, .. } = step.action else { return false };
-            troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at))
-        };
+        let failed: Vec<bool> =
+            job.actions().map(|action| troubles.iter().any(|trouble| trouble.is_of(action))).collect();
         let Some(Kind::Load(load)) = &mut job.kind else { unreachable!("a load") };
         let region = load.region;
         if troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
-            for (position, step) in load.asked.iter().zip(&job.plan.steps) {
+            for (position, failed) in load.asked.iter().zip(failed) {
                 match load.copy {
-                    Copy::First if failed(step) => _ = load.unreadable.insert(*position),
-                    Copy::Second if !failed(step) => _ = load.unreadable.remove(position),
+                    Copy::First if failed => _ = load.unreadable.insert(*position),
+                    Copy::Second if !failed => _ = load.unreadable.remove(position),
                     Copy::First | Copy::Second => {}
                 }
             }
@@ -300,8 +298,8 @@ impl Array {
         job.kind = None;
         self.end_job(id);
         let of_space = troubles.iter().any(|trouble| trouble.fault.is_of_space());
-        let stood = |place| self.health.member_since(place, turn).is_some();
-        if of_space && self.log_places(region).all(stood) && !self.log_is_lost(region) {
+        let stood = |slot| self.health.member_since(slot, turn).is_some();
+        if of_space && self.log_slots(region).all(stood) && !self.log_is_lost(region) {
             self.stall_region(region);
         } else {
             self.give_log_up(region);

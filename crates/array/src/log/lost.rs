@@ -1,6 +1,6 @@
 //! Logs that are lost with their members, or given up: what they held is dropped, and parity computed from the data.
 
-use parlour_units::{Member, Region};
+use parlour_units::{Region, Slot};
 
 use super::{LoadState, SegmentState};
 use crate::array::Array;
@@ -70,14 +70,14 @@ impl Array {
     }
 
     /// A member was failed: logs that stood on it are lost, what others hold is folded into the parity.
-    pub(crate) fn logs_after_failure(&mut self, place: Member) {
+    pub(crate) fn logs_after_failure(&mut self, slot: Slot) {
         let Some(logs) = &mut self.logs else { return };
         self.runnable.extend(logs.take_pool_waiters());
         let regions: Vec<Region> = logs.regions.keys().copied().collect();
         for region in regions {
             let layout = self.geometry.layout();
             let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
-            let on_it = (0..sublogs).any(|sublog| layout.sublog_member(region, sublog) == Some(place));
+            let on_it = (0..sublogs).any(|sublog| layout.sublog_slot(region, sublog) == Some(slot));
             let logs = self.logs.as_ref().expect("it was there");
             let log = &logs.regions[&region];
             let unknown = log.load != LoadState::Known && on_it;

@@ -25,7 +25,7 @@ mod segment;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use parlour_units::{Member, Region, Sectors};
+use parlour_units::{Region, Sectors, Slot};
 
 use crate::buffer::BufferId;
 use crate::dirty::{Bits, Stored, TableEntry};
@@ -213,7 +213,7 @@ pub(crate) struct Logs {
     /// Where records are durable before their data is written.
     pub(crate) commits: Option<CommitLogs>,
     /// Places in whose commit logs intents stand that are not finished before the array is opened again.
-    pub(crate) blocked: BTreeSet<Member>,
+    pub(crate) blocked: BTreeSet<Slot>,
 }
 
 impl Logs {

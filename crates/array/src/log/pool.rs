@@ -4,7 +4,7 @@
 //! there are hundreds of waiting jobs for each buffer. So each notes what a try that must fail looks like, and such a
 //! try is left out: the outcome is the same.
 
-use parlour_units::{Member, Region, Sectors};
+use parlour_units::{Region, Sectors, Slot};
 
 use super::Logs;
 use crate::array::{Array, Mode};
@@ -20,7 +20,7 @@ pub(crate) struct PoolWaiter {
     /// It needs one buffer where its region has none open, and nothing but a failed member changes that.
     plain: bool,
     /// Which commit log it reserves space in, and how much, where there are commit logs.
-    commit: Option<(Member, Sectors)>,
+    commit: Option<(Slot, Sectors)>,
 }
 
 impl Array {
@@ -30,7 +30,7 @@ impl Array {
             let job = self.jobs.stripe(job);
             (job.region, job.commit_space)
         };
-        let commit = self.geometry.is_logged().then(|| (self.commit_place(region), space));
+        let commit = self.geometry.is_logged().then(|| (self.commit_slot(region), space));
         let whole = !self.health.is_degraded();
         let logs = self.logs.as_mut().expect("writes are logged");
         let plain = whole && !method.is_bare() && logs.fits_one_buffer(fragments);
@@ -62,7 +62,7 @@ impl Array {
         }
         match (waiter.commit, &logs.commits) {
             // A try that fails gives back the space in the commit log, which wakes those that wait for it.
-            (Some((place, space)), Some(commits)) => commits.nobody_waits_and_has_room(place, space),
+            (Some((slot, space)), Some(commits)) => commits.nobody_waits_and_has_room(slot, space),
             (None, None) => true,
             _ => false,
         }

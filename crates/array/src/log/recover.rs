@@ -12,7 +12,7 @@ mod zeroed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Region, Sector, Sectors, Slot};
 
 use super::commit_entry::{Change, Committed, Intent};
 use super::reintegrate::uncovered;
@@ -59,7 +59,7 @@ impl Recoveries {
 struct Remembered {
     committed: Committed,
     /// Where its payload is.
-    place: Member,
+    slot: Slot,
     at: Sector,
     name: EntryName,
 }
@@ -125,28 +125,28 @@ pub(crate) fn remember(
 ) -> BTreeMap<Region, Recovery> {
     let (start, length) = geometry.commit_part(CommitPart::Records);
     let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
-    // What a member brought that stood in another place before is not of this one.
-    let counts = |place: Member, region: Region, sequence: u64| {
-        geometry.layout().commit_member(region) == Some(place) && counts(region, sequence)
+    // What a member brought that stood in another slot before is not of this one.
+    let counts = |slot: Slot, region: Region, sequence: u64| {
+        geometry.layout().commit_slot(region) == Some(slot) && counts(region, sequence)
     };
-    for (place, found) in (0..).map(Member::new).zip(found) {
+    for (slot, found) in (0..).map(Slot::new).zip(found) {
         for entry in found.records.entries {
-            let name = EntryName { place, part: CommitPart::Records, number: entry.number };
+            let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
             let payload = start
                 + Sectors::new(entry.at % length.get().max(1))
                 + entry.told.header_length(geometry.block());
             for committed in entry.told.records {
-                if counts(place, committed.region, committed.record.sequence) {
+                if counts(slot, committed.region, committed.record.sequence) {
                     let at = payload + committed.record.start;
                     let recovery = regions.entry(committed.region).or_default();
-                    recovery.records.push(Remembered { committed, place, at, name });
+                    recovery.records.push(Remembered { committed, slot, at, name });
                 }
             }
         }
         for entry in found.intents.entries {
-            let name = EntryName { place, part: CommitPart::Intents, number: entry.number };
+            let name = EntryName { slot, part: CommitPart::Intents, number: entry.number };
             for intent in entry.told.intents {
-                if counts(place, intent.region, intent.newest) {
+                if counts(slot, intent.region, intent.newest) {
                     regions.entry(intent.region).or_default().intents.push((intent, name));
                 }
             }
@@ -435,8 +435,8 @@ impl Array {
 
     /// Whether the members that held `region`'s log when the array was opened still do.
     pub(crate) fn remembered_log_stands(&self, region: Region) -> bool {
-        let since_opening = |place| self.health.member_since(place, 0).is_some();
-        self.log_stands(region) && self.log_places(region).all(since_opening)
+        let since_opening = |slot| self.health.member_since(slot, 0).is_some();
+        self.log_stands(region) && self.log_slots(region).all(since_opening)
     }
 
     /// What is in the region's positions is known: reads what its commit log tells of.
@@ -535,10 +535,10 @@ impl Array {
         for (index, span) in &redo.payloads {
             let remembered = &recovery.records[*index];
             reads.push((plan.steps.len() as u32, *span, &remembered.committed));
-            plan.read(remembered.place, remembered.at, *span);
+            plan.read(remembered.slot, remembered.at, *span);
         }
         for run in &redo.runs {
-            let (member, at) = self.run_place(redo.region, run);
+            let (member, at) = self.run_at(redo.region, run);
             plan.read(member, at, Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
         }
         plan.next_phase();
@@ -564,8 +564,8 @@ impl Array {
         for (stripe, unit, from) in &damaged {
             let columns = Columns::new(*from, *from + length);
             let run = Run { stripe: *stripe, unit: *unit, columns, buffer: BufferId::ZEROES };
-            let (place, at) = self.run_place(region, &run);
-            self.events.push_back(Event::BlockDamaged { place, at, length });
+            let (slot, at) = self.run_at(region, &run);
+            self.events.push_back(Event::BlockDamaged { slot, at, length });
         }
         let log = self.logs.as_mut().expect("only logs are recovered").region(region);
         let recovery = log.recovery.as_mut().expect("there is something to redo");
@@ -574,15 +574,15 @@ impl Array {
         self.start_redo(region);
     }
 
-    fn run_place(&self, region: Region, run: &Run) -> (Member, Sector) {
-        self.unit_place(region, run.stripe, run.unit, run.columns.from)
+    fn run_at(&self, region: Region, run: &Run) -> (Slot, Sector) {
+        self.unit_at(region, run.stripe, run.unit, run.columns.from)
     }
 
-    fn unit_place(&self, region: Region, stripe: u32, unit: Unit, column: Sectors) -> (Member, Sector) {
+    fn unit_at(&self, region: Region, stripe: u32, unit: Unit, column: Sectors) -> (Slot, Sector) {
         let layout = self.geometry.layout();
         let stripe = layout.stripe_in(region, stripe.into()).expect("it was looked up before");
-        let place = layout.place(stripe, unit);
-        (place.member, self.absolute(place.at + column))
+        let location = layout.locate(stripe, unit);
+        (location.slot, self.absolute(location.at + column))
     }
 
     /// One of the two plans of a redo is done.
@@ -660,7 +660,7 @@ impl Array {
         changed.sort_unstable();
         changed.dedup();
         for run in changed.into_iter().map(|number| redo.runs[number]) {
-            let (member, at) = self.run_place(redo.region, &run);
+            let (member, at) = self.run_at(redo.region, &run);
             let span = Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length());
             plan.write(member, at, span, false);
         }
@@ -669,8 +669,8 @@ impl Array {
         // nothing before the last part is done.)
         plan.next_phase();
         let flushed = !redo.goes_on && !is_planted(Bug::RedoFlushSkipped);
-        for (place, _) in self.health.standing().filter(|_| flushed) {
-            plan.push(Action::Flush { member: place }, &[]);
+        for (slot, _) in self.health.standing().filter(|_| flushed) {
+            plan.push(Action::Flush { member: slot.into() }, &[]);
         }
         redo.found = Some(verdict);
         plan
@@ -802,7 +802,7 @@ impl Array {
         let log = &self.logs.as_ref().expect("it was there").regions[&region];
         let has_intents = log.recovery.as_ref().is_some_and(|recovery| !recovery.intents.is_empty());
         if has_intents || log.half_done.is_some() {
-            self.block_commit_place(region);
+            self.block_commit_slot(region);
         }
         self.let_go_of_suspended();
         self.resume_recovered_hosts();
@@ -827,9 +827,9 @@ impl Array {
         let recovery = logs.regions[&region].recovery.as_ref().expect("there is something to redo");
         let hit = |part: &(u32, Unit, Columns)| {
             let run = Run { stripe: part.0, unit: part.1, columns: part.2, buffer: BufferId::ZEROES };
-            let (place, at) = self.run_place(region, &run);
+            let (slot, at) = self.run_at(region, &run);
             let here =
-                |trouble: &Trouble| trouble.at == at && self.health.place_of(trouble.member) == Some(place);
+                |trouble: &Trouble| trouble.at == at && self.health.slot_of(trouble.member) == Some(slot);
             troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable && here(trouble))
         };
         let hits = recovery.runs(stripes, units, block).into_iter().filter(hit);
@@ -880,13 +880,13 @@ mod tests {
     #[test]
     fn records_count_only_from_the_commit_log_that_is_their_regions() {
         let geometry = geometry();
-        let place = geometry.layout().commit_member(Region::new(0)).expect("it has logs");
+        let slot = geometry.layout().commit_slot(Region::new(0)).expect("it has logs");
         for other in 0..4 {
             let empty = || FoundLog { records: Found::default(), intents: Found::default() };
             let mut found: Vec<FoundLog> = (0..4).map(|_| empty()).collect();
             found[other] = commit_log();
             let regions = remember(found, &geometry, |_, _| true);
-            assert_eq!(regions.is_empty(), other != place.as_usize(), "in the log of member {other}");
+            assert_eq!(regions.is_empty(), other != slot.as_usize(), "in the log of member {other}");
         }
     }
 }

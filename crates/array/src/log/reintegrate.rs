@@ -17,13 +17,13 @@ pub(crate) use intent::HalfDone;
 
 use std::collections::BTreeSet;
 
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Region, Sector, Sectors, Slot};
 
 use super::{EntryName, LoadState, Logs, Record, RecordKind, SegmentState};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class};
-use crate::health::PlaceState;
+use crate::health::SlotState;
 use crate::job::{JobId, Kind, Trouble};
 use crate::map::Columns;
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
@@ -33,7 +33,7 @@ use worthless::{Suspect, is_suspect};
 /// A record's part that is to be xored into the parity.
 #[derive(Clone, Copy, Debug)]
 struct Apply {
-    member: Member,
+    member: Slot,
     at: Sector,
     length: Sectors,
     segment: u32,
@@ -58,7 +58,7 @@ struct SegmentRead {
 /// Parity that is read and written in one access.
 #[derive(Clone, Debug)]
 struct Run {
-    member: Member,
+    member: Slot,
     at: Sector,
     length: Sectors,
     /// A range of the applies.
@@ -79,7 +79,7 @@ pub(crate) struct Reintegration {
     /// Buffers of the pass that runs.
     buffers: Vec<BufferId>,
     /// Sectors of parity that a reintegration before a crash has brought up to date.
-    done: BTreeSet<(Member, Sector)>,
+    done: BTreeSet<(Slot, Sector)>,
     /// Times that something had to be mended.
     mended: u32,
     /// What was unreadable in a long access.
@@ -141,10 +141,10 @@ impl Array {
                 return any;
             }
             let one_a_log = |region: &Region| {
-                let place = self.commit_place(*region);
+                let slot = self.commit_slot(*region);
                 let logs = self.logs.as_ref().expect("it was there");
                 let mut running = logs.regions.iter().filter(|(_, log)| log.reintegrating.is_some());
-                !self.geometry.is_logged() || running.all(|(other, _)| self.commit_place(*other) != place)
+                !self.geometry.is_logged() || running.all(|(other, _)| self.commit_slot(*other) != slot)
             };
             let logs = self.logs.as_ref().expect("only logs are reintegrated");
             let mut queue = logs.queue.iter();
@@ -153,9 +153,9 @@ impl Array {
                 // say before that they are in the parity.
                 let given_up = self.geometry.is_logged() && !self.records.resync_is_durable(*region);
                 // One at a time tells of its parity; one that a crash cut off, before all others.
-                let place = self.commit_place(*region);
+                let slot = self.commit_slot(*region);
                 let log = &logs.regions[region];
-                let busy = logs.commits.as_ref().is_some_and(|commits| !commits.intents_are_over(place));
+                let busy = logs.commits.as_ref().is_some_and(|commits| !commits.intents_are_over(slot));
                 log.holders == 0 && one_a_log(region) && !given_up && (!busy || log.half_done.is_some())
             });
             let logs = self.logs.as_mut().expect("it was there");
@@ -217,7 +217,7 @@ impl Array {
         self.next_pass(region);
     }
 
-    /// What is to be xored in of records up to the one numbered `limit`, in the order of places; and the newest one's number.
+    /// What is to be xored in of records up to the one numbered `limit`, in the order of slots; and the newest one's number.
     fn collect_applies(&mut self, region: Region, limit: u64) -> (Vec<Apply>, u64) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let indices = logs.region(region).segments.clone();
@@ -256,14 +256,14 @@ impl Array {
         if self.health.missing(&self.geometry, stripe).has(check) {
             return;
         }
-        let place = layout.place(stripe, check);
+        let location = layout.locate(stripe, check);
         let mut covered: Vec<Columns> = Vec::new();
         for (record, segment) in records {
             for columns in uncovered(record.columns, &covered) {
                 if record.kind.has_payload() && record.sequence <= limit {
                     applies.push(Apply {
-                        member: place.member,
-                        at: self.absolute(place.at + columns.from),
+                        member: location.slot,
+                        at: self.absolute(location.at + columns.from),
                         length: columns.length(),
                         segment: *segment,
                         start: record.start + (columns.from - record.columns.from),
@@ -480,22 +480,21 @@ impl Array {
         (segments, buffers): (&[u32], &[BufferId]),
         suspects: &[Suspect],
     ) -> Vec<SegmentRead> {
-        let place =
-            |(segment, buffer): (&u32, &BufferId)| (self.segment_place(region, *segment), *segment, *buffer);
-        let mut places: Vec<((Member, Sector), u32, BufferId)> =
-            segments.iter().zip(buffers).map(place).collect();
-        places.sort_unstable_by_key(|(place, ..)| *place);
+        type Stored = ((Slot, Sector), u32, BufferId);
+        let stored =
+            |(segment, buffer): (&u32, &BufferId)| (self.segment_at(region, *segment), *segment, *buffer);
+        let mut stored: Vec<Stored> = segments.iter().zip(buffers).map(stored).collect();
+        stored.sort_unstable_by_key(|(location, ..)| *location);
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let (whole, gap) = (logs.segment_length, self.tuning.segment_gap);
-        type Place = ((Member, Sector), u32, BufferId);
-        let neighbours = |(a, segment, _): &Place, (b, ..): &Place| {
+        let neighbours = |(a, segment, _): &Stored, (b, ..): &Stored| {
             let full = whole - logs.header - logs.told_length(*segment) < gap;
             full && a.0 == b.0 && a.1 + whole == b.1 && !is_suspect(suspects, a.0, a.1, whole * 2)
         };
-        let mut reads = Vec::with_capacity(places.len());
-        for access in places.chunk_by(neighbours) {
+        let mut reads = Vec::with_capacity(stored.len());
+        for access in stored.chunk_by(neighbours) {
             let (from, step) = (plan.spans.len() as u32, plan.steps.len() as u32);
-            let ((member, at), ..) = access[0];
+            let ((slot, at), ..) = access[0];
             let mut behind = Sectors::ZERO;
             for (number, (_, segment, buffer)) in access.iter().enumerate() {
                 let last = number + 1 == access.len();
@@ -504,19 +503,19 @@ impl Array {
                 reads.push(SegmentRead { segment: *segment, buffer: *buffer, step, behind, length });
                 behind += length;
             }
-            plan.close(Action::Read { member, at, length: behind }, from);
+            plan.close(Action::Read { member: slot.into(), at, length: behind }, from);
         }
         reads
     }
 
     /// Where a segment that is not in memory stands.
-    fn segment_place(&self, region: Region, index: u32) -> (Member, Sector) {
+    fn segment_at(&self, region: Region, index: u32) -> (Slot, Sector) {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let position = logs.segment(index).position.expect("what is not in memory is in a position");
         let layout = self.geometry.layout();
-        let (sublog, offset) = layout.logs().expect("a logged layout").segment_place(position);
-        let place = layout.sublog_place(region, sublog).expect("a logged layout");
-        (place.member, self.absolute(place.at + offset))
+        let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
+        let location = layout.sublog_at(region, sublog).expect("a logged layout");
+        (location.slot, self.absolute(location.at + offset))
     }
 
     /// Xors in what stands in `sources`. `stored` are those of them that were read with their header.
@@ -746,17 +745,17 @@ impl Array {
 
     /// Whether the member to which a segment was appended still stands.
     pub(crate) fn segment_stands(&self, region: Region, index: u32) -> bool {
-        let (place, _) = self.segment_place(region, index);
+        let (slot, _) = self.segment_at(region, index);
         let turn = self.logs.as_ref().expect("segments are in logs").segment(index).turn;
-        self.health.member_since(place, turn).is_some()
+        self.health.member_since(slot, turn).is_some()
     }
 
     /// Whether some of `region`'s data is on no member.
     pub(crate) fn misses_data(&self, region: Region) -> bool {
-        let mut places = (0..self.geometry.members()).map(Member::new);
-        places.any(|place| {
-            self.health.state(place) != PlaceState::Active
-                && self.geometry.layout().region_has_data_on(region, place)
+        let mut slots = (0..self.geometry.members()).map(Slot::new);
+        slots.any(|slot| {
+            self.health.state(slot) != SlotState::Active
+                && self.geometry.layout().region_has_data_on(region, slot)
         })
     }
 }
@@ -769,7 +768,7 @@ fn plan_checksums(plan: &mut Plan, runs: &[Run], parity: &[BufferId]) {
 }
 
 /// `applies` without the sectors that hold them already.
-fn without_done(applies: Vec<Apply>, done: &BTreeSet<(Member, Sector)>) -> Vec<Apply> {
+fn without_done(applies: Vec<Apply>, done: &BTreeSet<(Slot, Sector)>) -> Vec<Apply> {
     if done.is_empty() {
         return applies;
     }

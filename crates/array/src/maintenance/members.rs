@@ -1,11 +1,11 @@
 //! Members fail, are failed, removed, added, replaced.
 
-use parlour_units::{Bytes, Instant, Member};
+use parlour_units::{Bytes, Instant, Member, Slot};
 
 use crate::array::{Array, Mode};
 use crate::effect::Fault;
 use crate::front::Front;
-use crate::health::{MemberInfo, PlaceState};
+use crate::health::{MemberInfo, SlotState};
 use crate::identity::Identity;
 use crate::job::{JobId, Trouble};
 use crate::status::{Event, FailureCause};
@@ -13,21 +13,21 @@ use crate::status::{Event, FailureCause};
 /// Why a command was not carried out; nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdminError {
-    /// There is no such member.
+    /// There is no such slot.
     #[error("the array has no {0}; it has members 0 to {1}")]
-    NoSuchMember(Member, u16),
+    NoSuchMember(Slot, u16),
     /// It cannot be done without.
     #[error("{0} cannot be failed: the array would lose data, because nothing can take over what it holds")]
-    Needed(Member),
+    Needed(Slot),
     /// Nothing else holds yet what it holds.
     #[error(
-        "{place} cannot be failed now: {regions} of {of} regions are still to be resynced, and what it holds of them can be \
+        "{slot} cannot be failed now: {regions} of {of} regions are still to be resynced, and what it holds of them can be \
          had from no other member; wait until the resync is done (parlour status shows how far it is), or use --force and \
          lose that"
     )]
     NotResynced {
         /// The member.
-        place: Member,
+        slot: Slot,
         /// Regions of which data would be lost.
         regions: u32,
         /// All regions.
@@ -35,21 +35,21 @@ pub enum AdminError {
     },
     /// What another member cannot read is computed from it.
     #[error(
-        "{place} cannot be failed now: where {blocks} blocks of others cannot be read, nothing else says what it holds; write \
+        "{slot} cannot be failed now: where {blocks} blocks of others cannot be read, nothing else says what it holds; write \
          these stripes anew (parlour status lists them), or use --force and lose that"
     )]
     NeededForUnreadable {
         /// The member.
-        place: Member,
+        slot: Slot,
         /// Blocks that would be lost.
         blocks: u64,
     },
     /// It is failed already.
     #[error("{0} is failed already")]
-    AlreadyFailed(Member),
+    AlreadyFailed(Slot),
     /// Only a failed member can be removed.
     #[error("{0} is active; fail it first")]
-    StillActive(Member),
+    StillActive(Slot),
     /// The new member is too small.
     #[error("a member of {has} is too small for this array: it needs {needs}")]
     TooSmall {
@@ -71,7 +71,7 @@ pub enum AdminError {
     ReadOnly,
     /// One at a time.
     #[error("{0} is being rebuilt; one member is rebuilt at a time")]
-    RebuildUnderWay(Member),
+    RebuildUnderWay(Slot),
     /// There is nothing to rebuild.
     #[error("nothing to rebuild: every member is active")]
     NothingToRebuild,
@@ -93,46 +93,46 @@ pub enum AdminError {
 }
 
 impl Array {
-    pub(super) fn place(&self, place: Member) -> Result<Member, AdminError> {
+    pub(super) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
         let members = self.geometry.members();
-        if place.get() < members { Ok(place) } else { Err(AdminError::NoSuchMember(place, members - 1)) }
+        if slot.get() < members { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, members - 1)) }
     }
 
     fn writes(&self) -> Result<(), AdminError> {
         if self.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
     }
 
-    /// Excludes the member in `place`, because people say so. See [`Array::may_lose`].
+    /// Excludes the member in `slot`, because people say so. See [`Array::may_lose`].
     ///
     /// # Errors
     /// It cannot be done without, or is not there.
-    pub fn fail(&mut self, now: Instant, place: Member) -> Result<(), AdminError> {
+    pub fn fail(&mut self, now: Instant, slot: Slot) -> Result<(), AdminError> {
         self.advance_clock(now);
         self.writes()?;
-        let place = self.place(place)?;
-        if self.health.state(place) == PlaceState::Failed {
-            return Err(AdminError::AlreadyFailed(place));
+        let slot = self.check_slot(slot)?;
+        if self.health.state(slot) == SlotState::Failed {
+            return Err(AdminError::AlreadyFailed(slot));
         }
-        if !self.fail_place(place, FailureCause::Asked) {
-            return Err(AdminError::Needed(place));
+        if !self.fail_slot(slot, FailureCause::Asked) {
+            return Err(AdminError::Needed(slot));
         }
         self.work();
         Ok(())
     }
 
-    /// Lets go of the failed member in `place`, which may return if it was whole. Returns the driver's number of it, to be
+    /// Lets go of the failed member in `slot`, which may return if it was whole. Returns the driver's number of it, to be
     /// closed.
     ///
     /// # Errors
     /// It is active, or is not there.
-    pub fn remove(&mut self, now: Instant, place: Member) -> Result<Option<Member>, AdminError> {
+    pub fn remove(&mut self, now: Instant, slot: Slot) -> Result<Option<Member>, AdminError> {
         self.advance_clock(now);
         self.writes()?;
-        let place = self.place(place)?;
-        if self.health.state(place) != PlaceState::Failed {
-            return Err(AdminError::StillActive(place));
+        let slot = self.check_slot(slot)?;
+        if self.health.state(slot) != SlotState::Failed {
+            return Err(AdminError::StillActive(slot));
         }
-        let record = &mut self.health.places[place.as_usize()];
+        let record = &mut self.health.slots[slot.as_usize()];
         if record.keeps.is_none() {
             record.identity = Identity::NONE;
         }
@@ -142,7 +142,7 @@ impl Array {
         Ok(member)
     }
 
-    /// Adds a spare. It takes a failed member's place by itself. Returns the number by which effects name it.
+    /// Adds a spare. It takes a failed member's slot by itself. Returns the number by which effects name it.
     ///
     /// # Errors
     /// It is too small, or there are too many.
@@ -150,7 +150,7 @@ impl Array {
         self.advance_clock(now);
         self.writes()?;
         self.fits(&info)?;
-        let entries = self.health.places.len() + self.health.spares.len();
+        let entries = self.health.slots.len() + self.health.spares.len();
         if entries >= crate::superblock::MEMBER_ENTRIES {
             return Err(AdminError::TooManySpares);
         }
@@ -174,26 +174,26 @@ impl Array {
         Ok(())
     }
 
-    /// Puts a new member into `place` and rebuilds it. A member that is still active there is failed first. One that is away
+    /// Puts a new member into `slot` and rebuilds it. A member that is still active there is failed first. One that is away
     /// and comes back with its own identity (see [`Array::may_return`]) is rebuilt only in what it has missed.
     /// Returns the number by which effects name the new one.
     ///
     /// # Errors
     /// It is too small, or the old one cannot be done without.
-    pub fn replace(&mut self, now: Instant, place: Member, info: MemberInfo) -> Result<Member, AdminError> {
+    pub fn replace(&mut self, now: Instant, slot: Slot, info: MemberInfo) -> Result<Member, AdminError> {
         self.advance_clock(now);
         self.writes()?;
-        let place = self.place(place)?;
+        let slot = self.check_slot(slot)?;
         self.fits(&info)?;
-        if let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| rebuild.place != place) {
-            return Err(AdminError::RebuildUnderWay(rebuild.place));
+        if let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| rebuild.slot != slot) {
+            return Err(AdminError::RebuildUnderWay(rebuild.slot));
         }
-        // A spare must not take the place meanwhile.
-        if self.health.state(place) != PlaceState::Failed && !self.exclude(place, FailureCause::Asked) {
-            return Err(AdminError::Needed(place));
+        // A spare must not take the slot meanwhile.
+        if self.health.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
+            return Err(AdminError::Needed(slot));
         }
         let member = self.health.add(info);
-        self.occupy(place, member);
+        self.occupy(slot, member);
         self.work();
         Ok(member)
     }
@@ -202,26 +202,26 @@ impl Array {
     ///
     /// # Errors
     /// There is nothing to rebuild, or nothing to rebuild onto.
-    pub fn rebuild(&mut self, now: Instant) -> Result<Member, AdminError> {
+    pub fn rebuild(&mut self, now: Instant) -> Result<Slot, AdminError> {
         self.advance_clock(now);
         self.writes()?;
-        if let Some(place) = self.go_on_rebuilding() {
+        if let Some(slot) = self.go_on_rebuilding() {
             self.work();
-            return Ok(place);
+            return Ok(slot);
         }
         if !self.health.is_degraded() {
             return Err(AdminError::NothingToRebuild);
         }
         self.take_spare();
         self.work();
-        self.maintenance.rebuild.as_ref().map(|rebuild| rebuild.place).ok_or(AdminError::NoSpare)
+        self.maintenance.rebuild.as_ref().map(|rebuild| rebuild.slot).ok_or(AdminError::NoSpare)
     }
 
     /// A member is to be excluded, if the array survives that.
     pub(crate) fn fail_member(&mut self, member: Member, cause: FailureCause) {
-        if let Some(place) = self.health.place_of(member) {
-            if !self.fail_place(place, cause) {
-                self.events.push_back(Event::MemberKept { place });
+        if let Some(slot) = self.health.slot_of(member) {
+            if !self.fail_slot(slot, cause) {
+                self.events.push_back(Event::MemberKept { slot });
             }
         } else if self.health.spares.contains(&member) {
             self.health.spares.retain(|spare| *spare != member);
@@ -232,8 +232,8 @@ impl Array {
 
     /// The same where nobody needs the member just now: if it has to be kept, nothing is said.
     pub(crate) fn fail_member_if_possible(&mut self, member: Member, cause: FailureCause) {
-        match self.health.place_of(member) {
-            Some(place) => _ = self.fail_place(place, cause),
+        match self.health.slot_of(member) {
+            Some(slot) => _ = self.fail_slot(slot, cause),
             None => self.fail_member(member, cause),
         }
     }
@@ -248,9 +248,9 @@ impl Array {
         let (before, recent) = record.recent_errors.add(now);
         if before <= threshold
             && recent > threshold
-            && let Some(place) = self.health.place_of(member)
+            && let Some(slot) = self.health.slot_of(member)
         {
-            self.events.push_back(Event::MemberFailing { place, errors });
+            self.events.push_back(Event::MemberFailing { slot, errors });
         }
     }
 
@@ -258,8 +258,8 @@ impl Array {
     /// what depends on it is perhaps not to be had from anywhere else.
     pub(crate) fn give_up_unreadable_newcomers(&mut self, troubles: &[Trouble]) {
         for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
-            let place = self.health.place_of(trouble.member);
-            if place.is_some_and(|place| self.health.state(place) == PlaceState::Rebuilding) {
+            let slot = self.health.slot_of(trouble.member);
+            if slot.is_some_and(|slot| self.health.state(slot) == SlotState::Rebuilding) {
                 self.fail_member(trouble.member, FailureCause::Errors);
             }
         }
@@ -271,10 +271,10 @@ impl Array {
         let (window, targets) = (job.window, job.targets);
         let layout = self.geometry.layout();
         let unit = layout.units().find(|unit| targets.has(*unit)).expect("a repair has a target");
-        let place = layout.place(window.stripe, unit).member;
-        let Some(member) = self.health.member_at(place) else { return true };
+        let slot = layout.locate(window.stripe, unit).slot;
+        let Some(member) = self.health.member_at(slot) else { return true };
         self.fail_member(member, FailureCause::Unfaithful);
-        self.health.place_of(member).is_none()
+        self.health.slot_of(member).is_none()
     }
 
     /// A member has no space for what should be there. That is not its fault; but the array cannot write.
@@ -286,79 +286,78 @@ impl Array {
         if self.mode == Mode::Serving {
             self.mode = Mode::ReadOnly;
         }
-        let place = self.health.place_of(member).unwrap_or(member);
-        self.events.push_back(Event::OutOfSpace { place });
+        self.events.push_back(Event::OutOfSpace { member });
         self.wake_all();
     }
 
-    /// Excludes `place`, and lets a spare take it. Says no where data would be lost.
-    fn fail_place(&mut self, place: Member, cause: FailureCause) -> bool {
-        let excluded = self.exclude(place, cause);
+    /// Excludes `slot`, and lets a spare take it. Says no where data would be lost.
+    fn fail_slot(&mut self, slot: Slot, cause: FailureCause) -> bool {
+        let excluded = self.exclude(slot, cause);
         if excluded {
             self.take_spare();
         }
         excluded
     }
 
-    fn exclude(&mut self, place: Member, cause: FailureCause) -> bool {
+    fn exclude(&mut self, slot: Slot, cause: FailureCause) -> bool {
         let lose =
-            self.health.state(place) == PlaceState::Rebuilding || self.health.can_lose(&self.geometry, place);
+            self.health.state(slot) == SlotState::Rebuilding || self.health.can_lose(&self.geometry, slot);
         if !lose {
             return false;
         }
-        self.note_away(place, cause);
-        self.health.places[place.as_usize()].state = PlaceState::Failed;
+        self.note_away(slot, cause);
+        self.health.slots[slot.as_usize()].state = SlotState::Failed;
         self.health.review();
         self.forget_cached();
-        if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.place == place) {
+        if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.slot == slot) {
             self.maintenance.rebuild = None;
         }
-        self.events.push_back(Event::MemberFailed { place, cause });
+        self.events.push_back(Event::MemberFailed { slot, cause });
         self.stop_again();
         self.record_exclusion();
-        self.forget_commit_log(place);
-        self.logs_after_failure(place);
+        self.forget_commit_log(slot);
+        self.logs_after_failure(slot);
         self.resume_hosts();
         true
     }
 
-    /// A spare takes a failed member's place.
+    /// A spare takes a failed member's slot.
     pub(crate) fn take_spare(&mut self) {
         if self.maintenance.rebuild.is_some() || self.mode != Mode::Serving {
             return;
         }
-        let places = (0..self.geometry.members()).map(Member::new);
-        let failed = places.into_iter().find(|place| self.health.state(*place) == PlaceState::Failed);
-        let Some(place) =
+        let slots = (0..self.geometry.members()).map(Slot::new);
+        let failed = slots.into_iter().find(|slot| self.health.state(*slot) == SlotState::Failed);
+        let Some(slot) =
             failed.filter(|_| !self.health.spares.is_empty() && self.geometry.fault_tolerance() > 0)
         else {
             return;
         };
         let member = self.health.spares.remove(0);
-        self.occupy(place, member);
+        self.occupy(slot, member);
     }
 
-    /// Puts `member` into `place`, to be rebuilt.
-    fn occupy(&mut self, place: Member, member: Member) {
+    /// Puts `member` into `slot`, to be rebuilt.
+    fn occupy(&mut self, slot: Slot, member: Member) {
         let identity = self.health.member(member).expect("it was added").info.identity;
         self.health.turn += 1;
         let turn = self.health.turn;
-        let record = &mut self.health.places[place.as_usize()];
+        let record = &mut self.health.slots[slot.as_usize()];
         if identity != record.identity {
             record.keeps = None;
         }
         record.since = turn;
         record.member = Some(member);
         record.identity = identity;
-        record.state = PlaceState::Rebuilding;
+        record.state = SlotState::Rebuilding;
         self.health.review();
         self.forget_cached();
         self.health.rebuilt = Front::default();
         self.maintenance.durable_frontier = 0;
-        self.begin_rebuild(place, 0);
-        self.renumber_commit_log(place);
-        let missed = self.health.is_returning(place).then(|| self.records.missed.count());
-        self.events.push_back(Event::PlaceTaken { place, member, missed });
+        self.begin_rebuild(slot, 0);
+        self.renumber_commit_log(slot);
+        let missed = self.health.is_returning(slot).then(|| self.records.missed.count());
+        self.events.push_back(Event::SlotTaken { slot, member, missed });
         self.record_change();
     }
 }

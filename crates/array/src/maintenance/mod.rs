@@ -6,7 +6,7 @@ mod resync;
 mod risk;
 mod scrub;
 
-use parlour_units::{Duration, Instant, Member, Sectors, Stripe};
+use parlour_units::{Duration, Instant, Sectors, Slot, Stripe};
 use serde::Serialize;
 
 use crate::array::{Array, Mode};
@@ -45,8 +45,8 @@ pub(crate) struct Maintenance {
     pub(crate) rebuild: Option<Rebuild>,
     /// The rebuild's frontier as it is recorded on the members.
     pub(crate) durable_frontier: u64,
-    /// Places that are rebuilt, with the place's turn, until the superblocks of this number say so.
-    pub(crate) rebuilt: Vec<(Member, u64, u64)>,
+    /// Slots that are rebuilt, with the slot's turn, until the superblocks of this number say so.
+    pub(crate) rebuilt: Vec<(Slot, u64, u64)>,
     pub(crate) resync: Option<Resync>,
     /// Regions before this could not be resynced as the array now is.
     pub(crate) resync_from: u32,
@@ -107,7 +107,7 @@ impl Array {
     ) {
         self.maintenance.running -= 1;
         match purpose {
-            Purpose::Rebuild { place, since } => self.rebuilt_stripe(place, since, stripe, result),
+            Purpose::Rebuild { slot, since } => self.rebuilt_stripe(slot, since, stripe, result),
             Purpose::Resync { region } => self.resynced_stripe(region, stripe, result),
             Purpose::Scrub => self.scrubbed_stripe(stripe, result),
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => unreachable!("no maintenance"),

@@ -4,13 +4,13 @@
 //! and then reads and writes the new member, or not, and then does without. The recorded frontier follows
 //! after a flush of the new member.
 
-use parlour_units::{Instant, Member, Sector, Sectors, Stripe};
+use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 
 use super::Task;
 use crate::array::Array;
 use crate::effect::{Action, Class};
 use crate::front::Front;
-use crate::health::PlaceState;
+use crate::health::SlotState;
 use crate::job::{JobId, Kind, Purpose};
 use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
@@ -20,7 +20,7 @@ use crate::status::Event;
 /// A rebuild that is under way.
 #[derive(Debug)]
 pub(crate) struct Rebuild {
-    pub(crate) place: Member,
+    pub(crate) slot: Slot,
     began: (Instant, u64),
     checkpointing: bool,
     /// Jobs under way.
@@ -32,11 +32,11 @@ pub(crate) struct Rebuild {
 }
 
 impl Array {
-    /// The member in `place` is to be rebuilt, from stripe `frontier` on.
-    pub(crate) fn begin_rebuild(&mut self, place: Member, frontier: u64) {
+    /// The member in `slot` is to be rebuilt, from stripe `frontier` on.
+    pub(crate) fn begin_rebuild(&mut self, slot: Slot, frontier: u64) {
         let began = (self.now, frontier);
         let (checkpointing, stopped, again) = (false, false, false);
-        self.maintenance.rebuild = Some(Rebuild { place, began, checkpointing, running: 0, stopped, again });
+        self.maintenance.rebuild = Some(Rebuild { slot, began, checkpointing, running: 0, stopped, again });
         self.inform_newcomer();
     }
 
@@ -52,21 +52,21 @@ impl Array {
         let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| !rebuild.stopped) else {
             return false;
         };
-        let place = rebuild.place;
-        self.skip_what_was_kept(place);
+        let slot = rebuild.slot;
+        self.skip_what_was_kept(slot);
         let next = self.health.rebuilt.next();
         if next == stripes {
             return self.finish_rebuild();
         }
         let stripe = Stripe::new(next);
         let layout = self.geometry.layout();
-        let unit = layout.units().find(|unit| layout.place(stripe, *unit).member == place);
+        let unit = layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot);
         match unit {
             Some(unit) => {
                 self.health.rebuilt.begin();
                 self.maintenance.rebuild.as_mut().expect("it is under way").running += 1;
-                let since = self.health.places[place.as_usize()].since;
-                let job = self.start_maintenance(Purpose::Rebuild { place, since }, stripe);
+                let since = self.health.slots[slot.as_usize()].since;
+                let job = self.start_maintenance(Purpose::Rebuild { slot, since }, stripe);
                 self.jobs.stripe(job).targets = UnitSet::of(unit);
             }
             None => self.health.rebuilt.skip(),
@@ -76,15 +76,15 @@ impl Array {
 
     pub(crate) fn rebuilt_stripe(
         &mut self,
-        place: Member,
+        slot: Slot,
         since: u64,
         stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
-        let current = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.place == place);
+        let current = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot);
         let Some(rebuild) = current else { return };
         // Whoever stood here when the job was started may have failed since.
-        if self.health.places[place.as_usize()].since != since {
+        if self.health.slots[slot.as_usize()].since != since {
             return;
         }
         rebuild.running -= 1;
@@ -92,7 +92,7 @@ impl Array {
             self.health.rebuilt.end(stripe);
         } else if !std::mem::replace(&mut rebuild.stopped, true) {
             let at = Sector::ZERO + self.geometry.layout().stripe_data() * stripe.get();
-            self.events.push_back(Event::RebuildStopped { place, at });
+            self.events.push_back(Event::RebuildStopped { slot, at });
         }
         if !rebuild.stopped {
             self.checkpoint_if_due();
@@ -104,14 +104,14 @@ impl Array {
     }
 
     /// A rebuild that has stopped goes on: at once, or when all that it has begun is over.
-    pub(crate) fn go_on_rebuilding(&mut self) -> Option<Member> {
+    pub(crate) fn go_on_rebuilding(&mut self) -> Option<Slot> {
         let rebuild = self.maintenance.rebuild.as_mut()?;
         if rebuild.running == 0 {
             rebuild.stopped = false;
         } else {
             rebuild.again = rebuild.stopped;
         }
-        Some(rebuild.place)
+        Some(rebuild.slot)
     }
 
     fn checkpoint_if_due(&mut self) {
@@ -127,26 +127,26 @@ impl Array {
     fn start_checkpoint(&mut self, done: u64) {
         let rebuild = self.maintenance.rebuild.as_mut().expect("a rebuild is under way");
         rebuild.checkpointing = true;
-        let place = rebuild.place;
-        let since = self.health.places[place.as_usize()].since;
-        let id = self.jobs.start(Kind::Checkpoint { place, done, since }, Class::Rebuild);
+        let slot = rebuild.slot;
+        let since = self.health.slots[slot.as_usize()].since;
+        let id = self.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
         if !is_planted(Bug::FrontierBeforeFlush) {
-            self.jobs.get_mut(id).plan.push(Action::Flush { member: place }, &[]);
+            self.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
         }
         self.start_plan(id, None, &[]);
     }
 
     /// The new member is flushed: what is rebuilt on it is recorded, and it is active when that is all.
     pub(crate) fn checkpoint_done(&mut self, id: JobId) {
-        let Some(Kind::Checkpoint { place, done, since }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Checkpoint { slot, done, since }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a checkpoint")
         };
         self.end_job(id);
-        let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.place == place) else {
+        let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot) else {
             return;
         };
         // Another member may have come to stand here while this one was flushed.
-        if self.health.places[place.as_usize()].since != since {
+        if self.health.slots[slot.as_usize()].since != since {
             return;
         }
         rebuild.checkpointing = false;
@@ -154,22 +154,22 @@ impl Array {
         self.record_change();
         if done == self.geometry.layout().stripes() && self.rebuild_may_end() {
             self.maintenance.rebuild = None;
-            self.health.places[place.as_usize()].state = PlaceState::Active;
+            self.health.slots[slot.as_usize()].state = SlotState::Active;
             self.health.review();
-            self.maintenance.rebuilt.push((place, since, self.records.wanted));
+            self.maintenance.rebuilt.push((slot, since, self.records.wanted));
             self.maintenance.resync_again();
             self.take_spare();
         }
     }
 
-    /// Rebuilds whose end is recorded by now are told of. Before, a crash would find the place not yet whole.
+    /// Rebuilds whose end is recorded by now are told of. Before, a crash would find the slot not yet whole.
     pub(crate) fn announce_rebuilt(&mut self) {
         let written = self.records.written;
-        for (place, since, number) in std::mem::take(&mut self.maintenance.rebuilt) {
+        for (slot, since, number) in std::mem::take(&mut self.maintenance.rebuilt) {
             if number > written {
-                self.maintenance.rebuilt.push((place, since, number));
-            } else if self.health.places[place.as_usize()].since == since {
-                self.events.push_back(Event::RebuildDone { place });
+                self.maintenance.rebuilt.push((slot, since, number));
+            } else if self.health.slots[slot.as_usize()].since == since {
+                self.events.push_back(Event::RebuildDone { slot });
             }
         }
     }
@@ -183,9 +183,9 @@ impl Array {
         ready
     }
 
-    /// Whether the place may be called whole when all of it is rebuilt.
+    /// Whether the slot may be called whole when all of it is rebuilt.
     fn rebuild_may_end(&self) -> bool {
-        // As long as the place is not whole it is known after a crash that the logs which stood there are lost.
+        // As long as the slot is not whole it is known after a crash that the logs which stood there are lost.
         let known = self.records.all_resync_is_durable();
         // From then on the member is believed.
         known && self.newcomer_is_informed()

@@ -1,7 +1,7 @@
 //! Scrub: all redundancy is read and compared. Mismatches are counted and listed; they are repaired only when
 //! people ask, because a comparison alone does not say which side is right.
 
-use parlour_units::{Instant, Member, Sector, Stripe};
+use parlour_units::{Instant, Member, Sector, Slot, Stripe};
 use serde::{Deserialize, Serialize};
 
 use super::{AdminError, Task};
@@ -268,8 +268,8 @@ impl Array {
         self.geometry.data_start()
     }
 
-    /// The place in which a member stands, for messages.
-    pub fn place_of(&self, member: Member) -> Option<Member> {
-        self.health.place_of(member)
+    /// The slot in which a member stands, for messages.
+    pub fn slot_of(&self, member: Member) -> Option<Slot> {
+        self.health.slot_of(member)
     }
 }

@@ -24,7 +24,7 @@ impl Array {
         let block = encode_table(&table, sequence, self.identity, length.bytes().as_usize());
         let regions = std::mem::take(&mut self.records.table_waiters);
         self.records.table_writing = Some(TableWriting { sequence, regions, table });
-        let at = self.geometry.table_place((sequence % 2) as usize);
+        let at = self.geometry.table_at((sequence % 2) as usize);
         let id = self.jobs.start(Kind::Table, Class::Metadata);
         self.write_to_all(id, at, block, length);
     }

@@ -6,7 +6,7 @@ use crate::cache::Cached;
 use crate::effect::Action;
 use crate::floating::Floats;
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Place, Unit};
+use crate::layout::{Layout, Location, Unit};
 use crate::map::{Columns, Piece};
 use crate::planted::{Bug, is_planted};
 use crate::tuning::Tuning;
@@ -109,11 +109,11 @@ impl StripeView<'_> {
         StripeView { missing: UnitSet(self.missing.0 | units.0), ..self }
     }
 
-    pub(super) fn place(&self, unit: Unit, column: Sectors) -> Place {
-        let home = self.geometry.layout().place(self.stripe, unit);
-        let place = self.floats.map_or(home, |floats| floats.place(home));
-        let at = self.geometry.data_start() + (place.at + column).from_start();
-        Place { member: place.member, at }
+    pub(super) fn locate(&self, unit: Unit, column: Sectors) -> Location {
+        let home = self.geometry.layout().locate(self.stripe, unit);
+        let now = self.floats.map_or(home, |floats| floats.locate(home));
+        let at = self.geometry.data_start() + (now.at + column).from_start();
+        Location { slot: now.slot, at }
     }
 
     pub(super) fn data(&self) -> impl Iterator<Item = Unit> + use<> {
@@ -378,8 +378,8 @@ impl Builder {
         plan.commit_before = Some(plan.phase());
         write_pieces(plan, view, StripeWrite { durable: true, ..write });
         for check in view.checks() {
-            let place = view.place(check, columns.from);
-            plan.write(place.member, place.at, parity, true);
+            let location = view.locate(check, columns.from);
+            plan.write(location.slot, location.at, parity, true);
         }
         Ok(())
     }
@@ -521,8 +521,8 @@ impl Builder {
                     old
                 }
             };
-            let place = view.place(*unit, columns.from);
-            plan.read(place.member, place.at, old.span(*columns));
+            let location = view.locate(*unit, columns.from);
+            plan.read(location.slot, location.at, old.span(*columns));
         }
         read
     }
@@ -595,8 +595,8 @@ impl Builder {
                     Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
                     None => content.span(&pieces[0], *columns),
                 };
-                let place = view.place(check, columns.from);
-                plan.write(place.member, place.at, span, durable);
+                let location = view.locate(check, columns.from);
+                plan.write(location.slot, location.at, span, durable);
             }
         }
     }
@@ -694,9 +694,9 @@ fn merge(reads: &mut Vec<(Unit, Columns)>) {
 pub(super) fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let StripeWrite { pieces, content, durable } = write;
     for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
-        let place = view.place(piece.unit, piece.columns.from);
+        let location = view.locate(piece.unit, piece.columns.from);
         let durable = durable && !is_planted(Bug::DurableIgnored);
-        plan.write(place.member, place.at, content.span(piece, piece.columns), durable);
+        plan.write(location.slot, location.at, content.span(piece, piece.columns), durable);
     }
 }
 
@@ -717,9 +717,9 @@ fn zero_durably_logged(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite
         write_pieces(plan, view, write);
         let columns = pieces[0].columns;
         for check in view.present_checks() {
-            let place = view.place(check, columns.from);
+            let location = view.locate(check, columns.from);
             let zeroes = Span::new(Source::Zeroes, Sectors::ZERO, columns.length());
-            plan.write(place.member, place.at, zeroes, durable);
+            plan.write(location.slot, location.at, zeroes, durable);
         }
     }
     if is_planted(Bug::ZeroedBeforeRecord) {
@@ -731,8 +731,8 @@ fn unmap(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece]) {
     plan.strategy = Strategy::Unmap;
     let columns = pieces[0].columns;
     for unit in view.data().chain(view.checks()).filter(|unit| !view.missing.has(*unit)) {
-        let Place { member, at } = view.place(unit, columns.from);
-        plan.push(Action::Zero { member, at, length: columns.length() }, &[]);
+        let Location { slot, at } = view.locate(unit, columns.from);
+        plan.push(Action::Zero { member: slot.into(), at, length: columns.length() }, &[]);
     }
 }
 
@@ -759,11 +759,10 @@ pub(super) fn plan_differences(
     checksums: bool,
 ) {
     for (index, fragment) in fragments.iter().enumerate() {
-        let found = pieces.iter().position(|piece| piece.unit == fragment.unit);
-        let place = found.expect("a fragment belongs to a piece");
-        let piece = &pieces[place];
+        let found = pieces.iter().zip(old).find(|(piece, _)| piece.unit == fragment.unit);
+        let (piece, old) = found.expect("a fragment belongs to a piece");
         let length = fragment.columns.length();
-        let before = old[place].span(fragment.columns);
+        let before = old.span(fragment.columns);
         let record = Span::new(Source::Record(index as u16), Sectors::ZERO, length);
         let after = content.span(piece, fragment.columns);
         plan.xor(record, [before, after]);
@@ -779,7 +778,7 @@ pub(super) fn plan_differences(
 /// Reads what a piece is about to overwrite.
 fn preread(plan: &mut Plan, view: StripeView<'_>, piece: &Piece) -> Old {
     let old = Old::of(piece, plan.scratch(piece.columns.length()));
-    let place = view.place(piece.unit, piece.columns.from);
-    plan.read(place.member, place.at, old.span(piece.columns));
+    let location = view.locate(piece.unit, piece.columns.from);
+    plan.read(location.slot, location.at, old.span(piece.columns));
     old
 }

@@ -10,7 +10,7 @@
 use parlour_units::Sectors;
 
 use crate::effect::Modify;
-use crate::layout::Place;
+use crate::layout::Location;
 use crate::map::Piece;
 use crate::organization::Update;
 
@@ -47,7 +47,7 @@ pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: Strip
             plan,
             view,
             write,
-            (view.place(check, columns.from), Modify::Xor),
+            (view.locate(check, columns.from), Modify::Xor),
             [before, difference],
             false,
         );
@@ -74,8 +74,8 @@ fn exchange(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> Ol
     let piece = &write.pieces[0];
     let old = Old::of(piece, plan.scratch(piece.columns.length()));
     let spans = [old.span(piece.columns), write.content.span(piece, piece.columns)];
-    let place = view.place(piece.unit, piece.columns.from);
-    modify(plan, view, write, (place, Modify::Replace), spans, write.durable);
+    let location = view.locate(piece.unit, piece.columns.from);
+    modify(plan, view, write, (location, Modify::Replace), spans, write.durable);
     old
 }
 
@@ -84,13 +84,13 @@ fn modify(
     plan: &mut Plan,
     view: StripeView<'_>,
     write: StripeWrite<'_>,
-    (place, modify): (Place, Modify),
+    (location, modify): (Location, Modify),
     spans: [Span; 2],
     durable: bool,
 ) {
     if floats(view, write.pieces) {
-        plan.float(place, modify, spans, durable);
+        plan.float(location, modify, spans, durable);
     } else {
-        plan.read_modify_write((place.member, place.at), modify, spans, durable);
+        plan.read_modify_write(location, modify, spans, durable);
     }
 }

@@ -17,11 +17,11 @@ use std::fmt;
 use std::ops::Range;
 
 use parlour_codec::sector::digest;
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Member, Sector, Sectors, Slot};
 
 use crate::buffer::BufferId;
 use crate::effect::{Action, Modify};
-use crate::layout::Place;
+use crate::layout::Location;
 use crate::map::Columns;
 
 pub(crate) use bands::{Band, bands};
@@ -138,8 +138,39 @@ pub(crate) struct Behind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Held {
     Memory(Span),
-    /// From there on a place.
-    Member(Member, Sector),
+    /// From there on a member.
+    Member(Slot, Sector),
+}
+
+/// Whom a step's access is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// The member that stands in the slot when the step is handed out.
+    Slot(Slot),
+    /// This member, wherever it stands: a spare, perhaps.
+    Member(Member),
+}
+
+impl Target {
+    /// The slot, where the step is for one.
+    pub fn slot(self) -> Option<Slot> {
+        match self {
+            Target::Slot(slot) => Some(slot),
+            Target::Member(_) => None,
+        }
+    }
+}
+
+impl From<Slot> for Target {
+    fn from(slot: Slot) -> Target {
+        Target::Slot(slot)
+    }
+}
+
+impl From<Member> for Target {
+    fn from(member: Member) -> Target {
+        Target::Member(member)
+    }
 }
 
 /// One step.
@@ -147,8 +178,8 @@ pub(crate) enum Held {
 pub struct Step {
     /// Steps of one phase may run at the same time.
     pub phase: u16,
-    /// What to do. Members are places in the layout.
-    pub action: Action,
+    /// What to do.
+    pub action: Action<Target>,
     /// With which bytes: a range of [`Plan::spans`].
     pub spans: Range<u32>,
 }
@@ -249,60 +280,62 @@ impl Plan {
     }
 
     /// Adds a step of the current phase.
-    pub(crate) fn push(&mut self, action: Action, spans: &[Span]) {
+    pub(crate) fn push(&mut self, action: Action<Target>, spans: &[Span]) {
         let from = self.spans.len() as u32;
         self.spans.extend_from_slice(spans);
         self.close(action, from);
     }
 
     /// Adds a step whose spans were put behind `from` before.
-    pub(crate) fn close(&mut self, action: Action, from: u32) {
+    pub(crate) fn close(&mut self, action: Action<Target>, from: u32) {
         let spans = from..self.spans.len() as u32;
         self.steps.push(Step { phase: self.phase, action, spans });
     }
 
-    pub(crate) fn read(&mut self, member: Member, at: Sector, span: Span) {
+    pub(crate) fn read(&mut self, target: impl Into<Target>, at: Sector, span: Span) {
+        let member = target.into();
         self.push(Action::Read { member, at, length: span.length }, &[span]);
     }
 
-    pub(crate) fn write(&mut self, member: Member, at: Sector, span: Span, durable: bool) {
+    pub(crate) fn write(&mut self, target: impl Into<Target>, at: Sector, span: Span, durable: bool) {
+        let member = target.into();
         self.push(Action::Write { member, at, length: span.length, durable }, &[span]);
     }
 
     /// Reads `span.length` at `at` into the first span, and writes there what `modify` makes of it and of the second.
     pub(crate) fn read_modify_write(
         &mut self,
-        (member, at): (Member, Sector),
+        location: Location,
         modify: Modify,
         spans: [Span; 2],
         durable: bool,
     ) {
-        let length = spans[0].length;
+        let (member, at, length) = (location.slot.into(), location.at, spans[0].length);
         self.push(Action::ReadModifyWrite { member, at, length, modify, durable }, &spans);
     }
 
     /// The same, but writes elsewhere in the cylinder.
-    pub(crate) fn float(&mut self, place: Place, modify: Modify, spans: [Span; 2], durable: bool) {
-        let (Place { member, at }, length) = (place, spans[0].length);
+    pub(crate) fn float(&mut self, location: Location, modify: Modify, spans: [Span; 2], durable: bool) {
+        let (member, at, length) = (location.slot.into(), location.at, spans[0].length);
         self.push(Action::Float { member, at, length, modify, durable }, &spans);
     }
 
     /// Reads places that follow one another on a member in one access, of at most `joining.longest`. Empties `reads`.
-    pub(crate) fn read_joined(&mut self, reads: &mut Vec<(Member, Sector, Span)>, joining: Joining) {
-        reads.sort_unstable_by_key(|(member, at, _)| (*member, *at));
+    pub(crate) fn read_joined(&mut self, reads: &mut Vec<(Slot, Sector, Span)>, joining: Joining) {
+        reads.sort_unstable_by_key(|(slot, at, _)| (*slot, *at));
         let mut rest = reads.drain(..).peekable();
-        while let Some((member, at, span)) = rest.next() {
+        while let Some((slot, at, span)) = rest.next() {
             let from = self.spans.len() as u32;
             let mut length = span.length;
             self.spans.push(span);
-            while let Some((_, place, next)) = rest.next_if(|(other, place, next)| {
+            while let Some((_, next_at, next)) = rest.next_if(|(other, next_at, next)| {
                 let end = at + length;
-                *other == member
-                    && *place >= end
-                    && *place - end <= joining.gap
-                    && *place - at + next.length <= joining.longest
+                *other == slot
+                    && *next_at >= end
+                    && *next_at - end <= joining.gap
+                    && *next_at - at + next.length <= joining.longest
             }) {
-                let gap = place - (at + length);
+                let gap = next_at - (at + length);
                 if !gap.is_zero() {
                     let span = self.discard(gap);
                     self.spans.push(span);
@@ -310,7 +343,7 @@ impl Plan {
                 length += gap + next.length;
                 self.spans.push(next);
             }
-            self.close(Action::Read { member, at, length }, from);
+            self.close(Action::Read { member: slot.into(), at, length }, from);
         }
     }
 

@@ -21,8 +21,8 @@ impl Builder {
         for piece in pieces {
             let host = Content::Host.span(piece, piece.columns);
             if !view.missing.has(piece.unit) {
-                let place = view.place(piece.unit, piece.columns.from);
-                plan.read(place.member, place.at, host);
+                let location = view.locate(piece.unit, piece.columns.from);
+                plan.read(location.slot, location.at, host);
                 continue;
             }
             let sources = self.read_others(plan, view, piece.unit, piece.columns)?;
@@ -57,8 +57,8 @@ impl Builder {
         }
         let read = |other: Unit| {
             let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let place = view.place(other, columns.from);
-            plan.read(place.member, place.at, span);
+            let location = view.locate(other, columns.from);
+            plan.read(location.slot, location.at, span);
             span
         };
         Ok(needed.into_iter().map(read).collect())
@@ -75,8 +75,8 @@ impl Builder {
         plan.strategy = Strategy::Reconstruct;
         for unit in view.data().chain(view.checks()).filter(|unit| targets.has(*unit)) {
             let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let place = view.place(unit, columns.from);
-            plan.read(place.member, place.at, span);
+            let location = view.locate(unit, columns.from);
+            plan.read(location.slot, location.at, span);
         }
     }
 
@@ -112,8 +112,8 @@ impl Builder {
         }
         let units = || view.data().chain(view.checks()).filter(|unit| targets.has(*unit));
         for unit in units() {
-            let place = view.place(unit, columns.from);
-            plan.write(place.member, place.at, result, verify);
+            let location = view.locate(unit, columns.from);
+            plan.write(location.slot, location.at, result, verify);
         }
         if verify {
             read_back(plan, view, units().collect(), columns, result);
@@ -129,8 +129,8 @@ impl Builder {
         let units: Vec<Unit> = layout.units().collect();
         let read = |unit: &Unit| {
             let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let place = view.place(*unit, columns.from);
-            plan.read(place.member, place.at, span);
+            let location = view.locate(*unit, columns.from);
+            plan.read(location.slot, location.at, span);
             span
         };
         let mut spans: Vec<Span> = units.iter().map(read).collect();
@@ -167,8 +167,8 @@ fn read_back(plan: &mut Plan, view: StripeView<'_>, units: Vec<Unit>, columns: C
     plan.next_phase();
     let read = |unit: &Unit| {
         let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-        let place = view.place(*unit, columns.from);
-        plan.read(place.member, place.at, span);
+        let location = view.locate(*unit, columns.from);
+        plan.read(location.slot, location.at, span);
         span
     };
     let spans: Vec<Span> = units.iter().map(read).collect();

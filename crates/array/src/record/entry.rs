@@ -35,13 +35,13 @@ pub enum Input {
     /// To be stopped.
     Stop { now: u64 },
     /// A member is to be failed.
-    Fail { now: u64, place: u16 },
+    Fail { now: u64, slot: u16 },
     /// A failed member is to be forgotten.
-    Remove { now: u64, place: u16 },
+    Remove { now: u64, slot: u16 },
     /// A spare comes.
     AddSpare { now: u64, info: Newcomer },
     /// A member is replaced.
-    Replace { now: u64, place: u16, info: Newcomer },
+    Replace { now: u64, slot: u16, info: Newcomer },
     /// A rebuild is to go on.
     Rebuild { now: u64 },
     /// A scrub is to begin.

@@ -13,13 +13,13 @@ use crate::{
 pub struct OpeningInputs {
     /// What may be members, in the order in which they were named.
     pub candidates: Vec<CandidateInput>,
-    /// By place: both dirty maps, as read.
+    /// By slot: both dirty maps, as read.
     pub maps: Vec<Banks>,
-    /// By place: both tables of applied sequence numbers, as read.
+    /// By slot: both tables of applied sequence numbers, as read.
     pub tables: Vec<Banks>,
-    /// By place: both lists of unreadable blocks, as read.
+    /// By slot: both lists of unreadable blocks, as read.
     pub lists: Vec<Banks>,
-    /// Commit logs, as read, by place. They are long, and kept only where the opening is to be recorded.
+    /// Commit logs, as read, by slot. They are long, and kept only where the opening is to be recorded.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.
     pub session: Identity,
@@ -77,7 +77,7 @@ impl OpeningInputs {
         assembly: Assembly,
         commits: Vec<CommitLogContent>,
     ) -> Result<Array, AssemblyError> {
-        let members = assembly.places.iter().map(|place| place.map(|index| self.info(index))).collect();
+        let members = assembly.slots.iter().map(|slot| slot.map(|index| self.info(index))).collect();
         let spares = self.usable_spares(&assembly).into_iter().map(|index| self.info(index)).collect();
         let opening = Opening {
             assembly,

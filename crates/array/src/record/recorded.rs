@@ -1,6 +1,6 @@
 //! The array behind its seam, with somebody writing down what passes, if anybody does.
 
-use parlour_units::{Instant, Member, Sectors};
+use parlour_units::{Instant, Member, Sectors, Slot};
 
 use super::entry::{Entry, Input};
 use super::{OpeningInputs, Recording, Sink};
@@ -114,9 +114,9 @@ impl Recorded {
     ///
     /// # Errors
     /// As there.
-    pub fn fail(&mut self, now: Instant, place: Member) -> Result<(), AdminError> {
-        self.told(|| Input::Fail { now: now.nanoseconds(), place: place.get() });
-        let result = self.array.fail(now, place);
+    pub fn fail(&mut self, now: Instant, slot: Slot) -> Result<(), AdminError> {
+        self.told(|| Input::Fail { now: now.nanoseconds(), slot: slot.get() });
+        let result = self.array.fail(now, slot);
         self.answered(&result);
         result
     }
@@ -125,9 +125,9 @@ impl Recorded {
     ///
     /// # Errors
     /// As there.
-    pub fn remove(&mut self, now: Instant, place: Member) -> Result<Option<Member>, AdminError> {
-        self.told(|| Input::Remove { now: now.nanoseconds(), place: place.get() });
-        let result = self.array.remove(now, place);
+    pub fn remove(&mut self, now: Instant, slot: Slot) -> Result<Option<Member>, AdminError> {
+        self.told(|| Input::Remove { now: now.nanoseconds(), slot: slot.get() });
+        let result = self.array.remove(now, slot);
         self.answered(&result);
         result
     }
@@ -147,9 +147,9 @@ impl Recorded {
     ///
     /// # Errors
     /// As there.
-    pub fn replace(&mut self, now: Instant, place: Member, info: MemberInfo) -> Result<Member, AdminError> {
-        self.told(|| Input::Replace { now: now.nanoseconds(), place: place.get(), info: (&info).into() });
-        let result = self.array.replace(now, place, info);
+    pub fn replace(&mut self, now: Instant, slot: Slot, info: MemberInfo) -> Result<Member, AdminError> {
+        self.told(|| Input::Replace { now: now.nanoseconds(), slot: slot.get(), info: (&info).into() });
+        let result = self.array.replace(now, slot, info);
         self.answered(&result);
         result
     }
@@ -158,7 +158,7 @@ impl Recorded {
     ///
     /// # Errors
     /// As there.
-    pub fn rebuild(&mut self, now: Instant) -> Result<Member, AdminError> {
+    pub fn rebuild(&mut self, now: Instant) -> Result<Slot, AdminError> {
         self.told(|| Input::Rebuild { now: now.nanoseconds() });
         let result = self.array.rebuild(now);
         self.answered(&result);

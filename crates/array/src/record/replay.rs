@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use super::Recording;
 use super::entry::{Asked, Entry, Input, instant};
@@ -89,13 +89,13 @@ impl Player {
             }
             Input::Timeout { now } => return array.handle_timeout(instant(*now)),
             Input::Stop { now } => return array.stop(instant(*now)),
-            Input::Fail { now, place } => format!("{:?}", array.fail(instant(*now), Member::new(*place))),
-            Input::Remove { now, place } => {
-                format!("{:?}", array.remove(instant(*now), Member::new(*place)))
+            Input::Fail { now, slot } => format!("{:?}", array.fail(instant(*now), Slot::new(*slot))),
+            Input::Remove { now, slot } => {
+                format!("{:?}", array.remove(instant(*now), Slot::new(*slot)))
             }
             Input::AddSpare { now, info } => format!("{:?}", array.add_spare(instant(*now), info.into())),
-            Input::Replace { now, place, info } => {
-                format!("{:?}", array.replace(instant(*now), Member::new(*place), info.into()))
+            Input::Replace { now, slot, info } => {
+                format!("{:?}", array.replace(instant(*now), Slot::new(*slot), info.into()))
             }
             Input::Rebuild { now } => format!("{:?}", array.rebuild(instant(*now))),
             Input::Scrub { now, repair } => {

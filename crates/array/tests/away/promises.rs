@@ -163,17 +163,17 @@ fn an_image_of_a_member_from_an_earlier_session_is_not_taken_for_it() {
         let mut world = World::new(&setup, SEED);
         world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
         world.stop();
-        let place = usize::from(PLACE);
-        let image = world.disks[place].clone();
+        let slot = usize::from(PLACE);
+        let image = world.disks[slot].clone();
         let mut world = world.reopen(false).unwrap();
         world.write_now(0, &payload(&mut Random(2), 20)).unwrap();
-        assert_eq!(may_return(&world, &world.disks[place]), None, "it is here");
+        assert_eq!(may_return(&world, &world.disks[slot]), None, "it is here");
         fail(&mut world);
         assert_eq!(may_return(&world, &image), None);
-        assert!(may_return(&world, &world.disks[place]).is_some());
+        assert!(may_return(&world, &world.disks[slot]).is_some());
         // Nor is it, when somebody else has taken the place.
         world.replace(PLACE);
-        assert_eq!(may_return(&world, &world.disks[place]), None);
+        assert_eq!(may_return(&world, &world.disks[slot]), None);
     }
 }
 
@@ -182,8 +182,8 @@ fn a_copy_of_a_member_that_was_taken_earlier_in_the_session_is_not_taken_for_it(
     for (name, members) in [("raid1", 2), ("raid5", 4)] {
         let mut world = World::new(&Setup::named(name, members), SEED);
         world.write_now(0, &payload(&mut Random(1), 20)).unwrap();
-        let place = usize::from(PLACE);
-        let copy = world.disks[place].clone();
+        let slot = usize::from(PLACE);
+        let copy = world.disks[slot].clone();
         for round in 0..3 {
             // Regions go idle and are marked clean, and are marked dirty again.
             world.settle();
@@ -192,13 +192,13 @@ fn a_copy_of_a_member_that_was_taken_earlier_in_the_session_is_not_taken_for_it(
         world.settle();
         fail(&mut world);
         assert_eq!(may_return(&world, &copy), None, "{name}");
-        assert!(may_return(&world, &world.disks[place]).is_some(), "{name}");
+        assert!(may_return(&world, &world.disks[slot]).is_some(), "{name}");
         // Also after the array was stopped without it.
         world.stop();
         let mut disks = world.disks.clone();
-        disks[place].dead = true;
+        disks[slot].dead = true;
         world.disks = disks;
-        let genuine = world.disks[place].clone();
+        let genuine = world.disks[slot].clone();
         let world = world.reopen(false).unwrap();
         assert_eq!(may_return(&world, &copy), None, "{name}, opened again");
         assert!(may_return(&world, &genuine).is_some(), "{name}, opened again");

@@ -1,7 +1,7 @@
 //! An array, a member that goes away from it, and how it comes back.
 
 use parlour_array::{Event, MemberInfo, Repair};
-use parlour_units::{Member, Sectors};
+use parlour_units::{Sectors, Slot};
 
 use crate::common::{Disk, Random, SEED, Setup, World, candidate, payload};
 
@@ -23,16 +23,16 @@ pub(crate) fn setups() -> Vec<Setup> {
 }
 
 /// Where a member that holds this may return to.
-pub(crate) fn may_return(world: &World, disk: &Disk) -> Option<Member> {
+pub(crate) fn may_return(world: &World, disk: &Disk) -> Option<Slot> {
     let geometry = world.array.geometry();
     let length = geometry.map_length().bytes().as_usize();
-    let map = |bank| disk.bytes[geometry.map_place(bank).bytes() as usize..][..length].to_vec();
+    let map = |bank| disk.bytes[geometry.map_at(bank).bytes() as usize..][..length].to_vec();
     let superblock = candidate(disk, 0).superblock.unwrap();
     world.array.may_return(&superblock, &[0, 1].map(|bank| Some(map(bank))))
 }
 
 pub(crate) fn fail(world: &mut World) {
-    world.array.fail(world.now, Member::new(PLACE)).unwrap();
+    world.array.fail(world.now, Slot::new(PLACE)).unwrap();
     world.drain();
 }
 
@@ -43,15 +43,15 @@ pub(crate) fn come_back(world: &mut World) -> u32 {
 
 /// The same, of a member that is this disk.
 pub(crate) fn come_back_from(world: &mut World, disk: usize) -> u32 {
-    assert_eq!(may_return(world, &world.disks[disk]), Some(Member::new(PLACE)));
+    assert_eq!(may_return(world, &world.disks[disk]), Some(Slot::new(PLACE)));
     let length = Sectors::new(world.setup.member_length);
     let info = MemberInfo { identity: world.disks[disk].identity, length, unmaps: true };
-    let member = world.array.replace(world.now, Member::new(PLACE), info).unwrap();
+    let member = world.array.replace(world.now, Slot::new(PLACE), info).unwrap();
     assert_eq!(member.as_usize(), world.numbers.len());
     world.numbers.push(disk);
     world.drain();
     let missed = world.events.iter().rev().find_map(|event| match event {
-        Event::PlaceTaken { missed, .. } => Some(missed.expect("it is known")),
+        Event::SlotTaken { missed, .. } => Some(missed.expect("it is known")),
         _ => None,
     });
     missed.unwrap()

@@ -11,7 +11,7 @@ use parlour_array::{
     Modify, NewArray, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice,
     StoredGeometry, Superblock, Tag, Tuning, create,
 };
-use parlour_units::{Duration, Instant, Member, Sector, Sectors};
+use parlour_units::{Duration, Instant, Sector, Sectors, Slot};
 
 /// The default seed of all tests; each failure prints the one it ran with.
 pub const SEED: u64 = 0x5041_524c_4f55_5221;
@@ -293,33 +293,33 @@ impl World {
             length: Sectors::new(disk.bytes.len() as u64 / 512),
             unmaps: true,
         };
-        let members = assembly.places.iter().map(|place| place.map(|c| info(&disks[order[c]]))).collect();
+        let members = assembly.slots.iter().map(|slot| slot.map(|c| info(&disks[order[c]]))).collect();
         let spares = assembly.spares.iter().map(|c| info(&disks[order[*c]])).collect();
         let mut numbers: Vec<usize> =
-            assembly.places.iter().map(|place| place.map_or(usize::MAX, |c| order[c])).collect();
+            assembly.slots.iter().map(|slot| slot.map_or(usize::MAX, |c| order[c])).collect();
         numbers.extend(assembly.spares.iter().map(|c| order[*c]));
         let geometry = assembly.geometry.clone();
         let read = |index: usize, at: Sector, length: Sectors| {
             let at = at.bytes() as usize;
             disks[index].bytes[at..at + length.bytes().as_usize()].to_vec()
         };
-        let banks = |place: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<Banks> {
+        let banks = |slot: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<Banks> {
             let own = |index: &Option<usize>| {
-                [0, 1].map(|bank| index.map(|c| read(order[c], place(bank).0, place(bank).1)))
+                [0, 1].map(|bank| index.map(|c| read(order[c], slot(bank).0, slot(bank).1)))
             };
-            assembly.places.iter().map(own).collect()
+            assembly.slots.iter().map(own).collect()
         };
-        let maps = banks(&|bank| (geometry.map_place(bank), geometry.map_length()));
+        let maps = banks(&|bank| (geometry.map_at(bank), geometry.map_length()));
         let tables = match geometry.layout().logs() {
-            Some(_) => banks(&|bank| (geometry.table_place(bank), geometry.table_length())),
+            Some(_) => banks(&|bank| (geometry.table_at(bank), geometry.table_length())),
             None => Vec::new(),
         };
-        let lists = match geometry.list_place(0) {
+        let lists = match geometry.list_at(0) {
             Some((first, length)) => banks(&|bank| (first + length * bank as u64, length)),
             None => Vec::new(),
         };
         let (commit_log, length) = geometry.commit_log();
-        let commits = assembly.places.iter().map(|place| match place {
+        let commits = assembly.slots.iter().map(|slot| match slot {
             Some(candidate) if !length.is_zero() => {
                 CommitLogContent::of(&assembly, &read(order[*candidate], commit_log, length))
             }
@@ -797,10 +797,10 @@ impl World {
         (index, MemberInfo { identity, length, unmaps: true })
     }
 
-    /// Puts a new disk into `place`.
-    pub fn replace(&mut self, place: u16) {
+    /// Puts a new disk into `slot`.
+    pub fn replace(&mut self, slot: u16) {
         let (index, info) = self.new_disk();
-        let member = self.array.replace(self.now, Member::new(place), info).expect("it can be replaced");
+        let member = self.array.replace(self.now, Slot::new(slot), info).expect("it can be replaced");
         assert_eq!(member.as_usize(), self.numbers.len());
         self.numbers.push(index);
         self.drain();
@@ -814,9 +814,9 @@ impl World {
         self.drain();
     }
 
-    /// The disk that stands in `place`.
-    pub fn disk_at(&mut self, place: u16) -> &mut Disk {
-        let member = self.array.status().members[usize::from(place)].member.expect("a member stands there");
+    /// The disk that stands in `slot`.
+    pub fn disk_at(&mut self, slot: u16) -> &mut Disk {
+        let member = self.array.status().members[usize::from(slot)].member.expect("a member stands there");
         &mut self.disks[self.numbers[usize::from(member)]]
     }
 
@@ -836,7 +836,7 @@ pub fn candidate(disk: &Disk, index: usize) -> Candidate {
         let at = at.bytes() as usize;
         disk.bytes[at..at + SUPERBLOCK_BYTES].to_vec()
     };
-    let [first, second] = Geometry::superblock_places(length).map(read);
+    let [first, second] = Geometry::superblocks_at(length).map(read);
     Candidate {
         name: format!("disk {index}"),
         length,

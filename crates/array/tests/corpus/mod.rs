@@ -8,7 +8,7 @@
 
 use parlour_array::organization::{Consistency, Copies, LayoutChoice, NamedOrganization, Organization};
 use parlour_array::{Creation, Geometry, LogCreation};
-use parlour_units::{Member, Sectors};
+use parlour_units::{Sectors, Slot};
 use serde::Deserialize;
 
 /// All cases.
@@ -65,7 +65,7 @@ pub enum Step {
     Read(u64, u64),
     /// Make durable.
     Flush,
-    /// Exclude the member in a place.
+    /// Exclude the member in a slot.
     Fail(u16),
     /// Put a new member there, and let it be rebuilt.
     Replace(u16),
@@ -88,15 +88,15 @@ pub trait World {
     /// Flushes and waits.
     fn flush(&mut self);
     /// Excludes a member.
-    fn fail(&mut self, place: u16);
+    fn fail(&mut self, slot: u16);
     /// Replaces a member and waits for the rebuild.
-    fn replace(&mut self, place: u16);
+    fn replace(&mut self, slot: u16);
     /// Scrubs; returns the mismatches found.
     fn scrub(&mut self) -> u64;
     /// Stops and opens again.
     fn restart(&mut self);
-    /// The bytes of the member in `place`, all of them.
-    fn member(&mut self, place: u16) -> Vec<u8>;
+    /// The bytes of the member in `slot`, all of them.
+    fn member(&mut self, slot: u16) -> Vec<u8>;
     /// Reads and writes of members on behalf of hosts since the array was opened first.
     fn accesses(&mut self) -> [u64; 2];
 }
@@ -188,8 +188,8 @@ pub fn run<W: World>(case: &Case, world: &mut W) -> (Option<Vec<String>>, [u64; 
                 assert!(!W::KNOWS_CONTENTS || read == flat[range(at, length)], "{}: {step:?}", case.name);
             }
             Step::Flush => world.flush(),
-            Step::Fail(place) => world.fail(place),
-            Step::Replace(place) => world.replace(place),
+            Step::Fail(slot) => world.fail(slot),
+            Step::Replace(slot) => world.replace(slot),
             Step::Scrub => assert_eq!(world.scrub(), 0, "{}: mismatches", case.name),
             Step::Restart => world.restart(),
         }
@@ -203,18 +203,18 @@ pub fn run<W: World>(case: &Case, world: &mut W) -> (Option<Vec<String>>, [u64; 
         return (None, accesses);
     }
     assert!(all == flat, "{}: what is read in the end", case.name);
-    let held = (0..case.members).map(|place| held(&geometry, place, &world.member(place))).collect();
+    let held = (0..case.members).map(|slot| held(&geometry, slot, &world.member(slot))).collect();
     (Some(held), accesses)
 }
 
 /// CRC-32C of what lies where units are on a member; logs and gaps left out.
-fn held(geometry: &Geometry, place: u16, bytes: &[u8]) -> String {
+fn held(geometry: &Geometry, slot: u16, bytes: &[u8]) -> String {
     let layout = geometry.layout();
     let mut checksum = 0;
     for stripe in (0..layout.stripes()).map(parlour_units::Stripe::new) {
         for unit in layout.units() {
-            let found = layout.place(stripe, unit);
-            if found.member == Member::new(place) {
+            let found = layout.locate(stripe, unit);
+            if found.slot == Slot::new(slot) {
                 let at = (geometry.data_start() + found.at.from_start()).bytes() as usize;
                 let unit = &bytes[at..at + layout.unit_length().bytes().as_usize()];
                 checksum = parlour_codec::checksum::crc32c_append(checksum, unit);

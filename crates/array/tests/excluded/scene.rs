@@ -1,8 +1,8 @@
 //! The story, told with each order of effects that a few seeds give.
 
-use parlour_array::layout::{Occupant, Place};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::{Action, Fault, Geometry, Outcome, Repair};
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Member, Sector, Sectors, Slot};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 
@@ -10,15 +10,16 @@ use crate::common::{Random, SEED, Setup, World, payload};
 const STEPS: usize = 2_000;
 
 /// The member whose parity a reintegration is about to rewrite.
-fn rewritten(world: &World) -> Option<Member> {
+fn rewritten(world: &World) -> Option<Slot> {
     let geometry = world.array.geometry();
     let start = geometry.data_start();
     let parity = geometry.layout().data_units();
     world.pending.iter().find_map(|effect| match effect.action {
         Action::Write { member, at, durable: false, .. } if at >= start => {
-            let place = Place { member, at: Sector::ZERO + (at - start) };
-            let occupant = geometry.layout().occupant(place);
-            matches!(occupant, Occupant::Unit { unit, .. } if unit.get() == parity).then_some(member)
+            let slot = world.array.slot_of(member)?;
+            let location = Location { slot, at: Sector::ZERO + (at - start) };
+            let occupant = geometry.layout().occupant(location);
+            matches!(occupant, Occupant::Unit { unit, .. } if unit.get() == parity).then_some(slot)
         }
         _ => None,
     })
@@ -27,8 +28,8 @@ fn rewritten(world: &World) -> Option<Member> {
 /// The array's accesses on the member that is out are answered as gone, all others are carried out; but no superblock is
 /// written.
 fn without_superblocks(world: &mut World, out: Member) {
-    let places = Geometry::superblock_places(Sectors::new(world.setup.member_length));
-    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if places.contains(&at));
+    let copies = Geometry::superblocks_at(Sectors::new(world.setup.member_length));
+    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
     for _ in 0..STEPS {
         let next = world.pending.iter().position(|effect| !is_superblock(effect.action));
         let Some(next) = next else { return };
@@ -59,8 +60,9 @@ fn story(setup: &Setup, seed: u64) -> u64 {
         let tag = world.write(0, &payload(&mut random, 16));
         world.settle_until(|world| world.done.contains_key(&tag) || rewritten(world).is_some());
     }
-    let out = rewritten(&world).unwrap();
-    world.array.fail(world.now, out).unwrap();
+    let slot = rewritten(&world).unwrap();
+    let out = world.array.member_at(slot).unwrap();
+    world.array.fail(world.now, slot).unwrap();
     world.drain();
     without_superblocks(&mut world, out);
     world.pending.clear();

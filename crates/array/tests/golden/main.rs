@@ -140,8 +140,8 @@ fn arrays_of_other_versions_are_refused_by_their_number() {
 fn with_features(disks: &mut [Disk], at: usize, bits: u64) {
     for disk in disks {
         let length = Sectors::new(disk.bytes.len() as u64 / 512);
-        for place in Geometry::superblock_places(length) {
-            let block = &mut disk.bytes[place.bytes() as usize..][..SUPERBLOCK_BYTES];
+        for copy in Geometry::superblocks_at(length) {
+            let block = &mut disk.bytes[copy.bytes() as usize..][..SUPERBLOCK_BYTES];
             let word = u64::from_le_bytes(block[at..at + 8].try_into().expect("eight bytes")) | bits;
             block[at..at + 8].copy_from_slice(&word.to_le_bytes());
             block[12..16].fill(0);

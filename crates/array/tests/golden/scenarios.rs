@@ -2,7 +2,7 @@
 
 use parlour_array::Tuning;
 use parlour_array::organization::NAMED;
-use parlour_units::Member;
+use parlour_units::Slot;
 
 use crate::common::{SEED, Setup, World};
 use crate::image::Golden;
@@ -84,7 +84,7 @@ impl Scenario {
             world.write_now(at, &content(at, length)).expect("it is written");
             written.push((at, length));
             if step == 8 && self.left == Left::Degraded {
-                world.array.fail(world.now, Member::new(1)).expect("it can be done without");
+                world.array.fail(world.now, Slot::new(1)).expect("it can be done without");
                 world.drain();
             }
         }

@@ -42,8 +42,8 @@ fn the_list_outlasts_a_stop_and_a_cut_of_power() {
 
 /// Carries out all but the writing of superblocks.
 fn step_without_superblocks(world: &mut World) {
-    let places = Geometry::superblock_places(Sectors::new(world.setup.member_length));
-    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if places.contains(&at));
+    let copies = Geometry::superblocks_at(Sectors::new(world.setup.member_length));
+    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
     while let Some(next) = world.pending.iter().position(|effect| !is_superblock(effect.action)) {
         world.step_at(next);
     }
@@ -68,8 +68,8 @@ fn what_is_written_anew_is_whole_again() {
         scene.write_lost();
         scene.check();
         assert_eq!(scene.world.array.status().unreadable.get(), 0);
-        for place in 0..scene.world.setup.members {
-            scene.world.replace(place);
+        for slot in 0..scene.world.setup.members {
+            scene.world.replace(slot);
             scene.check();
             scene.world.settle_until(is_whole);
         }
@@ -82,8 +82,8 @@ fn what_is_written_anew_is_whole_again() {
 #[test]
 fn what_can_be_read_again_repairs_what_is_on_the_list() {
     for mut scene in scenes() {
-        let first = scene.world.array.geometry().layout().place(Stripe::new(STRIPE), Unit::new(0));
-        scene.world.disk_at(first.member.get()).unreadable.clear();
+        let first = scene.world.array.geometry().layout().locate(Stripe::new(STRIPE), Unit::new(0));
+        scene.world.disk_at(first.slot.get()).unreadable.clear();
         scene.lost.clear();
         let report = scene.world.scrub(Repair::Nothing);
         assert_eq!((report.mismatches, report.unreadable), (0, 0));

@@ -78,10 +78,10 @@ impl Scene {
         let (mut world, content) = full(setup);
         let geometry = world.array.geometry().clone();
         let layout = geometry.layout();
-        let first = layout.place(Stripe::new(STRIPE), Unit::new(0));
+        let first = layout.locate(Stripe::new(STRIPE), Unit::new(0));
         let bad = geometry.data_start() + first.at.from_start() + Sectors::new(COLUMN);
-        world.disk_at(first.member.get()).unreadable.insert(bad.get());
-        world.replace(layout.place(Stripe::new(STRIPE), Unit::new(second)).member.get());
+        world.disk_at(first.slot.get()).unreadable.insert(bad.get());
+        world.replace(layout.locate(Stripe::new(STRIPE), Unit::new(second)).slot.get());
         world
             .settle_until(|world| world.array.status().members.iter().all(|member| member.state == "active"));
         let data = u64::from(layout.data_units());
@@ -106,21 +106,21 @@ impl Scene {
         let geometry = world.array.geometry().clone();
         let layout = geometry.layout();
         let stripe = Stripe::new(STRIPE);
-        let log = layout.sublog_place(layout.region_of(stripe).0, 0).expect("there are logs");
-        let parity = layout.place(stripe, Unit::new(layout.data_units()));
+        let log = layout.sublog_at(layout.region_of(stripe).0, 0).expect("there are logs");
+        let parity = layout.locate(stripe, Unit::new(layout.data_units()));
         let header = geometry.log_header_length().expect("there are logs");
         let bad = match unreadable {
             Unreadable::Parity => vec![(parity, Sectors::ZERO)],
             Unreadable::Segment => vec![(log, header)],
             Unreadable::Headers => vec![(log, Sectors::ZERO), (log, segment - header)],
         };
-        for (place, offset) in bad {
-            let sector = geometry.data_start() + place.at.from_start() + offset;
-            world.disk_at(place.member.get()).unreadable.insert(sector.get());
+        for (location, offset) in bad {
+            let sector = geometry.data_start() + location.at.from_start() + offset;
+            world.disk_at(location.slot.get()).unreadable.insert(sector.get());
         }
-        let holds_no_log = |unit: &u16| layout.place(stripe, Unit::new(*unit)).member != log.member;
+        let holds_no_log = |unit: &u16| layout.locate(stripe, Unit::new(*unit)).slot != log.slot;
         let unit = (0..layout.data_units()).find(holds_no_log).expect("one of several units");
-        let missing = layout.place(stripe, Unit::new(unit)).member;
+        let missing = layout.locate(stripe, Unit::new(unit)).slot;
         if unreadable == Unreadable::Headers {
             world.stop();
             world.disk_at(missing.get()).dead = true;

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use parlour_array::layout::{Occupant, Place};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::{Action, Repair};
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 
@@ -48,7 +48,7 @@ type History = BTreeMap<u64, Vec<Vec<u8>>>;
 /// Answers a pending effect, or lets time pass; but lists of unreadable blocks are not written. Says no when there is nothing
 /// else to do.
 fn step_without_lists(world: &mut World) -> bool {
-    let (first, length) = world.array.geometry().list_place(0).expect("there are lists");
+    let (first, length) = world.array.geometry().list_at(0).expect("there are lists");
     let lists = first..first + length * 2;
     let is_list = |action: Action| matches!(action, Action::Write { at, .. } if lists.contains(&at));
     let others: Vec<usize> =
@@ -85,13 +85,13 @@ fn write(world: &mut World, steps: u64, history: &mut History) {
     }
 }
 
-/// Sectors of units, on the member in `place`.
-fn unit_sectors(world: &World, place: Member) -> impl Iterator<Item = u64> {
+/// Sectors of units, on the member in `slot`.
+fn unit_sectors(world: &World, slot: Slot) -> impl Iterator<Item = u64> {
     let geometry = world.array.geometry().clone();
     let (start, length) = (geometry.data_start(), geometry.stored().layout.length);
     let is_unit = move |at: &u64| {
-        let place = Place { member: place, at: Sector::new(*at) };
-        matches!(geometry.layout().occupant(place), Occupant::Unit { .. })
+        let location = Location { slot, at: Sector::new(*at) };
+        matches!(geometry.layout().occupant(location), Occupant::Unit { .. })
     };
     (0..length).filter(is_unit).map(move |at| (start + Sectors::new(at)).get())
 }
@@ -102,7 +102,7 @@ fn tell(story: &Story) -> Option<String> {
     world.all_volatile();
     let mut history = History::new();
     write(&mut world, story.steps, &mut history);
-    let bad: Vec<u64> = unit_sectors(&world, Member::new(story.member)).collect();
+    let bad: Vec<u64> = unit_sectors(&world, Slot::new(story.member)).collect();
     world = world.crash(false).unwrap();
     let stutters = bad.into_iter().map(|sector| (sector, story.times)).collect();
     world.disk_at(story.member).stutters = stutters;

@@ -19,7 +19,7 @@ pub(crate) struct Options {
     /// Overwrite what is on it
     #[arg(long)]
     force: bool,
-    /// If it takes a failed member's place at once, wait until it is rebuilt
+    /// If it takes a failed member's slot at once, wait until it is rebuilt
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
@@ -30,33 +30,33 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let request = Request::Add { path: options.path.clone(), force: options.force };
     let mut answer = control::call(&options.array.array, &request)?;
     let back = answer["back"] == true;
-    let place = match answer["place"].as_u64() {
-        Some(place) => Some(place),
+    let slot = match answer["slot"].as_u64() {
+        Some(slot) => Some(slot),
         None => taken(&answer, &options.array)?,
     };
-    answer["place"] = place.into();
-    if let Some(place) = place.filter(|_| options.wait) {
-        rebuild::wait(&options.array, place, console)?;
+    answer["slot"] = slot.into();
+    if let Some(slot) = slot.filter(|_| options.wait) {
+        rebuild::wait(&options.array, slot, console)?;
     }
     console.answer(&answer, || {
         let reminder = control::reminder(&options.array.array, &options.path);
         let path = options.path.display();
         let state = if options.wait { "is rebuilt" } else { "is being rebuilt" };
-        match place {
-            Some(place) if back => {
-                format!("{path} is back as member {place}; what it has missed {state}\n{reminder}")
+        match slot {
+            Some(slot) if back => {
+                format!("{path} is back as member {slot}; what it has missed {state}\n{reminder}")
             }
-            Some(place) => format!("{path} takes the place of member {place} and {state}\n{reminder}"),
+            Some(slot) => format!("{path} takes the place of member {slot} and {state}\n{reminder}"),
             None => format!("{path} is a spare of the array\n{reminder}"),
         }
     })?;
     Ok(())
 }
 
-/// The place that a new spare has taken at once.
+/// The slot that a new spare has taken at once.
 fn taken(answer: &Value, array: &ArrayOption) -> Result<Option<u64>, Failure> {
     let number = answer["member"].as_u64();
     let account = rebuild::account(array)?;
-    let place = account.members.iter().find(|member| member.member.map(u64::from) == number);
-    Ok(place.map(|member| u64::from(member.place)))
+    let slot = account.members.iter().find(|member| member.member.map(u64::from) == number);
+    Ok(slot.map(|member| u64::from(member.slot)))
 }

@@ -19,7 +19,7 @@ use crate::settings::{ConfigFile, LogSettings, OrganizationSettings, Size, descr
 /// that). Members that are not all zero are synced in the background once the array is served.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Files or block devices, in the order of their places
+    /// Files or block devices, in the order of their slots
     #[arg(value_name = "MEMBER")]
     members: Vec<PathBuf>,
     /// Make members that do not exist: sparse files of this size

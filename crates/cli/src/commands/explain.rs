@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use parlour_array::{
     ExplainedOperation, ExplainedPlan, Explanation, Geometry, MappedPiece, Tuning, exact, explain,
 };
-use parlour_units::{Member, Sector};
+use parlour_units::{Sector, Slot};
 
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         OperationName::Write => ExplainedOperation::Write,
     };
     let at = Sector::ZERO + options.offset.sectors();
-    let mut failed: Vec<Member> = options.failed.iter().copied().map(Member::new).collect();
+    let mut failed: Vec<Slot> = options.failed.iter().copied().map(Slot::new).collect();
     failed.sort_unstable();
     failed.dedup();
     let length = options.length.sectors();

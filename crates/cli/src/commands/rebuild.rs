@@ -32,14 +32,14 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         }
         answer => answer?,
     };
-    let place = answer["rebuilding"].as_u64();
-    if let Some(place) = place.filter(|_| options.wait) {
-        wait(&options.array, place, console)?;
+    let slot = answer["rebuilding"].as_u64();
+    if let Some(slot) = slot.filter(|_| options.wait) {
+        wait(&options.array, slot, console)?;
     }
-    console.answer(&answer, || match place {
+    console.answer(&answer, || match slot {
         None => "Nothing is left to rebuild: every member is active\n".to_owned(),
-        Some(place) if options.wait => format!("Member {place} is rebuilt\n"),
-        Some(place) => format!("Member {place} is being rebuilt\n"),
+        Some(slot) if options.wait => format!("Member {slot} is rebuilt\n"),
+        Some(slot) => format!("Member {slot} is being rebuilt\n"),
     })?;
     Ok(())
 }
@@ -53,15 +53,15 @@ pub(crate) fn account(array: &ArrayOption) -> Result<Account, Failure> {
     Ok(Account::parse(&answer).map_err(CommandError::from)?)
 }
 
-/// Waits until the member in `place` is rebuilt and recorded as active, showing how far it is.
+/// Waits until the member in `slot` is rebuilt and recorded as active, showing how far it is.
 ///
 /// # Errors
 /// The rebuild stopped before its end, or the new member failed, or the server ended.
-pub(crate) fn wait(array: &ArrayOption, place: u64, console: Console) -> Result<(), Failure> {
+pub(crate) fn wait(array: &ArrayOption, slot: u64, console: Console) -> Result<(), Failure> {
     let mut state = String::new();
     let last = waiting::until_done(console, || {
         let account = account(array)?;
-        let member = account.members.iter().find(|member| u64::from(member.place) == place);
+        let member = account.members.iter().find(|member| u64::from(member.slot) == slot);
         state = member.map_or_else(String::new, |member| member.state.clone());
         // The superblocks record the end a moment after the last stripe is rebuilt.
         let recording = Task { done: 1, total: 1, left_seconds: None, stopped: false };
@@ -70,6 +70,6 @@ pub(crate) fn wait(array: &ArrayOption, place: u64, console: Console) -> Result<
     match (last, state.as_str()) {
         (Some(Task { stopped: true, .. }), _) => Err(Failure::RebuildStopped),
         (_, "active") => Ok(()),
-        _ => Err(Failure::RebuildFailed(place)),
+        _ => Err(Failure::RebuildFailed(slot)),
     }
 }

@@ -164,12 +164,12 @@ fn remarks(shown: &Shown<Simulated>) -> String {
             text += &format!("{of}after {} s, array {array}: {what}\n", digits(*seconds));
         }
         for rebuild in run.shown.figures.iter().flat_map(|figures| &figures.rebuilds) {
-            let RebuildFigures { array, place, took_seconds } = rebuild;
+            let RebuildFigures { array, slot, took_seconds } = rebuild;
             text += &match took_seconds {
                 Some(took) => {
-                    format!("{of}array {array}: the rebuild of member {place} took {} s\n", digits(*took))
+                    format!("{of}array {array}: the rebuild of member {slot} took {} s\n", digits(*took))
                 }
-                None => format!("{of}array {array}: the rebuild of member {place} was not done\n"),
+                None => format!("{of}array {array}: the rebuild of member {slot} was not done\n"),
             };
         }
         if let Some(figures) = run.shown.figures.as_ref().filter(|figures| figures.lost > 0) {

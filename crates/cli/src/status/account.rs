@@ -50,7 +50,7 @@ pub(crate) struct Account {
 /// A place and the member in it.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct MemberAccount {
-    pub(crate) place: u16,
+    pub(crate) slot: u16,
     pub(crate) member: Option<u16>,
     pub(crate) state: String,
     pub(crate) away: bool,

@@ -52,7 +52,7 @@ pub(crate) struct Offline {
 /// A place, or a file that has none.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct OfflineMember {
-    place: Option<u16>,
+    slot: Option<u16>,
     state: String,
     path: Option<String>,
 }
@@ -115,11 +115,11 @@ impl Offline {
     pub(super) fn absent(&self) -> Vec<String> {
         let absent = self.members.iter().filter(|member| member.state != "active");
         let told = |member: &OfflineMember| {
-            let place = member.place.unwrap_or_default();
+            let slot = member.slot.unwrap_or_default();
             match member.state.as_str() {
-                "rebuilding" => format!("member {place} is not yet rebuilt"),
-                "failed" => format!("member {place} has failed"),
-                _ => format!("member {place} is missing"),
+                "rebuilding" => format!("member {slot} is not yet rebuilt"),
+                "failed" => format!("member {slot} has failed"),
+                _ => format!("member {slot} is missing"),
             }
         };
         absent.map(told).collect()
@@ -145,9 +145,9 @@ impl Offline {
         );
         let mut columns = Columns::new(["Member", "State", "Path"]).right([0]);
         for member in self.members.iter().chain(&self.others) {
-            let place = member.place.map_or("-".to_owned(), |place| place.to_string());
+            let slot = member.slot.map_or("-".to_owned(), |slot| slot.to_string());
             let path = member.path.clone().unwrap_or_else(|| "-".to_owned());
-            columns.row([place, member.state.clone(), path]);
+            columns.row([slot, member.state.clone(), path]);
         }
         format!(
             "{}\n\n    array: {}\n       id: {}\n    state: {state}\n   layout: {layout}\n\n{}",
@@ -160,34 +160,34 @@ impl Offline {
 }
 
 fn places(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
-    let member = |(place, index): (usize, &Option<usize>)| {
-        let state = match (assembly.superblock.table[place].state, index) {
+    let member = |(slot, index): (usize, &Option<usize>)| {
+        let state = match (assembly.superblock.table[slot].state, index) {
             (EntryState::Rebuilding { .. }, Some(_)) => "rebuilding",
             (EntryState::Failed | EntryState::Away { .. }, _) => "failed",
             (_, Some(_)) => "active",
             (_, None) => "missing",
         };
         OfflineMember {
-            place: Some(place as u16),
+            slot: Some(slot as u16),
             state: state.to_owned(),
             path: index.map(|index| candidates[index].name.clone()),
         }
     };
-    assembly.places.iter().enumerate().map(member).collect()
+    assembly.slots.iter().enumerate().map(member).collect()
 }
 
 fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
     let other = |(verdict, candidate): (&Standing, &Candidate)| {
-        let (place, state) = match verdict {
+        let (slot, state) = match verdict {
             Standing::Member(_) => return None,
             Standing::Spare => (None, "spare".to_owned()),
-            Standing::Stale(place) | Standing::Older(place) => (Some(*place), "stale".to_owned()),
+            Standing::Stale(slot) | Standing::Older(slot) => (Some(*slot), "stale".to_owned()),
             Standing::Foreign => (None, "of another array".to_owned()),
             Standing::Unknown => (None, "not known to the array".to_owned()),
-            Standing::Truncated(place) => (Some(*place), "truncated".to_owned()),
+            Standing::Truncated(slot) => (Some(*slot), "truncated".to_owned()),
             Standing::Damaged(error) => (None, error.to_string()),
         };
-        Some(OfflineMember { place, state, path: Some(candidate.name.clone()) })
+        Some(OfflineMember { slot, state, path: Some(candidate.name.clone()) })
     };
     assembly.verdicts.iter().zip(candidates).filter_map(other).collect()
 }

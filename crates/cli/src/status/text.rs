@@ -157,7 +157,7 @@ fn members(account: &Account) -> String {
     for member in &account.members {
         let traffic = member.all_traffic();
         columns.row([
-            member.place.to_string(),
+            member.slot.to_string(),
             if member.failing { format!("{}, failing", member.state) } else { member.state.clone() },
             member.errors.to_string(),
             traffic.reads.to_string(),

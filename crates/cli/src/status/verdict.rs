@@ -135,9 +135,9 @@ fn survives(account: &Account) -> String {
 /// Members that have had many read errors of late: they go on serving, and will perhaps not for long.
 fn failing(account: &Account, naming: &str) -> Option<Finding> {
     let failing: Vec<u16> =
-        account.members.iter().filter(|member| member.failing).map(|member| member.place).collect();
+        account.members.iter().filter(|member| member.failing).map(|member| member.slot).collect();
     let first = failing.first()?;
-    let names: Vec<String> = failing.iter().map(|place| format!("member {place}")).collect();
+    let names: Vec<String> = failing.iter().map(|slot| format!("member {slot}")).collect();
     let reason = format!("{} had many read errors of late", names.join(" and "));
     let remedy = format!("replace it before it dies ('parlour replace {first} PATH{naming}')");
     Some(Finding { health: Health::Degraded, reason, remedy: Some(remedy) })
@@ -162,7 +162,7 @@ fn no_space(account: &Account, naming: &str) -> Option<Finding> {
 }
 
 fn read_wrong(account: &Account, naming: &str) -> Option<Finding> {
-    let absent = account.absent().next().map_or(0, |member| member.place);
+    let absent = account.absent().next().map_or(0, |member| member.slot);
     (account.doubtful_regions > 0).then(|| Finding {
         health: Health::AtRisk,
         reason: format!(
@@ -250,10 +250,10 @@ fn replacement(account: &Account, naming: &str) -> Option<String> {
     if !account.spares.is_empty() {
         return Some(format!("rebuild onto the spare with 'parlour rebuild{naming}'"));
     }
-    let place = failed.place;
+    let slot = failed.slot;
     let back =
         if failed.away { " (if it comes back itself, only what it has missed is rebuilt)" } else { "" };
-    Some(format!("replace it with 'parlour replace {place} NEW-MEMBER{naming}'{back}"))
+    Some(format!("replace it with 'parlour replace {slot} NEW-MEMBER{naming}'{back}"))
 }
 
 /// Who is not there: `member 1 (b) has failed, and member 2 (d) is being rebuilt (43%, 2 min 10 s
@@ -261,8 +261,8 @@ fn replacement(account: &Account, naming: &str) -> Option<String> {
 fn absence(account: &Account) -> String {
     let name = |member: &MemberAccount| {
         let path = member.member.and_then(|number| account.path(number));
-        path.map_or(format!("member {}", member.place), |path| {
-            format!("member {} ({})", member.place, account.shown(&path.path))
+        path.map_or(format!("member {}", member.slot), |path| {
+            format!("member {} ({})", member.slot, account.shown(&path.path))
         })
     };
     let mut parts = Vec::new();
@@ -352,7 +352,7 @@ mod tests {
 
     /// A served array of four members that is well.
     fn account() -> Value {
-        let member = |place: u16| json!({ "place": place, "member": place, "state": "active", "away": false, "errors": 0, "failing": false, "traffic": [] });
+        let member = |slot: u16| json!({ "slot": slot, "member": slot, "state": "active", "away": false, "errors": 0, "failing": false, "traffic": [] });
         let path = |member: u16| json!({ "member": member, "path": format!("m{member}") });
         json!({
             "name": "home", "identity": "0", "mode": "serving", "organization": "raid5", "consistency": "resync",

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub enum Request {
     /// The array's state.
     Status,
-    /// Exclude the member in a place.
+    /// Exclude the member in a slot.
     Fail {
         /// The place.
         member: u16,
@@ -20,7 +20,7 @@ pub enum Request {
         #[serde(default)]
         force: bool,
     },
-    /// Forget the failed member in a place.
+    /// Forget the failed member in a slot.
     Remove {
         /// The place.
         member: u16,

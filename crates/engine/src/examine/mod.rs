@@ -127,7 +127,7 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
         Err(error) => return Err(no_superblock(&member, error)),
     };
     let geometry = Geometry::from_stored(superblock.geometry);
-    let places = long_places(member.length());
+    let copies = long_places(member.length());
     // Of one that is cut short nothing is read by what its superblock says of lengths.
     let whole = member.length() >= geometry.least_member_length();
     let maps = if whole { maps(&member, &superblock, &geometry) } else { Vec::new() };
@@ -137,7 +137,7 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
         path: path.into(),
         length: member.length().bytes(),
         block: member.block(),
-        superblocks: [summary(places[0], &first), summary(places[1], &second)],
+        superblocks: [summary(copies[0], &first), summary(copies[1], &second)],
         geometry: superblock.geometry,
         capacity: geometry.capacity().bytes(),
         organization: geometry.stored().organization_name(),
@@ -160,7 +160,7 @@ fn no_superblock(member: &Member, error: SuperblockError) -> ExamineError {
 
 fn long_places(length: Sectors) -> [Option<u64>; 2] {
     match parlour_array::is_long_enough(length) {
-        true => Geometry::superblock_places(length).map(|at| Some(at.bytes())),
+        true => Geometry::superblocks_at(length).map(|at| Some(at.bytes())),
         false => [Some(0), None],
     }
 }
@@ -214,13 +214,13 @@ fn log(
 ) -> Vec<SegmentSummary> {
     let layout = geometry.layout();
     let (Some(logs), Some(header)) = (layout.logs(), geometry.log_header_length()) else { return Vec::new() };
-    let place = parlour_units::Member::new(superblock.entry);
+    let slot = parlour_units::Slot::new(superblock.entry);
     let mut block = vec![0; header.bytes().as_usize()];
     let mut found = Vec::new();
     for region in dirty.iter().copied() {
         for position in 0..logs.segments() {
-            let (sublog, offset) = logs.segment_place(position);
-            let Some(at) = layout.sublog_place(region, sublog).filter(|at| at.member == place) else {
+            let (sublog, offset) = logs.segment_at(position);
+            let Some(at) = layout.sublog_at(region, sublog).filter(|at| at.slot == slot) else {
                 continue;
             };
             let at = geometry.data_start() + (at.at + offset).from_start();
@@ -235,7 +235,7 @@ fn log(
 /// The dirty maps that can be read, and where they lie.
 fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u64, MapContent)> {
     let copies = (0..2).filter_map(|bank| {
-        let at = geometry.map_place(bank);
+        let at = geometry.map_at(bank);
         let mut block = vec![0; geometry.map_length().bytes().as_usize()];
         member.read_at(at, &mut block).ok()?;
         let content = MapContent::decode(&block, superblock.array, geometry.layout().region_count())?;
@@ -247,11 +247,11 @@ fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u
 /// The lists of unreadable blocks that can be read.
 fn lists(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<ListSummary> {
     let copies = (0..2).filter_map(|bank| {
-        let (at, length) = geometry.list_place(bank)?;
+        let (at, length) = geometry.list_at(bank)?;
         let mut bytes = vec![0; length.bytes().as_usize()];
         member.read_at(at, &mut bytes).ok()?;
         let ListContent { sequence, blocks } = ListContent::decode(&bytes, superblock.array)?;
-        let blocks = blocks.into_iter().map(|(place, at)| (place.get(), at.bytes())).collect();
+        let blocks = blocks.into_iter().map(|(slot, at)| (slot.get(), at.bytes())).collect();
         Some(ListSummary { at: at.bytes(), sequence, blocks })
     });
     copies.collect()

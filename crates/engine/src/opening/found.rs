@@ -53,7 +53,7 @@ pub(crate) fn superblock_copies(member: &Member) -> [Result<Vec<u8>, Failure>; 2
             Ok(Vec::new()),
         ];
     }
-    Geometry::superblock_places(length).map(|at| read(member, at, SUPERBLOCK_BYTES))
+    Geometry::superblocks_at(length).map(|at| read(member, at, SUPERBLOCK_BYTES))
 }
 
 /// When a member answered last, while its records are read.
@@ -97,12 +97,12 @@ impl Records {
             last.answered();
             bytes
         };
-        let list = |bank| geometry.list_place(bank).and_then(|(at, length)| read(at, length));
+        let list = |bank| geometry.list_at(bank).and_then(|(at, length)| read(at, length));
         let logs = geometry.layout().logs().is_some();
-        let table = |bank| read(geometry.table_place(bank), geometry.table_length());
+        let table = |bank| read(geometry.table_at(bank), geometry.table_length());
         let (at, length) = geometry.commit_log();
         Records {
-            maps: [0, 1].map(|bank| read(geometry.map_place(bank), geometry.map_length())),
+            maps: [0, 1].map(|bank| read(geometry.map_at(bank), geometry.map_length())),
             tables: if logs { [0, 1].map(table) } else { Banks::default() },
             lists: [0, 1].map(list),
             commits: if geometry.is_logged() {
@@ -118,13 +118,13 @@ impl Records {
         }
     }
 
-    /// Adds those of the member in the next place to `inputs`. Returns what its commit log holds.
+    /// Adds those of the member in the next slot to `inputs`. Returns what its commit log holds.
     pub(super) fn add_to(self, geometry: &Geometry, inputs: &mut OpeningInputs) -> CommitLogContent {
         inputs.maps.push(self.maps);
         if geometry.layout().logs().is_some() {
             inputs.tables.push(self.tables);
         }
-        if geometry.list_place(0).is_some() {
+        if geometry.list_at(0).is_some() {
             inputs.lists.push(self.lists);
         }
         inputs.commits.push(self.commit_log);

@@ -138,13 +138,9 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         inputs.commits = Vec::new();
     }
     let superblock = assembly.superblock.clone();
-    let order: Vec<Option<usize>> = assembly
-        .places
-        .iter()
-        .copied()
-        .chain(inputs.usable_spares(&assembly).into_iter().map(Some))
-        .collect();
-    let places = assembly.places.len();
+    let order: Vec<Option<usize>> =
+        assembly.slots.iter().copied().chain(inputs.usable_spares(&assembly).into_iter().map(Some)).collect();
+    let slots = assembly.slots.len();
     let began = Clock::now();
     let array = match inputs.open_with(assembly, commits) {
         Ok(array) => array,
@@ -155,7 +151,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         }
     };
     let present = found.iter().map(|found| found.member.path().to_owned()).collect();
-    let roster = enrol(found, &order, places);
+    let roster = enrol(found, &order, slots);
     Ok(assembled(array, inputs, roster, request, began, &superblock, notes, present, first))
 }
 
@@ -300,7 +296,7 @@ struct Together {
     found: Vec<Found>,
     inputs: OpeningInputs,
     assembly: Assembly,
-    /// By place.
+    /// By slot.
     records: Vec<Records>,
 }
 
@@ -334,8 +330,8 @@ fn put_together(
         let (answered, mut records): (Vec<Found>, Vec<Option<Records>>) =
             answers.into_iter().flatten().unzip();
         let of_place =
-            |place: &Option<usize>| place.and_then(|index| records[index].take()).unwrap_or_default();
-        let records = assembly.places.iter().map(of_place).collect();
+            |slot: &Option<usize>| slot.and_then(|index| records[index].take()).unwrap_or_default();
+        let records = assembly.slots.iter().map(of_place).collect();
         return Ok(Together { found: answered, inputs, assembly, records });
     }
 }
@@ -369,10 +365,10 @@ fn inputs_of(request: &OpenRequest, found: &[Found]) -> Result<OpeningInputs, Op
     })
 }
 
-/// A member that was read: its records, where it stands in a place.
+/// A member that was read: its records, where it stands in a slot.
 type Answer = (Found, Option<Records>);
 
-/// Reads the records of members that stand in places, each in a thread of its own. Returns the members, in their order, with
+/// Reads the records of members that stand in slots, each in a thread of its own. Returns the members, in their order, with
 /// what was read; those that did not answer in time are noted.
 fn read_records(
     request: &OpenRequest,
@@ -386,7 +382,7 @@ fn read_records(
         let (sender, receiver) = channel();
         let last = Arc::new(LastAnswer::now());
         let waited = (path, receiver, Arc::clone(&last));
-        if !assembly.places.contains(&Some(index)) {
+        if !assembly.slots.contains(&Some(index)) {
             // (Whoever listens is here.)
             let _ = sender.send((found, None));
             return Ok(waited);
@@ -422,20 +418,20 @@ fn receive<T>(answer: &Receiver<T>, last: &LastAnswer, patience: Duration) -> Re
 
 fn check_blocks(assembly: &Assembly, found: &[Found]) -> Result<(), OpenError> {
     let array = assembly.geometry.block().bytes();
-    let used = assembly.places.iter().flatten().chain(&assembly.spares).map(|index| &found[*index].member);
+    let used = assembly.slots.iter().flatten().chain(&assembly.spares).map(|index| &found[*index].member);
     match used.into_iter().find(|member| member.block() > array) {
         Some(member) => Err(OpenError::Block { path: member.path().into(), block: member.block(), array }),
         None => Ok(()),
     }
 }
 
-/// Numbers the members as the array does: places in order, then spares. Those that are not used are closed.
-fn enrol(found: Vec<Found>, order: &[Option<usize>], places: usize) -> Roster {
+/// Numbers the members as the array does: slots in order, then spares. Those that are not used are closed.
+fn enrol(found: Vec<Found>, order: &[Option<usize>], slots: usize) -> Roster {
     let mut members: Vec<Option<Member>> = found.into_iter().map(|found| Some(found.member)).collect();
     let mut take = |index: &Option<usize>| index.and_then(|index| members[index].take());
-    let in_places = order[..places].iter().map(&mut take).collect();
-    let mut roster = Roster::of_places(in_places);
-    for spare in &order[places..] {
+    let in_slots = order[..slots].iter().map(&mut take).collect();
+    let mut roster = Roster::of_slots(in_slots);
+    for spare in &order[slots..] {
         roster.push(take(spare));
     }
     roster

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use parlour_array::{Assembly, EntryState, SuperblockError, Verdict};
-use parlour_units::{Bytes, Member as Place};
+use parlour_units::{Bytes, Slot};
 
 use super::found::Found;
 use crate::fault::Failure;
@@ -26,8 +26,8 @@ pub enum Note {
     Stale {
         /// The path.
         path: PathBuf,
-        /// The place in which it stood.
-        place: Place,
+        /// The slot in which it stood.
+        slot: Slot,
     },
     /// It belongs to another array.
     Foreign {
@@ -45,8 +45,8 @@ pub enum Note {
     Truncated {
         /// The path.
         path: PathBuf,
-        /// The place in which it stood.
-        place: Place,
+        /// The slot in which it stood.
+        slot: Slot,
         /// How long it is.
         length: Bytes,
         /// How long it must be.
@@ -70,10 +70,10 @@ pub enum Note {
         /// What is wrong.
         error: SuperblockError,
     },
-    /// Nobody stands in this place.
+    /// Nobody stands in this slot.
     Missing {
-        /// The place.
-        place: Place,
+        /// The slot.
+        slot: Slot,
     },
     /// The array is degraded.
     Degraded {
@@ -84,8 +84,8 @@ pub enum Note {
     },
     /// A member is being rebuilt, from where the rebuild stopped.
     Rebuilding {
-        /// The place.
-        place: Place,
+        /// The slot.
+        slot: Slot,
     },
     /// Members are of different lengths.
     Unequal {
@@ -116,10 +116,10 @@ impl fmt::Display for Note {
             Note::Unreadable { path, failure } => {
                 write!(f, "{}: its superblocks cannot be read ({failure}); it is left out", path.display())
             }
-            Note::Stale { path, place } => write!(
+            Note::Stale { path, slot } => write!(
                 f,
-                "{}: was {place} and is stale, because the array was used without it; it is left out (to use it \
-                 again, replace {place} with it: if it was whole, only what it missed is rebuilt)",
+                "{}: was {slot} and is stale, because the array was used without it; it is left out (to use it \
+                 again, replace {slot} with it: if it was whole, only what it missed is rebuilt)",
                 path.display()
             ),
             Note::Foreign { path, array } => {
@@ -128,9 +128,9 @@ impl fmt::Display for Note {
             Note::Unknown { path } => {
                 write!(f, "{}: is no member of this array any more; it is left out", path.display())
             }
-            Note::Truncated { path, place, length, needs } => write!(
+            Note::Truncated { path, slot, length, needs } => write!(
                 f,
-                "{}: {place} was truncated to {length} and needs {needs}; it is left out",
+                "{}: {slot} was truncated to {length} and needs {needs}; it is left out",
                 path.display()
             ),
             Note::SmallSpare { path, length, needs } => write!(
@@ -142,11 +142,11 @@ impl fmt::Display for Note {
                 write!(f, "{}: {error}, because it is empty; it is left out", path.display())
             }
             Note::Damaged { path, error, .. } => write!(f, "{}: {error}; it is left out", path.display()),
-            Note::Missing { place } => write!(f, "{place} is missing"),
+            Note::Missing { slot } => write!(f, "{slot} is missing"),
             Note::Degraded { missing, members } => {
                 write!(f, "the array is degraded: {missing} of its {members} members cannot be used")
             }
-            Note::Rebuilding { place } => write!(f, "the rebuild of {place} goes on where it stopped"),
+            Note::Rebuilding { slot } => write!(f, "the rebuild of {slot} goes on where it stopped"),
             Note::Unequal { smallest, length, longest } => write!(
                 f,
                 "members are of unequal size, up to {longest}: the smallest counts, {} with {length}",
@@ -171,19 +171,19 @@ pub(super) fn of_assembly(assembly: &Assembly, found: &[Found], read_only: bool)
         .filter_map(|(verdict, found)| of_verdict(verdict, assembly, found))
         .collect();
     let missing = assembly.missing();
-    let accounted = |place: &u16| {
+    let accounted = |slot: &u16| {
         assembly.verdicts.iter().any(
-            |verdict| matches!(verdict, Verdict::Stale(named) | Verdict::Older(named) | Verdict::Truncated(named) if named == place),
+            |verdict| matches!(verdict, Verdict::Stale(named) | Verdict::Older(named) | Verdict::Truncated(named) if named == slot),
         )
     };
-    let absent = missing.iter().filter(|place| !accounted(place));
-    notes.extend(absent.map(|place| Note::Missing { place: Place::new(*place) }));
+    let absent = missing.iter().filter(|slot| !accounted(slot));
+    notes.extend(absent.map(|slot| Note::Missing { slot: Slot::new(*slot) }));
     if !missing.is_empty() {
         let members = assembly.geometry.members();
         notes.push(Note::Degraded { missing: missing.len() as u16, members });
     }
     notes.extend(rebuilding(assembly));
-    let members: Vec<&Member> = assembly.places.iter().flatten().map(|index| &found[*index].member).collect();
+    let members: Vec<&Member> = assembly.slots.iter().flatten().map(|index| &found[*index].member).collect();
     notes.extend(unequal(&members));
     if !assembly.superblock.clean {
         notes.push(Note::Unclean { read_only });
@@ -197,31 +197,29 @@ pub(super) fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) 
     let needs = assembly.geometry.least_member_length().bytes();
     match verdict {
         Verdict::Member(_) | Verdict::Spare => None,
-        Verdict::Stale(place) | Verdict::Older(place) => {
-            Some(Note::Stale { path, place: Place::new(*place) })
-        }
+        Verdict::Stale(slot) | Verdict::Older(slot) => Some(Note::Stale { path, slot: Slot::new(*slot) }),
         Verdict::Foreign => {
             let superblock = found.input().superblock().ok()?;
             Some(Note::Foreign { path, array: format!("'{}' ({})", superblock.name, superblock.array) })
         }
         Verdict::Unknown => Some(Note::Unknown { path }),
-        Verdict::Truncated(place) if *place >= assembly.geometry.members() => {
+        Verdict::Truncated(slot) if *slot >= assembly.geometry.members() => {
             Some(Note::SmallSpare { path, length, needs })
         }
-        Verdict::Truncated(place) => {
+        Verdict::Truncated(slot) => {
             let before = found.input().superblock().map(|superblock| superblock.member_length.bytes());
             let needs = before.unwrap_or(needs).max(needs);
-            Some(Note::Truncated { path, place: Place::new(*place), length, needs })
+            Some(Note::Truncated { path, slot: Slot::new(*slot), length, needs })
         }
         Verdict::Damaged(error) => Some(Note::damaged(&found.member, error.clone())),
     }
 }
 
 fn rebuilding(assembly: &Assembly) -> impl Iterator<Item = Note> {
-    let table = assembly.superblock.table.iter().zip(&assembly.places).enumerate();
-    table.filter_map(|(place, (entry, member))| {
+    let table = assembly.superblock.table.iter().zip(&assembly.slots).enumerate();
+    table.filter_map(|(slot, (entry, member))| {
         let under_way = matches!(entry.state, EntryState::Rebuilding { .. }) && member.is_some();
-        under_way.then(|| Note::Rebuilding { place: Place::new(place as u16) })
+        under_way.then(|| Note::Rebuilding { slot: Slot::new(slot as u16) })
     })
 }
 

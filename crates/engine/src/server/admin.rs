@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use parlour_array::{AdminError, MemberInfo};
-use parlour_units::Member;
+use parlour_units::Slot;
 use serde_json::{Value, json};
 
 use super::ready::Ready;
@@ -19,8 +19,8 @@ pub(super) enum Waiting {
     /// A client waits for it.
     Client {
         client: ClientId,
-        /// What it is to become: a spare, if there is no place.
-        place: Option<u16>,
+        /// What it is to become: a spare, if there is no slot.
+        slot: Option<u16>,
         /// What cannot be had without the member that is there may be lost.
         force: bool,
     },
@@ -47,9 +47,9 @@ impl<F: Frontend> Server<F> {
         if ready.reception {
             while let Some((waiting, result)) = self.reception.poll() {
                 match waiting {
-                    Waiting::Client { client, place, force } => {
+                    Waiting::Client { client, slot, force } => {
                         let answer =
-                            result.map_err(Refusal::from).and_then(|one| self.take_in(one, place, force));
+                            result.map_err(Refusal::from).and_then(|one| self.take_in(one, slot, force));
                         self.answer(client, answer);
                     }
                     Waiting::Return(path) => self.receive_returned(&path, result),
@@ -101,11 +101,11 @@ impl<F: Frontend> Server<F> {
             }
             Request::Fail { member, force } => {
                 self.may_lose(Some(member), force)?;
-                self.machine.array.fail(now, Member::new(member))?;
+                self.machine.array.fail(now, Slot::new(member))?;
                 Ok(json!({ "failed": member }))
             }
             Request::Remove { member } => {
-                let number = self.machine.array.remove(now, Member::new(member))?;
+                let number = self.machine.array.remove(now, Slot::new(member))?;
                 let path = number.and_then(|number| {
                     let path = self.machine.roster.path(number.get()).map(ToOwned::to_owned);
                     self.machine.roster.close(number.get());
@@ -114,8 +114,8 @@ impl<F: Frontend> Server<F> {
                 Ok(json!({ "removed": member, "path": path }))
             }
             Request::Rebuild => {
-                let place = self.machine.array.rebuild(now)?;
-                Ok(json!({ "rebuilding": place.get() }))
+                let slot = self.machine.array.rebuild(now)?;
+                Ok(json!({ "rebuilding": slot.get() }))
             }
             Request::Scrub { repair } => {
                 self.machine.array.scrub(now, repair.into())?;
@@ -137,28 +137,28 @@ impl<F: Frontend> Server<F> {
         client: ClientId,
         path: PathBuf,
         force: bool,
-        place: Option<u16>,
+        slot: Option<u16>,
     ) -> Result<Option<Value>, Refusal> {
         let geometry = self.machine.array.get().geometry().clone();
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
-        if let Some(place) = place.filter(|place| *place >= geometry.members()) {
-            return Err(AdminError::NoSuchMember(Member::new(place), geometry.members() - 1).into());
+        if let Some(slot) = slot.filter(|slot| *slot >= geometry.members()) {
+            return Err(AdminError::NoSuchMember(Slot::new(slot), geometry.members() - 1).into());
         }
         let path = self.machine.roster.in_style(path);
-        let waiting = Waiting::Client { client, place, force };
+        let waiting = Waiting::Client { client, slot, force };
         self.reception.admit(waiting, Application { path, force, geometry })?;
         Ok(None)
     }
 
-    /// Whether the member in `place`, if there is one, may be given up.
-    fn may_lose(&self, place: Option<u16>, force: bool) -> Result<(), AdminError> {
-        let place = place.filter(|_| !force).map(Member::new);
-        place.map_or(Ok(()), |place| self.machine.array.get().may_lose(place))
+    /// Whether the member in `slot`, if there is one, may be given up.
+    fn may_lose(&self, slot: Option<u16>, force: bool) -> Result<(), AdminError> {
+        let slot = slot.filter(|_| !force).map(Slot::new);
+        slot.map_or(Ok(()), |slot| self.machine.array.get().may_lose(slot))
     }
 
-    /// A newcomer was looked at: the array takes it as a spare or into `asked`, a member that returns into its own place;
+    /// A newcomer was looked at: the array takes it as a spare or into `asked`, a member that returns into its own slot;
     /// or not.
     pub(super) fn take_in(
         &mut self,
@@ -170,27 +170,27 @@ impl<F: Frontend> Server<F> {
             return Err(Refusal::Stopping);
         }
         let now = self.machine.now();
-        let (identity, place) = match &newcomer.history {
+        let (identity, slot) = match &newcomer.history {
             History::Fresh(identity) => (*identity, asked),
             History::Former(former) => {
                 let superblock = &former.superblock;
-                let place = self.machine.array.get().may_return(superblock, &former.maps).map(Member::get);
-                let wanted = place.filter(|place| asked.is_none_or(|asked| asked == *place));
+                let slot = self.machine.array.get().may_return(superblock, &former.maps).map(Slot::get);
+                let wanted = slot.filter(|slot| asked.is_none_or(|asked| asked == *slot));
                 (superblock.member, Some(wanted.ok_or_else(|| newcomer.occupied(superblock))?))
             }
         };
         let back = matches!(newcomer.history, History::Former(_));
         let member = newcomer.member;
         let info = MemberInfo { identity, length: member.length(), unmaps: member.can_punch() };
-        self.may_lose(place, force)?;
-        let number = match place {
+        self.may_lose(slot, force)?;
+        let number = match slot {
             None => self.machine.array.add_spare(now, info)?,
-            Some(place) => self.machine.array.replace(now, Member::new(place), info)?,
+            Some(slot) => self.machine.array.replace(now, Slot::new(slot), info)?,
         };
         let path = member.path().to_owned();
         let enrolled = self.machine.roster.push(Some(member));
         assert_eq!(enrolled, number.get(), "the array numbers members as the roster does");
         self.hear_events();
-        Ok(json!({ "member": number.get(), "place": place, "path": path, "back": back }))
+        Ok(json!({ "member": number.get(), "slot": slot, "path": path, "back": back }))
     }
 }

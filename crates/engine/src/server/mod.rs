@@ -277,8 +277,8 @@ impl<F: Frontend> Server<F> {
     /// access has returned.
     fn follow(&mut self, event: &Event) {
         match event {
-            Event::MemberFailed { place, cause } => {
-                if let Some(number) = self.machine.roster.in_place(place.get()) {
+            Event::MemberFailed { slot, cause } => {
+                if let Some(number) = self.machine.roster.standing(*slot) {
                     self.machine.give_up(number);
                     self.machine.roster.close(number);
                     if let Some(path) = self.machine.roster.path(number) {
@@ -290,9 +290,9 @@ impl<F: Frontend> Server<F> {
                 self.machine.give_up(member.get());
                 self.machine.roster.close(member.get());
             }
-            Event::PlaceTaken { place, member, .. } => {
+            Event::SlotTaken { slot, member, .. } => {
                 let roster = &mut self.machine.roster;
-                roster.occupy(place.get(), member.get());
+                roster.occupy(*slot, member.get());
             }
             _ => {}
         }

@@ -84,8 +84,8 @@ impl Cut {
         let forced = excluded.map(|since| before.after_force(setup, session, cut, since));
         let back = if returning.is_some() { ", with a member that was lost" } else { "" };
         let about = format!("cut at {cut} of {}, left {kept:?}, without {gone:?}{back}", session.length());
-        let place = present.iter().position(|file| Some(*file) == gone);
-        let gone = place.map(|place| images.remove(place));
+        let slot = present.iter().position(|file| Some(*file) == gone);
+        let gone = slot.map(|slot| images.remove(slot));
         let returns = returning.is_some();
         images.extend(returning);
         Cut { images, gone, expected, forced, whole, returns, about }
@@ -173,8 +173,8 @@ fn trusts_parity(error: &OpenError) -> bool {
 /// Whether all members are active, by what stands on them: what was not recorded when power was pulled has not happened.
 fn is_recorded_whole(images: &[Image]) -> bool {
     let superblock = |(_, image): &Image| {
-        let places = Geometry::superblock_places(Sectors::new((image.len() / SECTOR) as u64));
-        let [first, second] = places.map(|at| &image[at.bytes() as usize..][..SUPERBLOCK_BYTES]);
+        let copies = Geometry::superblocks_at(Sectors::new((image.len() / SECTOR) as u64));
+        let [first, second] = copies.map(|at| &image[at.bytes() as usize..][..SUPERBLOCK_BYTES]);
         Superblock::decode_copies(first, second).ok()
     };
     let newest = images.iter().filter_map(superblock).max_by_key(|one| (one.session_number, one.sequence));
@@ -209,15 +209,15 @@ fn look_at(
         members.iter().position(|member| member["state"] == "failed")
     };
     let gone = missing(&served.status());
-    if let (Some(place), 0) = (gone, numbers.below(3)) {
+    if let (Some(slot), 0) = (gone, numbers.below(3)) {
         let path = directory.join("fresh");
         let length = setup.length << 20;
         std::fs::File::create_new(&path).and_then(|file| file.set_len(length)).expect("a new file");
-        let replace = Command::Replace { member: place as u16, path, force: false };
+        let replace = Command::Replace { member: slot as u16, path, force: false };
         served.command(&replace).map_err(|error| format!("it is not replaced: {error}"))?;
-    } else if let Some(place) = gone {
+    } else if let Some(slot) = gone {
         if whole {
-            return Err(format!("member {place} is left out"));
+            return Err(format!("member {slot} is left out"));
         }
         return expected.see(0, &client.read_all());
     }

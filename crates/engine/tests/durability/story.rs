@@ -321,9 +321,9 @@ fn loss(
     let journal = Arc::clone(client.journal);
     client.write(numbers, 40, 6, 25);
     journal.degraded(&[lost]);
-    let (control, place) = (client.served.control.clone(), lost as u16);
+    let (control, slot) = (client.served.control.clone(), lost as u16);
     let fail = std::thread::spawn(move || {
-        parlour_engine::control::call(&control, &Command::Fail { member: place, force: false })
+        parlour_engine::control::call(&control, &Command::Fail { member: slot, force: false })
             .expect("it is failed");
     });
     client.write(numbers, busy, 2, 0);
@@ -336,7 +336,7 @@ fn loss(
     std::fs::File::create_new(&newcomer).and_then(|file| file.set_len(length)).expect("a new file");
     standing[lost] = journal.add_file(&newcomer, vec![0; length as usize]);
     journal.degraded(&[lost, standing[lost]]);
-    let replace = Command::Replace { member: place, path: newcomer, force: false };
+    let replace = Command::Replace { member: slot, path: newcomer, force: false };
     client.served.command(&replace).expect("it is replaced");
     client.write(numbers, busy, 6, 20);
     client.served.until_redundant();

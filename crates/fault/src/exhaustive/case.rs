@@ -34,10 +34,10 @@ pub(super) enum Interruption {
 impl Interruption {
     pub(super) const ALL: [Interruption; 2] = [Interruption::Dies, Interruption::Replaced];
 
-    pub(super) fn what(self, place: u16) -> What {
+    pub(super) fn what(self, slot: u16) -> What {
         match self {
-            Interruption::Dies => What::Lose(Fault::Death, place),
-            Interruption::Replaced => What::Replace(place),
+            Interruption::Dies => What::Lose(Fault::Death, slot),
+            Interruption::Replaced => What::Replace(slot),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Interruption {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interrupted {
     pub(super) how: Interruption,
-    pub(super) place: u16,
+    pub(super) slot: u16,
     /// After so many steps.
     pub(super) steps: u64,
 }
@@ -83,7 +83,7 @@ impl fmt::Display for Interrupted {
             Interruption::Dies => "dies",
             Interruption::Replaced => "replaced",
         };
-        write!(f, "{how}@{}~{}", self.steps, self.place)
+        write!(f, "{how}@{}~{}", self.steps, self.slot)
     }
 }
 
@@ -163,12 +163,12 @@ impl FromStr for Case {
                 }
                 _ => {
                     let how = if what == "dies" { Interruption::Dies } else { Interruption::Replaced };
-                    let place = whom.and_then(|whom| whom.parse().ok()).ok_or_else(no)?;
+                    let slot = whom.and_then(|whom| whom.parse().ok()).ok_or_else(no)?;
                     let steps = rest.parse().map_err(|_| no())?;
                     if !matches!(what, "dies" | "replaced") {
                         return Err(no());
                     }
-                    case.interrupted = Some(Interrupted { how, place, steps });
+                    case.interrupted = Some(Interrupted { how, slot, steps });
                 }
             }
         }

@@ -380,9 +380,9 @@ fn events(first: u64, steps: &[Step]) -> Vec<Event> {
             Watch => What::Watch,
             PowerCut => What::Crash { power: true, read: false },
             Stop => What::Stop { power: false, back: Return::All },
-            Dies(place) => What::Lose(Fault::Death, place),
-            Excluded(place) => What::Lose(Fault::Exclusion, place),
-            Replaced(place) => What::Replace(place),
+            Dies(slot) => What::Lose(Fault::Death, slot),
+            Excluded(slot) => What::Lose(Fault::Exclusion, slot),
+            Replaced(slot) => What::Replace(slot),
         };
         events.push(Event { number, at, what });
     }

@@ -1,4 +1,4 @@
-//! Copies of members that are taken while the array is served, and stand in their members' places when it was stopped and is opened
+//! Copies of members that are taken while the array is served, and stand in their members' slots when it was stopped and is opened
 //! again. Unless nothing was written since they are older, and their own metadata says so.
 //!
 //! (A copy that is put back after a crash may be believed, if no metadata was written twice since: that is not tried.)
@@ -17,28 +17,28 @@ use crate::world::Shelf;
 pub(super) struct Clones {
     /// By disk: its last copy, and in which session it was taken.
     taken: BTreeMap<usize, (u64, Disk)>,
-    /// Some copy takes its member's place at the next stop: the number says which.
+    /// Some copy takes its member's slot at the next stop: the number says which.
     pub(super) put: Option<u64>,
-    /// The place in which a copy stood that was not believed.
+    /// The slot in which a copy stood that was not believed.
     left_out: Option<u16>,
 }
 
-/// A copy stands in a place.
+/// A copy stands in a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Put {
-    place: u16,
+    slot: u16,
     disk: usize,
     /// It lacks something that hosts wrote, or what was computed from that.
     lacks: bool,
 }
 
 impl Run<'_> {
-    /// Somebody copies the member in `place`, at one moment. A copy that was left out is offered as the member that it is a copy of.
-    pub(super) fn copy_member(&mut self, place: u16) -> Result<(), Violation> {
+    /// Somebody copies the member in `slot`, at one moment. A copy that was left out is offered as the member that it is a copy of.
+    pub(super) fn copy_member(&mut self, slot: u16) -> Result<(), Violation> {
         if let Some(left_out) = self.clones.left_out.take() {
             self.come_back(left_out)?;
         }
-        let Some(disk) = self.disk_at(place).filter(|_| !self.is_gone(place)) else { return Ok(()) };
+        let Some(disk) = self.disk_at(slot).filter(|_| !self.is_gone(slot)) else { return Ok(()) };
         let copied = &self.world.shelf.disks[disk];
         if !copied.ails() && copied.bad.is_empty() {
             self.clones.taken.insert(disk, (self.world.shelf.sessions, copied.clone()));
@@ -46,22 +46,22 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The place whose copy is to be used when the array is opened next, if that is survived and nothing else is the matter.
+    /// The slot whose copy is to be used when the array is opened next, if that is survived and nothing else is the matter.
     pub(super) fn dared_clone(&mut self, back: Return) -> Option<u16> {
         let number = self.clones.put.take()?;
         let copied =
-            |place: &u16| self.disk_at(*place).is_some_and(|disk| self.clones.taken.contains_key(&disk));
-        let places: Vec<u16> = (0..self.geometry.members()).filter(copied).collect();
-        let place = *places.get((number % places.len().max(1) as u64) as usize)?;
+            |slot: &u16| self.disk_at(*slot).is_some_and(|disk| self.clones.taken.contains_key(&disk));
+        let slots: Vec<u16> = (0..self.geometry.members()).filter(copied).collect();
+        let slot = *slots.get((number % slots.len().max(1) as u64) as usize)?;
         let alone = back == Return::All && !self.limits.beyond && self.rotting_at_rest.is_empty();
         // (An array without space may come back as after a crash.)
         let alone = alone && !self.world.array.status().counters.out_of_space;
-        (alone && self.survives(Fault::Clone, place)).then_some(place)
+        (alone && self.survives(Fault::Clone, slot)).then_some(slot)
     }
 
-    /// The copy of the member in `place` takes its place.
-    pub(super) fn put_clone(&mut self, shelf: &mut Shelf, place: u16) -> Option<Put> {
-        let disk = self.disk_at(place)?;
+    /// The copy of the member in `slot` takes its slot.
+    pub(super) fn put_clone(&mut self, shelf: &mut Shelf, slot: u16) -> Option<Put> {
+        let disk = self.disk_at(slot)?;
         let (session, mut copy) = self.clones.taken.remove(&disk)?;
         if copy.identity != shelf.disks[disk].identity {
             return None;
@@ -74,7 +74,7 @@ impl Run<'_> {
         let lacks = !copy.holds_the_same(&shelf.disks[disk], data);
         shelf.trace.note(shelf.now, || format!("disk {disk} is its copy, which lacks something: {lacks}"));
         shelf.disks[disk] = copy;
-        Some(Put { place, disk, lacks })
+        Some(Put { slot, disk, lacks })
     }
 
     /// The array was opened with a copy.
@@ -83,7 +83,7 @@ impl Run<'_> {
         if believed && put.lacks && !self.lost {
             return Err(Violation::Believed(format!("a copy of disk {}, which is older", put.disk)));
         }
-        self.clones.left_out = Some(put.place).filter(|_| !believed);
+        self.clones.left_out = Some(put.slot).filter(|_| !believed);
         Ok(())
     }
 }

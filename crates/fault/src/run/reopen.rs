@@ -1,7 +1,7 @@
 //! The array goes, and comes back: crashes, stops, members that are not what they were.
 
 use parlour_array::{Assembly, AssemblyError, Banks, EntryState, Geometry, MapContent, Mode, Verdict};
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Member, Region, Sector, Sectors, Slot};
 
 use super::{Run, forgive, fresh_disks};
 use crate::coverage::Fault;
@@ -19,7 +19,7 @@ const SHORTER: Sectors = Sectors::new(2_048);
 impl Run<'_> {
     /// Power or process are gone; the array is opened again.
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
-        let gone = (0..self.geometry.members()).any(|place| self.is_gone(place));
+        let gone = (0..self.geometry.members()).any(|slot| self.is_gone(slot));
         let uncopied = self.is_not_copied() || self.may_be_uncopied();
         self.oracle.crash(power, uncopied);
         let standing = self.standing();
@@ -57,14 +57,14 @@ impl Run<'_> {
             return Err(Violation::seam("the array calls itself stopped with something under way"));
         }
         let back = match back {
-            Return::But(fault, place) if self.dares_absence(fault, place) => back,
+            Return::But(fault, slot) if self.dares_absence(fault, slot) => back,
             _ => Return::All,
         };
         let away = match back {
-            Return::But(_, place) => self.disk_at(place),
+            Return::But(_, slot) => self.disk_at(slot),
             Return::All => None,
         };
-        // What does not stand in a place now has missed something by the next opening.
+        // What does not stand in a slot now has missed something by the next opening.
         let standing: Vec<usize> = self.standing();
         for (index, disk) in self.world.shelf.disks.iter_mut().enumerate() {
             disk.stale |= !standing.contains(&index);
@@ -76,7 +76,7 @@ impl Run<'_> {
         let mut shelf = self.world.crash(power);
         self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
-        let put = clone.and_then(|place| self.put_clone(&mut shelf, place));
+        let put = clone.and_then(|slot| self.put_clone(&mut shelf, slot));
         if power {
             self.oracle.crash(true, uncopied);
         }
@@ -87,15 +87,15 @@ impl Run<'_> {
         put.map_or(Ok(()), |put| self.clone_is_not_believed(put))
     }
 
-    fn dares_absence(&mut self, fault: Fault, place: u16) -> bool {
-        let fits = self.survives(fault, place) && self.scars.is_empty() && !self.is_full();
+    fn dares_absence(&mut self, fault: Fault, slot: u16) -> bool {
+        let fits = self.survives(fault, slot) && self.scars.is_empty() && !self.is_full();
         if fits {
             self.meet(fault);
         }
         fits
     }
 
-    /// Disks that stand in places, and spares.
+    /// Disks that stand in slots, and spares.
     pub(super) fn standing(&self) -> Vec<usize> {
         let status = self.world.array.status();
         let members = status.members.iter().filter(|member| member.state != "failed");
@@ -113,8 +113,8 @@ impl Run<'_> {
     fn reopen(&mut self, mut shelf: Shelf, back: Return, uncopied: bool) -> Result<(), Violation> {
         let away = self.away;
         let mut order = alive(&shelf.disks);
-        if let (Return::But(fault, place), Some(disk)) = (back, away) {
-            self.spoil(&mut shelf, &mut order, fault, disk, place);
+        if let (Return::But(fault, slot), Some(disk)) = (back, away) {
+            self.spoil(&mut shelf, &mut order, fault, disk, slot);
         }
         shuffle(&shelf, &mut order);
         let assembly = match shelf.assemble(&order) {
@@ -130,19 +130,19 @@ impl Run<'_> {
     }
 
     /// Makes of `disk` what `fault` says.
-    fn spoil(&self, shelf: &mut Shelf, order: &mut Vec<usize>, fault: Fault, disk: usize, place: u16) {
+    fn spoil(&self, shelf: &mut Shelf, order: &mut Vec<usize>, fault: Fault, disk: usize, slot: u16) {
         let length = shelf.disks[disk].length;
         match fault {
             Fault::WipedMember => {
                 let blank = [0; parlour_array::SUPERBLOCK_BYTES];
-                let places = Geometry::superblock_places(length);
-                places.iter().for_each(|at| shelf.disks[disk].write(*at, &blank, true));
+                let copies = Geometry::superblocks_at(length);
+                copies.iter().for_each(|at| shelf.disks[disk].write(*at, &blank, true));
             }
             Fault::TruncatedMember => shelf.disks[disk].length = length - SHORTER,
             _ => order.retain(|other| *other != disk),
         }
         if fault == Fault::ForeignMember {
-            let other = fresh_disks(self.script, identity::OTHER_ARRAY).swap_remove(usize::from(place));
+            let other = fresh_disks(self.script, identity::OTHER_ARRAY).swap_remove(usize::from(slot));
             order.push(shelf.disks.len());
             shelf.disks.push(other);
         }
@@ -255,28 +255,28 @@ fn restore(shelf: &mut Shelf, fault: Fault, away: Option<usize>) {
 
 /// Places whose member is not there, or not yet rebuilt.
 pub(super) fn gone(assembly: &Assembly) -> Vec<Member> {
-    let whole = |place: usize| {
-        assembly.places[place].is_some() && assembly.superblock.table[place].state == EntryState::Active
+    let whole = |slot: usize| {
+        assembly.slots[slot].is_some() && assembly.superblock.table[slot].state == EntryState::Active
     };
-    (0..assembly.places.len()).filter(|place| !whole(*place)).map(|place| Member::new(place as u16)).collect()
+    (0..assembly.slots.len()).filter(|slot| !whole(*slot)).map(|slot| Member::new(slot as u16)).collect()
 }
 
 /// Places whose member is not whole to the array that was opened.
-fn not_whole(world: &World) -> Vec<Member> {
+fn not_whole(world: &World) -> Vec<Slot> {
     let members = world.array.status().members.into_iter();
-    members.filter(|member| member.state != "active").map(|member| Member::new(member.place)).collect()
+    members.filter(|member| member.state != "active").map(|member| Slot::new(member.slot)).collect()
 }
 
 /// The newest dirty map on the members, if it is known: some whole member can read both that it has.
 pub(super) fn newest_map(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Option<MapContent> {
     let geometry = &assembly.geometry;
     let count = geometry.layout().region_count();
-    let active = |place: &usize| assembly.superblock.table[*place].state == EntryState::Active;
-    let whole = (0..assembly.places.len()).filter(active);
+    let active = |slot: &usize| assembly.superblock.table[*slot].state == EntryState::Active;
+    let whole = (0..assembly.slots.len()).filter(active);
     let members: Vec<Option<usize>> =
-        whole.map(|place| assembly.places[place].map(|candidate| order[candidate])).collect();
-    let place = |bank: usize| -> Sector { geometry.map_place(bank) };
-    let read = banks(disks, &members, place, geometry.map_length());
+        whole.map(|slot| assembly.slots[slot].map(|candidate| order[candidate])).collect();
+    let slot = |bank: usize| -> Sector { geometry.map_at(bank) };
+    let read = banks(disks, &members, slot, geometry.map_length());
     let decode = |block: &Vec<u8>| MapContent::decode(block, assembly.superblock.array, count);
     let sure =
         |own: &Banks| own.iter().all(Option::is_some) && own.iter().flatten().any(|b| decode(b).is_some());

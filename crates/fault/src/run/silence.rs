@@ -1,8 +1,8 @@
 //! Writes that go wrong silently: which are tried, and what follows for the array.
 
-use parlour_array::layout::{Occupant, Place};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::{Event, Mode, Repair};
-use parlour_units::{Member, Sector, Stripe};
+use parlour_units::{Sector, Slot, Stripe};
 
 use super::Run;
 use crate::coverage::Fault;
@@ -13,18 +13,18 @@ use crate::violation::Violation;
 use crate::world::Shelf;
 
 impl Run<'_> {
-    /// The next write of a kind to the member in `place` goes wrong, if that is to be survived. It is counted when it does.
-    pub(super) fn arm(&mut self, place: u16, silent: Silent) {
-        let Some(disk) = self.disk_at(place) else { return };
-        if self.limits.beyond || self.is_failed(place) || !self.survives(silent.how.fault(), place) {
+    /// The next write of a kind to the member in `slot` goes wrong, if that is to be survived. It is counted when it does.
+    pub(super) fn arm(&mut self, slot: u16, silent: Silent) {
+        let Some(disk) = self.disk_at(slot) else { return };
+        if self.limits.beyond || self.is_failed(slot) || !self.survives(silent.how.fault(), slot) {
             return;
         }
         self.world.shelf.disks[disk].silent = Some(silent);
     }
 
     /// Flushes of a member lie from here on, if the member can be done without. That is counted where it is found out.
-    pub(super) fn begin_to_lie(&mut self, disk: usize, place: u16) {
-        if !self.limits.beyond && !self.is_failed(place) && self.survives(Fault::LyingFlush, place) {
+    pub(super) fn begin_to_lie(&mut self, disk: usize, slot: u16) {
+        if !self.limits.beyond && !self.is_failed(slot) && self.survives(Fault::LyingFlush, slot) {
             self.world.shelf.disks[disk].flushes = Flushes::Lie;
         }
     }
@@ -44,37 +44,34 @@ impl Run<'_> {
         }
     }
 
-    /// Metadata of the member in `place` rots now, or before the array is opened next, if that is to be survived.
-    pub(super) fn damage(&mut self, place: u16, damage: Damage) {
-        let Some(disk) = self.disk_at(place) else { return };
+    /// Metadata of the member in `slot` rots now, or before the array is opened next, if that is to be survived.
+    pub(super) fn damage(&mut self, slot: u16, damage: Damage) {
+        let Some(disk) = self.disk_at(slot) else { return };
         let members = self.geometry.members();
         let lost = damage.what.costs_the_member() && (members <= 2 || !self.scars.is_empty());
-        if self.limits.beyond
-            || lost
-            || self.is_failed(place)
-            || !self.survives(Fault::DamagedMetadata, place)
+        if self.limits.beyond || lost || self.is_failed(slot) || !self.survives(Fault::DamagedMetadata, slot)
         {
             return;
         }
         if damage.at_rest {
-            self.rotting_at_rest.push((place, disk, damage));
+            self.rotting_at_rest.push((slot, disk, damage));
         } else {
-            self.befall(place, disk, damage);
+            self.befall(slot, disk, damage);
         }
     }
 
-    fn befall(&mut self, place: u16, disk: usize, damage: Damage) {
+    fn befall(&mut self, slot: u16, disk: usize, damage: Damage) {
         let disk = &mut self.world.shelf.disks[disk];
-        if damage.befall(&self.geometry, Member::new(place), disk) {
+        if damage.befall(&self.geometry, Slot::new(slot), disk) {
             self.meet(Fault::DamagedMetadata);
         }
     }
 
     /// The array is not open: what was to rot then does.
     pub(super) fn rot_at_rest(&mut self, shelf: &mut Shelf) {
-        for (place, disk, damage) in std::mem::take(&mut self.rotting_at_rest) {
+        for (slot, disk, damage) in std::mem::take(&mut self.rotting_at_rest) {
             let disk = &mut shelf.disks[disk];
-            if !disk.dead && damage.befall(&self.geometry, Member::new(place), disk) {
+            if !disk.dead && damage.befall(&self.geometry, Slot::new(slot), disk) {
                 self.meet(Fault::DamagedMetadata);
             }
         }
@@ -85,8 +82,8 @@ impl Run<'_> {
         for Silenced { disk, fault, sectors } in std::mem::take(&mut self.world.silenced) {
             self.meet(fault);
             self.trace.note(self.world.now(), || format!("  disk {disk}: {} at {sectors:?}", fault.name()));
-            let place = (0..self.geometry.members()).find(|place| self.disk_at(*place) == Some(disk));
-            let column = |sector: &u64| self.parity_column(place?, *sector);
+            let slot = (0..self.geometry.members()).find(|slot| self.disk_at(*slot) == Some(disk));
+            let column = |sector: &u64| self.parity_column(slot?, *sector);
             let columns: Vec<(Stripe, u64)> = sectors.iter().filter_map(column).collect();
             self.polluted.extend(columns);
         }
@@ -102,22 +99,22 @@ impl Run<'_> {
         Err(Violation::Repair(format!("nothing was wrong with metadata, and the array says: {told:?}")))
     }
 
-    /// The place in which the parity of `stripe` stands.
+    /// The slot in which the parity of `stripe` stands.
     pub(crate) fn parity_member(&self, stripe: Stripe) -> Option<u16> {
         let layout = self.geometry.layout();
         let check = layout.units().find(|unit| !layout.is_data(*unit))?;
-        Some(layout.place(stripe, check).member.get())
+        Some(layout.locate(stripe, check).slot.get())
     }
 
-    /// The stripe, and the column in sectors, whose parity stands in this sector of `place`'s member.
-    fn parity_column(&self, place: u16, sector: u64) -> Option<(Stripe, u64)> {
+    /// The stripe, and the column in sectors, whose parity stands in this sector of `slot`'s member.
+    fn parity_column(&self, slot: u16, sector: u64) -> Option<(Stripe, u64)> {
         let start = self.geometry.data_start();
         let end = start.get() + self.geometry.stored().layout.length;
         if !(start.get()..end).contains(&sector) {
             return None;
         }
         let at = Sector::ZERO + (Sector::new(sector) - start);
-        match self.geometry.layout().occupant(Place { member: Member::new(place), at }) {
+        match self.geometry.layout().occupant(Location { slot: Slot::new(slot), at }) {
             Occupant::Unit { stripe, unit, offset } if !self.geometry.layout().is_data(unit) => {
                 Some((stripe, offset.get()))
             }

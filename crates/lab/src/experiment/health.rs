@@ -5,7 +5,7 @@ use parlour_sim::health::{Deed, Incident, What};
 use parlour_sim::member::Member;
 use parlour_sim::run::{Progress, Watch};
 use parlour_sim::world::World;
-use parlour_units::{Duration, Instant, Member as Place};
+use parlour_units::{Duration, Instant, Slot};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::Time;
@@ -18,9 +18,9 @@ pub struct HealthSettings {
     pub at: Option<Time>,
     /// Of which array, counted from 0; the first, unless told otherwise.
     pub array: Option<u16>,
-    /// The drive in this place dies.
+    /// The drive in this slot dies.
     pub die: Option<u16>,
-    /// Another drive comes into this place, and is rebuilt.
+    /// Another drive comes into this slot, and is rebuilt.
     pub replace: Option<u16>,
     /// A spare comes.
     pub spare: Option<bool>,
@@ -32,7 +32,7 @@ pub struct HealthSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HealthSettingsError {
     /// Nothing, or several things.
-    #[error("health {0}: say one thing that happens: die, replace (each with a place), spare or scrub")]
+    #[error("health {0}: say one thing that happens: die, replace (each with a slot), spare or scrub")]
     NotOne(usize),
     /// Nobody is there.
     #[error("health {number}: there is no {what} {given}; there are {count}, counted from 0")]
@@ -61,15 +61,15 @@ impl HealthSettings {
             _ => Ok(()),
         };
         within("array", self.array, arrays)?;
-        within("place", self.die.or(self.replace), members)
+        within("slot", self.die.or(self.replace), members)
     }
 
     /// Plans it.
     pub(super) fn plan(&self, world: &mut World, drive: impl FnOnce() -> Member) {
         let at = Instant::ZERO + self.at.map_or(Duration::ZERO, |time| time.0);
         let deed = match (self.die, self.replace, self.spare) {
-            (Some(place), ..) => Deed::Die(Place::new(place)),
-            (_, Some(place), _) => Deed::Replace(Place::new(place), Box::new(drive())),
+            (Some(slot), ..) => Deed::Die(Slot::new(slot)),
+            (_, Some(slot), _) => Deed::Replace(Slot::new(slot), Box::new(drive())),
             (.., Some(true)) => Deed::Spare(Box::new(drive())),
             _ => Deed::Scrub(Repair::Nothing),
         };
@@ -82,7 +82,7 @@ impl HealthSettings {
 pub struct Happened {
     /// Seconds, array, what.
     pub incidents: Vec<(f64, usize, String)>,
-    /// Array, place, and how many seconds it took, if it was done.
+    /// Array, slot, and how many seconds it took, if it was done.
     pub rebuilds: Vec<(usize, u16, Option<f64>)>,
 }
 
@@ -92,7 +92,7 @@ impl Happened {
             (at.since(Instant::ZERO).as_secs_f64(), *volume, text(what))
         };
         let rebuild = |rebuild: &parlour_sim::health::Rebuild| {
-            (rebuild.volume, rebuild.place.get(), rebuild.took.map(|took| took.as_secs_f64()))
+            (rebuild.volume, rebuild.slot.get(), rebuild.took.map(|took| took.as_secs_f64()))
         };
         Happened {
             incidents: world.incidents().iter().map(incident).collect(),
@@ -105,25 +105,25 @@ fn text(what: &What) -> String {
     match what {
         What::NotDone(error) => format!("not done: {error}"),
         What::Told(event) => match event {
-            Event::MemberFailed { place, cause } => format!("{place} failed: {}", why(*cause)),
-            Event::MemberKept { place } => format!("{place} answers with errors and has to be kept"),
-            Event::MemberFailing { place, errors } => {
-                format!("{place} is failing after {errors} read errors")
+            Event::MemberFailed { slot, cause } => format!("{slot} failed: {}", why(*cause)),
+            Event::MemberKept { slot } => format!("{slot} answers with errors and has to be kept"),
+            Event::MemberFailing { slot, errors } => {
+                format!("{slot} is failing after {errors} read errors")
             }
-            Event::PlaceTaken { place, .. } => format!("a drive takes the place of {place}"),
-            Event::RebuildDone { place } => format!("{place} is rebuilt"),
-            Event::RebuildStopped { place, .. } => {
-                format!("the rebuild of {place} stopped: something cannot be read")
+            Event::SlotTaken { slot, .. } => format!("a drive takes the place of {slot}"),
+            Event::RebuildDone { slot } => format!("{slot} is rebuilt"),
+            Event::RebuildStopped { slot, .. } => {
+                format!("the rebuild of {slot} stopped: something cannot be read")
             }
-            Event::BlocksListed { place, .. } => format!("blocks of {place} are lost"),
-            Event::CommitLogDamaged { place } => format!("the commit log of {place} is damaged"),
+            Event::BlocksListed { slot, .. } => format!("blocks of {slot} are lost"),
+            Event::CommitLogDamaged { slot } => format!("the commit log of {slot} is damaged"),
             Event::LogDamaged { region, .. } => format!("the log of region {} is damaged", region.get()),
-            Event::BlockDamaged { place, .. } => format!("a block of {place} is none of what was written"),
+            Event::BlockDamaged { slot, .. } => format!("a block of {slot} is none of what was written"),
             Event::ResyncDone => "all regions are in sync".to_owned(),
             Event::ResyncIncomplete => "some redundancy could not be recomputed".to_owned(),
             Event::ScrubDone(report) => format!("scrubbed: {} mismatches", report.mismatches),
-            Event::OutOfSpace { place } => format!("{place} is out of space"),
-            Event::Implausible { place, what } => format!("{place} has an implausible {what}"),
+            Event::OutOfSpace { member } => format!("{member} is out of space"),
+            Event::Implausible { slot, what } => format!("{slot} has an implausible {what}"),
             Event::Superseded { .. } => "another server has the array".to_owned(),
             Event::Halted { .. } => "no space for metadata".to_owned(),
             Event::SpareDropped { .. } => "a spare cannot be used".to_owned(),

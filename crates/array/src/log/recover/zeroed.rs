@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use super::{RecordKind, Recovery, Redo};
 use crate::array::Array;
@@ -131,26 +131,26 @@ impl Array {
 
     /// Writes them: what follows on a member is zeroed in one access.
     pub(super) fn write_blanks(&self, plan: &mut Plan, redo: &Redo) {
-        let mut zeroes: Vec<(Member, Sector, Sectors)> = Vec::new();
+        let mut zeroes: Vec<(Slot, Sector, Sectors)> = Vec::new();
         for blank in &redo.blanks {
-            let (member, at) = self.unit_place(redo.region, blank.stripe, blank.unit, blank.columns.from);
+            let (slot, at) = self.unit_at(redo.region, blank.stripe, blank.unit, blank.columns.from);
             let length = blank.columns.length();
             match blank.buffer {
                 Some(buffer) => {
-                    plan.write(member, at, Span::new(Source::Buffer(buffer), Sectors::ZERO, length), false);
+                    plan.write(slot, at, Span::new(Source::Buffer(buffer), Sectors::ZERO, length), false);
                 }
-                None => zeroes.push((member, at, length)),
+                None => zeroes.push((slot, at, length)),
             }
         }
         zeroes.sort_unstable();
         let mut rest = zeroes.into_iter().peekable();
-        while let Some((member, at, mut length)) = rest.next() {
+        while let Some((slot, at, mut length)) = rest.next() {
             while let Some((_, _, more)) =
-                rest.next_if(|(other, next, _)| *other == member && *next == at + length)
+                rest.next_if(|(other, next, _)| *other == slot && *next == at + length)
             {
                 length += more;
             }
-            plan.push(Action::Zero { member, at, length }, &[]);
+            plan.push(Action::Zero { member: slot.into(), at, length }, &[]);
         }
     }
 }
@@ -171,14 +171,14 @@ mod tests {
 
     /// What the records say, each by its kind, unit and columns, of the same stripe and in this order.
     fn recovery(records: &[(RecordKind, u16, u64, u64)]) -> Recovery {
-        let place = Member::new(0);
+        let slot = Slot::new(0);
         let remembered = |(number, &(kind, unit, from, to)): (u64, &(RecordKind, u16, u64, u64))| {
             let columns = Columns::new(Sectors::new(from), Sectors::new(to));
             let (unit, start) = (Unit::new(unit), Sectors::ZERO);
             let record = Record { sequence: number, stripe: 5, unit, kind, columns, start, digest: 0 };
             let committed = Committed { region: Region::new(0), record, changes: Vec::new() };
-            let name = EntryName { place, part: CommitPart::Records, number };
-            Remembered { committed, place, at: Sector::ZERO, name }
+            let name = EntryName { slot, part: CommitPart::Records, number };
+            Remembered { committed, slot, at: Sector::ZERO, name }
         };
         Recovery { records: (0..).zip(records).map(remembered).collect(), ..Recovery::default() }
     }

@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Region, Sector, Sectors, Slot};
 
 use super::{Apply, Reintegration, Run};
 use crate::array::Array;
 use crate::effect::{Class, Fault};
 use crate::geometry::CommitPart;
 use crate::job::{JobId, Kind, Trouble};
-use crate::layout::{Occupant, Place, Unit};
+use crate::layout::{Location, Occupant, Unit};
 use crate::log::commit::Waiting;
 use crate::log::commit_entry::{Change, Intent, Told, intents_length};
 use crate::log::{EntryName, LoadState};
@@ -24,7 +24,7 @@ pub(crate) struct HalfDone {
     /// It was about the records up to this one.
     pub(super) newest: u64,
     /// Sectors of parity that hold them already.
-    pub(super) done: BTreeSet<(Member, Sector)>,
+    pub(super) done: BTreeSet<(Slot, Sector)>,
     /// Entries of the commit log that say so.
     pub(super) intents: Vec<EntryName>,
     /// What they tell.
@@ -33,7 +33,7 @@ pub(crate) struct HalfDone {
 
 /// What intents tell of parity, by sector of the member.
 #[derive(Debug, Default)]
-pub(super) struct ToldParity(BTreeMap<(Member, Sector), Change>);
+pub(super) struct ToldParity(BTreeMap<(Slot, Sector), Change>);
 
 impl HalfDone {
     /// What is left of one that was suspended. How far it got is seen when it is taken up again, after an opening.
@@ -50,8 +50,8 @@ impl HalfDone {
 impl ToldParity {
     fn new(intents: &[Intent], data: Sectors) -> ToldParity {
         let of = |intent: &Intent| {
-            let (place, at) = (intent.place, data + Sectors::new(intent.at));
-            let sectors = (0..).map(move |offset| (place, Sector::ZERO + at + Sectors::new(offset)));
+            let (slot, at) = (intent.slot, data + Sectors::new(intent.at));
+            let sectors = (0..).map(move |offset| (slot, Sector::ZERO + at + Sectors::new(offset)));
             sectors.zip(intent.changes.clone()).collect::<Vec<_>>()
         };
         ToldParity(intents.iter().flat_map(of).collect())
@@ -61,7 +61,7 @@ impl ToldParity {
     fn has(&self, intent: &Intent, data: Sectors) -> bool {
         let is_told = |(offset, change): (u64, &Change)| {
             let sector = Sector::ZERO + data + Sectors::new(intent.at + offset);
-            !change.is_one() || self.0.get(&(intent.place, sector)) == Some(change)
+            !change.is_one() || self.0.get(&(intent.slot, sector)) == Some(change)
         };
         (0..).zip(&intent.changes).all(is_told)
     }
@@ -76,7 +76,7 @@ impl Array {
             let parts: Vec<u64> = runs.iter().flat_map(told).collect();
             intents_length(parts.len() as u64, parts.iter().sum(), self.geometry.block()).get()
         };
-        passes.iter().map(entry).sum::<u64>() <= commits.intent_room(self.commit_place(region))
+        passes.iter().map(entry).sum::<u64>() <= commits.intent_room(self.commit_slot(region))
     }
 
     /// The number of the record in the middle of those that a reintegration is about to take, unless it is the only one.
@@ -106,8 +106,8 @@ impl Array {
         let mut intents: Vec<Intent> = Vec::new();
         for run in runs {
             let changes: Vec<Change> = changes.by_ref().take(run.length.get() as usize).collect();
-            let (place, at) = (run.member, (run.at - data).get());
-            let whole = Intent { region, newest, place, at, changes };
+            let (slot, at) = (run.member, (run.at - data).get());
+            let whole = Intent { region, newest, slot, at, changes };
             intents.extend(whole.changed_parts(block));
         }
         let told = &reintegration.told;
@@ -116,20 +116,20 @@ impl Array {
             return true;
         }
         reintegration.waiting = Some(pass);
-        let place = self.commit_place(region);
+        let slot = self.commit_slot(region);
         let told = Told { records: Vec::new(), intents };
-        self.commits().await_intent(place, Waiting { region, told });
+        self.commits().await_intent(slot, Waiting { region, told });
         false
     }
 
     /// Writes an intent, as an entry of its own.
-    pub(crate) fn write_intent(&mut self, place: Member, waiting: Waiting) {
+    pub(crate) fn write_intent(&mut self, slot: Slot, waiting: Waiting) {
         let Waiting { region, told } = waiting;
-        let header = self.begin_entry(place, CommitPart::Intents, told, 1, 0);
-        let name = EntryName { place, part: CommitPart::Intents, number: header.number };
+        let header = self.begin_entry(slot, CommitPart::Intents, told, 1, 0);
+        let name = EntryName { slot, part: CommitPart::Intents, number: header.number };
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.reintegrating.as_mut().expect("it is under way").intents.push(name);
-        self.write_entry(place, header, Vec::new(), Kind::Intent { region });
+        self.write_entry(slot, header, Vec::new(), Kind::Intent { region });
     }
 
     pub(crate) fn intent_done(&mut self, id: JobId) {
@@ -145,9 +145,9 @@ impl Array {
             unreachable!("an intent")
         };
         self.end_job(id);
-        let place = self.commit_place(region);
-        let stands = self.health.member_since(place, turn).is_some();
-        self.commits().written(place, CommitPart::Intents, whole && stands);
+        let slot = self.commit_slot(region);
+        let stands = self.health.member_since(slot, turn).is_some();
+        self.commits().written(slot, CommitPart::Intents, whole && stands);
         region
     }
 
@@ -186,12 +186,12 @@ impl Array {
 
     /// Reads the parity that `intents` tell of, as far as its members stand.
     fn probe_parity(&mut self, region: Region, intents: Vec<Intent>, again: bool) {
-        let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.place).is_some());
+        let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.slot).is_some());
         let intents: Vec<Intent> = standing.collect();
         let mut plan = Plan::of(Strategy::Redo);
         let spans: Vec<Span> = intents.iter().map(|intent| plan_scratch(&mut plan, intent)).collect();
         for (intent, span) in intents.iter().zip(&spans) {
-            plan.read(intent.place, self.absolute(Sector::new(intent.at)), *span);
+            plan.read(intent.slot, self.absolute(Sector::new(intent.at)), *span);
         }
         plan.next_phase();
         spans.iter().for_each(|span| plan.checksum(*span));
@@ -213,8 +213,8 @@ impl Array {
                 let sum = *sums.next().expect("each sector was read");
                 let at = Sector::new(intent.at + offset as u64);
                 if sum == change.new {
-                    done.insert((intent.place, self.absolute(at)));
-                } else if sum != change.old && self.counts_at(intent.place, at) {
+                    done.insert((intent.slot, self.absolute(at)));
+                } else if sum != change.old && self.counts_at(intent.slot, at) {
                     neither = true;
                 }
             }
@@ -231,10 +231,10 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// Whether the unit at `at` of `place` is not yet to be rebuilt.
-    fn counts_at(&self, place: Member, at: Sector) -> bool {
-        match self.geometry.layout().occupant(Place { member: place, at }) {
-            Occupant::Unit { stripe, .. } => self.health.readable(place, stripe),
+    /// Whether the unit at `at` of `slot` is not yet to be rebuilt.
+    fn counts_at(&self, slot: Slot, at: Sector) -> bool {
+        match self.geometry.layout().occupant(Location { slot, at }) {
+            Occupant::Unit { stripe, .. } => self.health.readable(slot, stripe),
             _ => true,
         }
     }
@@ -268,7 +268,7 @@ impl Array {
         intents.extend(long.iter().flat_map(|intent| intent.blocks(block.get() as usize)));
         again |= !unreadable.is_empty();
         let unread = |intent: &Intent| {
-            self.windows_at(intent.place, self.absolute(Sector::new(intent.at)), intent.length())
+            self.windows_at(intent.slot, self.absolute(Sector::new(intent.at)), intent.length())
         };
         let windows: Vec<(Window, Unit)> = single.iter().flat_map(unread).collect();
         if windows.into_iter().any(|(window, unit)| self.list_uncompared(window, unit).is_err()) {
@@ -278,7 +278,7 @@ impl Array {
     }
 
     fn is_of(&self, intent: &Intent, trouble: &Trouble) -> bool {
-        self.health.place_of(trouble.member) == Some(intent.place)
+        self.health.slot_of(trouble.member) == Some(intent.slot)
             && self.absolute(Sector::new(intent.at)) == trouble.at
     }
 

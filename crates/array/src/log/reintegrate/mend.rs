@@ -120,8 +120,8 @@ impl Array {
         let job = self.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
         let check = Logs::check_unit(&self.geometry);
-        let place = self.geometry.layout().place(window.stripe, check);
-        let (from, to) = (place.at + window.columns.from, place.at + window.columns.to);
+        let location = self.geometry.layout().locate(window.stripe, check);
+        let (from, to) = (location.at + window.columns.from, location.at + window.columns.to);
         let (from, to) = (self.absolute(from), self.absolute(to));
         let mut list = Vec::new();
         for apply in self.unapplied(region, window.stripe) {
@@ -145,7 +145,7 @@ impl Array {
             self.jobs.get_mut(id).held.push(buffer);
             return Held::Memory(Span::new(Source::Buffer(buffer), start, columns.length()));
         }
-        let (member, at) = self.segment_place(region, segment);
+        let (member, at) = self.segment_at(region, segment);
         Held::Member(member, at + logs.header + start)
     }
 

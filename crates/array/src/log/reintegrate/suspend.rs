@@ -20,15 +20,15 @@ impl Array {
     pub(crate) fn is_suspended(&self, region: Region) -> bool {
         let Some(logs) = self.logs.as_ref().filter(|_| self.geometry.is_logged()) else { return false };
         let own = logs.regions.get(&region).is_some_and(|log| log.suspended);
-        own || logs.blocked.contains(&self.commit_place(region))
+        own || logs.blocked.contains(&self.commit_slot(region))
     }
 
     /// Whether the region's log is as good as it was.
     pub(super) fn may_suspend(&self, region: Region) -> bool {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let reintegration = logs.regions[&region].reintegrating.as_ref().expect("it is under way");
-        let stood = |place| self.health.member_since(place, reintegration.turn).is_some();
-        self.keeps_log_without_space(region) && self.log_places(region).all(stood)
+        let stood = |slot| self.health.member_since(slot, reintegration.turn).is_some();
+        self.keeps_log_without_space(region) && self.log_slots(region).all(stood)
     }
 
     fn keeps_log_without_space(&self, region: Region) -> bool {
@@ -76,7 +76,7 @@ impl Array {
         (log.suspended, log.wanted) = (true, false);
         if !reintegration.intents.is_empty() {
             log.half_done = Some(HalfDone::of(&reintegration));
-            self.block_commit_place(region);
+            self.block_commit_slot(region);
         }
         let logs = self.logs.as_mut().expect("it was there");
         logs.running -= 1;
@@ -87,9 +87,9 @@ impl Array {
     }
 
     /// What `region`'s intents tell is not finished before the next opening: no other's in that commit log is begun.
-    pub(crate) fn block_commit_place(&mut self, region: Region) {
-        let place = self.commit_place(region);
-        self.logs.as_mut().expect("intents are of logs").blocked.insert(place);
+    pub(crate) fn block_commit_slot(&mut self, region: Region) {
+        let slot = self.commit_slot(region);
+        self.logs.as_mut().expect("intents are of logs").blocked.insert(slot);
     }
 
     /// Those that wait for a reintegration that is not begun look again.

@@ -2,7 +2,7 @@
 //! log, the parity goes on the list of unreadable blocks, and what is left is done without it. So it costs the blocks
 //! whose last redundancy it was, and not the region's log.
 
-use parlour_units::{Member, Region, Sector, Sectors};
+use parlour_units::{Region, Sector, Sectors, Slot};
 
 use super::{Apply, sectors};
 use crate::array::Array;
@@ -11,29 +11,29 @@ use crate::job::Trouble;
 use crate::layout::Unit;
 use crate::map::Window;
 
-/// Sectors of a place that hold something unreadable: what is there is accessed block by block, or segment by segment.
+/// Sectors of a slot that hold something unreadable: what is there is accessed block by block, or segment by segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspect {
-    place: Member,
+    slot: Slot,
     at: Sector,
     length: Sectors,
 }
 
 impl Suspect {
-    fn overlaps(&self, place: Member, at: Sector, length: Sectors) -> bool {
-        self.place == place && at < self.at + self.length && self.at < at + length
+    fn overlaps(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
+        self.slot == slot && at < self.at + self.length && self.at < at + length
     }
 }
 
 /// Whether something unreadable is among these sectors.
-pub(super) fn is_suspect(suspects: &[Suspect], place: Member, at: Sector, length: Sectors) -> bool {
-    suspects.iter().any(|suspect| suspect.overlaps(place, at, length))
+pub(super) fn is_suspect(suspects: &[Suspect], slot: Slot, at: Sector, length: Sectors) -> bool {
+    suspects.iter().any(|suspect| suspect.overlaps(slot, at, length))
 }
 
 impl Array {
     /// Goes on without what a pass, that has written nothing, could not read. Says whether it can.
     pub(super) fn leave_out(&mut self, region: Region, troubles: &[Trouble]) -> bool {
-        let stands = |trouble: &&Trouble| self.health.place_of(trouble.member).is_some();
+        let stands = |trouble: &&Trouble| self.health.slot_of(trouble.member).is_some();
         let troubles: Vec<Trouble> = troubles.iter().filter(stands).copied().collect();
         if self.log_is_lost(region) || troubles.iter().any(|trouble| trouble.fault != Fault::Unreadable) {
             return false;
@@ -65,8 +65,8 @@ impl Array {
             trouble.length > if parity { self.geometry.block() } else { segment }
         };
         let suspect = |trouble: &Trouble| {
-            let place = self.health.place_of(trouble.member)?;
-            Some(Suspect { place, at: trouble.at, length: trouble.length })
+            let slot = self.health.slot_of(trouble.member)?;
+            Some(Suspect { slot, at: trouble.at, length: trouble.length })
         };
         let suspects: Vec<Suspect> = troubles.iter().filter(is_long).filter_map(suspect).collect();
         if suspects.is_empty() {
@@ -97,13 +97,13 @@ impl Array {
     /// The parity that lacks what stands in an unreadable segment. None where no data is missing: then all of the region's
     /// parity can be computed from it.
     fn windows_behind(&self, region: Region, trouble: &Trouble) -> Vec<(Window, Unit)> {
-        let Some(place) = self.health.place_of(trouble.member).filter(|_| self.misses_data(region)) else {
+        let Some(slot) = self.health.slot_of(trouble.member).filter(|_| self.misses_data(region)) else {
             return Vec::new();
         };
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let stands_there = |index: &u32| {
             let stored = logs.segment(*index).position.is_some();
-            stored && self.segment_place(region, *index) == (place, trouble.at)
+            stored && self.segment_at(region, *index) == (slot, trouble.at)
         };
         let Some(segment) = logs.regions[&region].segments.iter().copied().find(stands_there) else {
             return Vec::new();

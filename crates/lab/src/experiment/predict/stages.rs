@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use parlour_array::{Action, ExplainedOperation, accesses};
 use parlour_model::fork_join::Phase;
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 use parlour_workload::random::Random;
 use parlour_workload::source::{Pattern as Asked, Source};
 use parlour_workload::task::{Ask, Kind};
@@ -121,9 +121,9 @@ impl Stages {
         let how = (&prepared.tuning, prepared.simulated);
         let plans = accesses(&prepared.geometry, how, operation, at, length)?;
         let phases = plans.iter().map(Vec::len).max().unwrap_or(0);
-        let mut before: Vec<(Member, Sector)> = Vec::new();
+        let mut before: Vec<(Slot, Sector)> = Vec::new();
         for phase in 0..phases {
-            let actions: Vec<Action> =
+            let actions: Vec<Action<Slot>> =
                 plans.iter().filter_map(|plan| plan.get(phase)).flatten().copied().collect();
             let Some(stage) = self.stage(&actions, &before) else { continue };
             *self.visits.entry(stage).or_default() += part;
@@ -133,16 +133,16 @@ impl Stages {
     }
 
     /// What the accesses of a phase come to. None: nothing.
-    fn stage(&mut self, actions: &[Action], before: &[(Member, Sector)]) -> Option<Stage> {
-        let mut blocks: BTreeMap<Member, u64> = BTreeMap::new();
+    fn stage(&mut self, actions: &[Action<Slot>], before: &[(Slot, Sector)]) -> Option<Stage> {
+        let mut blocks: BTreeMap<Slot, u64> = BTreeMap::new();
         let (mut count, mut read, mut modified, mut again) = (0_u64, 0, 0, 0);
         for action in actions {
-            let (Some((member, at)), Some(length)) = (place(action), length(action)) else { continue };
-            *blocks.entry(member).or_default() += length.get();
+            let (Some((slot, at)), Some(length)) = (place(action), length(action)) else { continue };
+            *blocks.entry(slot).or_default() += length.get();
             count += 1;
             read += u64::from(matches!(action, Action::Read { .. }));
             modified += u64::from(matches!(action, Action::ReadModifyWrite { .. }));
-            again += u64::from(before.contains(&(member, at)));
+            again += u64::from(before.contains(&(slot, at)));
         }
         if count == 0 {
             return None;
@@ -208,7 +208,7 @@ impl Timed {
     }
 }
 
-fn place(action: &Action) -> Option<(Member, Sector)> {
+fn place(action: &Action<Slot>) -> Option<(Slot, Sector)> {
     match action {
         Action::Read { member, at, .. }
         | Action::Write { member, at, .. }
@@ -218,7 +218,7 @@ fn place(action: &Action) -> Option<(Member, Sector)> {
     }
 }
 
-fn length(action: &Action) -> Option<Sectors> {
+fn length(action: &Action<Slot>) -> Option<Sectors> {
     match action {
         Action::Read { length, .. }
         | Action::Write { length, .. }

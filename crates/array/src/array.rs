@@ -493,8 +493,7 @@ impl Array {
     /// A step whose member is gone fails at once.
     fn hand_out_to_nobody(&mut self, id: JobId, step: usize) {
         let job = self.jobs.get_mut(id);
-        job.members[step] = NOBODY;
-        job.troubles.push(Trouble::new(Fault::Gone, job.action(step as u32)));
+        job.troubles.push(Trouble::new(Fault::Gone, job.plan.steps[step].action.map(|_| NOBODY)));
         job.outstanding -= 1;
     }
 

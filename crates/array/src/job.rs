@@ -9,7 +9,7 @@ use crate::effect::{Action, Class, EffectId, Fault};
 use crate::geometry::CommitPart;
 use crate::log::{EntryName, Intent, Load, Record, Redo, Room};
 use crate::map::{Piece, Window};
-use crate::plan::{Content, Fragment, LogMethod, Plan, UnitSet};
+use crate::plan::{Content, Fragment, LogMethod, Plan, Target, UnitSet};
 
 /// Names a job while it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -214,7 +214,7 @@ pub(crate) struct Job {
     pub(crate) checksums: Vec<u64>,
     /// When its plan was made: see [`Health::turn`](crate::health::Health).
     pub(crate) turn: u64,
-    /// By step: the member that it went to. [`NOBODY`] where it goes to none, or there was none.
+    /// By step: the member that it was handed out to. [`NOBODY`] where that was none.
     pub(crate) members: Vec<Member>,
     /// Repairs that this job waits for and that are under way, …
     pub(crate) repairs: u32,
@@ -307,9 +307,13 @@ impl Job {
         (0..self.plan.steps.len() as u32).map(|step| self.action(step))
     }
 
-    /// What step `step` asks for, of the member that it went to.
+    /// What step `step` asks for, of the member that it is for. Which one that is, where it is for a slot, is settled when
+    /// the step is handed out; before, it is [`NOBODY`].
     pub(crate) fn action(&self, step: u32) -> Action {
-        self.plan.steps[step as usize].action.map(|_| self.members[step as usize])
+        self.plan.steps[step as usize].action.map(|target| match target {
+            Target::Slot(_) => self.members[step as usize],
+            Target::Member(member) => member,
+        })
     }
 
     /// Keeps what checksum step `step` found.

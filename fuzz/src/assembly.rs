@@ -1,4 +1,4 @@
-//! From members that anybody may have written to: put together, opened, served and stopped. Whatever superblocks, maps,
+//! From members that anybody may have written to: put together, opened, served and stopped. Whatever superblocks, bitmaps,
 //! tables and log headers say behind a checksum that fits, the array refuses or it works: no access goes beyond a member,
 //! every request is answered, and it comes to rest. All of it in a bounded address space.
 
@@ -40,7 +40,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// One of the images: of each array, as it was created, after a proper stop, and after a crash (if there are commit logs, in a
+/// One of the images: of each array, as it was created, after a clean shutdown, and after a crash (if there are commit logs, in a
 /// reintegration).
 fn choose<'a>(input: &mut Input<'_>) -> &'a Image {
     static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
@@ -57,7 +57,7 @@ fn images((name, members, consistency): (&str, u16, Consistency)) -> [Image; 3] 
         world.submit(Operation::Write { durable: step % 3 == 0 }, capacity / 12 * step, 1 + step * 3);
         world.settle();
     }
-    if consistency == Consistency::Logged {
+    if consistency == Consistency::Journal {
         begin_reintegration(&mut world);
     }
     let crashed = Image { disks: world.disks.clone(), ..created.clone() };
@@ -84,7 +84,7 @@ fn change(image: &mut Image, input: &mut Input<'_>) {
     let copy = usize::from(input.coin());
     match input.byte() % 20 {
         0..6 => put(image, disk, Structure::Superblock(copy), 1_200, input),
-        6..9 => put(image, disk, Structure::Map(copy), 128, input),
+        6..9 => put(image, disk, Structure::Bitmap(copy), 128, input),
         9..12 => put(image, disk, Structure::Table(copy), 128, input),
         12..14 => {
             let part = if input.coin() { CommitPart::Intents } else { CommitPart::Records };

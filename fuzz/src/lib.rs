@@ -6,7 +6,7 @@
 //! `tests/replay.rs` runs every input in `corpus/` through them, without one.
 
 pub mod assembly;
-pub mod dirty_map;
+pub mod bitmap;
 pub mod handshake;
 mod input;
 mod memory;
@@ -35,7 +35,7 @@ pub const TARGETS: [Target; 8] = [
     Target { name: "transmission", run: transmission::run },
     Target { name: "server", run: server::run },
     Target { name: "superblock", run: superblock::run },
-    Target { name: "dirty_map", run: dirty_map::run },
+    Target { name: "bitmap", run: bitmap::run },
     Target { name: "segment", run: segment::run },
     Target { name: "assembly", run: assembly::run },
     Target { name: "settings", run: settings::run },

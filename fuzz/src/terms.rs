@@ -48,6 +48,6 @@ fn limits() -> Limits {
         held: 2 * PAYLOAD,
         handshake_timeout: Duration::from_secs(10),
         stall_timeout: Duration::from_secs(30),
-        pressed_timeout: Duration::from_secs(5),
+        low_space_timeout: Duration::from_secs(5),
     }
 }

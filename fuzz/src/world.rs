@@ -14,12 +14,12 @@ use crate::seal::mend;
 
 /// Arrays of which images are made: organization, members, consistency.
 pub(crate) const ARRAYS: [(&str, u16, Consistency); 6] = [
-    ("parity-logging", 4, Consistency::Resync),
-    ("parity-logging", 5, Consistency::Resync),
-    ("raid5", 3, Consistency::Resync),
-    ("raid10", 4, Consistency::Resync),
-    ("raid1", 2, Consistency::Resync),
-    ("parity-logging", 4, Consistency::Logged),
+    ("parity-logging", 4, Consistency::Bitmap),
+    ("parity-logging", 5, Consistency::Bitmap),
+    ("raid5", 3, Consistency::Bitmap),
+    ("raid10", 4, Consistency::Bitmap),
+    ("raid1", 2, Consistency::Bitmap),
+    ("parity-logging", 4, Consistency::Journal),
 ];
 /// The longest header of a commit log's entry that is changed, in sectors.
 const ENTRY: Sectors = Sectors::new(8);
@@ -73,7 +73,7 @@ impl Disk {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Structure {
     Superblock(usize),
-    Map(usize),
+    Bitmap(usize),
     Table(usize),
     /// A header of a log segment: region, segment, first or second.
     Header(u32, u32, bool),
@@ -139,7 +139,7 @@ impl Image {
                 let length = Sectors::new(SUPERBLOCK_BYTES as u64 / 512);
                 (Geometry::superblocks_at(LENGTH)[copy], length)
             }
-            Structure::Map(bank) => (geometry.map_at(bank), geometry.map_length()),
+            Structure::Bitmap(bank) => (geometry.bitmap_at(bank), geometry.bitmap_length()),
             Structure::Table(bank) => (geometry.table_at(bank), geometry.table_length()),
             Structure::Header(region, segment, second) => {
                 let logs = geometry.layout().logs()?;
@@ -230,12 +230,13 @@ impl World {
             };
             assembly.slots.iter().map(|slot| [0, 1].map(|number| bank(slot, number))).collect()
         };
-        let maps = read(geometry.map_at(0), geometry.map_length());
+        let bitmaps = read(geometry.bitmap_at(0), geometry.bitmap_length());
         let tables = match geometry.layout().logs() {
             Some(_) => read(geometry.table_at(0), geometry.table_length()),
             None => Vec::new(),
         };
-        let lists = geometry.list_at(0).map_or_else(Vec::new, |(at, length)| read(at, length));
+        let bad_block_logs =
+            geometry.bad_block_log_at(0).map_or_else(Vec::new, |(at, length)| read(at, length));
         let (at, length) = geometry.commit_log();
         let commits = assembly.slots.iter().map(|slot| match slot.map(|index| &disks[index]) {
             Some(disk) if !length.is_zero() && disk.holds(at, length) => {
@@ -247,9 +248,9 @@ impl World {
         let opening = Opening {
             members,
             spares: spares.iter().map(|spare| info(*spare)).collect(),
-            maps,
+            bitmaps,
             tables,
-            lists,
+            bad_block_logs,
             commits,
             session: Identity([0xC0; 16]),
             read_only: how.read_only,

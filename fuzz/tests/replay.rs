@@ -52,7 +52,7 @@ fn superblocks_that_were_found_do_no_harm() {
 
 #[test]
 fn dirty_maps_that_were_found_do_no_harm() {
-    replay("dirty_map");
+    replay("bitmap");
 }
 
 #[test]

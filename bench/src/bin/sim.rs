@@ -52,23 +52,23 @@ struct Case {
 }
 
 const CASES: [Case; 4] = [
-    Case { name: "RAID 5, reads", organization: "raid5", consistency: Consistency::Resync, reads: 1.0 },
+    Case { name: "RAID 5, reads", organization: "raid5", consistency: Consistency::Bitmap, reads: 1.0 },
     Case {
         name: "RAID 5, small writes",
         organization: "raid5",
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
         reads: 0.0,
     },
     Case {
-        name: "parity logging, resync, small writes",
+        name: "parity logging, bitmap, small writes",
         organization: "parity-logging",
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
         reads: 0.0,
     },
     Case {
-        name: "parity logging, logged, small writes",
+        name: "parity logging, journal, small writes",
         organization: "parity-logging",
-        consistency: Consistency::Logged,
+        consistency: Consistency::Journal,
         reads: 0.0,
     },
 ];
@@ -142,7 +142,7 @@ fn array(case: &Case) -> (World, Stream) {
         consistency: case.consistency,
     };
     let geometry = Geometry::create(&creation).expect("it is a possible array");
-    let tuning = Tuning { dirty_map: false, ..Tuning::default() };
+    let tuning = Tuning { bitmap: false, ..Tuning::default() };
     let drive =
         |_| Member::described(&description, Angle::default(), Discipline::Fcfs).expect("it is a drive");
     let new = New { name: case.name, geometry: &geometry, length, tuning, simulated: Simulated::default() };

@@ -6,7 +6,7 @@
 
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
-use crate::job::{JobId, Trouble};
+use crate::job::{FailedAccess, JobId};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
@@ -30,9 +30,9 @@ impl Array {
         }
     }
 
-    /// Abandons the array if `troubles` say that a member had no space or memory for what the job was to write of metadata.
+    /// Abandons the array if `failures` say that a member had no space or memory for what the job was to write of metadata.
     /// Says whether.
-    pub(crate) fn halt_unrecorded(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+    pub(crate) fn halt_unrecorded(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         if is_planted(Bug::UnrecordedServedOn) {
             return false;
         }
@@ -41,15 +41,15 @@ impl Array {
             return false;
         }
         // (Flushes and reads that fail so leave nothing unwritten.)
-        let is_write = |trouble: &Trouble| {
+        let is_write = |failure: &FailedAccess| {
             job.actions().any(|action| match action {
-                Action::Write { member, at, .. } => (member, at) == (trouble.member, trouble.at),
+                Action::Write { member, at, .. } => (member, at) == (failure.member, failure.at),
                 _ => false,
             })
         };
-        let unwritten = troubles.iter().filter(|trouble| trouble.fault.is_of_space() && is_write(trouble));
+        let unwritten = failures.iter().filter(|failure| failure.fault.is_of_space() && is_write(failure));
         // (A spare that has no room is not needed.)
-        let Some(slot) = { unwritten }.find_map(|trouble| self.health.slot_of(trouble.member)) else {
+        let Some(slot) = { unwritten }.find_map(|failure| self.health.slot_of(failure.member)) else {
             return false;
         };
         self.counters.out_of_space = true;

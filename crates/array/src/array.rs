@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Member, Region, Sector, Sectors, Stripe};
 
+use crate::bad_blocks::BadBlocks;
 use crate::buffer::{BufferId, Buffers, Slice};
 use crate::cache::PrereadCache;
 use crate::effect::{Action, Class, Effect, EffectId, Fault, Outcome};
@@ -24,8 +25,7 @@ use crate::geometry::Geometry;
 use crate::health::Health;
 use crate::host::Hosts;
 use crate::identity::Identity;
-use crate::job::{JobId, Jobs, Kind, NOBODY, Trouble};
-use crate::listing::Listing;
+use crate::job::{FailedAccess, JobId, Jobs, Kind, NOBODY};
 use crate::locks::Locks;
 use crate::log::Logs;
 use crate::maintenance::Maintenance;
@@ -69,7 +69,7 @@ pub struct Array {
     pub(crate) locks: Locks,
     pub(crate) health: Health,
     pub(crate) records: Records,
-    pub(crate) listing: Listing,
+    pub(crate) bad_blocks: BadBlocks,
     pub(crate) fence: Fence,
     /// Effects that the driver has and did not answer.
     pub(crate) flying: u32,
@@ -91,13 +91,13 @@ pub struct Array {
     /// By class.
     effects: [VecDeque<EffectId>; 5],
     /// What was handed out as a part of another effect, by that one.
-    joined: BTreeMap<EffectId, Vec<EffectId>>,
+    merged: BTreeMap<EffectId, Vec<EffectId>>,
     pub(crate) completions: VecDeque<Completion>,
     pub(crate) events: VecDeque<Event>,
 }
 
 /// Of so many effects that wait, those are looked for that are handed out together, …
-const JOINED_OF: u32 = 1_024;
+const MERGED_OF: u32 = 1_024;
 /// … and of what becomes zeroes, about so much goes into one.
 const LONGEST_ZEROES: Sectors = Sectors::new(64 << 11);
 
@@ -110,14 +110,14 @@ pub(crate) struct Parts {
     pub(crate) mode: Mode,
     pub(crate) health: Health,
     pub(crate) records: Records,
-    pub(crate) listing: Listing,
+    pub(crate) bad_blocks: BadBlocks,
     pub(crate) logs: Option<Logs>,
 }
 
 impl Array {
     /// An array from its parts, with nothing under way.
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
-        let Parts { geometry, tuning, simulated, identity, mode, health, records, listing, logs } = parts;
+        let Parts { geometry, tuning, simulated, identity, mode, health, records, bad_blocks, logs } = parts;
         Array {
             cache: PrereadCache::new(tuning.preread_cache),
             floats: Floats::new(&geometry),
@@ -135,7 +135,7 @@ impl Array {
             locks: Locks::default(),
             health,
             records,
-            listing,
+            bad_blocks,
             fence: Fence::default(),
             flying: 0,
             logs,
@@ -146,7 +146,7 @@ impl Array {
             memory_waiters: VecDeque::new(),
             scratch_in_use: Sectors::ZERO,
             effects: Default::default(),
-            joined: BTreeMap::new(),
+            merged: BTreeMap::new(),
             completions: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -216,7 +216,7 @@ impl Array {
         let (class, action) = self.effect(id);
         let action = match action {
             Action::Zero { member, at, length } => {
-                let length = self.join_zeroes(id, class, (member, at, length));
+                let length = self.merge_zeroes(id, class, (member, at, length));
                 Action::Zero { member, at, length }
             }
             action => action,
@@ -231,17 +231,17 @@ impl Array {
     }
 
     /// What of the queue becomes zeroes behind the effect `first` is handed out with it. Returns how much that is together.
-    fn join_zeroes(
+    fn merge_zeroes(
         &mut self,
         first: EffectId,
         class: Class,
         (member, at, length): (Member, Sector, Sectors),
     ) -> Sectors {
         let mut queue = std::mem::take(&mut self.effects[class as usize]);
-        let (mut end, mut joined, mut seen) = (at + length, Vec::new(), 0);
+        let (mut end, mut merged, mut seen) = (at + length, Vec::new(), 0);
         queue.retain(|id| {
             seen += 1;
-            if seen > JOINED_OF || end - at >= LONGEST_ZEROES {
+            if seen > MERGED_OF || end - at >= LONGEST_ZEROES {
                 return true;
             }
             let follows = matches!(
@@ -250,13 +250,13 @@ impl Array {
             );
             if follows && let Action::Zero { length, .. } = self.effect(*id).1 {
                 end = end + length;
-                joined.push(*id);
+                merged.push(*id);
             }
             !follows
         });
         self.effects[class as usize] = queue;
-        if !joined.is_empty() {
-            self.joined.insert(first, joined);
+        if !merged.is_empty() {
+            self.merged.insert(first, merged);
         }
         end - at
     }
@@ -282,8 +282,8 @@ impl Array {
     pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.advance_clock(now);
         self.flying -= 1;
-        let joined = self.joined.remove(&effect).unwrap_or_default();
-        for part in std::iter::once(effect).chain(joined) {
+        let merged = self.merged.remove(&effect).unwrap_or_default();
+        for part in std::iter::once(effect).chain(merged) {
             if self.is_abandoned() {
                 return self.end_abandoned();
             }
@@ -306,7 +306,7 @@ impl Array {
             Outcome::Differs => job.differing.push(effect.step()),
             Outcome::Checksums(sums) => job.take_checksums(effect.step(), sums),
             Outcome::Failed(_) if self.health.cannot_flush(action) => {}
-            Outcome::Failed(fault) => job.troubles.push(Trouble::new(fault, action)),
+            Outcome::Failed(fault) => job.failures.push(FailedAccess::new(fault, action)),
         }
         job.outstanding -= 1;
         let done = job.outstanding == 0;
@@ -320,9 +320,9 @@ impl Array {
         }
         self.note_answer(action);
         if let Outcome::Failed(fault) = outcome {
-            let trouble = Trouble::new(fault, action);
-            if trouble.undurable {
-                self.note_undurable(&trouble);
+            let failure = FailedAccess::new(fault, action);
+            if failure.undurable {
+                self.note_undurable(&failure);
             }
         }
         if done {
@@ -360,10 +360,10 @@ impl Array {
         &mut self,
         id: JobId,
         host: Option<(BufferId, Sectors)>,
-        rooms: &[(BufferId, Sectors)],
+        reservations: &[(BufferId, Sectors)],
     ) {
         let turn = self.health.turn;
-        self.start_plan_of(id, turn, host, rooms);
+        self.start_plan_of(id, turn, host, reservations);
     }
 
     /// The same, for a plan on members that stood in their slots at `turn`.
@@ -372,7 +372,7 @@ impl Array {
         id: JobId,
         turn: u64,
         host: Option<(BufferId, Sectors)>,
-        rooms: &[(BufferId, Sectors)],
+        reservations: &[(BufferId, Sectors)],
     ) {
         let job = self.jobs.get_mut(id);
         assert!(job.scratch.is_empty(), "a plan starts with no buffers of an earlier one");
@@ -385,7 +385,7 @@ impl Array {
                 Source::Host => host.expect("a plan on the host's payload has one"),
                 Source::Zeroes => (BufferId::ZEROES, Sectors::ZERO),
                 Source::Scratch(index) => (job.scratch[index as usize], Sectors::ZERO),
-                Source::Record(index) => rooms[usize::from(index)],
+                Source::Record(index) => reservations[usize::from(index)],
                 Source::Metadata => (BufferId::METADATA, Sectors::ZERO),
                 Source::Buffer(buffer) => (buffer, Sectors::ZERO),
             };
@@ -395,7 +395,7 @@ impl Array {
         job.members.clear();
         job.members.resize(job.plan.steps.len(), NOBODY);
         job.next_step = 0;
-        job.troubles.clear();
+        job.failures.clear();
         job.differing.clear();
         self.next_phase(id);
     }
@@ -459,7 +459,7 @@ impl Array {
         let listed = match action {
             Action::Read { .. } | Action::ReadModifyWrite { .. } | Action::Float { .. } => {
                 let range = action.member().and_then(Target::slot).zip(action.range());
-                range.is_some_and(|(slot, (at, length))| self.listing.has(slot, at, length))
+                range.is_some_and(|(slot, (at, length))| self.bad_blocks.has(slot, at, length))
             }
             _ => false,
         };
@@ -472,7 +472,7 @@ impl Array {
             "an array that is opened read-only writes nothing"
         );
         if listed {
-            job.troubles.push(Trouble::new(Fault::Unreadable, action));
+            job.failures.push(FailedAccess::new(Fault::Unreadable, action));
             job.outstanding -= 1;
             return;
         }
@@ -493,7 +493,7 @@ impl Array {
     /// A step whose member is gone fails at once.
     fn hand_out_to_nobody(&mut self, id: JobId, step: usize) {
         let job = self.jobs.get_mut(id);
-        job.troubles.push(Trouble::new(Fault::Gone, job.plan.steps[step].action.map(|_| NOBODY)));
+        job.failures.push(FailedAccess::new(Fault::Gone, job.plan.steps[step].action.map(|_| NOBODY)));
         job.outstanding -= 1;
     }
 
@@ -543,7 +543,7 @@ impl Array {
     }
 
     fn phase_done(&mut self, id: JobId) {
-        if self.jobs.get(id).troubles.is_empty() {
+        if self.jobs.get(id).failures.is_empty() {
             self.next_phase(id);
         } else {
             self.plan_broken(id);
@@ -556,7 +556,7 @@ impl Array {
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
             Kind::Read { .. } => self.read_done(id),
             Kind::Stripe(_) => self.stripe_carried_out(id),
-            Kind::List => self.list_written(id, true),
+            Kind::BadBlockLog => self.bad_block_log_written(id, true),
             Kind::Flush { .. } => self.flush_done(id),
             Kind::Append { .. } => self.append_done(id),
             Kind::Reintegrate { .. } => self.reintegrate_pass_done(id),
@@ -572,50 +572,52 @@ impl Array {
             Kind::Checkpoint { .. } => self.checkpoint_done(id),
             Kind::CleanFlush => self.clean_flush_done(id),
             Kind::Look => self.looked(id, &[]),
-            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_done(id, true),
+            Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => self.record_done(id, true),
         }
     }
 
     /// Some step of a plan failed, and all others of its phase are answered.
     fn plan_broken(&mut self, id: JobId) {
         self.release_scratch(id);
-        let mut troubles = std::mem::take(&mut self.jobs.get_mut(id).troubles);
+        let mut failures = std::mem::take(&mut self.jobs.get_mut(id).failures);
         // What a member lacked that stands no more is no want of the array's.
-        for trouble in troubles.iter_mut().filter(|trouble| trouble.fault.is_of_space()) {
-            if !self.health.stands(trouble.member) {
-                trouble.fault = Fault::Gone;
+        for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
+            if !self.health.stands(failure.member) {
+                failure.fault = Fault::Gone;
             }
         }
         if is_planted(Bug::FailedFlushForgotten) && self.is_flush(id) {
             return self.plan_done(id);
         }
-        if self.halt_unrecorded(id, &troubles) {
+        if self.halt_unrecorded(id, &failures) {
             return;
         }
         let looks = matches!(self.jobs.get(id).kind, Some(Kind::Look));
-        for trouble in troubles.iter().filter(|trouble| !trouble.undurable) {
-            if looks { self.note_looked(trouble) } else { self.note_trouble(trouble) }
+        for failure in failures.iter().filter(|failure| !failure.undurable) {
+            if looks { self.note_looked(failure) } else { self.note_failure(failure) }
         }
         match self.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
-            Kind::Read { .. } => self.read_broken(id, &troubles),
-            Kind::Stripe(_) => self.stripe_broken(id, &troubles),
-            Kind::Flush { .. } => self.flush_broken(id, &troubles),
+            Kind::Read { .. } => self.read_broken(id, &failures),
+            Kind::Stripe(_) => self.stripe_broken(id, &failures),
+            Kind::Flush { .. } => self.flush_broken(id, &failures),
             Kind::Append { .. } => self.append_broken(id),
-            Kind::Reintegrate { .. } => self.reintegrate_broken(id, &troubles),
-            Kind::Load(_) => self.load_broken(id, &troubles),
-            Kind::Commit { .. } => self.commit_broken(id, &troubles),
-            Kind::CommitMark { .. } => self.mark_broken(id, &troubles),
+            Kind::Reintegrate { .. } => self.reintegrate_broken(id, &failures),
+            Kind::Load(_) => self.load_broken(id, &failures),
+            Kind::Commit { .. } => self.commit_broken(id, &failures),
+            Kind::CommitMark { .. } => self.mark_broken(id, &failures),
             Kind::CommitFlush { .. } => self.commit_flushed(id, false),
             Kind::Intent { .. } => self.intent_broken(id),
             Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, false),
-            Kind::Probe { .. } => self.probe_broken(id, &troubles),
-            Kind::Redo(_) => self.redo_broken(id, &troubles),
+            Kind::Probe { .. } => self.probe_broken(id, &failures),
+            Kind::Redo(_) => self.redo_broken(id, &failures),
             Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
             Kind::Checkpoint { .. } => self.end_job(id),
             Kind::CleanFlush => self.clean_flush_broken(id),
-            Kind::Look => self.looked(id, &troubles),
-            Kind::List => self.list_written(id, false),
-            Kind::Superblock | Kind::Map | Kind::Table | Kind::StopFlush => self.record_broken(id, &troubles),
+            Kind::Look => self.looked(id, &failures),
+            Kind::BadBlockLog => self.bad_block_log_written(id, false),
+            Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => {
+                self.record_broken(id, &failures)
+            }
         }
     }
 
@@ -631,31 +633,31 @@ impl Array {
     }
 
     /// What a failed access means for the member, whoever's access it was.
-    fn note_trouble(&mut self, trouble: &Trouble) {
-        match trouble.fault {
-            Fault::Gone => self.fail_member(trouble.member, FailureCause::Gone),
-            Fault::Truncated => self.fail_member(trouble.member, FailureCause::Truncated),
-            Fault::NoSpace | Fault::Undurable => self.out_of_space(trouble.member),
+    fn note_failure(&mut self, failure: &FailedAccess) {
+        match failure.fault {
+            Fault::Gone => self.fail_member(failure.member, FailureCause::Gone),
+            Fault::Truncated => self.fail_member(failure.member, FailureCause::Truncated),
+            Fault::NoSpace | Fault::Undurable => self.out_of_space(failure.member),
             // What is on the list is no fault of the member's.
-            Fault::Unreadable if self.is_listed(trouble) => {}
-            Fault::Unreadable => self.count_error(trouble.member),
+            Fault::Unreadable if self.is_bad(failure) => {}
+            Fault::Unreadable => self.count_error(failure.member),
         }
     }
 
-    fn is_listed(&self, trouble: &Trouble) -> bool {
-        let slot = self.health.slot_of(trouble.member);
-        slot.is_some_and(|slot| self.listing.has(slot, trouble.at, trouble.length))
+    fn is_bad(&self, failure: &FailedAccess) -> bool {
+        let slot = self.health.slot_of(failure.member);
+        slot.is_some_and(|slot| self.bad_blocks.has(slot, failure.at, failure.length))
     }
 
     /// A member could not be flushed, or not write durably. That is known at once: another flush of it, that is under way and
     /// succeeds, means nothing. If it has to be kept it has perhaps lost what it was to make durable.
-    fn note_undurable(&mut self, trouble: &Trouble) {
+    fn note_undurable(&mut self, failure: &FailedAccess) {
         if is_planted(Bug::FailedFlushForgotten) {
             return;
         }
-        self.note_trouble(trouble);
-        if self.health.slot_of(trouble.member).is_some()
-            && let Some(record) = self.health.record(trouble.member)
+        self.note_failure(failure);
+        if self.health.slot_of(failure.member).is_some()
+            && let Some(record) = self.health.record(failure.member)
             && !std::mem::replace(&mut record.flush_failed, true)
         {
             self.note_unflushed();
@@ -692,11 +694,11 @@ fn makes_durable(action: Action) -> bool {
     }
 }
 
-impl Trouble {
+impl FailedAccess {
     /// A part of what `read` has read is not what was written there.
-    pub(crate) fn unlike(read: Action, part: Columns) -> Trouble {
-        let whole = Trouble::new(Fault::Unreadable, read);
-        Trouble { at: whole.at + part.from, length: part.length(), ..whole }
+    pub(crate) fn unlike(read: Action, part: Columns) -> FailedAccess {
+        let whole = FailedAccess::new(Fault::Unreadable, read);
+        FailedAccess { at: whole.at + part.from, length: part.length(), ..whole }
     }
 
     /// Whether it is what became of `action`.
@@ -704,7 +706,7 @@ impl Trouble {
         action.member() == Some(self.member) && action.range().is_some_and(|(at, _)| at == self.at)
     }
 
-    fn new(fault: Fault, action: Action) -> Trouble {
+    fn new(fault: Fault, action: Action) -> FailedAccess {
         let member = action.member().unwrap_or(NOBODY);
         let (at, length) = action.range().unwrap_or((Sector::ZERO, Sectors::ZERO));
         // A write for which there is no room says nothing of others.
@@ -712,6 +714,6 @@ impl Trouble {
             Action::Flush { .. } => true,
             action => fault == Fault::Undurable || fault.is_of_member() && makes_durable(action),
         };
-        Trouble { fault, member, at, length, undurable }
+        FailedAccess { fault, member, at, length, undurable }
     }
 }

@@ -8,7 +8,7 @@
 use parlour_units::Sectors;
 
 use crate::banks::{Banks, Newest};
-use crate::dirty::{Bits, StoredMap, TableEntry, decode_table};
+use crate::bitmap::{Bits, StoredBitmap, TableEntry, decode_table};
 use crate::fence::Epoch;
 use crate::geometry::Geometry;
 use crate::horizon::Horizon;
@@ -85,9 +85,9 @@ pub enum AssemblyError {
         /// Which.
         older: String,
     },
-    /// It was not stopped properly and a member is missing.
+    /// It was not shut down cleanly and a member is missing.
     #[error(
-        "the array was not stopped properly and {missing} is missing: what was being written when it stopped, in up to \
+        "the array was not shut down cleanly and {missing} is missing: what was being written when it stopped, in up to \
          {regions} of {of} regions, may read wrong where it lay on the missing member; use --force to accept that"
     )]
     UncleanAndDegraded {
@@ -116,7 +116,7 @@ pub enum AssemblyError {
     ReadOnlyNeedsWriting,
     /// Opened for reading only, its last writes could not be brought to an end.
     #[error(
-        "the array was not stopped properly, and what its commit logs hold is to be written to its members before it is \
+        "the array was not shut down cleanly, and what its commit logs hold is to be written to its members before it is \
          read: it must be opened for writing once"
     )]
     ReadOnlyNeedsRecovery,
@@ -284,19 +284,19 @@ impl Assembly {
         Horizon::of(self.superblock.session_number)
     }
 
-    /// The newest dirty map. Where it is not known, one that says of all regions that they are to be resynced, and that who
+    /// The newest write-intent bitmap. Where it is not known, one that says of all regions that they are to be resynced, and that who
     /// is away misses them.
-    pub(crate) fn newest_map(&self, maps: &[Banks]) -> StoredMap {
+    pub(crate) fn newest_bitmap(&self, bitmaps: &[Banks]) -> StoredBitmap {
         let regions = self.geometry.layout().region_count();
         let horizon = self.horizon();
         let decode = |block: &[u8]| {
-            let map = StoredMap::decode(block, self.superblock.array, regions)?;
+            let map = StoredBitmap::decode(block, self.superblock.array, regions)?;
             horizon.reaches(map.sequence).then_some((map.sequence, map))
         };
-        let newest = Newest::of(self.of_whole(maps), decode);
+        let newest = Newest::of(self.of_whole(bitmaps), decode);
         let sequence = newest.sequence();
         let all = || Bits::full(regions);
-        let unknown = || StoredMap { sequence, dirty: all(), resync: all(), missed: all() };
+        let unknown = || StoredBitmap { sequence, dirty: all(), resync: all(), out_of_sync: all() };
         newest.sure().unwrap_or_else(unknown)
     }
 

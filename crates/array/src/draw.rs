@@ -316,7 +316,7 @@ mod tests {
             block: Sectors::new(8),
             member_length: Sectors::new(1 << 17),
             log,
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
         };
         Geometry::create(&creation).unwrap()
     }

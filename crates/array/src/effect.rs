@@ -64,7 +64,7 @@ pub enum Class {
     Foreground,
     /// The parity log: appending and reintegrating (Stodolsky §2; footnote 10: may yield to people).
     Log,
-    /// Superblocks, dirty map.
+    /// Superblocks, write-intent bitmap.
     Metadata,
     /// Rebuild and resync.
     Rebuild,

@@ -356,7 +356,7 @@ impl<'a> Case<'a> {
         let mut plans = Vec::new();
         if !reads.is_empty() {
             let mut plan = Plan::default();
-            plan.read_joined(&mut reads, self.tuning.joining());
+            plan.read_merged(&mut reads, self.tuning.merging());
             plans.push(Planned { stripe: None, plan, notes: self.read_notes() });
         }
         let mut builder = Builder::default();
@@ -664,7 +664,7 @@ mod tests {
             block: Sectors::new(8),
             member_length: Sectors::new(1 << 17),
             log: LogCreation::default(),
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
         };
         Geometry::create_on(&creation, cylinder).unwrap()
     }

@@ -15,7 +15,7 @@ use crate::array::{Array, Mode};
 use crate::effect::{Action, Class, Fault};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
-use crate::job::{JobId, Kind, Trouble};
+use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::status::{Event, FailureCause};
 use crate::superblock::{SUPERBLOCK_BYTES, Superblock};
@@ -127,24 +127,24 @@ impl Array {
 
     /// A superblock could not be read. A member that does not answer is excluded, if it can be done
     /// without; nothing more is made of a copy that cannot be read, since both are read in turn.
-    pub(crate) fn note_looked(&mut self, trouble: &Trouble) {
-        let cause = match trouble.fault {
+    pub(crate) fn note_looked(&mut self, failure: &FailedAccess) {
+        let cause = match failure.fault {
             Fault::Gone => FailureCause::Gone,
             Fault::Truncated => FailureCause::Truncated,
             _ => return,
         };
-        self.fail_member_if_possible(trouble.member, cause);
+        self.fail_member_if_possible(failure.member, cause);
     }
 
-    /// Superblocks were read, but for those in `troubles`.
-    pub(crate) fn looked(&mut self, id: JobId, troubles: &[Trouble]) {
+    /// Superblocks were read, but for those in `failures`.
+    pub(crate) fn looked(&mut self, id: JobId, failures: &[FailedAccess]) {
         (self.fence.looking, self.fence.fresh) = (false, true);
         let (array, known) = (self.identity, &self.records.sessions);
         let job = self.jobs.get(id);
         let blocks = job.actions().zip(job.metadata.chunks(SUPERBLOCK_BYTES));
         let foreign = blocks.filter_map(|(action, block)| {
             let Action::Read { member, at, .. } = action else { return None };
-            let read = !troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at));
+            let read = !failures.iter().any(|failure| (failure.member, failure.at) == (member, at));
             // (Most name this session: whether they are sound makes no difference.)
             let ours = known.first().is_some_and(|session| Superblock::names(block, array, *session));
             let epoch = self.health.member(member).filter(|_| !ours)?.epoch;
@@ -159,9 +159,9 @@ impl Array {
         }
     }
 
-    /// Superblocks were written, but for those in `troubles`, and those that a plan that broke did
+    /// Superblocks were written, but for those in `failures`, and those that a plan that broke did
     /// not come to. A member names this session when both its copies do.
-    pub(crate) fn note_epochs(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn note_epochs(&mut self, id: JobId, failures: &[FailedAccess]) {
         let job = self.jobs.get(id);
         let begun = job.next_step as usize;
         let writes = job.actions().enumerate().filter_map(|(index, action)| {
@@ -170,7 +170,7 @@ impl Array {
         });
         let writes: Vec<(Member, bool)> = writes.collect();
         for (member, _) in &writes {
-            let failed = troubles.iter().any(|trouble| trouble.member == *member);
+            let failed = failures.iter().any(|failure| failure.member == *member);
             let whole = writes.iter().filter(|(other, _)| other == member).all(|(_, begun)| *begun);
             if let Some(record) = self.health.record(*member)
                 && (failed || whole)

@@ -34,7 +34,7 @@ pub(crate) struct Floats {
     cylinders: usize,
     data_start: Sector,
     /// By slot, then cylinder; none where all units are at home.
-    maps: Vec<Option<Cylinder>>,
+    bitmaps: Vec<Option<Cylinder>>,
     /// Positions that are being read, by member and where they begin.
     reading: BTreeMap<(Member, Sector), u32>,
 }
@@ -68,7 +68,7 @@ impl Floats {
             units,
             cylinders: cylinders as usize,
             data_start: geometry.data_start(),
-            maps: std::iter::repeat_with(|| None).take(count).collect(),
+            bitmaps: std::iter::repeat_with(|| None).take(count).collect(),
             reading: BTreeMap::new(),
         })
     }
@@ -89,7 +89,7 @@ impl Floats {
     /// Where what has its home at `home` is now.
     pub(crate) fn locate(&self, home: Location) -> Location {
         let (map, unit, _) = self.find(home);
-        match &self.maps[map] {
+        match &self.bitmaps[map] {
             Some(cylinder) => self.in_position(home, unit, cylinder.position_of[unit as usize].into()),
             None => home,
         }
@@ -98,7 +98,7 @@ impl Floats {
     /// The home of what is at `slot`; none where nothing is. The inverse of [`Floats::locate`].
     pub(crate) fn home(&self, location: Location) -> Option<Location> {
         let (map, position, _) = self.find(location);
-        let unit = match &self.maps[map] {
+        let unit = match &self.bitmaps[map] {
             Some(cylinder) => u64::from(cylinder.unit_in[position as usize]),
             None if position < self.units => position,
             None => NOTHING.into(),
@@ -110,7 +110,7 @@ impl Floats {
     /// stay.
     fn free(&self, location: Location, member: Member) -> impl Iterator<Item = Location> + '_ {
         let (map, from, _) = self.find(location);
-        let is_free = move |position: u64| match &self.maps[map] {
+        let is_free = move |position: u64| match &self.bitmaps[map] {
             Some(cylinder) => cylinder.unit_in[position as usize] == NOTHING,
             None => position >= self.units,
         };
@@ -128,7 +128,7 @@ impl Floats {
             return;
         }
         let ((map, old, _), (other, new, offset)) = (self.find(from), self.find(to));
-        let cylinder = self.maps[map].get_or_insert_with(|| Cylinder::new(self.positions, self.units));
+        let cylinder = self.bitmaps[map].get_or_insert_with(|| Cylinder::new(self.positions, self.units));
         let unit = std::mem::replace(&mut cylinder.unit_in[old as usize], NOTHING);
         let target = &mut cylinder.unit_in[new as usize];
         let possible = map == other && offset.is_zero() && unit != NOTHING && *target == NOTHING;

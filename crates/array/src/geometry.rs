@@ -4,16 +4,16 @@
 //! ```text
 //! member   0          1 MiB·k                                          end − 1 MiB
 //!          ├ metadata ┼ data area: units of stripes, parity, logs ─────┼ tail ┤
-//!          superblock, dirty maps, region tables                         superblock's second copy
+//!          superblock, write-intent bitmaps, region tables                         superblock's second copy
 //! ```
 
 use parlour_units::{Bytes, Sector, Sectors, Slot};
 use serde::{Deserialize, Serialize};
 
-use crate::dirty;
+use crate::bad_block_log::BAD_BLOCK_LOG_LENGTH;
+use crate::bitmap;
 use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Rotation, ShapeRequest};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, RefusedCombination, Update};
-use crate::unreadable::LIST_LENGTH;
 
 /// Members of an array, spares apart: as many as a superblock has room for.
 pub const MAXIMUM_MEMBERS: u16 = 64;
@@ -21,7 +21,7 @@ pub const MAXIMUM_MEMBERS: u16 = 64;
 pub const ALIGNMENT: Sectors = Sectors::new(2_048);
 /// A superblock: 4 KiB.
 pub const SUPERBLOCK: Sectors = Sectors::new(8);
-/// Where the dirty maps start.
+/// Where the write-intent bitmaps start.
 pub(crate) const MAPS_AT: Sectors = Sectors::new(128);
 /// Metadata is written in whole 4 KiB.
 const METADATA_BLOCK: Sectors = Sectors::new(8);
@@ -64,7 +64,7 @@ impl Cylinder {
         Sectors::new(self.track) * u64::from(self.tracks)
     }
 
-    /// Room for units of this length in it, and units that it holds: all but a track's worth.
+    /// Reservation for units of this length in it, and units that it holds: all but a track's worth.
     pub(crate) fn positions(self, unit: u64) -> Option<(u16, u16)> {
         let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
         let positions = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
@@ -144,13 +144,13 @@ pub enum CreationError {
     UnitTooLarge {
         /// The stripe unit.
         unit: Bytes,
-        /// Room for data on a member; with far copies, for one of them.
+        /// Reservation for data on a member; with far copies, for one of them.
         room: Bytes,
     },
     /// Entries of the commit log would be too long.
     #[error(
         "a stripe unit of {unit} is too large for crash-safe logging: each member would need a commit log of {commit_log}, and \
-         1 GiB is the most; use a smaller unit, or consistency = resync"
+         1 GiB is the most; use a smaller unit, or consistency = bitmap"
     )]
     UnitTooLargeToLog {
         /// The stripe unit.
@@ -185,7 +185,7 @@ pub enum CreationError {
     #[error("a log of {0} times the parity (A) is not possible: use more than 0 and at most 16")]
     BadRatio(f64),
     /// Only logs can be committed to.
-    #[error("consistency = logged is for organizations that log parity updates; this one has no log")]
+    #[error("consistency = journal is for organizations that log parity updates; this one has no log")]
     NothingLogged,
     /// Nothing can float.
     #[error(
@@ -213,7 +213,7 @@ pub enum CreationError {
     NoRegionFits {
         /// The log segment.
         segment: Bytes,
-        /// Room for data on a member.
+        /// Reservation for data on a member.
         room: Bytes,
     },
 }
@@ -287,7 +287,7 @@ impl Geometry {
             check_log(creation)?;
         }
         let group_members = check_members(creation)?;
-        let logged = creation.consistency == Consistency::Logged;
+        let logged = creation.consistency == Consistency::Journal;
         if logged && creation.organization.update != Update::Logged {
             return Err(CreationError::NothingLogged);
         }
@@ -436,14 +436,14 @@ impl Geometry {
         [Sector::ZERO, Sector::ZERO + (length.round_down(ALIGNMENT) - ALIGNMENT)]
     }
 
-    /// Length of a dirty map, of which each member holds two.
-    pub fn map_length(&self) -> Sectors {
-        map_length(self.layout.region_count())
+    /// Length of a write-intent bitmap, of which each member holds two.
+    pub fn bitmap_length(&self) -> Sectors {
+        bitmap_length(self.layout.region_count())
     }
 
-    /// Where dirty map `bank` (0 or 1) lies.
-    pub fn map_at(&self, bank: usize) -> Sector {
-        Sector::ZERO + MAPS_AT + self.map_length() * bank as u64
+    /// Where write-intent bitmap `bank` (0 or 1) lies.
+    pub fn bitmap_at(&self, bank: usize) -> Sector {
+        Sector::ZERO + MAPS_AT + self.bitmap_length() * bank as u64
     }
 
     /// Length of a log segment's header, where there are logs.
@@ -457,18 +457,18 @@ impl Geometry {
         table_length(self.layout.region_count())
     }
 
-    /// Where table `bank` (0 or 1) lies: behind the maps.
+    /// Where table `bank` (0 or 1) lies: behind the bitmaps.
     pub fn table_at(&self, bank: usize) -> Sector {
-        self.map_at(2) + self.table_length() * bank as u64
+        self.bitmap_at(2) + self.table_length() * bank as u64
     }
 
     /// Where list `bank` (0 or 1) of unreadable blocks lies: behind the tables; and its length. None where an array was made
     /// without room for it.
-    pub fn list_at(&self, bank: usize) -> Option<(Sector, Sectors)> {
+    pub fn bad_block_log_at(&self, bank: usize) -> Option<(Sector, Sectors)> {
         let first = self.table_at(2);
-        let end = first + LIST_LENGTH * 2;
+        let end = first + BAD_BLOCK_LOG_LENGTH * 2;
         let room = end + self.commit_log().1 <= self.data_start();
-        room.then(|| (first + LIST_LENGTH * bank as u64, LIST_LENGTH))
+        room.then(|| (first + BAD_BLOCK_LOG_LENGTH * bank as u64, BAD_BLOCK_LOG_LENGTH))
     }
 
     /// What a crash may cost.
@@ -478,7 +478,7 @@ impl Geometry {
 
     /// Whether records are durable before the data that they tell of.
     pub fn is_logged(&self) -> bool {
-        self.stored.consistency == Consistency::Logged
+        self.stored.consistency == Consistency::Journal
     }
 
     /// Where each member's commit log starts, and its length; zero where there is none. It ends where the data
@@ -646,7 +646,7 @@ fn balanced_sublogs(members: u16) -> u16 {
     ((u32::from(members) * 16).div_ceil(100) as u16).clamp(1, members - 2)
 }
 
-/// Regions are never more than this: their dirty map and tables would take more than they save.
+/// Regions are never more than this: their write-intent bitmap and tables would take more than they save.
 pub(crate) const MOST_REGIONS: u32 = 1 << 20;
 
 /// As many regions as are wished for, within reason.
@@ -661,12 +661,12 @@ fn default_regions(room: Sectors, segment: Sectors) -> u32 {
     by_memory.max(by_latency).clamp(1, u64::from(MOST_REGIONS)) as u32
 }
 
-pub(crate) fn map_length(regions: u32) -> Sectors {
-    Sectors::new(dirty::map_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
+pub(crate) fn bitmap_length(regions: u32) -> Sectors {
+    Sectors::new(bitmap::bitmap_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
 }
 
 pub(crate) fn table_length(regions: u32) -> Sectors {
-    Sectors::new(dirty::table_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
+    Sectors::new(bitmap::table_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)
 }
 
 /// The commit log is about this part of a member …
@@ -742,11 +742,11 @@ fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
         }
         _ => 16_384,
     };
-    let maps = (map_length(most_regions) + table_length(most_regions)) * 2;
-    (MAPS_AT + maps + LIST_LENGTH * 2 + commit_log).round_up(ALIGNMENT)
+    let bitmaps = (bitmap_length(most_regions) + table_length(most_regions)) * 2;
+    (MAPS_AT + bitmaps + BAD_BLOCK_LOG_LENGTH * 2 + commit_log).round_up(ALIGNMENT)
 }
 
-/// Room for data on a member of `length`.
+/// Reservation for data on a member of `length`.
 fn room(length: Sectors, data_start: Sectors) -> Option<Sectors> {
     let room = length.round_down(ALIGNMENT).saturating_sub(data_start + ALIGNMENT);
     (!room.is_zero()).then_some(room)

@@ -11,7 +11,8 @@ use std::{env, fs};
 
 use parlour_units::{Region, Sector, Sectors, Slot};
 
-use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
+use crate::bad_block_log::BadBlockLog;
+use crate::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::geometry::{Creation, Geometry, LogCreation};
 use crate::identity::Identity;
 use crate::layout::Unit;
@@ -19,7 +20,6 @@ use crate::log::{Change, Committed, EntryHeader, Header, Intent, Record, RecordK
 use crate::map::Columns;
 use crate::organization::{Consistency, Organization};
 use crate::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
-use crate::unreadable::UnreadableList;
 
 const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
@@ -28,9 +28,9 @@ const BLOCK: Sectors = Sectors::new(8);
 fn structures() -> [(&'static str, Vec<u8>); 6] {
     [
         ("superblock", superblock().encode()),
-        ("dirty map", map().encode(ARRAY, 4_096)),
+        ("write-intent bitmap", map().encode(ARRAY, 4_096)),
         ("table of the regions' logs", encode_table(&table(), 2 << 32 | 5, ARRAY, 4_096)),
-        ("list of unreadable blocks", list().encode(ARRAY, 3 << 32 | 1)),
+        ("bad-block log", list().encode(ARRAY, 3 << 32 | 1)),
         ("log segment header", header().encode(ARRAY, BLOCK)),
         ("commit log entry header", entry().encode(ARRAY, BLOCK)),
     ]
@@ -46,14 +46,14 @@ fn superblock() -> Superblock {
         block: BLOCK,
         member_length: Sectors::new(1 << 17),
         log: LogCreation { segment: Some(Sectors::new(128)), sublogs: Some(2), ..LogCreation::default() },
-        consistency: Consistency::Logged,
+        consistency: Consistency::Journal,
     };
     let states = [
         EntryState::Active,
         EntryState::Rebuilding { frontier: 77, returning: false },
         EntryState::Rebuilding { frontier: 78, returning: true },
         EntryState::Failed,
-        EntryState::Away { session: 0x0807_0605_0403_0201, sequence: 99, maps: 0x0c_0ffe },
+        EntryState::MayReturn { session: 0x0807_0605_0403_0201, sequence: 99, bitmaps: 0x0c_0ffe },
         EntryState::Vacant,
         EntryState::Active,
         EntryState::Spare,
@@ -82,13 +82,18 @@ fn superblock() -> Superblock {
     }
 }
 
-fn map() -> StoredMap {
+fn map() -> StoredBitmap {
     let bits = |regions: &[u32]| {
         let mut bits = Bits::new(21);
         regions.iter().for_each(|region| bits.set(Region::new(*region)));
         bits
     };
-    StoredMap { sequence: 2 << 32 | 4, dirty: bits(&[0, 9, 20]), resync: bits(&[1]), missed: bits(&[9, 19]) }
+    StoredBitmap {
+        sequence: 2 << 32 | 4,
+        dirty: bits(&[0, 9, 20]),
+        resync: bits(&[1]),
+        out_of_sync: bits(&[9, 19]),
+    }
 }
 
 fn table() -> [TableEntry; 4] {
@@ -99,8 +104,8 @@ fn table() -> [TableEntry; 4] {
     })
 }
 
-fn list() -> UnreadableList {
-    let mut list = UnreadableList::new(BLOCK);
+fn list() -> BadBlockLog {
+    let mut list = BadBlockLog::new(BLOCK);
     for (slot, at) in [(0, 4_096), (3, 1 << 40)] {
         list.insert(Slot::new(slot), Sector::new(at), BLOCK).expect("there is room");
     }

@@ -15,7 +15,7 @@ pub(crate) struct Multiply(u64);
 
 impl Hasher for Multiply {
     fn finish(&self) -> u64 {
-        // The best bits are the upper ones, and maps look at both ends.
+        // The best bits are the upper ones, and bitmaps look at both ends.
         self.0.rotate_left(32)
     }
 

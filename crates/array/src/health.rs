@@ -6,15 +6,15 @@
 use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
 
 use crate::assembly::Assembly;
-use crate::away::Kept;
 use crate::effect::{Action, Class};
 use crate::errors::RecentErrors;
 use crate::fence::Epoch;
-use crate::front::Front;
+use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::{StripeView, UnitSet};
 use crate::planted::{Bug, is_planted};
+use crate::returning::Kept;
 
 /// How the member in a slot stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub(crate) struct Health {
     /// Whether members are away that may return, or are returning.
     awaits: bool,
     /// Stripes that the one member that is being rebuilt holds.
-    pub(crate) rebuilt: Front,
+    pub(crate) rebuilt: Frontier,
     /// Counts changes of slots' states.
     pub(crate) changes: u64,
     /// Counts members that came to stand in a slot.
@@ -131,7 +131,7 @@ impl Health {
             spares: Vec::new(),
             degraded: false,
             awaits: false,
-            rebuilt: Front::default(),
+            rebuilt: Frontier::default(),
             changes: 0,
             turn: 0,
         };

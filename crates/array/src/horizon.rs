@@ -1,21 +1,21 @@
 //! How far numbers can have come: those that a session gives lie in a range of its own.
 //!
 //! Records, entries of commit logs and stamps of segments are numbered from 2⁴⁰ times the session's
-//! number on, maps, tables and lists from 2³² times. A structure that claims a number from a
+//! number on, bitmaps, tables and bad-block logs from 2³² times. A structure that claims a number from a
 //! session that never was is damaged or forged: it does not count, or what is numbered from now on
 //! would come before it.
 
 use parlour_units::Slot;
 
 use crate::assembly::Assembly;
+use crate::bad_block_log::BadBlockLog;
 use crate::banks::Banks;
-use crate::dirty::{StoredMap, TableEntry, decode_table};
+use crate::bitmap::{StoredBitmap, TableEntry, decode_table};
 use crate::status::Event;
-use crate::unreadable::UnreadableList;
 
 /// A session's records have numbers of their own, 2⁴⁰ of them.
 pub(crate) const SESSION_RECORDS: u64 = 1 << 40;
-/// So have its maps, tables and lists.
+/// So have its bitmaps, tables and bad-block logs.
 pub(crate) const SESSION_WRITES_BITS: u32 = 32;
 /// Session numbers from here on are no superblock's: their records' numbers would not fit 64 bits.
 pub(crate) const SESSION_END: u64 = (1 << 24) - 1;
@@ -66,25 +66,30 @@ impl Horizon {
     }
 }
 
-/// Whether a session has used up a quarter of its maps', tables' or lists' numbers.
+/// Whether a session has used up a quarter of its bitmaps', tables' or bad-block logs' numbers.
 pub(crate) fn sequences_are_used(session_number: u64, newest: u64) -> bool {
     newest >= (session_number << SESSION_WRITES_BITS) + (1 << (SESSION_WRITES_BITS - 2))
 }
 
-/// Maps, tables and lists, as read by slot, that claim to be from sessions that never were.
-pub(crate) fn beyond(assembly: &Assembly, maps: &[Banks], tables: &[Banks], lists: &[Banks]) -> Vec<Event> {
+/// Maps, tables and bad-block logs, as read by slot, that claim to be from sessions that never were.
+pub(crate) fn beyond(
+    assembly: &Assembly,
+    bitmaps: &[Banks],
+    tables: &[Banks],
+    bad_block_logs: &[Banks],
+) -> Vec<Event> {
     let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
     let regions = geometry.layout().region_count();
     let horizon = assembly.horizon();
     let map = |bytes: &[u8]| {
-        StoredMap::decode(bytes, array, regions).is_some_and(|map| !horizon.reaches(map.sequence))
+        StoredBitmap::decode(bytes, array, regions).is_some_and(|map| !horizon.reaches(map.sequence))
     };
     let table = |bytes: &[u8]| {
         let table = decode_table(bytes, array, regions);
         table.is_some_and(|(sequence, table)| !horizon.has_table(sequence, &table))
     };
     let list = |bytes: &[u8]| {
-        let list = UnreadableList::decode(bytes, array, geometry.block());
+        let list = BadBlockLog::decode(bytes, array, geometry.block());
         list.is_some_and(|(sequence, _)| !horizon.reaches(sequence))
     };
     let found = |what: &'static str, banks: &[Banks], is_beyond: &dyn Fn(&[u8]) -> bool| -> Vec<Event> {
@@ -95,9 +100,9 @@ pub(crate) fn beyond(assembly: &Assembly, maps: &[Banks], tables: &[Banks], list
         slots.map(|(slot, _)| Event::Implausible { slot: Slot::new(slot as u16), what }).collect()
     };
     [
-        found("dirty map", maps, &map),
+        found("write-intent bitmap", bitmaps, &map),
         found("table of applied records", tables, &table),
-        found("list of unreadable blocks", lists, &list),
+        found("bad-block log", bad_block_logs, &list),
     ]
     .concat()
 }

@@ -6,7 +6,7 @@ use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
 use crate::health::SlotState;
-use crate::job::{HostId, JobId, Kind, Purpose, StripeJob, Trouble};
+use crate::job::{FailedAccess, HostId, JobId, Kind, Purpose, StripeJob};
 use crate::layout::Unit;
 use crate::map::{Columns, Piece, Window, pieces, windows};
 use crate::organization::{Code, ReadChoice};
@@ -361,11 +361,11 @@ impl Array {
         self.hosts.get(host).jobs += 1;
         let id = self.jobs.start(Kind::Read { host }, Class::Foreground);
         self.note_read(host);
-        let mut joining = self.tuning.joining();
+        let mut merging = self.tuning.merging();
         if self.hosts.get(host).wanted_only {
-            joining.gap = Sectors::ZERO;
+            merging.gap = Sectors::ZERO;
         }
-        self.jobs.get_mut(id).plan.read_joined(reads, joining);
+        self.jobs.get_mut(id).plan.read_merged(reads, merging);
         let buffer = self.host_buffer(host);
         self.start_plan(id, buffer, &[]);
     }
@@ -413,7 +413,7 @@ impl Array {
     }
 
     fn begin_degraded_reads(&mut self, host: HostId, request: Request) {
-        let list = self.list_windows(request);
+        let list = self.record_windows(request);
         for window in &list {
             let mut found = Vec::new();
             pieces(self.geometry.layout(), request.at, request.length, *window, &mut found);
@@ -471,26 +471,26 @@ impl Array {
     }
 
     /// Some of a read failed: what is unreadable is repaired, then all is read again as the array now is.
-    pub(crate) fn read_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn read_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         if self.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(id);
         }
-        if self.still_standing(troubles) {
+        if self.still_standing(failures) {
             return self.read_failed(id, RequestError::Lost);
         }
-        if troubles.iter().any(|trouble| trouble.fault.is_of_space()) {
+        if failures.iter().any(|failure| failure.fault.is_of_space()) {
             // Nothing is lost: the system lacked what the access takes.
             return self.read_failed(id, self.refusal());
         }
-        if !self.may_repair() && troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
+        if !self.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
             // Of a member that was failed for it nothing is computed here: all is read again without it.
-            return match troubles.iter().all(|trouble| self.health.slot_of(trouble.member).is_some()) {
-                true => self.compute_unreadable(id, troubles),
+            return match failures.iter().all(|failure| self.health.slot_of(failure.member).is_some()) {
+                true => self.compute_unreadable(id, failures),
                 false => self.repairs_done(id),
             };
         }
-        for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
-            self.start_repairs(id, trouble);
+        for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
+            self.start_repairs(id, failure);
         }
         if self.jobs.get(id).repairs == 0 {
             self.repairs_done(id);
@@ -505,12 +505,12 @@ impl Array {
     }
 
     /// An array that may not be written answers from the rest of the stripe and repairs nothing.
-    fn compute_unreadable(&mut self, id: JobId, troubles: &[Trouble]) {
+    fn compute_unreadable(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
         self.cache.read_ends(host);
         let block = self.geometry.block();
-        let unreadable = troubles.iter().flat_map(|trouble| self.unreadable_windows(trouble));
+        let unreadable = failures.iter().flat_map(|failure| self.unreadable_windows(failure));
         let unreadable: Vec<(Window, Unit)> = unreadable.collect();
         for (window, unit) in unreadable {
             let Window { stripe, columns } = window;
@@ -547,14 +547,14 @@ impl Array {
 
     /// Whether a member that is gone had to be kept, because the array has nothing to replace it: then what
     /// needs it fails, and is not tried for ever.
-    pub(crate) fn still_standing(&self, troubles: &[Trouble]) -> bool {
-        let kept = |trouble: &Trouble| self.health.slot_of(trouble.member).is_some();
-        troubles.iter().any(|trouble| trouble.fault.is_of_member() && kept(trouble))
+    pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
+        let kept = |failure: &FailedAccess| self.health.slot_of(failure.member).is_some();
+        failures.iter().any(|failure| failure.fault.is_of_member() && kept(failure))
     }
 
     /// Whether all that failed is gone with its member, whatever was the matter with it first.
-    pub(crate) fn only_members_lost(&self, troubles: &[Trouble]) -> bool {
-        troubles.iter().all(|trouble| self.health.slot_of(trouble.member).is_none())
+    pub(crate) fn only_members_lost(&self, failures: &[FailedAccess]) -> bool {
+        failures.iter().all(|failure| self.health.slot_of(failure.member).is_none())
     }
 
     pub(crate) fn read_failed(&mut self, id: JobId, error: RequestError) {
@@ -593,7 +593,7 @@ impl Array {
         let end = request.at + request.length;
         let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
         let part = Request { at: cursor, length: next.min(end) - cursor, ..request };
-        let list = self.list_windows(part);
+        let list = self.record_windows(part);
         let entry = self.hosts.get(host);
         entry.cursor = next.min(end);
         // Held until all jobs are started, so that none of them goes on early.
@@ -621,7 +621,7 @@ impl Array {
     }
 
     /// The windows of a request, in a list that is to be given back for its memory.
-    fn list_windows(&mut self, request: Request) -> Vec<Window> {
+    fn record_windows(&mut self, request: Request) -> Vec<Window> {
         let mut list = std::mem::take(&mut self.hosts.windows);
         list.clear();
         list.extend(windows(self.geometry.layout(), request.at, request.length, self.tuning.slice));
@@ -738,11 +738,11 @@ impl Array {
     }
 
     /// A member that could not be flushed is failed by now: the others are flushed again after that is durable.
-    pub(crate) fn flush_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn flush_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
         self.end_job(id);
         let lost =
-            self.still_standing(troubles) || troubles.iter().any(|trouble| !trouble.fault.is_of_member());
+            self.still_standing(failures) || failures.iter().any(|failure| !failure.fault.is_of_member());
         if lost {
             self.host_job_done(host, Err(RequestError::Lost));
         } else {

@@ -7,7 +7,7 @@ use parlour_units::{Member, Region, Sector, Sectors, Slot};
 use crate::buffer::{BufferId, Slice};
 use crate::effect::{Action, Class, EffectId, Fault};
 use crate::geometry::CommitPart;
-use crate::log::{EntryName, Intent, Load, Record, Redo, Room};
+use crate::log::{EntryName, Intent, Load, Record, Redo, Reservation};
 use crate::map::{Piece, Window};
 use crate::plan::{Content, Fragment, LogMethod, Plan, Target, UnitSet};
 
@@ -37,12 +37,12 @@ pub(crate) enum Kind {
     Superblock,
     /// Superblocks are read: see [`Fence`](crate::fence::Fence).
     Look,
-    /// The dirty map is written.
-    Map,
+    /// The write-intent bitmap is written.
+    Bitmap,
     /// The table of the regions' logs is written.
     Table,
-    /// The list of unreadable blocks is written.
-    List,
+    /// The bad-block log is written.
+    BadBlockLog,
     /// Log segments are appended.
     Append { region: Region, segments: Vec<u32> },
     /// Records are written to a commit log, for these jobs.
@@ -130,7 +130,7 @@ pub(crate) struct StripeJob {
     pub(crate) holds_parity: bool,
     pub(crate) method: Option<LogMethod>,
     pub(crate) fragments: Vec<Fragment>,
-    pub(crate) rooms: Vec<Room>,
+    pub(crate) reservations: Vec<Reservation>,
     /// Space in the commit log that is reserved for it.
     pub(crate) commit_space: Sectors,
     /// The commit log's entry that waits for its data, and its region's epoch then.
@@ -146,7 +146,7 @@ pub(crate) struct StripeJob {
     pub(crate) probe: Probe,
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
-    /// It has written to blocks of the list of unreadable ones.
+    /// It has written to blocks of the bad-block log.
     pub(crate) unlisted: bool,
     pub(crate) blind: Blind,
 }
@@ -184,7 +184,7 @@ impl Probe {
 
 /// A step that failed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Trouble {
+pub(crate) struct FailedAccess {
     pub(crate) fault: Fault,
     pub(crate) member: Member,
     pub(crate) at: Sector,
@@ -207,7 +207,7 @@ pub(crate) struct Job {
     pub(crate) held: Vec<BufferId>,
     pub(crate) next_step: u32,
     pub(crate) outstanding: u32,
-    pub(crate) troubles: Vec<Trouble>,
+    pub(crate) failures: Vec<FailedAccess>,
     /// Comparisons that found a difference, by step.
     pub(crate) differing: Vec<u32>,
     /// What the plan's checksum steps found, one step's behind the other's.
@@ -257,7 +257,7 @@ impl Jobs {
         job.slices.clear();
         job.metadata.clear();
         job.next_step = 0;
-        job.troubles.clear();
+        job.failures.clear();
         job.differing.clear();
         job.checksums.clear();
         job.members.clear();
@@ -321,7 +321,7 @@ impl Job {
         if let Some(verified) = self.plan.verified(step) {
             if !verified.holds(sums) {
                 let read = self.action(verified.read);
-                self.troubles.push(Trouble::unlike(read, verified.part));
+                self.failures.push(FailedAccess::unlike(read, verified.part));
             }
             return;
         }
@@ -344,7 +344,7 @@ impl Job {
             held: Vec::new(),
             next_step: 0,
             outstanding: 0,
-            troubles: Vec::new(),
+            failures: Vec::new(),
             differing: Vec::new(),
             checksums: Vec::new(),
             turn: 0,

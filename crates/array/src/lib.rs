@@ -8,19 +8,20 @@
 mod abandon;
 mod array;
 mod assembly;
-mod away;
+mod bad_block_log;
+mod bad_blocks;
 mod banks;
+mod bitmap;
 mod buffer;
 mod bytes;
 mod cache;
-mod dirty;
 mod draw;
 mod effect;
 mod errors;
 mod explain;
 mod fence;
 mod floating;
-mod front;
+mod frontier;
 mod geometry;
 #[cfg(test)]
 mod golden;
@@ -31,7 +32,6 @@ mod host;
 mod identity;
 mod job;
 pub mod layout;
-mod listing;
 mod locks;
 mod log;
 mod maintenance;
@@ -45,18 +45,19 @@ mod planted;
 pub mod record;
 mod repair;
 mod request;
+mod returning;
 mod sound;
 mod status;
 mod stripe;
 mod superblock;
 mod tuning;
-mod unreadable;
 
 pub use array::{Array, Mode};
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
+pub use bad_block_log::BadBlockLogContent;
 pub use banks::Banks;
+pub use bitmap::BitmapContent;
 pub use buffer::{BufferId, Slice};
-pub use dirty::MapContent;
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
@@ -81,4 +82,3 @@ pub use superblock::{
     Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError,
 };
 pub use tuning::{LargeWrite, LogFlush, LogPool, Simulated, Tuning};
-pub use unreadable::ListContent;

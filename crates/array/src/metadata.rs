@@ -15,13 +15,13 @@ use parlour_units::{Instant, Member, Region, Sectors, Slot};
 use self::stop::Stop;
 use crate::array::{Array, Mode};
 use crate::banks::sequence_of_session;
-use crate::dirty::{Bits, StoredMap, TableEntry};
+use crate::bitmap::{Bits, StoredBitmap, TableEntry};
 use crate::effect::{Action, Class};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::SlotState;
 use crate::horizon::{SESSION_END, sequences_are_used};
 use crate::identity::Identity;
-use crate::job::{JobId, Kind, Trouble};
+use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::superblock::{Entry, EntryState, Recorded, Superblock};
@@ -69,14 +69,14 @@ pub(crate) struct Records {
     pub(crate) resync: Bits,
     /// Those of them whose parity lacks records that this session has given up: nothing is computed from it.
     pub(crate) outdated: Bits,
-    map_sequence: u64,
-    map_wanted: bool,
-    map_writing: Option<StoredMap>,
+    bitmap_sequence: u64,
+    bitmap_wanted: bool,
+    bitmap_writing: Option<StoredBitmap>,
     /// Regions that are durably known to be resynced.
     durable_resync: Bits,
     /// Regions in which members that are away may lack what was written; and those of which that is durable.
-    pub(crate) missed: Bits,
-    durable_missed: Bits,
+    pub(crate) out_of_sync: Bits,
+    durable_out_of_sync: Bits,
     /// The table of the regions' logs: how often it was written, which regions wait for the next, and the one on its way.
     table_sequence: u64,
     table_waiters: Vec<Region>,
@@ -90,7 +90,7 @@ pub(crate) struct Records {
     pub(crate) closing: Option<Region>,
     /// A write that was waited for then was cut off.
     pub(crate) closing_spoilt: bool,
-    map_waiters: Vec<JobId>,
+    bitmap_waiters: Vec<JobId>,
     /// What all members hold.
     pub(crate) recorded: Recorded,
     /// Writes in flight, by region.
@@ -111,7 +111,7 @@ pub(crate) struct RecordsStart {
     pub(crate) sequence: u64,
     pub(crate) session_number: u64,
     pub(crate) sessions: Vec<Identity>,
-    pub(crate) map: StoredMap,
+    pub(crate) map: StoredBitmap,
     /// The sequence number of the newest table of applied records.
     pub(crate) table_sequence: u64,
     /// The member table.
@@ -146,8 +146,8 @@ impl Records {
                 true => start.map.resync.clone(),
                 false => Bits::new(regions),
             },
-            durable_missed: Bits::new(regions),
-            missed: start.map.missed,
+            durable_out_of_sync: Bits::new(regions),
+            out_of_sync: start.map.out_of_sync,
             table_sequence: sequence_of_session(start.session_number, start.table_sequence),
             table_waiters: Vec::new(),
             table_wanted: false,
@@ -159,10 +159,10 @@ impl Records {
             dirty: start.map.dirty,
             resync: start.map.resync,
             outdated: Bits::new(regions),
-            map_sequence: sequence_of_session(start.session_number, start.map.sequence),
-            map_wanted: start.enabled,
-            map_writing: None,
-            map_waiters: Vec::new(),
+            bitmap_sequence: sequence_of_session(start.session_number, start.map.sequence),
+            bitmap_wanted: start.enabled,
+            bitmap_writing: None,
+            bitmap_waiters: Vec::new(),
             recorded: start.recorded,
             writers: vec![0; regions as usize],
             touched: Bits::new(regions),
@@ -175,9 +175,9 @@ impl Records {
     /// Whether `region` need not be resynced, or it is durable that it has to be. What is durable and about to be
     /// overwritten is not.
     pub(crate) fn resync_is_durable(&self, region: Region) -> bool {
-        let stays = |map: &StoredMap| map.resync.get(region);
+        let stays = |map: &StoredBitmap| map.resync.get(region);
         !self.resync.get(region)
-            || self.durable_resync.get(region) && self.map_writing.as_ref().is_none_or(stays)
+            || self.durable_resync.get(region) && self.bitmap_writing.as_ref().is_none_or(stays)
     }
 
     /// Whether that is so of all regions.
@@ -186,26 +186,26 @@ impl Records {
     }
 
     /// Whether it is durable that members which are away may lack what is written to `region`.
-    fn missed_is_durable(&self, region: Region) -> bool {
-        let stays = |map: &StoredMap| map.missed.get(region);
-        self.missed.get(region)
-            && self.durable_missed.get(region)
-            && self.map_writing.as_ref().is_none_or(stays)
+    fn out_of_sync_is_durable(&self, region: Region) -> bool {
+        let stays = |map: &StoredBitmap| map.out_of_sync.get(region);
+        self.out_of_sync.get(region)
+            && self.durable_out_of_sync.get(region)
+            && self.bitmap_writing.as_ref().is_none_or(stays)
     }
 
     /// Regions that are to be resynced, or would have to be after a crash that comes now.
     pub(crate) fn unsynced(&self) -> u32 {
         let mut regions = self.resync.clone();
         regions.merge(&self.durable_resync);
-        if let Some(map) = &self.map_writing {
+        if let Some(map) = &self.bitmap_writing {
             regions.merge(&map.resync);
         }
         regions.count()
     }
 
     /// Whether the map is being written, or will be as soon as it may be.
-    pub(crate) fn map_is_under_way(&self) -> bool {
-        self.map_writing.is_some() || self.enabled && self.map_wanted
+    pub(crate) fn bitmap_is_under_way(&self) -> bool {
+        self.bitmap_writing.is_some() || self.enabled && self.bitmap_wanted
     }
 
     /// The last session whose opening came to its end.
@@ -220,8 +220,8 @@ impl Records {
     }
 
     /// The map is to be written.
-    pub(crate) fn want_map(&mut self) {
-        self.map_wanted = true;
+    pub(crate) fn want_bitmap(&mut self) {
+        self.bitmap_wanted = true;
     }
 
     /// Whether the superblocks that name this session are written: it is opened, or about to be.
@@ -287,19 +287,19 @@ impl Array {
         let records = &mut self.records;
         records.touched.set(region);
         if records.closing == Some(region) {
-            records.map_waiters.push(job);
+            records.bitmap_waiters.push(job);
             return false;
         }
         let held = !is_planted(Bug::MissedForgotten) && !is_planted(Bug::WritesBeforeExclusion);
         let awaits = self.health.awaits_members() && held;
-        let durably = records.durable.get(region) && (!awaits || records.missed_is_durable(region));
-        if self.tuning.dirty_map && records.enabled && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
+        let durably = records.durable.get(region) && (!awaits || records.out_of_sync_is_durable(region));
+        if self.tuning.bitmap && records.enabled && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
             records.dirty.set(region);
             if awaits {
-                records.missed.set(region);
+                records.out_of_sync.set(region);
             }
-            records.map_wanted = true;
-            records.map_waiters.push(job);
+            records.bitmap_wanted = true;
+            records.bitmap_waiters.push(job);
             return false;
         }
         records.dirty.set(region);
@@ -310,10 +310,10 @@ impl Array {
 
     /// Something in `region` is repaired: until that is flushed, a member that goes away may lack it.
     pub(crate) fn note_repair(&mut self, region: Region) {
-        if self.mode == Mode::Serving && self.records.enabled && self.tuning.dirty_map {
-            self.records.map_wanted |= !self.records.dirty.get(region);
+        if self.mode == Mode::Serving && self.records.enabled && self.tuning.bitmap {
+            self.records.bitmap_wanted |= !self.records.dirty.get(region);
             self.records.dirty.set(region);
-            self.note_missed(region);
+            self.note_out_of_sync(region);
             self.records.touched.set(region);
             self.expect_cleaning();
         }
@@ -338,8 +338,8 @@ impl Array {
     pub(crate) fn need_resync(&mut self, region: Region) {
         if !self.records.resync.get(region) {
             self.records.resync.set(region);
-            self.note_missed(region);
-            self.records.map_wanted = true;
+            self.note_out_of_sync(region);
+            self.records.bitmap_wanted = true;
         }
         self.spoil_resync(region);
     }
@@ -356,14 +356,14 @@ impl Array {
         self.records.outdated.clear(region);
         // What was written is not yet flushed: the region stays dirty until it is.
         self.records.dirty.set(region);
-        self.records.map_wanted = true;
+        self.records.bitmap_wanted = true;
         self.records.touched.set(region);
         self.expect_cleaning();
     }
 
     /// Some dirty region may become clean. Where none is marked dirty none need be marked clean.
     pub(crate) fn expect_cleaning(&mut self) {
-        if self.tuning.dirty_map && self.records.clean_at.is_none() {
+        if self.tuning.bitmap && self.records.clean_at.is_none() {
             self.records.clean_at = Some(self.now + self.tuning.clean_after);
         }
     }
@@ -419,7 +419,7 @@ impl Array {
             self.records.dirty.clear(*region);
             self.records.durable.clear(*region);
         }
-        self.records.map_wanted |= !idle.is_empty();
+        self.records.bitmap_wanted |= !idle.is_empty();
         self.records.cleaning = false;
         self.records.touched = Bits::new(self.records.writers.len() as u32);
         let more = self.regions_to_clean().next().is_some();
@@ -457,7 +457,7 @@ impl Array {
         let may = records.enabled && settled && session + 1 < SESSION_END;
         let recorded =
             self.logs.as_ref().is_some_and(|logs| logs.have_used(session, self.tuning.session_records));
-        let banks = records.map_sequence.max(records.table_sequence).max(self.listing.sequence());
+        let banks = records.bitmap_sequence.max(records.table_sequence).max(self.bad_blocks.sequence());
         if may && (recorded || sequences_are_used(session, banks)) {
             self.records.session_number += 1;
             self.record_exclusion();
@@ -486,14 +486,14 @@ impl Array {
         if self.look_is_due(self.superblock_due()) {
             self.look();
             true
-        } else if self.list_due() {
-            self.write_list();
+        } else if self.bad_block_log_due() {
+            self.write_bad_block_log();
             true
         } else if self.superblock_due() {
             self.write_superblocks();
             true
-        } else if self.map_due() {
-            self.write_map();
+        } else if self.bitmap_due() {
+            self.write_bitmap();
             true
         } else if self.table_due() {
             self.write_table();
@@ -508,18 +508,18 @@ impl Array {
     fn superblock_due(&self) -> bool {
         let tells = || {
             let informed = self.records.begun || self.members_are_informed();
-            informed && self.listing.additions_are_durable()
+            informed && self.bad_blocks.additions_are_durable()
         };
         self.records.superblock_due() && (self.records.opening || tells())
     }
 
-    fn map_due(&self) -> bool {
+    fn bitmap_due(&self) -> bool {
         let records = &self.records;
         // An opening that does not come to its end leaves no trace. A member whose exclusion is not durable would be older
         // than the others after a crash, and has missed nothing.
-        let may_begin = !records.barrier() || self.map_begins();
-        let wanted = records.map_wanted || self.map_is_due_for_newcomer();
-        records.enabled && wanted && records.map_writing.is_none() && may_begin
+        let may_begin = !records.barrier() || self.bitmap_begins();
+        let wanted = records.bitmap_wanted || self.bitmap_is_due_for_joining_member();
+        records.enabled && wanted && records.bitmap_writing.is_none() && may_begin
     }
 
     fn write_superblocks(&mut self) {
@@ -612,20 +612,20 @@ impl Array {
         self.health.slots.iter().map(slot).chain(self.health.spares.iter().map(spare)).collect()
     }
 
-    fn write_map(&mut self) {
-        self.records.map_wanted = false;
-        self.records.map_sequence += 1;
-        let map = StoredMap {
-            sequence: self.records.map_sequence,
+    fn write_bitmap(&mut self) {
+        self.records.bitmap_wanted = false;
+        self.records.bitmap_sequence += 1;
+        let map = StoredBitmap {
+            sequence: self.records.bitmap_sequence,
             dirty: self.records.dirty.clone(),
             resync: self.records.resync.clone(),
-            missed: self.records.missed.clone(),
+            out_of_sync: self.records.out_of_sync.clone(),
         };
-        let length = self.geometry.map_length();
+        let length = self.geometry.bitmap_length();
         let block = map.encode(self.identity, length.bytes().as_usize());
-        let at = self.geometry.map_at((map.sequence % 2) as usize);
-        self.records.map_writing = Some(map);
-        let id = self.jobs.start(Kind::Map, Class::Metadata);
+        let at = self.geometry.bitmap_at((map.sequence % 2) as usize);
+        self.records.bitmap_writing = Some(map);
+        let id = self.jobs.start(Kind::Bitmap, Class::Metadata);
         self.write_to_all(id, at, block, length);
     }
 
@@ -633,7 +633,7 @@ impl Array {
     fn write_to_all(&mut self, id: JobId, at: parlour_units::Sector, block: Vec<u8>, length: Sectors) {
         let job = self.jobs.get_mut(id);
         let lax = match &job.kind {
-            Some(Kind::Map) => is_planted(Bug::MapNotDurable),
+            Some(Kind::Bitmap) => is_planted(Bug::MapNotDurable),
             _ => is_planted(Bug::TableNotDurable),
         };
         job.metadata = block;
@@ -652,7 +652,7 @@ impl Array {
         }
         match self.jobs.get_mut(id).kind.take() {
             Some(Kind::Superblock) => self.superblocks_written(true),
-            Some(Kind::Map) => self.map_written(),
+            Some(Kind::Bitmap) => self.bitmap_written(),
             Some(Kind::Table) => {
                 self.next_stop(Stop::Table, Stop::Map);
                 self.applied_recorded();
@@ -667,8 +667,8 @@ impl Array {
     fn note_recorded(&mut self, id: JobId) {
         let records = &mut self.records;
         match self.jobs.get(id).kind {
-            Some(Kind::Map) => {
-                let map = records.map_writing.as_ref();
+            Some(Kind::Bitmap) => {
+                let map = records.bitmap_writing.as_ref();
                 records.recorded.map = map.map_or(records.recorded.map, |map| map.sequence);
             }
             Some(Kind::Table) => {
@@ -679,9 +679,9 @@ impl Array {
         }
     }
 
-    fn note_epochs_of_superblocks(&mut self, id: JobId, troubles: &[Trouble]) {
+    fn note_epochs_of_superblocks(&mut self, id: JobId, failures: &[FailedAccess]) {
         if matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
-            self.note_epochs(id, troubles);
+            self.note_epochs(id, failures);
         }
     }
 
@@ -691,12 +691,12 @@ impl Array {
 
     /// A record could not be written everywhere. A member that could be done without is failed by now, and
     /// the survivors' superblocks are to be written again; one that could not is left as it is.
-    pub(crate) fn record_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn record_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         if !matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
             return self.record_done(id, false);
         }
-        self.note_epochs_of_superblocks(id, troubles);
-        let untold = !self.is_told(id, troubles);
+        self.note_epochs_of_superblocks(id, failures);
+        let untold = !self.is_told(id, failures);
         let changed = self.records.writing.is_some_and(|version| self.records.wanted > version);
         let other_copy = untold && !self.records.other_copy;
         if changed || other_copy {
@@ -713,13 +713,13 @@ impl Array {
     }
 
     /// Whether some member that stands has got at least one copy of the superblock.
-    fn is_told(&self, id: JobId, troubles: &[Trouble]) -> bool {
+    fn is_told(&self, id: JobId, failures: &[FailedAccess]) -> bool {
         let job = self.jobs.get(id);
         let steps = &job.plan.steps;
         let first = steps.iter().take_while(|step| step.phase == steps[0].phase).count();
         let written = |action: Action| {
             let Action::Write { member, at, .. } = action else { return false };
-            let failed = troubles.iter().any(|trouble| (trouble.member, trouble.at) == (member, at));
+            let failed = failures.iter().any(|failure| (failure.member, failure.at) == (member, at));
             !failed && self.health.slot_of(member).is_some()
         };
         job.actions().take(first).any(written)
@@ -735,7 +735,7 @@ impl Array {
         (self.records.untold, self.records.other_copy) = (!told, false);
         self.records.written = self.records.writing.take().expect("a superblock writing was under way");
         self.announce_rebuilt();
-        self.forget_missed();
+        self.forget_out_of_sync();
         if std::mem::take(&mut self.records.opening) {
             // Nothing is written to data or parity before all members know that the opening has come to its end: a member
             // that does not has missed nothing.
@@ -756,14 +756,14 @@ impl Array {
         }
     }
 
-    fn map_written(&mut self) {
-        let map = self.records.map_writing.take().expect("a map writing was under way");
+    fn bitmap_written(&mut self) {
+        let map = self.records.bitmap_writing.take().expect("a map writing was under way");
         self.records.durable = map.dirty;
         self.records.durable_resync = map.resync;
-        self.records.durable_missed = map.missed;
+        self.records.durable_out_of_sync = map.out_of_sync;
         self.announce_resynced();
         self.resume_recovered_hosts();
-        self.runnable.extend(self.records.map_waiters.drain(..));
+        self.runnable.extend(self.records.bitmap_waiters.drain(..));
         // What went idle while it was written is clean in the next.
         let idle = &self.records.dirty;
         let still: Vec<Region> = self.records.durable.iter().filter(|region| !idle.get(*region)).collect();
@@ -797,19 +797,19 @@ impl Array {
         if records.resync_is_durable(region) {
             return true;
         }
-        records.map_wanted = true;
-        records.map_waiters.push(job);
+        records.bitmap_wanted = true;
+        records.bitmap_waiters.push(job);
         false
     }
 
     /// Jobs that wait for the map look at it again.
-    pub(crate) fn wake_map_waiters(&mut self) {
-        self.runnable.extend(self.records.map_waiters.drain(..));
+    pub(crate) fn wake_bitmap_waiters(&mut self) {
+        self.runnable.extend(self.records.bitmap_waiters.drain(..));
     }
 
     /// Jobs that wait for what may never come now look again.
     pub(crate) fn wake_all(&mut self) {
-        self.wake_map_waiters();
+        self.wake_bitmap_waiters();
         self.runnable.extend(self.records.barrier_waiters.drain(..));
         if let Some(logs) = &mut self.logs {
             self.runnable.extend(logs.take_pool_waiters());
@@ -825,7 +825,7 @@ mod tests {
     #[test]
     fn what_a_map_under_way_takes_back_is_not_durable() {
         let (one, none) = (Bits::full(1), Bits::new(1));
-        let map = StoredMap { sequence: 1, dirty: none.clone(), resync: none.clone(), missed: none };
+        let map = StoredBitmap { sequence: 1, dirty: none.clone(), resync: none.clone(), out_of_sync: none };
         let mut records = Records::new(
             RecordsStart {
                 enabled: true,
@@ -843,11 +843,11 @@ mod tests {
         );
         let region = Region::new(0);
         (records.resync, records.durable_resync) = (one.clone(), one.clone());
-        (records.missed, records.durable_missed) = (one.clone(), one.clone());
-        assert!(records.resync_is_durable(region) && records.missed_is_durable(region));
-        records.map_writing = Some(map.clone());
-        assert!(!records.resync_is_durable(region) && !records.missed_is_durable(region));
-        records.map_writing = Some(StoredMap { resync: one.clone(), missed: one, ..map });
-        assert!(records.resync_is_durable(region) && records.missed_is_durable(region));
+        (records.out_of_sync, records.durable_out_of_sync) = (one.clone(), one.clone());
+        assert!(records.resync_is_durable(region) && records.out_of_sync_is_durable(region));
+        records.bitmap_writing = Some(map.clone());
+        assert!(!records.resync_is_durable(region) && !records.out_of_sync_is_durable(region));
+        records.bitmap_writing = Some(StoredBitmap { resync: one.clone(), out_of_sync: one, ..map });
+        assert!(records.resync_is_durable(region) && records.out_of_sync_is_durable(region));
     }
 }

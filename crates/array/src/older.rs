@@ -6,19 +6,19 @@
 //! everywhere. A member that cannot read its banks, or finds them torn, says nothing about its age.
 
 use crate::assembly::Assembly;
+use crate::bad_block_log::BadBlockLog;
 use crate::banks::Banks;
-use crate::dirty::{StoredMap, decode_table};
+use crate::bitmap::{StoredBitmap, decode_table};
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
 use crate::superblock::{EntryState, Recorded};
-use crate::unreadable::UnreadableList;
 
 /// Places of `assembly` whose members are older than others.
 pub(crate) fn older_slots(
     assembly: &Assembly,
-    maps: &[Banks],
+    bitmaps: &[Banks],
     tables: &[Banks],
-    lists: &[Banks],
+    bad_block_logs: &[Banks],
 ) -> Vec<u16> {
     let (array, regions) = (assembly.superblock.array, assembly.geometry.layout().region_count());
     let Recorded { map, table, list, .. } = assembly.superblock.recorded;
@@ -26,15 +26,17 @@ pub(crate) fn older_slots(
     // What claims to be from a session that never was says nothing.
     let horizon = assembly.horizon();
     let within = |sequence: &u64| horizon.reaches(*sequence);
-    let map_sequence = |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence).filter(within);
+    let bitmap_sequence =
+        |bytes: &[u8]| Some(StoredBitmap::decode(bytes, array, regions)?.sequence).filter(within);
     let table_sequence = |bytes: &[u8]| Some(decode_table(bytes, array, regions)?.0).filter(within);
-    let list_sequence = |bytes: &[u8]| Some(UnreadableList::decode(bytes, array, block)?.0).filter(within);
-    let mut older = older_of(assembly, maps, map, map_sequence);
+    let bad_block_log_sequence =
+        |bytes: &[u8]| Some(BadBlockLog::decode(bytes, array, block)?.0).filter(within);
+    let mut older = older_of(assembly, bitmaps, map, bitmap_sequence);
     // Where no commit log is kept it is written when the array stops: who came later has it since then.
     if assembly.geometry.is_logged() || assembly.superblock.clean {
         older.extend(older_of(assembly, tables, table, table_sequence));
     }
-    older.extend(older_of(assembly, lists, list, list_sequence));
+    older.extend(older_of(assembly, bad_block_logs, list, bad_block_log_sequence));
     older.retain(|_| !is_planted(Bug::OlderMemberBelieved));
     older.sort_unstable();
     older.dedup();
@@ -74,8 +76,8 @@ fn older_of(
 }
 
 /// The newest map in a member's banks; none, if one of them cannot be read or is torn.
-pub(crate) fn newest_map(banks: &Banks, array: Identity, regions: u32) -> Option<u64> {
-    let sequence = |bytes: &[u8]| Some(StoredMap::decode(bytes, array, regions)?.sequence);
+pub(crate) fn newest_bitmap(banks: &Banks, array: Identity, regions: u32) -> Option<u64> {
+    let sequence = |bytes: &[u8]| Some(StoredBitmap::decode(bytes, array, regions)?.sequence);
     let [first, second] = [0, 1].map(|bank| held(banks[bank].as_deref(), sequence).sequence());
     Some(first?.max(second?))
 }

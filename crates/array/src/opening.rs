@@ -4,20 +4,20 @@ use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 
 use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
-use crate::away;
+use crate::bad_blocks::BadBlocks;
 use crate::banks::Banks;
-use crate::dirty::{Bits, Stored, StoredMap, TableEntry, encode_table};
-use crate::front::Front;
+use crate::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
+use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::health::{Health, MemberInfo, SlotState, Standing};
 use crate::horizon::{LAST_OPENING, LAST_SUPERBLOCK, beyond, first_sequence};
 use crate::identity::Identity;
-use crate::listing::Listing;
 use crate::log::{CommitLogContent, CommitLogs, Found, FoundLog, LoadState, Logs, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::older::older_slots;
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
+use crate::returning;
 use crate::status::{Event, FailureCause};
 use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock};
 use crate::tuning::{Simulated, Tuning};
@@ -50,8 +50,9 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
     let regions = geometry.layout().region_count();
     let redundant = geometry.layout().check_units() > 0;
     let resync = if new.zeroed || !redundant { Bits::new(regions) } else { Bits::full(regions) };
-    let map = StoredMap { sequence: 1, dirty: Bits::new(regions), resync, missed: Bits::new(regions) };
-    let map_bytes = map.encode(new.array, geometry.map_length().bytes().as_usize());
+    let map =
+        StoredBitmap { sequence: 1, dirty: Bits::new(regions), resync, out_of_sync: Bits::new(regions) };
+    let bitmap_bytes = map.encode(new.array, geometry.bitmap_length().bytes().as_usize());
     let table_bytes = encode_table(
         &vec![TableEntry::default(); regions as usize],
         1,
@@ -79,15 +80,15 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             table: table.clone(),
             recorded: Recorded::default(),
         };
-        let mut image = vec![(geometry.map_at(1), map_bytes.clone())];
-        image.push((geometry.map_at(0), vec![0; map_bytes.len()]));
+        let mut image = vec![(geometry.bitmap_at(1), bitmap_bytes.clone())];
+        image.push((geometry.bitmap_at(0), vec![0; bitmap_bytes.len()]));
         if geometry.layout().logs().is_some() {
             image.push((geometry.table_at(1), table_bytes.clone()));
             image.push((geometry.table_at(0), vec![0; table_bytes.len()]));
         }
         // A list without a header is none.
-        let lists = (0..2).filter_map(|bank| geometry.list_at(bank));
-        image.extend(lists.map(|(at, _)| (at, vec![0; SUPERBLOCK_BYTES])));
+        let bad_block_logs = (0..2).filter_map(|bank| geometry.bad_block_log_at(bank));
+        image.extend(bad_block_logs.map(|(at, _)| (at, vec![0; SUPERBLOCK_BYTES])));
         let copies = Geometry::superblocks_at(*length);
         image.extend(copies.into_iter().rev().map(|at| (at, superblock.encode())));
         image
@@ -104,12 +105,12 @@ pub struct Opening {
     pub members: Vec<Option<MemberInfo>>,
     /// Spares.
     pub spares: Vec<MemberInfo>,
-    /// By slot: both dirty maps, as read.
-    pub maps: Vec<Banks>,
+    /// By slot: both write-intent bitmaps, as read.
+    pub bitmaps: Vec<Banks>,
     /// By slot: both tables of the regions' logs, as read; none where there are no logs.
     pub tables: Vec<Banks>,
-    /// By slot: both lists of unreadable blocks, as read; none where there is no room for them.
-    pub lists: Vec<Banks>,
+    /// By slot: both bad-block logs, as read; none where there is no room for them.
+    pub bad_block_logs: Vec<Banks>,
     /// By slot: what the commit log holds.
     pub commits: Vec<CommitLogContent>,
     /// A fresh identity for this session.
@@ -160,7 +161,7 @@ impl Array {
         if floats && superblock.session_number != FIRST_SESSION {
             return Err(AssemblyError::SlotsLost);
         }
-        let mut map = assembly.newest_map(&opening.maps);
+        let mut map = assembly.newest_bitmap(&opening.bitmaps);
         let (table, table_sequence) = assembly.newest_table(&opening.tables);
         let table = table.unwrap_or_default();
         let logged = geometry.layout().logs().is_some();
@@ -168,7 +169,7 @@ impl Array {
         if !superblock.clean && !redo || logged && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
-        let mut implausible = beyond(assembly, &opening.maps, &opening.tables, &opening.lists);
+        let mut implausible = beyond(assembly, &opening.bitmaps, &opening.tables, &opening.bad_block_logs);
         let slots = || (0..geometry.members()).map(Slot::new);
         commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
         let beyond = slots().filter(|slot| commits[slot.as_usize()].beyond);
@@ -213,8 +214,8 @@ impl Array {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
         // Where parity was taken for the data, who is away has something else.
-        let standing = standings(assembly, members, tuning.dirty_map && !starts_over);
-        away::merge_missed(&mut map, &standing);
+        let standing = standings(assembly, members, tuning.bitmap && !starts_over);
+        returning::merge_out_of_sync(&mut map, &standing);
         let records = Records::new(
             RecordsStart {
                 enabled: !read_only,
@@ -233,7 +234,7 @@ impl Array {
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let mut health = Health::new(standing, spares.clone());
         health.begin_with_worse_copies(assembly);
-        let listing = Listing::newest(assembly, &opening.lists, session_number);
+        let bad_blocks = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
         let parts = Parts {
             geometry: geometry.clone(),
             tuning: *tuning,
@@ -242,7 +243,7 @@ impl Array {
             mode,
             health,
             records,
-            listing,
+            bad_blocks,
             logs,
         };
         let mut array = Array::from_parts(parts, now);
@@ -266,7 +267,7 @@ impl Array {
         for slot in slots {
             if self.health.state(slot) == SlotState::Rebuilding {
                 let done = self.maintenance.durable_frontier;
-                self.health.rebuilt = Front::at(done);
+                self.health.rebuilt = Frontier::at(done);
                 self.begin_rebuild(slot, done);
             }
         }
@@ -290,8 +291,8 @@ impl Array {
 
 /// Takes members away whose own metadata is older than the others', unless the array needs them and that is accepted.
 fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
-    let Opening { assembly, maps, tables, lists, force, .. } = opening;
-    let older = older_slots(assembly, maps, tables, lists);
+    let Opening { assembly, bitmaps, tables, bad_block_logs, force, .. } = opening;
+    let older = older_slots(assembly, bitmaps, tables, bad_block_logs);
     if older.is_empty() {
         return Ok(Vec::new());
     }
@@ -332,7 +333,7 @@ fn gone(assembly: &Assembly) -> Vec<Slot> {
 
 /// Regions whose parity may not fit and has to stand in for data of a member that is gone. Copies need no other copy
 /// to be read.
-fn trusted_regions(assembly: &Assembly, map: &StoredMap) -> Vec<Region> {
+fn trusted_regions(assembly: &Assembly, map: &StoredBitmap) -> Vec<Region> {
     if assembly.geometry.organization().code != Code::Xor {
         return Vec::new();
     }
@@ -362,11 +363,11 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
         let state = match entry.state {
             EntryState::Active => SlotState::Active,
             EntryState::Rebuilding { .. } => SlotState::Rebuilding,
-            EntryState::Vacant | EntryState::Failed | EntryState::Away { .. } | EntryState::Spare => {
+            EntryState::Vacant | EntryState::Failed | EntryState::MayReturn { .. } | EntryState::Spare => {
                 SlotState::Failed
             }
         };
-        let keeps = if believes { away::keeps(assembly, slot as u16) } else { None };
+        let keeps = if believes { returning::keeps(assembly, slot as u16) } else { None };
         Standing { info: info.clone(), state, identity: entry.member, keeps }
     };
     members.iter().enumerate().map(standing).collect()
@@ -374,7 +375,12 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
 
 /// Where records are durable before their data, regions whose log stands on a member that is missing, or was not
 /// whole, cannot be redone: their parity follows from their data, all of which stands elsewhere.
-fn unrecoverable(assembly: &Assembly, commits: &[CommitLogContent], damaged: &[Slot], map: &mut StoredMap) {
+fn unrecoverable(
+    assembly: &Assembly,
+    commits: &[CommitLogContent],
+    damaged: &[Slot],
+    map: &mut StoredBitmap,
+) {
     let layout = assembly.geometry.layout();
     let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
     let gone = gone(assembly);
@@ -387,11 +393,11 @@ fn unrecoverable(assembly: &Assembly, commits: &[CommitLogContent], damaged: &[S
     regions.into_iter().for_each(|region| map.resync.set(region));
 }
 
-/// After a proper stop the logs of dirty regions are still to be read. After any other they are void, unless records
+/// After a clean shutdown the logs of dirty regions are still to be read. After any other they are void, unless records
 /// were durable before their data: then what the commit logs hold is to be redone.
 fn open_logs(
     opening: &Opening,
-    map: &StoredMap,
+    map: &StoredBitmap,
     table: Vec<TableEntry>,
     found: Vec<FoundLog>,
     first_sequence: u64,
@@ -441,7 +447,7 @@ fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec
 /// Takes in what the members' commit logs hold.
 fn open_commit_logs(
     geometry: &Geometry,
-    map: &StoredMap,
+    map: &StoredBitmap,
     found: Vec<FoundLog>,
     first_sequence: u64,
     logs: &mut Logs,

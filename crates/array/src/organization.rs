@@ -93,21 +93,23 @@ pub enum Consistency {
     /// Records are buffered and the data is overwritten at once; after a crash, regions that were being written are
     /// resynced from their data (the papers' behaviour).
     #[default]
-    Resync,
+    #[serde(alias = "resync")]
+    Bitmap,
     /// No data is overwritten before its record is durable; after a crash records are redone, and no parity is
     /// computed anew.
-    Logged,
+    #[serde(alias = "logged")]
+    Journal,
 }
 
 impl Consistency {
     /// Each choice.
-    pub const ALL: [Consistency; 2] = [Consistency::Resync, Consistency::Logged];
+    pub const ALL: [Consistency; 2] = [Consistency::Bitmap, Consistency::Journal];
 
     /// Its name, as in commands and configuration.
     pub fn name(self) -> &'static str {
         match self {
-            Consistency::Resync => "resync",
-            Consistency::Logged => "logged",
+            Consistency::Bitmap => "bitmap",
+            Consistency::Journal => "journal",
         }
     }
 }

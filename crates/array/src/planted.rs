@@ -71,9 +71,9 @@ pub enum Bug {
     ScrubRepairsUnasked,
     /// A region is marked clean while it is written to.
     DirtyBitClearedEarly,
-    /// Data is written without parity before it is durable that the parity is worthless.
+    /// Data is written without parity before it is durable that the parity is unrecoverable.
     WritesBeforeListed,
-    /// A block comes off the list of unreadable ones before what was written there is durable.
+    /// A block comes off the bad-block log before what was written there is durable.
     ListedWithoutFlush,
     /// A block that cannot be computed in a rebuild is passed over, and does not go on the list.
     PassedOverUnlisted,
@@ -95,7 +95,7 @@ pub enum Bug {
     SuperblockNotDurable,
     /// Both copies of a superblock are written at the same time.
     SuperblockCopiesAtOnce,
-    /// Dirty maps are not asked to be durable.
+    /// Dirty bitmaps are not asked to be durable.
     MapNotDurable,
     /// Tables of applied records are not asked to be durable.
     TableNotDurable,
@@ -154,7 +154,7 @@ pub enum Bug {
     /// A member whose own metadata is older than the others' is believed.
     OlderMemberBelieved,
     /// A new member gets map, table and list in one of their banks only.
-    NewcomerInformedOnce,
+    JoiningMemberInformedOnce,
     /// What finds no room for its metadata is served on.
     UnrecordedServedOn,
     /// A reintegration that found no memory or space gives its log up.
@@ -224,7 +224,7 @@ impl Bug {
         Bug::LoggedAgainBeforeTable,
         Bug::RedoFlushSkipped,
     ];
-    /// Bugs of the list of unreadable blocks.
+    /// Bugs of the bad-block log.
     pub const OF_LISTS: [Bug; 3] =
         [Bug::WritesBeforeListed, Bug::ListedWithoutFlush, Bug::PassedOverUnlisted];
     /// Bugs of what cannot be read, once or twice, after a crash.
@@ -238,7 +238,7 @@ impl Bug {
         Bug::RecordsForgottenBeforeTable,
     ];
     /// Bugs of members that are older than the others.
-    pub const OF_OLDER_MEMBERS: [Bug; 2] = [Bug::OlderMemberBelieved, Bug::NewcomerInformedOnce];
+    pub const OF_OLDER_MEMBERS: [Bug; 2] = [Bug::OlderMemberBelieved, Bug::JoiningMemberInformedOnce];
     /// Bugs of what finds no room or memory.
     pub const OF_SHORTAGES: [Bug; 2] = [Bug::UnrecordedServedOn, Bug::LogGivenUpForSpace];
     /// Bugs of what a member that is away misses.

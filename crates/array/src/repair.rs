@@ -5,7 +5,7 @@ use parlour_units::{Sector, Sectors, Slot};
 
 use crate::array::Array;
 use crate::effect::Fault;
-use crate::job::{Blind, JobId, Kind, Probe, Purpose, StripeJob, Trouble};
+use crate::job::{Blind, FailedAccess, JobId, Kind, Probe, Purpose, StripeJob};
 use crate::layout::{Location, Occupant, Unit};
 use crate::map::{Columns, Window};
 use crate::plan::{Content, UnitSet};
@@ -17,8 +17,8 @@ const REPAIRS_AT_ONCE: u32 = 4;
 
 impl Array {
     /// Starts a repair of each unit that an unreadable place belongs to.
-    pub(crate) fn start_repairs(&mut self, parent: JobId, trouble: &Trouble) {
-        for (window, unit) in self.unreadable_windows(trouble) {
+    pub(crate) fn start_repairs(&mut self, parent: JobId, failure: &FailedAccess) {
+        for (window, unit) in self.unreadable_windows(failure) {
             self.start_repair(parent, window, UnitSet::of(unit));
         }
     }
@@ -50,10 +50,10 @@ impl Array {
     }
 
     /// The parts of units that an access which failed to read was to read.
-    pub(crate) fn unreadable_windows(&self, trouble: &Trouble) -> Vec<(Window, Unit)> {
-        let slot = self.health.slot_of(trouble.member);
-        let slot = slot.filter(|_| trouble.at >= self.geometry.data_start());
-        slot.map_or_else(Vec::new, |slot| self.windows_at(slot, trouble.at, trouble.length))
+    pub(crate) fn unreadable_windows(&self, failure: &FailedAccess) -> Vec<(Window, Unit)> {
+        let slot = self.health.slot_of(failure.member);
+        let slot = slot.filter(|_| failure.at >= self.geometry.data_start());
+        slot.map_or_else(Vec::new, |slot| self.windows_at(slot, failure.at, failure.length))
     }
 
     /// The parts of units that stand in the data area of `slot`.
@@ -131,16 +131,16 @@ impl Array {
 
     /// A block that a repair has written cannot be read: it is read once more, and if that fails too, its member does not hold
     /// what is written to it, and is excluded. Says whether the repair is about that.
-    pub(crate) fn reads_back(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+    pub(crate) fn reads_back(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let StripeJob { window, targets, probe, .. } = *self.jobs.stripe(id);
         let layout = self.geometry.layout();
         let target = |slot: Slot| {
             layout.units().any(|unit| targets.has(unit) && layout.locate(window.stripe, unit).slot == slot)
         };
-        let of_target = |trouble: &&Trouble| {
-            trouble.fault == Fault::Unreadable && self.health.slot_of(trouble.member).is_some_and(target)
+        let of_target = |failure: &&FailedAccess| {
+            failure.fault == Fault::Unreadable && self.health.slot_of(failure.member).is_some_and(target)
         };
-        let Some(trouble) = troubles.iter().find(of_target).filter(|_| probe != Probe::Now) else {
+        let Some(failure) = failures.iter().find(of_target).filter(|_| probe != Probe::Now) else {
             return false;
         };
         if probe != Probe::Written {
@@ -148,19 +148,19 @@ impl Array {
             self.replan(id);
             return true;
         }
-        self.fail_member(trouble.member, FailureCause::Unfaithful);
+        self.fail_member(failure.member, FailureCause::Unfaithful);
         // Who waits looks again at what is left.
-        let gone = self.health.slot_of(trouble.member).is_none();
+        let gone = self.health.slot_of(failure.member).is_none();
         self.end_stripe(id, if gone { Ok(()) } else { Err(RequestError::Lost) });
         true
     }
 
     /// Adds the units that a repair could not read to those that it rewrites. Says whether there were any.
-    pub(crate) fn repair_more(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+    pub(crate) fn repair_more(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let stripe = self.jobs.stripe(id).window.stripe;
         let layout = self.geometry.layout();
         let copies = self.geometry.keeps_copies();
-        let slots = troubles.iter().filter_map(|trouble| self.health.slot_of(trouble.member));
+        let slots = failures.iter().filter_map(|failure| self.health.slot_of(failure.member));
         let units: Vec<Unit> = slots
             .filter_map(|slot| layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot))
             .collect();
@@ -177,7 +177,7 @@ impl Array {
             Some(Kind::Read { .. }) if lost => self.read_failed(id, RequestError::Lost),
             Some(Kind::Read { host }) => self.read_again(id, host),
             Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
-            Some(Kind::Reintegrate { region }) => self.mended(id, region, lost),
+            Some(Kind::Reintegrate { region }) => self.parity_repaired(id, region, lost),
             ref other => unreachable!("{other:?} waits for no repair"),
         }
     }

@@ -6,13 +6,13 @@
 
 use parlour_units::Sectors;
 
+use crate::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::geometry::{
     ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, StoredGeometry,
-    longest_commit_log, map_length, table_length,
+    bitmap_length, longest_commit_log, table_length,
 };
 use crate::layout::{RegionShape, Regions};
 use crate::organization::{Code, Consistency, LayoutChoice, Update};
-use crate::unreadable::LIST_LENGTH;
 
 /// Members are shorter than this (2 EiB), and their data areas together (4 EiB): byte addresses fit
 /// 63 bits.
@@ -108,7 +108,7 @@ impl StoredGeometry {
 
     fn check_commit_log(&self) -> Sound {
         let (commits, intents) = (self.commit_log, self.intent_log);
-        if self.consistency == Consistency::Resync {
+        if self.consistency == Consistency::Bitmap {
             require(commits == 0, "length of the commit log")?;
             return require(intents == 0, "length of the intents' log");
         }
@@ -122,14 +122,14 @@ impl StoredGeometry {
         require(within, "length of the intents' log")
     }
 
-    /// Maps, tables, lists and the commit log have room before the data area.
+    /// Maps, tables, bad-block logs and the commit log have room before the data area.
     fn check_metadata(&self) -> Sound {
         let regions = match self.regions {
             Some(shape) => shape.regions * u32::from(self.layout.groups),
             // The layout makes no more of them than it has room for.
             None => crate::Geometry::from_stored(*self).layout().region_count(),
         };
-        let banks = (map_length(regions) + table_length(regions) + LIST_LENGTH) * 2;
+        let banks = (bitmap_length(regions) + table_length(regions) + BAD_BLOCK_LOG_LENGTH) * 2;
         let end = MAPS_AT + banks + Sectors::new(self.commit_log);
         require(end.get() <= self.data_start, "start of the data area")
     }

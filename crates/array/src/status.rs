@@ -41,7 +41,7 @@ pub enum Event {
         /// Which member.
         member: Member,
         /// If it was away: in how many regions it may lack something, which is all that is rebuilt.
-        missed: Option<u32>,
+        out_of_sync: Option<u32>,
     },
     /// A rebuild is complete.
     RebuildDone {
@@ -55,8 +55,8 @@ pub enum Event {
         /// The first sector of the array in the stripe that cannot be computed.
         at: Sector,
     },
-    /// What stood there cannot be recovered: it is on the list of unreadable blocks.
-    BlocksListed {
+    /// What stood there cannot be recovered: it is on the bad-block log.
+    BadBlocksRecorded {
         /// In which slot.
         slot: Slot,
         /// From which sector of the member there.
@@ -211,7 +211,7 @@ pub struct Status {
     pub mode: &'static str,
     /// The organization's name.
     pub organization: &'static str,
-    /// What a crash may cost: "resync" or "logged".
+    /// What a crash may cost: "bitmap" or "journal".
     pub consistency: &'static str,
     /// What hosts can store.
     pub capacity: Bytes,
@@ -283,7 +283,7 @@ pub struct MemberStatus {
     /// "active", "rebuilding" or "failed".
     pub state: &'static str,
     /// Whether its member was whole when it was excluded: if it comes back, only what it has missed is rebuilt.
-    pub away: bool,
+    pub may_return: bool,
     /// Read errors.
     pub errors: u32,
     /// Whether there were more of late than [`Tuning::error_threshold`](crate::Tuning): it is to be replaced.
@@ -356,7 +356,7 @@ impl Array {
             spares: self.health.spares.iter().map(|member| member.get()).collect(),
             rebuild: self.rebuild_task(),
             resync: self.resync_task(),
-            unreadable: self.listing.sectors().bytes(),
+            unreadable: self.bad_blocks.sectors().bytes(),
             unreadable_stripes: self.unreadable_stripes(),
             scrub: self.scrub_task(),
             last_scrub: self.maintenance.last_scrub.clone(),
@@ -394,7 +394,7 @@ impl Array {
                 _ => None,
             }
         };
-        let mut stripes: Vec<u64> = self.listing.blocks().filter_map(stripe).collect();
+        let mut stripes: Vec<u64> = self.bad_blocks.blocks().filter_map(stripe).collect();
         stripes.sort_unstable();
         stripes.dedup();
         stripes.truncate(100);
@@ -456,7 +456,7 @@ impl Array {
                     SlotState::Rebuilding => "rebuilding",
                     SlotState::Failed => "failed",
                 },
-                away: slot.state == SlotState::Failed && slot.keeps.is_some(),
+                may_return: slot.state == SlotState::Failed && slot.keeps.is_some(),
                 errors: record.map_or(0, |record| record.errors),
                 failing: record
                     .is_some_and(|record| record.recent_errors.at(self.now) > self.tuning.error_threshold),

@@ -13,7 +13,7 @@ use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Class, Fault};
 use crate::health::SlotState;
-use crate::job::{Blind, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob, Trouble};
+use crate::job::{Blind, FailedAccess, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob};
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
 use crate::map::{Columns, Piece, Window};
@@ -72,7 +72,7 @@ impl Array {
             holds_parity: false,
             method: None,
             fragments: Vec::new(),
-            rooms: Vec::new(),
+            reservations: Vec::new(),
             commit_space: Sectors::ZERO,
             entry: None,
             committed: false,
@@ -214,9 +214,9 @@ impl Array {
         }
         let buffers = &mut self.buffers;
         match logs.reserve(region, &fragments, |length| buffers.take(length)) {
-            Reserved::Rooms(fragments, rooms) => {
+            Reserved::Granted(fragments, reservations) => {
                 let job = self.jobs.stripe(id);
-                (job.method, job.fragments, job.rooms) = (Some(method), fragments, rooms);
+                (job.method, job.fragments, job.reservations) = (Some(method), fragments, reservations);
                 self.pass(id, Stage::Lock)
             }
             Reserved::Later => {
@@ -237,8 +237,8 @@ impl Array {
             // An array that is opened read-only repairs nothing.
             return self.end_stripe(id, Err(RequestError::Lost));
         }
-        if self.mends(id) {
-            return self.mender_gate(id);
+        if self.repairs_parity(id) {
+            return self.parity_repair_gate(id);
         }
         let job = self.jobs.stripe(id);
         let mode = match job.purpose {
@@ -297,7 +297,7 @@ impl Array {
     fn settle_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
-        let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.rooms.is_empty();
+        let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.reservations.is_empty();
         let (region, stripe) = (job.region, job.window.stripe);
         let (holds, logs_writes) = (job.holds_parity, self.logs_writes(region));
         if self.is_left_to_redo(stripe) {
@@ -322,7 +322,7 @@ impl Array {
         let stale = self.geometry.is_logged() && self.jobs.stripe(id).method.is_some();
         if logged || (cancels || stale) && !logs_writes {
             // The array has changed since the room was reserved.
-            self.give_back_rooms(id);
+            self.give_back_reservations(id);
             return Gate::Pass;
         }
         match self.load_gate(region, id) {
@@ -337,16 +337,16 @@ impl Array {
         self.settled_gate(region, stripe, cancels, id)
     }
 
-    pub(crate) fn give_back_rooms(&mut self, id: JobId) {
+    pub(crate) fn give_back_reservations(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
-        let rooms = std::mem::take(&mut job.rooms);
+        let reservations = std::mem::take(&mut job.reservations);
         job.fragments.clear();
         job.method = None;
         job.committed = false;
         self.give_back_commit_space(id);
         let Some(logs) = &mut self.logs else { return };
-        logs.give_back(&rooms);
-        self.after_rooms(&rooms);
+        logs.give_back(&reservations);
+        self.after_reservations(&reservations);
     }
 
     /// Passes when what the log's headers say is known.
@@ -385,7 +385,7 @@ impl Array {
             if live {
                 self.want_parity(region);
             }
-            self.wake_menders();
+            self.wake_parity_repairers();
             return Gate::Wait;
         }
         log.holders += 1;
@@ -449,13 +449,13 @@ impl Array {
         let computes = self.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
         let region = self.jobs.stripe(id).region;
         if !self.logs_writes(region) {
-            self.give_back_rooms(id);
+            self.give_back_reservations(id);
             self.jobs.stripe(id).stage = Stage::Settle;
             return false;
         }
         match method {
             Some(LogMethod::Cancel) if !missing.is_empty() => {
-                self.give_back_rooms(id);
+                self.give_back_reservations(id);
                 self.let_go_of_stripe(id);
                 self.jobs.stripe(id).stage = Stage::LogSpace;
                 false
@@ -511,7 +511,7 @@ impl Array {
         let stripe = self.jobs.stripe(id).window.stripe;
         let unsynced = !self.geometry.keeps_copies() && self.is_in_doubt(stripe);
         let outdated = unsynced && self.records.outdated.get(self.geometry.layout().region_of(stripe).0);
-        let behind = if self.mends(id) { self.behind(id) } else { Vec::new() };
+        let behind = if self.repairs_parity(id) { self.behind(id) } else { Vec::new() };
         let job = self.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let floats = self.floats.as_ref();
@@ -529,7 +529,7 @@ impl Array {
                 builder.read_degraded(plan, view.without(stripe_job.targets), &stripe_job.pieces)
             }
             Purpose::Write => {
-                let StripeJob { pieces, content, durable, fragments, rooms, method, .. } =
+                let StripeJob { pieces, content, durable, fragments, reservations, method, .. } =
                     stripe_job.as_ref();
                 let write = StripeWrite { pieces, content: *content, durable: *durable };
                 if stripe_job.blind != Blind::No {
@@ -543,7 +543,7 @@ impl Array {
                     return Ok(());
                 }
                 builder.write_in_place(plan, view, write)?;
-                if !rooms.is_empty() {
+                if !reservations.is_empty() {
                     plan.commit_before = plan.steps.last().map(|step| step.phase);
                 }
                 Ok(())
@@ -582,15 +582,17 @@ impl Array {
     fn run(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         let (host, purpose) = (job.host, job.purpose);
-        let rooms: Vec<(BufferId, Sectors)> = match &self.logs {
+        let reservations: Vec<(BufferId, Sectors)> = match &self.logs {
             Some(logs) => {
-                let slot = |room: &crate::log::Room| {
+                let slice = |reservation: &crate::log::Reservation| {
                     (
-                        logs.segment(room.segment).buffer.expect("a room is in memory until it is filled"),
-                        room.start,
+                        logs.segment(reservation.segment)
+                            .buffer
+                            .expect("what is reserved is in memory until it is filled"),
+                        reservation.start,
                     )
                 };
-                self.jobs.stripe(id).rooms.iter().map(slot).collect()
+                self.jobs.stripe(id).reservations.iter().map(slice).collect()
             }
             None => Vec::new(),
         };
@@ -598,7 +600,7 @@ impl Array {
         if purpose == Purpose::Write {
             self.counters.strategy(self.jobs.get(id).plan.strategy);
         }
-        self.start_plan(id, buffer, &rooms);
+        self.start_plan(id, buffer, &reservations);
     }
 
     /// The plan's log records hold what they should and count from here on: its data writes follow.
@@ -611,7 +613,8 @@ impl Array {
             Some(LogMethod::Overwrite) => RecordKind::Overwrite,
             _ => RecordKind::Cancel,
         };
-        let (fragments, rooms) = (std::mem::take(&mut job.fragments), std::mem::take(&mut job.rooms));
+        let (fragments, reservations) =
+            (std::mem::take(&mut job.fragments), std::mem::take(&mut job.reservations));
         job.committed = true;
         let sums = std::mem::take(&mut self.jobs.get_mut(id).checksums);
         let mut sums = sums.into_iter();
@@ -620,10 +623,10 @@ impl Array {
             false => digest(sums.by_ref().take(fragment.columns.length().get() as usize)),
         });
         let logs = self.logs.as_mut().expect("records are committed to logs");
-        logs.commit(index, &fragments, &rooms, kind, digests);
+        logs.commit(index, &fragments, &reservations, kind, digests);
         let many = logs.records > self.tuning.live_records;
         let region = self.jobs.stripe(id).region;
-        self.after_rooms(&rooms);
+        self.after_reservations(&reservations);
         if many {
             self.want_parity(region);
         }
@@ -639,7 +642,7 @@ impl Array {
             Purpose::Write => {
                 self.keep_written(id);
                 if self.jobs.stripe(id).blind == Blind::Writes {
-                    self.repair_parity(id);
+                    self.recompute_parity(id);
                 } else {
                     self.end_stripe(id, Ok(()));
                 }
@@ -660,15 +663,15 @@ impl Array {
     }
 
     /// A stripe job's plan failed: it is thrown away and built again for the array as it now is.
-    pub(crate) fn stripe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn stripe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let written = self.has_perhaps_written(id);
         let job = self.jobs.stripe(id);
         job.attempts += 1;
         job.wrote |= written;
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
-        let no_space = troubles.iter().any(|trouble| trouble.fault.is_of_space());
+        let no_space = failures.iter().any(|failure| failure.fault.is_of_space());
         if purpose == Purpose::Write
-            && (no_space || self.still_standing(troubles))
+            && (no_space || self.still_standing(failures))
             && self.jobs.stripe(id).wrote
             && !(no_space && self.leave_to_redo(id))
         {
@@ -690,27 +693,27 @@ impl Array {
             self.end_stripe(id, Err(RequestError::Lost));
             return;
         }
-        if self.still_standing(troubles) || attempts > ATTEMPTS {
+        if self.still_standing(failures) || attempts > ATTEMPTS {
             self.end_stripe(id, Err(RequestError::Lost));
             return;
         }
         // Of a member that was failed for it nothing is unreadable any more: it is gone.
-        let stands = |trouble: &&Trouble| self.health.slot_of(trouble.member).is_some();
-        let unreadable = troubles.iter().filter(stands).any(|trouble| trouble.fault == Fault::Unreadable);
+        let stands = |failure: &&FailedAccess| self.health.slot_of(failure.member).is_some();
+        let unreadable = failures.iter().filter(stands).any(|failure| failure.fault == Fault::Unreadable);
         match purpose {
             // What is lost here cannot be computed from what is unreadable, unless another copy is left.
             Purpose::Rebuild { .. } | Purpose::Resync { .. }
-                if unreadable && !self.begin_again_from_another_copy(id, troubles) =>
+                if unreadable && !self.begin_again_from_another_copy(id, failures) =>
             {
                 if !self.pass_over(id) {
                     self.end_stripe(id, Err(RequestError::Lost));
                 }
             }
             Purpose::Repair { parent } if unreadable && self.halve_repair(id, parent) => {}
-            Purpose::Repair { .. } if unreadable && self.reads_back(id, troubles) => {}
+            Purpose::Repair { .. } if unreadable && self.reads_back(id, failures) => {}
             Purpose::Repair { .. } if unreadable && self.probe_target(id) => self.replan(id),
             // Where there is another copy, it is tried next, and both are rewritten from it.
-            Purpose::Repair { .. } if unreadable && self.repair_more(id, troubles) => self.replan(id),
+            Purpose::Repair { .. } if unreadable && self.repair_more(id, failures) => self.replan(id),
             Purpose::Repair { .. } if unreadable || is_planted(Bug::RepairLostWithMember) => {
                 self.end_stripe(id, Err(RequestError::Lost));
             }
@@ -718,14 +721,14 @@ impl Array {
             Purpose::Repair { .. } => {
                 self.end_stripe(id, Ok(()));
             }
-            Purpose::Read if unreadable && !self.may_repair() && self.repair_more(id, troubles) => {
+            Purpose::Read if unreadable && !self.may_repair() && self.repair_more(id, failures) => {
                 self.replan(id);
             }
             _ if unreadable => {
                 // The repair needs the stripe's lock.
                 self.let_go_of_stripe(id);
-                for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
-                    self.start_repairs(id, trouble);
+                for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
+                    self.start_repairs(id, failure);
                 }
                 if self.jobs.get(id).repairs == 0 {
                     self.stripe_repaired(id, false);
@@ -737,14 +740,14 @@ impl Array {
 
     /// Whether copies are left that are not among those that could not be read. The stripe is then done from its start,
     /// because others may write to it while it is repaired.
-    fn begin_again_from_another_copy(&mut self, id: JobId, troubles: &[Trouble]) -> bool {
+    fn begin_again_from_another_copy(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let unit_length = self.geometry.layout().unit_length();
         let first = Columns::new(Sectors::ZERO, self.tuning.slice.min(unit_length));
         let stripe = self.jobs.stripe(id).window.stripe;
         let missing = self.health.missing(&self.geometry, stripe);
         let layout = self.geometry.layout();
         let unreadable =
-            |slot: Slot| troubles.iter().any(|trouble| self.health.slot_of(trouble.member) == Some(slot));
+            |slot: Slot| failures.iter().any(|failure| self.health.slot_of(failure.member) == Some(slot));
         let left =
             layout.units().any(|unit| !missing.has(unit) && !unreadable(layout.locate(stripe, unit).slot));
         let another = self.geometry.keeps_copies() && left && !is_planted(Bug::RebuildFromOneCopyOnly);
@@ -775,7 +778,7 @@ impl Array {
         if std::mem::take(&mut self.jobs.stripe(id).locked) {
             let runnable = &mut self.runnable;
             self.locks.release(stripe, |job| runnable.push_back(job));
-            self.wake_menders();
+            self.wake_parity_repairers();
         }
     }
 
@@ -786,8 +789,8 @@ impl Array {
         }
         self.let_go_of_stripe(id);
         let job = self.jobs.stripe(id);
-        if !job.rooms.is_empty() || !job.commit_space.is_zero() {
-            self.give_back_rooms(id);
+        if !job.reservations.is_empty() || !job.commit_space.is_zero() {
+            self.give_back_reservations(id);
         }
         self.end_landing(id);
         let job = self.jobs.stripe(id);

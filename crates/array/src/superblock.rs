@@ -34,7 +34,7 @@ const NAME_BYTES: usize = 64;
 const SESSIONS_AT: usize = 512;
 const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
-/// What an entry counts of a session's maps, at the most: three bytes.
+/// What an entry counts of a session's bitmaps, at the most: three bytes.
 pub(crate) const MOST_MAPS: u32 = (1 << 24) - 1;
 /// A commit log that must be read before the array is believed.
 const COMMIT_LOG: u64 = 1;
@@ -64,7 +64,7 @@ pub struct Superblock {
     pub session_number: u64,
     /// This opening's identity first, then those before it.
     pub sessions: Vec<Identity>,
-    /// Whether the array was stopped properly: nothing in flight, logs complete.
+    /// Whether the array was shut down cleanly: nothing in flight, logs complete.
     pub clean: bool,
     /// Whether this is the first superblock of its session: until all members had it nothing was written, so a
     /// member that still stands in the session before has missed nothing.
@@ -93,7 +93,7 @@ pub struct Recorded {
     pub map: u64,
     /// Of the table of the regions' logs.
     pub table: u64,
-    /// Of the list of unreadable blocks.
+    /// Of the bad-block log.
     pub list: u64,
     /// The number of the last session whose opening came to its end: each commit log has an entry of it. (A long session
     /// takes further numbers.)
@@ -126,13 +126,13 @@ pub enum EntryState {
     /// Excluded: what it holds is not believed.
     Failed,
     /// Excluded, and whole until then: but for regions that the map calls missed it still holds what it should.
-    Away {
+    MayReturn {
         /// The first eight bytes of the last session that it saw begin.
         session: u64,
         /// No superblock of its own has a higher sequence number.
         sequence: u32,
-        /// It holds at least so many of the maps that this session wrote (at most [`MOST_MAPS`]).
-        maps: u32,
+        /// It holds at least so many of the bitmaps that this session wrote (at most [`MOST_MAPS`]).
+        bitmaps: u32,
     },
     /// Ready to take a failed member's slot.
     Spare,
@@ -180,9 +180,9 @@ impl Superblock {
             out.bytes(&session.0);
         }
         for (index, entry) in self.table.iter().enumerate() {
-            let (state, maps, sequence, frontier) = entry.state.encode();
+            let (state, bitmaps, sequence, frontier) = entry.state.encode();
             out.seek(TABLE_AT + index * ENTRY_BYTES).bytes(&entry.member.0);
-            out.u32(u32::from(state) | maps << 8).u32(sequence).u64(frontier);
+            out.u32(u32::from(state) | bitmaps << 8).u32(sequence).u64(frontier);
         }
         out.sealed(CHECKSUM_AT)
     }
@@ -302,7 +302,7 @@ impl Superblock {
 }
 
 impl EntryState {
-    /// Its number, maps, sequence number, and frontier or session.
+    /// Its number, bitmaps, sequence number, and frontier or session.
     fn encode(self) -> (u8, u32, u32, u64) {
         match self {
             EntryState::Vacant => (0, 0, 0, 0),
@@ -310,19 +310,19 @@ impl EntryState {
             EntryState::Rebuilding { frontier, returning: false } => (2, 0, 0, frontier),
             EntryState::Failed => (3, 0, 0, 0),
             EntryState::Spare => (4, 0, 0, 0),
-            EntryState::Away { session, sequence, maps } => (5, maps, sequence, session),
+            EntryState::MayReturn { session, sequence, bitmaps } => (5, bitmaps, sequence, session),
             EntryState::Rebuilding { frontier, returning: true } => (6, 0, 0, frontier),
         }
     }
 
-    fn decode(state: u8, maps: u32, sequence: u32, frontier: u64) -> Option<EntryState> {
+    fn decode(state: u8, bitmaps: u32, sequence: u32, frontier: u64) -> Option<EntryState> {
         Some(match state {
             0 => EntryState::Vacant,
             1 => EntryState::Active,
             2 => EntryState::Rebuilding { frontier, returning: false },
             3 => EntryState::Failed,
             4 => EntryState::Spare,
-            5 => EntryState::Away { session: frontier, sequence, maps },
+            5 => EntryState::MayReturn { session: frontier, sequence, bitmaps },
             6 => EntryState::Rebuilding { frontier, returning: true },
             _ => return None,
         })
@@ -332,7 +332,7 @@ impl EntryState {
 /// What a reader of an array of this geometry must know.
 fn incompatible(geometry: &StoredGeometry) -> u64 {
     let bit = |used: bool, bit: u64| if used { bit } else { 0 };
-    bit(geometry.consistency == Consistency::Logged, COMMIT_LOG)
+    bit(geometry.consistency == Consistency::Journal, COMMIT_LOG)
         | bit(geometry.organization.layout == LayoutChoice::Far, FAR_COPIES)
         | bit(geometry.organization.update == Update::Floating, FLOATING)
 }
@@ -429,7 +429,7 @@ mod tests {
             block: Sectors::new(1),
             member_length: Sectors::new(8_192),
             log: LogCreation::default(),
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
         })
         .expect("a possible array");
         let new = NewArray {

@@ -4,7 +4,7 @@ use parlour_units::{Duration, Sectors};
 use serde::{Deserialize, Serialize};
 
 use crate::geometry::Geometry;
-use crate::plan::Joining;
+use crate::plan::Merging;
 
 /// How log buffers are shared among regions (Stodolsky §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct Tuning {
     pub scratch_memory: Sectors,
     /// At most this many columns of a stripe are worked on at once (256 KiB).
     pub slice: Sectors,
-    /// Accesses to a member are joined up to this length.
+    /// Accesses to a member are merged up to this length.
     pub longest_access: Sectors,
     /// Between what is read of a member, what is not wanted is read along if it is at most so long, as parity in large reads
     /// (Chen §8.1.3: else it costs a drive without read-ahead a revolution). A read that does takes as much more memory.
@@ -72,7 +72,7 @@ pub struct Tuning {
     pub log_pool: LogPool,
     /// When they are appended.
     pub log_flush: LogFlush,
-    /// Room at the end of a log segment that nothing was put into is not written where it is at least so long: its second
+    /// Reservation at the end of a log segment that nothing was put into is not written where it is at least so long: its second
     /// header takes an access of its own then.
     pub segment_gap: Sectors,
     /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1) and records are not
@@ -105,13 +105,13 @@ pub struct Tuning {
     /// of a session's at the most.
     pub session_records: u64,
     /// Whether regions are marked dirty durably. A simulation of the papers' machines does without.
-    pub dirty_map: bool,
+    pub bitmap: bool,
 }
 
 impl Tuning {
     /// How a host's reads of a member become fewer.
-    pub(crate) fn joining(&self) -> Joining {
-        Joining { longest: self.longest_access, gap: self.read_through }
+    pub(crate) fn merging(&self) -> Merging {
+        Merging { longest: self.longest_access, gap: self.read_through }
     }
 
     /// How full-stripe writes pass the logs of an array.
@@ -154,7 +154,7 @@ impl Default for Tuning {
             checkpoint: mib(256),
             fence: None,
             session_records: 1 << 38,
-            dirty_map: true,
+            bitmap: true,
         }
     }
 }

@@ -43,12 +43,12 @@ fn superblock(geometry: &Geometry) -> Superblock {
 }
 
 fn logged() -> Superblock {
-    let creation = creation("parity-logging", 5, Consistency::Logged);
+    let creation = creation("parity-logging", 5, Consistency::Journal);
     superblock(&Geometry::create(&creation).expect("a possible array"))
 }
 
 fn of(name: &str) -> Superblock {
-    superblock(&Geometry::create(&creation(name, 4, Consistency::Resync)).expect("a possible array"))
+    superblock(&Geometry::create(&creation(name, 4, Consistency::Bitmap)).expect("a possible array"))
 }
 
 /// The field that a changed geometry is refused for.
@@ -130,7 +130,7 @@ fn regions_and_what_is_in_them_are_bounded_by_the_member_and_by_each_other() {
     for grain in [0, 1 << 30, u64::MAX] {
         assert_eq!(refused_shape(&good, |it| it.grain = grain), "rounding of shares");
     }
-    // A million regions of a stripe each, on a member long enough: the maps do not fit before the
+    // A million regions of a stripe each, on a member long enough: the bitmaps do not fit before the
     // data area.
     let crowded = |it: &mut StoredGeometry| {
         let shape = it.regions.as_mut().expect("it has regions");
@@ -160,7 +160,7 @@ fn members_groups_and_copies_that_cannot_be_are_refused_by_name() {
 
 #[test]
 fn cylinders_that_units_do_not_fit_into_are_refused() {
-    let floating = creation("floating", 4, Consistency::Resync);
+    let floating = creation("floating", 4, Consistency::Bitmap);
     let on = Cylinder { track: 512, tracks: 4 };
     let good = superblock(&Geometry::create_on(&floating, on).expect("a possible array"));
     for (track, tracks) in [(0, 4), (513, 4), (512, 0), (512, 1), (512, u16::MAX), (u64::MAX, 4)] {
@@ -175,7 +175,7 @@ fn a_unit_that_no_commit_log_holds_is_refused_at_creation() {
     let huge = Creation {
         unit: Sectors::new(1 << 24),
         member_length: Sectors::new(1 << 36),
-        ..creation("parity-logging", 5, Consistency::Logged)
+        ..creation("parity-logging", 5, Consistency::Journal)
     };
     let error = Geometry::create(&huge).expect_err("too large");
     assert!(error.to_string().contains("smaller unit"), "{error}");

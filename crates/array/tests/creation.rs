@@ -14,7 +14,7 @@ fn creation(name: &str) -> Creation {
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 21),
         log: LogCreation::default(),
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
     }
 }
 

@@ -54,7 +54,7 @@ prop_compose! {
                 regions: Some(regions),
                 track: None,
             },
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
         }
     }
 }
@@ -214,7 +214,7 @@ fn creation(layout: LayoutChoice, members: u16) -> Creation {
         block: Sectors::new(1),
         member_length: Sectors::new(40 * 2_048),
         log: LogCreation { segment: Some(Sectors::new(32)), ..LogCreation::default() },
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
     }
 }
 

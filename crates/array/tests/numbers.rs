@@ -119,15 +119,15 @@ fn written(setup: &Setup) -> (World, Vec<u8>, Geometry) {
 
 /// The map's next writing had a number that nothing reads back: from then on no map was known.
 #[test]
-fn a_dirty_map_from_the_future_does_not_count_and_is_reported() {
+fn a_bitmap_from_the_future_does_not_count_and_is_reported() {
     let (mut world, mut content, geometry) = written(&Setup::named("raid5", 4));
     world.stop();
     for bank in 0..2 {
-        let (at, length) = (geometry.map_at(bank), geometry.map_length());
+        let (at, length) = (geometry.bitmap_at(bank), geometry.bitmap_length());
         forge(&mut world.disks[1], at, length, 32, (1 << 63) - 2 + bank as u64 % 2);
     }
     let world = world.reopen(false).expect("it opens");
-    assert_reported(world, &mut content, "dirty map");
+    assert_reported(world, &mut content, "write-intent bitmap");
 }
 
 /// Records up to the highest number there is counted as applied, so that all to come were lost.

@@ -97,11 +97,11 @@ fn parity_that_a_reintegration_was_rewriting_and_cannot_be_read_costs_only_its_b
     world.disks[member.as_usize()].unreadable.insert(at.get() + 1);
     let mut world = cut(world);
     let one = world.array.geometry().block().bytes();
-    let is_listed = |world: &World| world.array.status().unreadable != Bytes::ZERO;
-    world.settle_until(is_listed);
+    let is_bad = |world: &World| world.array.status().unreadable != Bytes::ZERO;
+    world.settle_until(is_bad);
     assert_eq!(world.array.status().unreadable, one);
     world.settle();
-    assert!(!is_listed(&world), "it is mended");
+    assert!(!is_bad(&world), "it is mended");
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
     assert!(content.contains(&world.read_now(0, 16).unwrap()));
 }
@@ -310,7 +310,7 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
         }
         let log = geometry.layout().sublog_slot(Region::new(0), 0).unwrap();
         world.replace(log.get());
-        // Superblocks and maps are slow.
+        // Superblocks and bitmaps are slow.
         while let Some(index) = world.pending.iter().position(|effect| is_fast(effect.action)) {
             world.step_at(index);
         }

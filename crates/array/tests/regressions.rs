@@ -117,7 +117,7 @@ fn t03(at_map: bool) {
         w.drain();
         let g = w.array.geometry().clone();
         let slots: Vec<Sector> =
-            if at_map { vec![g.map_at(0), g.map_at(1)] } else { vec![g.table_at(0), g.table_at(1)] };
+            if at_map { vec![g.bitmap_at(0), g.bitmap_at(1)] } else { vec![g.table_at(0), g.table_at(1)] };
         let mut killed = None;
         while w.array.mode() != Mode::Stopped {
             if killed.is_none() {
@@ -485,11 +485,11 @@ fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     w.settle_until(|w| w.array.status().members[1].state == "active");
     let geometry = w.array.geometry().clone();
     let slots = [0, 1].map(|bank| {
-        let list = geometry.list_at(bank).expect("there is room for a list").0;
-        [geometry.map_at(bank), geometry.table_at(bank), list]
+        let list = geometry.bad_block_log_at(bank).expect("there is room for a list").0;
+        [geometry.bitmap_at(bank), geometry.table_at(bank), list]
     });
-    let newcomer = w.disk_at(1);
-    let begins = |at: Sector, magic: &[u8]| newcomer.bytes[at.bytes() as usize..].starts_with(magic);
+    let joining = w.disk_at(1);
+    let begins = |at: Sector, magic: &[u8]| joining.bytes[at.bytes() as usize..].starts_with(magic);
     for (kind, magic) in [b"PRLRDIRT", b"PRLRAPPL", b"PRLRLIST"].into_iter().enumerate() {
         assert!(slots.iter().any(|bank| begins(bank[kind], magic)), "none in {magic:?}");
     }
@@ -703,9 +703,9 @@ fn a_long_trim_goes_on_in_parts() {
             .map(|(identity, length)| Some(MemberInfo { identity: *identity, length: *length, unmaps: true }))
             .collect(),
         spares: vec![],
-        maps: images.iter().map(|i| [Some(i[1].1.clone()), Some(i[0].1.clone())]).collect(),
+        bitmaps: images.iter().map(|i| [Some(i[1].1.clone()), Some(i[0].1.clone())]).collect(),
         tables: vec![],
-        lists: vec![],
+        bad_block_logs: vec![],
         commits: vec![],
         session: common::identity(3),
         read_only: false,

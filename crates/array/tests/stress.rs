@@ -620,10 +620,10 @@ fn setups() -> Vec<(String, Setup)> {
     };
     let logging: Vec<(String, Setup)> = v.iter().filter(|(_, setup)| may_be(setup)).cloned().collect();
     for (name, setup) in logging {
-        v.push((format!("logged {name}"), Setup { consistency: Consistency::Logged, ..setup }));
+        v.push((format!("logged {name}"), Setup { consistency: Consistency::Journal, ..setup }));
     }
     let mut blocks = l(5);
-    (blocks.block, blocks.consistency) = (8, Consistency::Logged);
+    (blocks.block, blocks.consistency) = (8, Consistency::Journal);
     blocks.log.segment = Some(Sectors::new(64));
     v.push(("logged 4 KiB blocks".into(), blocks));
     v

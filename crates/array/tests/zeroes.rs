@@ -50,9 +50,9 @@ fn fresh(setup: &Setup) -> Array {
         };
         images.iter().map(|image| [0, 1].map(|number| bank(image, number))).collect()
     };
-    let maps = banks(&|bank| (geometry.map_at(bank), geometry.map_length()));
+    let bitmaps = banks(&|bank| (geometry.bitmap_at(bank), geometry.bitmap_length()));
     let tables = banks(&|bank| (geometry.table_at(bank), geometry.table_length()));
-    let lists = banks(&|bank| geometry.list_at(bank).unwrap());
+    let bad_block_logs = banks(&|bank| geometry.bad_block_log_at(bank).unwrap());
     let commit_log = vec![0; geometry.commit_log().1.bytes().as_usize()];
     let commit_log = CommitLogContent::of(&assembly, &commit_log);
     let info = |(identity, length)| Some(MemberInfo { identity, length, unmaps: true });
@@ -60,9 +60,9 @@ fn fresh(setup: &Setup) -> Array {
         assembly,
         members: members.into_iter().map(info).collect(),
         spares: Vec::new(),
-        maps,
+        bitmaps,
         tables,
-        lists,
+        bad_block_logs,
         commits: vec![commit_log; images.len()],
         session: common::identity(3),
         read_only: false,
@@ -220,7 +220,7 @@ fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     world.write_now(0, &bytes).unwrap();
     world.settle();
     assert!(
-        world.events.iter().any(|event| matches!(event, Event::BlocksListed { .. })),
+        world.events.iter().any(|event| matches!(event, Event::BadBlocksRecorded { .. })),
         "it was no such write"
     );
     world.do_now(Operation::Flush, 0, 0, None).0.unwrap();

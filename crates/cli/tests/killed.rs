@@ -39,7 +39,7 @@ fn check(array: &Array) {
     assert!(told.contains("are right") && !told.starts_with("0 "), "{told}");
 }
 
-/// Serves it again, which tells that it was not stopped properly.
+/// Serves it again, which tells that it was not shut down cleanly.
 fn serve_again(array: &mut Array, options: &str) {
     assert_eq!(array.status()["mode"], "unclean");
     array.serve(options);
@@ -103,7 +103,7 @@ fn lose(array: &Array, place: usize, wipe: bool) {
 #[test]
 fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
     let told = std::env::var("PARLOUR_ROUNDS").ok().map(|rounds| rounds.parse().expect("a number"));
-    let mut array = Array::new(PARITY_LOGGING, MEBIBYTES, "--consistency logged", THREADS);
+    let mut array = Array::new(PARITY_LOGGING, MEBIBYTES, "--consistency journal", THREADS);
     for round in 1..=told.unwrap_or(LOSSES) {
         write_until_killed(&mut array, round, 5 + round % 16);
         let (place, wipe) = (round * 3 % 5, round % 2 == 0);
@@ -211,7 +211,7 @@ fn a_server_that_recovers_hundreds_of_regions_needs_little_memory() {
 #[test]
 fn a_server_that_was_killed_without_a_member_is_brought_back_by_force_only() {
     // Where each record is durable before its data, nobody has to accept anything.
-    for (row, create) in [(RAID5, ""), (PARITY_LOGGING, "--consistency resync")] {
+    for (row, create) in [(RAID5, ""), (PARITY_LOGGING, "--consistency bitmap")] {
         let mut array = Array::new(row, MEBIBYTES, create, "");
         write_until_killed_degraded(&mut array);
         let line = array.bench.refuse("serve . --unix nbd.sock --wait 0s", 1);

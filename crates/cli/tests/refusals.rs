@@ -226,11 +226,17 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
         ("create -o raid4 --size 64MiB --rotation left-symmetric a b c", "--rotation is for raid5"),
         ("create -o raid5 --size 64MiB --read primary a b c", "--read primary is not for raid5"),
         ("create -o raid1 --size 64MiB --copies 2 a b c", "--copies is for raid01, raid10 and raid10-far"),
-        ("create -o raid5 --size 64MiB --consistency logged a b c", "and raid5 has none; use --organization"),
-        ("create -o raid0 --size 64MiB --consistency logged a b c", "and raid0 has none; use --organization"),
         (
-            "layout -o raid10 --members 4 --consistency logged",
-            "--consistency logged is for organizations with",
+            "create -o raid5 --size 64MiB --consistency journal a b c",
+            "and raid5 has none; use --organization",
+        ),
+        (
+            "create -o raid0 --size 64MiB --consistency journal a b c",
+            "and raid0 has none; use --organization",
+        ),
+        (
+            "layout -o raid10 --members 4 --consistency journal",
+            "--consistency journal is for organizations with",
         ),
         ("create --size 64MiB --consistency loged a b c d e", "invalid value 'loged' for '--consistency"),
     ] {
@@ -243,10 +249,10 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
 fn a_consistency_that_a_file_asks_for_in_vain_is_refused() {
     let bench = Workbench::new();
     for (text, told) in [
-        ("[array]\norganization = \"raid4\"\nconsistency = \"logged\"\n", "and raid4 has none"),
+        ("[array]\norganization = \"raid4\"\nconsistency = \"journal\"\n", "and raid4 has none"),
         (
-            "[array]\nconsistency = \"loged\"\n",
-            "parlour.toml:2: consistency: 'loged' is none of the choices; did you mean 'logged'?",
+            "[array]\nconsistency = \"jurnal\"\n",
+            "parlour.toml:2: consistency: 'jurnal' is none of the choices; did you mean 'journal'?",
         ),
         ("[array]\nconsistence = \"logged\"\n", "did you mean 'array.consistency'?"),
     ] {
@@ -389,7 +395,7 @@ fn a_misuse_is_told_in_one_line_with_status_2() {
         ("torture --minutes nan", "write a number of minutes that somebody may wait for"),
         ("torture --minutes 1e300", "write a number of minutes that somebody may wait for"),
         ("fail one", "invalid value 'one' for '<MEMBER>': write a whole number; see 'parlour fail --help'"),
-        ("layout --consistency loged", "did you mean 'logged'? See 'parlour layout --help'"),
+        ("layout --consistency jurnal", "did you mean 'journal'? See 'parlour layout --help'"),
         ("layout --unit many", "'many' is not a size"),
         ("serve a --socket-mode 8", "'8' is no mode of a socket"),
         ("serve a --grace soon", "'soon' is not a duration"),

@@ -24,7 +24,7 @@ fn up_makes_an_array_serves_it_and_brings_it_back() {
     let again = json(&served.greeting);
     assert_eq!(again["array"], first["identity"]);
     let told = served.stop();
-    assert!(!told.contains("not stopped properly"), "{told}");
+    assert!(!told.contains("not shut down cleanly"), "{told}");
 }
 
 #[test]
@@ -174,18 +174,18 @@ fn a_stuck_reader_of_standard_error_stops_nothing() {
 
 #[test]
 fn an_array_with_durable_records_is_served_stopped_and_killed_and_keeps_what_it_held() {
-    let mut array = Array::new(PARITY_LOGGING, 16, "--consistency logged", "");
-    assert_eq!(array.status()["consistency"], "logged");
+    let mut array = Array::new(PARITY_LOGGING, 16, "--consistency journal", "");
+    assert_eq!(array.status()["consistency"], "journal");
     make_image(&array.bench.path("image"), array.capacity(), 3);
     succeed(tool(&array.bench, "nbdcopy").args(["--flush", "image", &array.uri()]));
     array.stop();
-    assert!(array.bench.succeed("status .").contains(", consistency logged, 5 members"));
+    assert!(array.bench.succeed("status .").contains(", consistency journal, 5 members"));
     array.serve("");
     // A session that has written nothing leaves no trace.
     succeed(tool(&array.bench, "nbdcopy").args(["--flush", "image", &array.uri()]));
     array.kill();
     let offline = array.bench.succeed("status .");
-    assert!(offline.contains("not stopped properly, and is recovered from its logs"), "{offline}");
+    assert!(offline.contains("not shut down cleanly, and is recovered from its logs"), "{offline}");
     array.serve("");
     succeed(tool(&array.bench, "nbdcopy").args([&array.uri(), "out"]));
     assert!(is_same(&array.bench.path("image"), &array.bench.path("out")));
@@ -196,23 +196,42 @@ fn an_array_with_durable_records_is_served_stopped_and_killed_and_keeps_what_it_
 #[test]
 fn the_consistency_is_shown_wherever_the_organization_is() {
     let bench = Workbench::new();
-    std::fs::write(bench.path("parlour.toml"), "[array]\nconsistency = \"logged\"\n").unwrap();
+    std::fs::write(bench.path("parlour.toml"), "[array]\nconsistency = \"journal\"\n").unwrap();
     let command = "create --config parlour.toml --size 8MiB --json a b c d e";
-    assert_eq!(json(&bench.succeed(command))["consistency"], "logged");
-    assert_eq!(json(&bench.succeed("examine a --json"))["consistency"], "logged");
-    assert_eq!(json(&bench.succeed("status . --json"))["consistency"], "logged");
+    assert_eq!(json(&bench.succeed(command))["consistency"], "journal");
+    assert_eq!(json(&bench.succeed("examine a --json"))["consistency"], "journal");
+    assert_eq!(json(&bench.succeed("status . --json"))["consistency"], "journal");
     for command in ["examine a", "status .", "layout .", "explain write 0 4KiB ."] {
         let told = bench.succeed(command);
-        assert!(told.contains("parity updates logged), consistency logged"), "{told}");
+        assert!(told.contains("parity updates logged), consistency journal"), "{told}");
     }
     let served = bench.serve("serve . --unix nbd.sock");
     let told = bench.succeed("status .");
-    assert!(told.contains("layout: parity-logging, consistency logged, 5 members"), "{told}");
+    assert!(told.contains("layout: parity-logging, consistency journal, 5 members"), "{told}");
     served.stop();
-    bench.succeed("create --config parlour.toml --consistency resync --force a b c d e");
-    assert_eq!(json(&bench.succeed("status . --json"))["consistency"], "resync");
+    bench.succeed("create --config parlour.toml --consistency bitmap --force a b c d e");
+    assert_eq!(json(&bench.succeed("status . --json"))["consistency"], "bitmap");
     bench.succeed("create -o raid5 --force a b c d e");
     assert!(!bench.succeed("status .").contains("consistency"));
+}
+
+#[test]
+fn the_old_names_of_consistencies_are_taken_with_a_note() {
+    let bench = Workbench::new();
+    for (old, new) in [("logged", "journal"), ("resync", "bitmap")] {
+        std::fs::write(bench.path("parlour.toml"), format!("[array]\nconsistency = \"{old}\"\n")).unwrap();
+        let layout = format!("layout --consistency {old}");
+        for arguments in [layout.as_str(), "create --config parlour.toml --size 8MiB --force a b c d e"] {
+            let mut command = bench.command(arguments);
+            let output = command.output().expect("parlour starts");
+            assert!(output.status.success(), "{arguments}");
+            let told = String::from_utf8(output.stderr).expect("text");
+            assert!(
+                told.contains(&format!("consistency '{old}' is called '{new}' now")),
+                "{arguments}: {told}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -247,7 +266,7 @@ fn a_member_that_comes_back_is_rebuilt_only_in_what_it_has_missed() {
     assert!(told.contains("b is back as member 1; what it has missed is rebuilt"), "{told}");
     let status = json(&bench.succeed("status . --json"));
     let written = status["members"][1]["traffic"][3]["write_bytes"].as_u64().expect("a number");
-    assert_eq!((written, &status["members"][1]["away"]), (0, &Value::Bool(false)), "{status}");
+    assert_eq!((written, &status["members"][1]["may_return"]), (0, &Value::Bool(false)), "{status}");
     served.stop();
     // Nor is it rebuilt whole when it was not there for a while.
     let served = bench.serve("serve a c --unix nbd.sock");

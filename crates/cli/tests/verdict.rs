@@ -104,7 +104,7 @@ fn an_array_that_was_killed_is_degraded_until_it_is_served() {
     array.kill();
     let check = array.bench.run("status . --check");
     assert_eq!(check.code, 1, "{}", check.out);
-    assert!(check.out.contains("it was not stopped properly"), "{}", check.out);
+    assert!(check.out.contains("it was not shut down cleanly"), "{}", check.out);
     std::fs::rename(array.bench.path("member1"), array.bench.path("../gone")).expect("it goes");
     let check = array.bench.run("status . --check");
     std::fs::rename(array.bench.path("../gone"), array.bench.path("member1")).expect("it comes back");

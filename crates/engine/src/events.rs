@@ -24,10 +24,10 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             member_in(*slot, roster),
             last_failure(*slot, roster)
         ),
-        Event::SlotTaken { slot, member, missed: None } => {
+        Event::SlotTaken { slot, member, out_of_sync: None } => {
             format!("{} takes the place of {slot} and is being rebuilt", path(*member, roster))
         }
-        Event::SlotTaken { slot, member, missed: Some(regions) } => format!(
+        Event::SlotTaken { slot, member, out_of_sync: Some(regions) } => format!(
             "{} is back as {slot}: what it has missed, in {regions} regions at the most, is being rebuilt",
             path(*member, roster)
         ),
@@ -39,8 +39,8 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             member_in(*slot, roster),
             at.bytes()
         ),
-        Event::BlocksListed { slot, at, length, stripe } => format!(
-            "{} lacks {} at byte {}, which cannot be computed: it is on the list of unreadable blocks. What the array \
+        Event::BadBlocksRecorded { slot, at, length, stripe } => format!(
+            "{} lacks {} at byte {}, which cannot be computed: it is on the bad-block log. What the array \
              stores in the stripe at byte {} cannot be read there until it is written anew",
             member_in(*slot, roster),
             length.bytes(),

@@ -9,7 +9,7 @@ use parlour_units::{Bytes, Sector};
 
 use crate::member::{Member, MemberError};
 
-/// Sets space aside on `member` for its superblocks, maps, tables, lists and commit log.
+/// Sets space aside on `member` for its superblocks, bitmaps, tables, bad-block logs and commit log.
 pub(crate) fn preallocate_metadata(member: &Member, geometry: &Geometry) -> Result<(), MemberError> {
     member.preallocate(Sector::ZERO, geometry.data_start().from_start())?;
     let [_, second] = Geometry::superblocks_at(member.length());

@@ -346,18 +346,18 @@ fn unclean_and_degraded_is_refused_without_force() {
 }
 
 #[test]
-fn the_dirty_map_is_examined() {
+fn the_bitmap_is_examined() {
     let directory = on_disk();
     let members = member_paths(directory.path(), MEMBERS);
     create(named("raid5"), &members);
     let clean = examine(&members[0]).expect("it can be examined");
-    assert!(clean.maps.iter().all(|map| map.dirty == 0 && map.resync == 0), "{clean:?}");
+    assert!(clean.bitmaps.iter().all(|map| map.dirty == 0 && map.resync == 0), "{clean:?}");
     assert_eq!(clean.organization, "raid5");
     let served = serve(&members);
     served.host.write(0, &[1; 4096]).expect("it is written");
     served.kill();
     let dirty = examine(&members[0]).expect("it can be examined");
-    let newest = dirty.maps.iter().max_by_key(|map| map.sequence).expect("there is a map");
+    let newest = dirty.bitmaps.iter().max_by_key(|map| map.sequence).expect("there is a map");
     assert!(newest.dirty > 0 && !dirty.superblocks[0].clean, "{dirty:?}");
     serde_json::to_string(&dirty).expect("it can be written as JSON");
     let none = directory.path().join("none");

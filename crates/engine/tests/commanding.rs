@@ -82,7 +82,7 @@ fn stop_is_answered_when_the_array_is_stopped() {
     assert_eq!(answer["stopped"], true);
     served.join();
     let notes = open(&members).expect("it opens").notes().len();
-    assert_eq!(notes, 0, "it was stopped properly");
+    assert_eq!(notes, 0, "it was shut down cleanly");
 }
 
 #[test]

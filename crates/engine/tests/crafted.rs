@@ -19,7 +19,7 @@ use parlour_units::{Bytes, Sectors};
 fn crafted(directory: &std::path::Path, change: impl Fn(&mut StoredGeometry)) -> Vec<PathBuf> {
     let members = member_paths(directory, 4);
     let named = Organization::named("parity-logging").expect("a known organization");
-    let logged = CreateRequest { consistency: Consistency::Logged, ..request(named, &members) };
+    let logged = CreateRequest { consistency: Consistency::Journal, ..request(named, &members) };
     parlour_engine::create(&logged).expect("the array can be created");
     let length = Sectors::from_bytes(Bytes::new(LENGTH)).expect("whole sectors");
     for path in &members {

@@ -84,7 +84,7 @@ impl Rig {
         let members = member_paths(directory.path(), MEMBERS);
         if name == "parity-logging" {
             let mut request = request(named(name), &members);
-            request.consistency = Consistency::Logged;
+            request.consistency = Consistency::Journal;
             parlour_engine::create(&request).expect("the array can be created");
         } else {
             create(named(name), &members);

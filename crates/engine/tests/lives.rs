@@ -26,7 +26,7 @@ struct Life {
     numbers: Numbers,
     /// Whether every member is there.
     whole: bool,
-    newcomers: u32,
+    joining_members: u32,
 }
 
 #[test]
@@ -65,7 +65,7 @@ impl Life {
         wish.log.ratio = Some([0.1, 0.5, 1.0][numbers.below(3) as usize]);
         eprintln!("seed {seed}: {} with units of {}, {:?}", named.name, wish.unit, wish.log);
         parlour_engine::create(&wish).expect("it can be created");
-        Life { directory, members, numbers, whole: true, newcomers: 0 }
+        Life { directory, members, numbers, whole: true, joining_members: 0 }
     }
 
     /// Serves with memory so short that something has to wait, now and then.
@@ -143,8 +143,8 @@ impl Life {
         let status = served.status();
         let members = status["members"].as_array().expect("members are listed");
         let slot = members.iter().position(|member| member["state"] == "failed").expect("one is failed");
-        self.newcomers += 1;
-        let path = new_file(self.directory.path(), self.newcomers);
+        self.joining_members += 1;
+        let path = new_file(self.directory.path(), self.joining_members);
         let replace = Request::Replace { member: slot as u16, path: path.clone(), force: false };
         served.command(&replace).expect("it is replaced");
         self.members[slot] = path;
@@ -164,7 +164,7 @@ impl Life {
 }
 
 fn new_file(directory: &Path, number: u32) -> PathBuf {
-    let path = directory.join(format!("newcomer{number}"));
+    let path = directory.join(format!("joining{number}"));
     File::create_new(&path).and_then(|file| file.set_len(LENGTH)).expect("a new file");
     path
 }

@@ -136,7 +136,7 @@ fn a_stop_refuses_what_is_not_begun_when_the_grace_is_over() {
     served.stop();
     let refused = answers.iter().filter(|(_, answer)| *answer == Err(RequestError::Stopping)).count();
     assert!(refused > 900, "{refused}");
-    // What is under way was finished: the array was stopped properly.
+    // What is under way was finished: the array was shut down cleanly.
     let served = serve(&members);
     served.assert_consistent();
     assert!(served.status()["notes"].as_array().expect("notes").is_empty());

@@ -187,7 +187,7 @@ impl Check {
         let expendable = moment.expendable.iter().filter(|_| power || moment.synced);
         let lost = expendable.map(|lost| (Some(*lost), None));
         // Where nothing stands in for what is missing, who was lost before may be there again.
-        let logged = self.subject.consistency == Consistency::Logged;
+        let logged = self.subject.consistency == Consistency::Journal;
         let back = before.last().and_then(|cut| cut.lost).filter(|_| logged).map(|back| (None, Some(back)));
         let fates: Vec<_> = [(None, None)].into_iter().chain(lost).chain(back).collect();
         for (lost, back) in fates {

@@ -51,9 +51,9 @@ impl Options {
             let fill = random.pick(&[0, 0, 0x5A]);
             let load = draw_load(random);
             if row.organization.update == Update::Logged {
-                let both = [Consistency::Resync, Consistency::Logged, Consistency::Logged];
+                let both = [Consistency::Bitmap, Consistency::Journal, Consistency::Journal];
                 creation.consistency = consistency.unwrap_or_else(|| random.pick(&both));
-                if creation.consistency == Consistency::Logged {
+                if creation.consistency == Consistency::Journal {
                     // Whole stripes in place do not keep all promises.
                     tuning.large_write = None;
                 }
@@ -119,7 +119,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
             regions: Some(u32::from(members) * random.pick(&[1, 2, 4])),
             track: None,
         },
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
     }
 }
 

@@ -326,7 +326,7 @@ mod tests {
     const ALL: Range = Range { at: 0, length: 1 };
 
     fn oracle() -> Oracle {
-        Oracle::new(1, Value::ZERO, Promises::of(Consistency::Resync))
+        Oracle::new(1, Value::ZERO, Promises::of(Consistency::Bitmap))
     }
 
     fn write(oracle: &mut Oracle, number: u64, how: Written) {

@@ -13,7 +13,7 @@ pub(crate) struct Promises {
 
 impl Promises {
     pub(crate) fn of(consistency: Consistency) -> Promises {
-        let logged = consistency == Consistency::Logged;
+        let logged = consistency == Consistency::Journal;
         Promises { opens_unclean_and_degraded: logged, read_outlasts_members: logged }
     }
 }

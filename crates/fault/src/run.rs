@@ -79,7 +79,7 @@ pub(crate) struct Run<'a> {
     /// The session is not yet recorded.
     pub(crate) opening: bool,
     /// A disk that this session does without.
-    away: Option<usize>,
+    returning: Option<usize>,
     /// A crash came while a member was missing, which may be called older than the others since. Or numbers were called
     /// implausible, and logs may be called damaged for it.
     pub(crate) behind: bool,
@@ -91,7 +91,7 @@ pub(crate) struct Run<'a> {
     pub(crate) rotting_at_rest: Vec<(u16, usize, Damage)>,
     /// Columns of stripes whose parity went wrong: a scrub is to find them.
     pub(crate) polluted: BTreeSet<(Stripe, u64)>,
-    /// Where the array has put something on its list of unreadable blocks: stripes, and columns in sectors.
+    /// Where the array has put something on its bad-block log: stripes, and columns in sectors.
     pub(crate) given_up: BTreeSet<(Stripe, u64)>,
     /// A crash came while there were scars.
     pub(crate) unsure: bool,
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
             next_tag: 0,
             stopping: None,
             opening: true,
-            away: None,
+            returning: None,
             behind: false,
             scars: Vec::new(),
             clones: Clones::default(),
@@ -309,7 +309,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.opening &= self.world.records();
-        if let Some(disk) = self.away.take_if(|_| !self.opening) {
+        if let Some(disk) = self.returning.take_if(|_| !self.opening) {
             self.world.shelf.disks[disk].stale = true;
         }
         (0..std::mem::take(&mut self.world.landed_late)).for_each(|_| self.meet(Fault::LateWrite));
@@ -416,7 +416,7 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
-            Told::BlocksListed { slot, at, length, .. } => self.listed(slot, at, length),
+            Told::BadBlocksRecorded { slot, at, length, .. } => self.listed(slot, at, length),
             // (Numbers may be called implausible that are not: docs/reliability.md. What follows from it is not checked.)
             Told::Implausible { .. } => {
                 self.behind = true;
@@ -614,8 +614,8 @@ impl<'a> Run<'a> {
 
     /// Who was away from `slot` comes back, if the array knows it and lets it. Says whether.
     fn come_back(&mut self, slot: u16) -> Result<bool, Violation> {
-        let away = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], slot);
-        let Some(disk) = self.former_members().find(away) else { return Ok(false) };
+        let returning = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], slot);
+        let Some(disk) = self.former_members().find(returning) else { return Ok(false) };
         let image = self.images.get(disk).filter(|image| !image.is_silently_wrong());
         if image.is_some_and(|image| self.may_return(image, slot)) {
             self.world.shelf.disks[disk] = self.images[disk].clone();
@@ -639,9 +639,9 @@ impl<'a> Run<'a> {
         let read = |at: Sector| disk.try_read(at, SUPERBLOCK).unwrap_or_default();
         let [first, second] = Geometry::superblocks_at(disk.length).map(read);
         let superblock = Superblock::decode_copies(&first, &second).ok();
-        let read = |bank| disk.try_read(self.geometry.map_at(bank), self.geometry.map_length());
-        let maps = [0, 1].map(read);
-        superblock.and_then(|own| self.world.array.may_return(&own, &maps)) == Some(Slot::new(slot))
+        let read = |bank| disk.try_read(self.geometry.bitmap_at(bank), self.geometry.bitmap_length());
+        let bitmaps = [0, 1].map(read);
+        superblock.and_then(|own| self.world.array.may_return(&own, &bitmaps)) == Some(Slot::new(slot))
     }
 
     /// Somebody keeps images of disks, which may be taken for them later.
@@ -711,7 +711,10 @@ impl<'a> Run<'a> {
         let free = move |index: &usize| {
             let disk = &self.world.shelf.disks[*index];
             let works = !disk.answers_not() && !disk.full && disk.length == length && disk.bad.is_empty();
-            works && !standing.contains(index) && self.away != Some(*index) && !self.world.is_in_use(*index)
+            works
+                && !standing.contains(index)
+                && self.returning != Some(*index)
+                && !self.world.is_in_use(*index)
         };
         (0..self.world.shelf.disks.len()).filter(free)
     }
@@ -805,9 +808,9 @@ fn metadata_sector(geometry: &Geometry, length: Sectors, number: u64) -> u64 {
     let superblock = (Geometry::superblocks_at(length)[bank], SUPERBLOCK);
     let areas = [
         Some(superblock),
-        Some((geometry.map_at(bank), geometry.map_length())),
+        Some((geometry.bitmap_at(bank), geometry.bitmap_length())),
         geometry.layout().logs().map(|_| (geometry.table_at(bank), geometry.table_length())),
-        geometry.list_at(bank),
+        geometry.bad_block_log_at(bank),
         Some(geometry.commit_log()).filter(|(_, length)| !length.is_zero()),
     ];
     let areas: Vec<(Sector, Sectors)> = areas.into_iter().flatten().collect();

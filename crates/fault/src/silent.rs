@@ -27,9 +27,9 @@ pub(crate) enum How {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Area {
     Superblock,
-    Map,
+    Bitmap,
     Table,
-    List,
+    BadBlockLog,
     CommitLog,
     Segment,
     Parity,
@@ -65,20 +65,27 @@ impl How {
 }
 
 impl Area {
-    pub(crate) const ALL: [Area; 7] =
-        [Area::Superblock, Area::Map, Area::Table, Area::List, Area::CommitLog, Area::Segment, Area::Parity];
+    pub(crate) const ALL: [Area; 7] = [
+        Area::Superblock,
+        Area::Bitmap,
+        Area::Table,
+        Area::BadBlockLog,
+        Area::CommitLog,
+        Area::Segment,
+        Area::Parity,
+    ];
 
     /// Whether each member holds two, of which the newer counts.
     pub(crate) fn has_two_copies(self) -> bool {
-        matches!(self, Area::Superblock | Area::Map | Area::Table | Area::List)
+        matches!(self, Area::Superblock | Area::Bitmap | Area::Table | Area::BadBlockLog)
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Area::Superblock => "a superblock",
-            Area::Map => "a dirty map",
+            Area::Bitmap => "a write-intent bitmap",
             Area::Table => "a table",
-            Area::List => "a list of unreadable blocks",
+            Area::BadBlockLog => "a bad-block log",
             Area::CommitLog => "its commit log",
             Area::Segment => "a log",
             Area::Parity => "parity",
@@ -138,9 +145,9 @@ impl Area {
         let logs = geometry.layout().logs().is_some();
         match self {
             Area::Superblock => both(&|bank| Geometry::superblocks_at(member_length)[bank], SUPERBLOCK),
-            Area::Map => both(&|bank| geometry.map_at(bank), geometry.map_length()),
+            Area::Bitmap => both(&|bank| geometry.bitmap_at(bank), geometry.bitmap_length()),
             Area::Table if logs => both(&|bank| geometry.table_at(bank), geometry.table_length()),
-            Area::List => (0..2).filter_map(|bank| geometry.list_at(bank)).collect(),
+            Area::BadBlockLog => (0..2).filter_map(|bank| geometry.bad_block_log_at(bank)).collect(),
             Area::CommitLog if geometry.is_logged() => {
                 [CommitPart::Records, CommitPart::Intents].map(|part| geometry.commit_part(part)).to_vec()
             }

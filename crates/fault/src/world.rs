@@ -233,12 +233,12 @@ impl World {
         let members: Vec<Option<usize>> = assembly.slots.iter().map(|slot| slot.map(|c| order[c])).collect();
         let spares: Vec<usize> = assembly.spares.iter().map(|c| order[*c]).collect();
         let disks = &shelf.disks;
-        let maps = banks(disks, &members, |bank| geometry.map_at(bank), geometry.map_length());
+        let bitmaps = banks(disks, &members, |bank| geometry.bitmap_at(bank), geometry.bitmap_length());
         let tables = match geometry.layout().logs() {
             Some(_) => banks(disks, &members, |bank| geometry.table_at(bank), geometry.table_length()),
             None => Vec::new(),
         };
-        let lists = match geometry.list_at(0) {
+        let bad_block_logs = match geometry.bad_block_log_at(0) {
             Some((first, length)) => {
                 let at = |bank| first + length * bank as u64;
                 // Most have never been written.
@@ -256,9 +256,9 @@ impl World {
             assembly,
             members: members.iter().map(|disk| disk.map(|disk| shelf.info(disk))).collect(),
             spares: spares.iter().map(|disk| shelf.info(*disk)).collect(),
-            maps,
+            bitmaps,
             tables,
-            lists,
+            bad_block_logs,
             commits,
             session: identity(1_000 + shelf.sessions),
             read_only: false,
@@ -311,7 +311,7 @@ impl World {
         self.shelf.now
     }
 
-    /// Whether accesses to superblocks or maps are under way.
+    /// Whether accesses to superblocks or bitmaps are under way.
     pub(crate) fn records(&self) -> bool {
         self.metadata > 0
     }

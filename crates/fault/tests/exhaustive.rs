@@ -64,10 +64,10 @@ fn print_table(outcomes: &[(&Scenario, Subject, Outcome)]) -> Tally {
 #[test]
 fn no_cut_breaks_a_promise() {
     let outcomes = exhaust_all(&[
-        subject("raid5", Consistency::Resync, 3),
-        subject("raid1", Consistency::Resync, 3),
-        subject("parity-logging", Consistency::Resync, 4),
-        subject("parity-logging", Consistency::Logged, 4),
+        subject("raid5", Consistency::Bitmap, 3),
+        subject("raid1", Consistency::Bitmap, 3),
+        subject("parity-logging", Consistency::Bitmap, 4),
+        subject("parity-logging", Consistency::Journal, 4),
     ]);
     let tally = print_table(&outcomes);
     let failures: Vec<String> =

@@ -61,7 +61,8 @@ fn every_planted_bug_is_found() {
     let mut missed = Vec::new();
     println!("{:<28} {:>6}  first violation", "bug", "seeds");
     let general = Bug::UNDER_FAULTS.map(|bug| (bug, limits(organization(bug), None)));
-    let logging = Bug::OF_LOGGING.map(|bug| (bug, limits(Some("parity-logging"), Some(Consistency::Logged))));
+    let logging =
+        Bug::OF_LOGGING.map(|bug| (bug, limits(Some("parity-logging"), Some(Consistency::Journal))));
     for (bug, limits) in general.into_iter().chain(logging) {
         plant(Some(bug));
         match first_that_fails(&limits) {
@@ -85,7 +86,7 @@ fn every_planted_bug_is_found() {
 /// Each list is gone through by a test of the tests: here, in `planted_exhaustive.rs`, in the array's and in the engine's.
 #[test]
 fn every_bug_is_in_a_list() {
-    let lists: [&[Bug]; 12] = [
+    let bad_block_logs: [&[Bug]; 12] = [
         &Bug::ALL,
         &Bug::UNDER_FAULTS,
         &Bug::OF_LOGGING,
@@ -99,7 +100,7 @@ fn every_bug_is_in_a_list() {
         &Bug::OF_CUTS,
         &Bug::OF_EXCLUSION,
     ];
-    let listed: BTreeSet<u8> = lists.concat().into_iter().map(|bug| bug as u8).collect();
+    let listed: BTreeSet<u8> = bad_block_logs.concat().into_iter().map(|bug| bug as u8).collect();
     // The last one's number is the count of all.
     let missing: Vec<u8> = (1..=Bug::MemberFlushSkipped as u8).filter(|bug| !listed.contains(bug)).collect();
     assert!(missing.is_empty(), "no test looks for the bugs of these numbers: {missing:?}");

@@ -9,8 +9,8 @@ use parlour_fault::exhaustive::{SCENARIOS, Subject, exhaust};
 /// The array in which a bug is looked for: organization, consistency, members.
 fn array(bug: Bug) -> (&'static str, Consistency, u16) {
     match bug {
-        Bug::GivenUpReadAtOnce | Bug::ZeroedBeforeRecord => ("parity-logging", Consistency::Logged, 4),
-        _ => ("raid1", Consistency::Resync, 3),
+        Bug::GivenUpReadAtOnce | Bug::ZeroedBeforeRecord => ("parity-logging", Consistency::Journal, 4),
+        _ => ("raid1", Consistency::Bitmap, 3),
     }
 }
 

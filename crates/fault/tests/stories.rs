@@ -12,7 +12,7 @@ const STORIES: [(u64, &str); 28] = [
     (144, "a log is read from the newcomer that took its member's place during recovery"),
     (180, "a full pool asks for what is being loaded, again and again"),
     (299, "all regions stop logging because one log was given up, and are unsynced in the next crash"),
-    (325, "the same, and the array was stopped properly"),
+    (325, "the same, and the array was shut down cleanly"),
     (467, "the same, and a member was excluded"),
     (397, "a log is given up while a comparison reads into its buffers"),
     (1076, "the same, while intents are looked at"),
@@ -150,11 +150,11 @@ const BEYOND: [(u64, &str); 10] = [
     (23, "a degraded write finds no room for its parity, and what is missing is computed from that"),
     (295, "an array that may not be written reads copies that differ from another than before"),
     (332, "a repair finds no room, and what it was to be repaired from is called lost"),
-    (1130, "a member that was kept could not flush, and the array is called stopped properly"),
+    (1130, "a member that was kept could not flush, and the array is called shut down cleanly"),
     (1230, "a durable write fails because a member of another group cannot flush"),
     (2163, "copies that differ, of an array that may not be written"),
     (4276, "the same member, and its regions are called clean"),
-    (552, "a durable write fails while superblocks are told that the array was stopped properly"),
+    (552, "a durable write fails while superblocks are told that the array was shut down cleanly"),
     (740, "two that wait for a flush of a member which cannot flush make each other ask again"),
     (8929, "a write that holds the parity looks at the log's state again and again"),
 ];
@@ -176,7 +176,7 @@ const BEYOND_LOGGING: [(u64, &str); 7] = [
 fn stories_of_crash_safe_logging_end_well() {
     let row = *Organization::named("parity-logging").expect("a name of the table");
     let limits =
-        Limits { organization: Some(row), consistency: Some(Consistency::Logged), ..Limits::default() };
+        Limits { organization: Some(row), consistency: Some(Consistency::Journal), ..Limits::default() };
     for (seed, story) in STORIES {
         assert_eq!(run(seed, &limits).violation, None, "seed {seed}: {story}");
     }
@@ -215,6 +215,6 @@ fn stories_of_more_than_is_survived_end_well() {
 fn a_stripe_that_the_resync_has_passed_is_read_through_its_parity() {
     let row = *Organization::named("parity-logging").expect("a name of the table");
     let limits =
-        Limits { organization: Some(row), consistency: Some(Consistency::Resync), ..Limits::default() };
+        Limits { organization: Some(row), consistency: Some(Consistency::Bitmap), ..Limits::default() };
     assert_eq!(run(290, &limits).violation, None);
 }

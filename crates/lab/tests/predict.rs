@@ -19,7 +19,7 @@ unit = "2KiB"
 model = "ibm-0661"
 
 [semantics]
-dirty-map = false
+bitmap = false
 
 [workload]
 processes = 30
@@ -92,7 +92,7 @@ fn mirrors_and_large_requests_are_as_simulated() {
 fn parity_logging_is_as_simulated() {
     let set = [
         "array.organization=\"parity-logging\"",
-        "array.consistency=\"resync\"",
+        "array.consistency=\"bitmap\"",
         "log={ log-segment = \"24KiB\", log-track = \"24KiB\", log-ratio = 1.0, regions = 20, sublogs = 2 }",
         "semantics.combined=true",
         "member-size=\"24MiB\"",

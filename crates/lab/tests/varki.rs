@@ -27,7 +27,7 @@ seed = 1
 [array]
 organization = "raid5"
 [semantics]
-dirty-map = false
+bitmap = false
 [workload]
 processes = 1
 [measure]

@@ -95,7 +95,7 @@ pub struct Limits {
     /// progress: 64 KiB or all that was due.
     pub stall_timeout: Duration,
     /// The same while it keeps memory that another client waits for.
-    pub pressed_timeout: Duration,
+    pub low_space_timeout: Duration,
 }
 
 impl Limits {
@@ -113,7 +113,7 @@ impl Limits {
         held: 16 << 20,
         handshake_timeout: Duration::from_secs(10),
         stall_timeout: Duration::from_secs(30),
-        pressed_timeout: Duration::from_secs(5),
+        low_space_timeout: Duration::from_secs(5),
     };
 }
 

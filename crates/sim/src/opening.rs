@@ -196,9 +196,9 @@ fn inputs(drives: &[Member], session: u64, (tuning, simulated): (Tuning, Simulat
     };
     OpeningInputs {
         candidates: drives.iter().enumerate().map(candidate).collect(),
-        maps: Vec::new(),
+        bitmaps: Vec::new(),
         tables: Vec::new(),
-        lists: Vec::new(),
+        bad_block_logs: Vec::new(),
         commits: Vec::new(),
         session: identity(Kind::Session, session),
         read_only: false,
@@ -223,12 +223,12 @@ fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Memb
     let written = |member: &Member, area: Area| {
         member.metadata.holds_any(area.0, area.1).then(|| read(member, area)).flatten()
     };
-    inputs.maps = banks(&read, &|bank| (geometry.map_at(bank), geometry.map_length()));
+    inputs.bitmaps = banks(&read, &|bank| (geometry.bitmap_at(bank), geometry.bitmap_length()));
     if geometry.layout().logs().is_some() {
         inputs.tables = banks(&read, &|bank| (geometry.table_at(bank), geometry.table_length()));
     }
-    if let Some((first, length)) = geometry.list_at(0) {
-        inputs.lists = banks(&written, &|bank| (first + length * bank as u64, length));
+    if let Some((first, length)) = geometry.bad_block_log_at(0) {
+        inputs.bad_block_logs = banks(&written, &|bank| (first + length * bank as u64, length));
     }
     let commits = standing.iter().map(|member| written((*member)?, geometry.commit_log()));
     inputs.commits = commits.map(Option::unwrap_or_default).collect();

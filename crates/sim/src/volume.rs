@@ -121,7 +121,7 @@ impl Volume {
 
     /// Counts what comes often; the rest is for people to read.
     pub(crate) fn notable(&mut self, event: Event) -> Option<Event> {
-        let Event::BlocksListed { length, .. } = event else { return Some(event) };
+        let Event::BadBlocksRecorded { length, .. } = event else { return Some(event) };
         self.listed += length;
         None
     }

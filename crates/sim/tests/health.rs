@@ -129,7 +129,7 @@ fn what_is_not_done_is_told() {
     assert_eq!(last.at, Instant::ZERO + MS(5));
 }
 
-/// Superblocks, maps, logs: an array finds again what it wrote.
+/// Superblocks, bitmaps, logs: an array finds again what it wrote.
 #[test]
 fn an_array_that_is_stopped_is_opened_as_it_was() {
     for organization in ["raid5", "parity-logging", "raid10"] {

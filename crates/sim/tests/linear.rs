@@ -45,7 +45,7 @@ fn steps(consistency: Consistency, requests: u64) -> u64 {
 /// through all segments that the logs held. So twenty thousand requests took four times what ten thousand did.
 #[test]
 fn writes_that_wait_for_log_buffers_cost_the_array_no_more_the_more_there_are() {
-    for consistency in [Consistency::Resync, Consistency::Logged] {
+    for consistency in [Consistency::Bitmap, Consistency::Journal] {
         let [few, many] = [4_000, 16_000].map(|requests| steps(consistency, requests));
         assert!(many < 5 * few, "{consistency:?}: {few} steps for 4,000 requests, {many} for 16,000");
     }

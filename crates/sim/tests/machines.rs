@@ -39,7 +39,7 @@ struct Cost {
 
 impl Machine {
     fn of(organization: &'static str, simulated: Simulated) -> Machine {
-        let tuning = Tuning { dirty_map: false, ..Tuning::default() };
+        let tuning = Tuning { bitmap: false, ..Tuning::default() };
         Machine { organization, tuning, simulated, apart: 0 }
     }
 
@@ -56,7 +56,7 @@ impl Machine {
             block: Sectors::new(1),
             member_length: length,
             log: LogCreation::default(),
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
         };
         let geometry = Geometry::create(&creation).unwrap();
         let phase = |number| Angle::of(self.apart * number, 6);

@@ -39,7 +39,7 @@ fn world(organization: &str, members: u16, consistency: Consistency) -> World {
         consistency,
     };
     let geometry = Geometry::create_on(&creation, opening::cylinder(&mechanics).unwrap()).unwrap();
-    let tuning = Tuning { dirty_map: false, ..Tuning::default() };
+    let tuning = Tuning { bitmap: false, ..Tuning::default() };
     let simulated = Simulated::default();
     let drive = |_| Member::described(&description, Angle::default(), Discipline::Fcfs).unwrap();
     let new = New { name: "test", geometry: &geometry, length, tuning, simulated };
@@ -71,7 +71,7 @@ fn closed(world: &mut World, hosts: u64, count: usize, operation: Operation) -> 
 /// Stodolsky et al., section 3: S + R + the time of a data unit.
 #[test]
 fn a_lone_host_waits_for_seek_rotation_and_transfer() {
-    let mut world = world("simple", 1, Consistency::Resync);
+    let mut world = world("simple", 1, Consistency::Bitmap);
     let count = 100_000;
     let answered = closed(&mut world, 1, count, Operation::Read);
     let mean = answered[count - 1].nanoseconds() as f64 / 1e6 / count as f64;
@@ -83,7 +83,7 @@ fn a_lone_host_waits_for_seek_rotation_and_transfer() {
 /// small write is two of them.
 #[test]
 fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
-    let mut world = world("floating", 4, Consistency::Resync);
+    let mut world = world("floating", 4, Consistency::Bitmap);
     let unit = world.volumes()[0].array().geometry().layout().unit_length();
     let mut random = Random::new(7);
     let units = world.capacity() / unit;
@@ -111,7 +111,7 @@ fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
 #[test]
 fn a_stream_over_far_copies_is_read_at_the_rate_of_all_members() {
     let rate = |organization| {
-        let mut world = world(organization, 4, Consistency::Resync);
+        let mut world = world(organization, 4, Consistency::Bitmap);
         let (length, count) = (Sectors::new(48 * 14 * 4), 60);
         for index in 0..count {
             let at = Sector::ZERO + length * index;
@@ -132,7 +132,7 @@ fn a_stream_over_far_copies_is_read_at_the_rate_of_all_members() {
 #[test]
 fn a_small_write_costs_a_mirror_two_accesses_and_raid_5_four() {
     let rate = |organization, operation| {
-        let mut world = world(organization, 4, Consistency::Resync);
+        let mut world = world(organization, 4, Consistency::Bitmap);
         let count = 20_000;
         count as f64 / (closed(&mut world, 64, count, operation)[count - 1].nanoseconds() as f64 / 1e9)
     };
@@ -147,11 +147,11 @@ fn a_small_write_costs_a_mirror_two_accesses_and_raid_5_four() {
 #[test]
 fn the_same_questions_get_the_same_answers_at_the_same_times() {
     for (organization, consistency) in [
-        ("raid1", Consistency::Resync),
-        ("raid5", Consistency::Resync),
-        ("parity-logging", Consistency::Resync),
-        ("parity-logging", Consistency::Logged),
-        ("floating", Consistency::Resync),
+        ("raid1", Consistency::Bitmap),
+        ("raid5", Consistency::Bitmap),
+        ("parity-logging", Consistency::Bitmap),
+        ("parity-logging", Consistency::Journal),
+        ("floating", Consistency::Bitmap),
     ] {
         let write = Operation::Write { durable: false };
         let run = || closed(&mut world(organization, 4, consistency), 8, 2_000, write);

@@ -51,7 +51,7 @@ index!(
     "stripe"
 );
 index!(
-    /// A part of the array with a parity log of its own (Stodolsky §2.1), or a bit of the dirty map.
+    /// A part of the array with a parity log of its own (Stodolsky §2.1), or a bit of the write-intent bitmap.
     Region(u32),
     "region"
 );

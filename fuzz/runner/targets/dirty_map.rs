@@ -1,4 +1,4 @@
-//! A fuzzer of `parlour_fuzz::dirty_map`.
+//! A fuzzer of `parlour_fuzz::bitmap`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| parlour_fuzz::dirty_map::run(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| parlour_fuzz::bitmap::run(data));

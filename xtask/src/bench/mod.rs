@@ -4,7 +4,7 @@
 //! and the table gives medians with their ranges and ratios to the reference of the same run.
 
 mod fio;
-mod logged;
+mod journal;
 mod rebuild;
 mod recovery;
 mod table;
@@ -25,8 +25,8 @@ use targets::{Target, TargetError};
 pub(crate) enum Bench {
     /// The engine over NBD, for each organization, beside nbdkit and btrfs
     Engine(EngineArguments),
-    /// What it costs that records are durable before their data: parity logging, logged against resync
-    Logged(logged::Arguments),
+    /// What it costs that records are durable before their data: parity logging, journal against resync
+    Journal(journal::Arguments),
     /// How long an array takes to come back after a kill, by its size
     Recovery(recovery::Arguments),
     /// How fast arrays are simulated
@@ -132,7 +132,7 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     }
     match bench {
         Bench::Engine(arguments) => engine(arguments),
-        Bench::Logged(arguments) => logged::run(arguments),
+        Bench::Journal(arguments) => journal::run(arguments),
         Bench::Recovery(arguments) => recovery::run(arguments),
         Bench::Sim(SimArguments { requests, runs }) => {
             program("sim", &["--requests", &requests.to_string(), "--runs", &runs.to_string()])

@@ -37,7 +37,7 @@ pub enum Arrangement {
     /// Parity rotated, like left-symmetric, from cylinder to cylinder: each holds data or parity, and has room for more
     /// (Stodolsky §4, figure 14).
     Cylinders {
-        /// Room for units in a cylinder.
+        /// Reservation for units in a cylinder.
         positions: u16,
         /// Units in it.
         units: u16,

@@ -81,7 +81,7 @@ pub struct Layout {
     data_units: u16,
     check_units: u16,
     group_stripes: u64,
-    /// Consecutive stripes of a group that share a bit of the dirty map, and a parity log if there is one.
+    /// Consecutive stripes of a group that share a bit of the write-intent bitmap, and a parity log if there is one.
     region_stripes: u64,
 }
 
@@ -268,7 +268,7 @@ impl Layout {
         }
     }
 
-    /// Regions in the array: bits of its dirty map and, with parity logging, logs.
+    /// Regions in the array: bits of its write-intent bitmap and, with parity logging, logs.
     pub fn region_count(&self) -> u32 {
         let count = match self.kind {
             Kind::Arranged(_) => self.stripes().div_ceil(self.region_stripes),
@@ -352,9 +352,9 @@ impl Layout {
     }
 }
 
-/// Regions of the dirty map are at most this many, so that the map stays small.
+/// Regions of the write-intent bitmap are at most this many, so that the map stays small.
 const DIRTY_REGIONS: u64 = 16_384;
-/// A region of the dirty map holds at least this much data (4 MiB), so that sequential writers mark few.
+/// A region of the write-intent bitmap holds at least this much data (4 MiB), so that sequential writers mark few.
 const DIRTY_DATA: Sectors = Sectors::new(8_192);
 
 fn dirty_granule(stripes: u64, stripe_data: Sectors) -> u64 {

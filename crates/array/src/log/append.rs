@@ -2,7 +2,7 @@
 
 use parlour_units::{Region, Sector, Sectors};
 
-use super::{CommitLogs, Header, RegionLog, Room, SegmentState};
+use super::{CommitLogs, Header, RegionLog, Reservation, SegmentState};
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
 use crate::job::{JobId, Kind};
@@ -11,12 +11,12 @@ use crate::planted::{Bug, is_planted};
 use crate::tuning::LogFlush;
 
 impl Array {
-    /// Rooms were committed or given back: their segments may be ready to be appended.
-    pub(crate) fn after_rooms(&mut self, rooms: &[Room]) {
-        for room in rooms {
-            let logs = self.logs.as_ref().expect("rooms are in logs");
-            // An earlier room's turn may have retired the segment.
-            let Some(segment) = logs.alive(room.segment) else { continue };
+    /// Granted were committed or given back: their segments may be ready to be appended.
+    pub(crate) fn after_reservations(&mut self, reservations: &[Reservation]) {
+        for reservation in reservations {
+            let logs = self.logs.as_ref().expect("reservations are in logs");
+            // An earlier one's turn may have retired the segment.
+            let Some(segment) = logs.alive(reservation.segment) else { continue };
             if segment.state == SegmentState::Sealed && segment.unfilled == 0 {
                 let region = segment.region;
                 self.append_ready(region);
@@ -332,7 +332,7 @@ impl ClosingProgress {
 }
 
 impl super::Logs {
-    /// The first sealed segment whose rooms are all committed or given back.
+    /// The first sealed segment whose reservations are all committed or given back.
     pub(super) fn next_ready(&self, region: Region) -> Option<u32> {
         let log = self.regions.get(&region)?;
         log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
@@ -375,7 +375,7 @@ mod tests {
             block: Sectors::new(1),
             member_length: LENGTH,
             log: LogCreation { segment: Some(Sectors::new(32)), ..LogCreation::default() },
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
         })
         .expect("a possible array")
     }
@@ -421,9 +421,9 @@ mod tests {
             assembly: Assembly::new(&candidates).expect("it is whole"),
             members: members.iter().map(info).map(Some).collect(),
             spares: Vec::new(),
-            maps: banks(&|bank| (geometry.map_at(bank), geometry.map_length())),
+            bitmaps: banks(&|bank| (geometry.bitmap_at(bank), geometry.bitmap_length())),
             tables: banks(&|bank| (geometry.table_at(bank), geometry.table_length())),
-            lists: Vec::new(),
+            bad_block_logs: Vec::new(),
             commits: Vec::new(),
             session: identity(3),
             read_only: false,

@@ -1,4 +1,4 @@
-//! The commit log: what makes a record durable before the data that it tells of (`consistency = logged`).
+//! The commit log: what makes a record durable before the data that it tells of (`consistency = journal`).
 //!
 //! Each member has a small log, of two rings. A record goes to that of one member that holds its region's log, and so none
 //! of its data. What is to be committed while an entry is being written goes into the next, all together: one
@@ -20,11 +20,11 @@ use parlour_units::{Region, Sectors, Slot};
 
 use super::commit_entry::{Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest};
 use super::ring::{Entry, Placed, Ring};
-use super::{Logs, Record, RecordKind, RegionLog, Room, SegmentState};
+use super::{Logs, Record, RecordKind, RegionLog, Reservation, SegmentState};
 use crate::array::Array;
 use crate::effect::{Action, Class};
 use crate::geometry::{CommitPart, Geometry};
-use crate::job::{JobId, Kind, Trouble};
+use crate::job::{FailedAccess, JobId, Kind};
 use crate::layout::Unit;
 use crate::map::Columns;
 use crate::plan::{LogMethod, Source, Span, Strategy};
@@ -81,7 +81,7 @@ pub(crate) struct EntryName {
 
 impl CommitLog {
     /// Whether the oldest records are to be stored elsewhere.
-    fn is_pressed(&self) -> bool {
+    fn is_low_on_space(&self) -> bool {
         self.records.used() > self.records.length() / 3
     }
 
@@ -226,8 +226,8 @@ impl CommitLogs {
         self.logs.iter_mut().fold(false, |any, log| each(log) | any)
     }
 
-    fn pressed(&self) -> bool {
-        self.logs.iter().any(CommitLog::is_pressed)
+    fn low_on_space(&self) -> bool {
+        self.logs.iter().any(CommitLog::is_low_on_space)
     }
 
     /// Whether some log is half full, or has no room for a job: a table is worth its writing.
@@ -248,7 +248,7 @@ impl CommitLogs {
 
     /// Whether old entries are in somebody's way.
     pub(crate) fn presses(&self) -> bool {
-        self.pressed() || !self.waiters.is_empty()
+        self.low_on_space() || !self.waiters.is_empty()
     }
 
     /// Whether a flush would free something.
@@ -426,7 +426,7 @@ impl Array {
     }
 
     /// An empty entry could not be written, and neither can what waits behind it.
-    pub(crate) fn mark_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn mark_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let job = self.jobs.get_mut(id);
         let turn = job.turn;
         let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
@@ -441,7 +441,7 @@ impl Array {
             CommitPart::Records => {
                 for job in std::mem::take(&mut log.waiting) {
                     self.release_scratch(job);
-                    self.stripe_broken(job, troubles);
+                    self.stripe_broken(job, failures);
                 }
             }
             CommitPart::Intents => {
@@ -487,7 +487,7 @@ impl Array {
         if self.commits().wants_table() && self.logs.as_ref().is_some_and(Logs::awaits_table) {
             self.want_table();
         }
-        let open = self.pressed_segment();
+        let open = self.low_space_segment();
         if let Some(index) = open {
             let logs = self.logs.as_mut().expect("a commit log is beside logs");
             let region = logs.segment(index).region;
@@ -508,12 +508,12 @@ impl Array {
         regions.find(|region| logs.next_ready(*region).is_some())
     }
 
-    /// An open segment that keeps the older half of a pressed commit log in use, and can be closed.
-    fn pressed_segment(&self) -> Option<u32> {
+    /// An open segment that keeps the older half of a low_on_space commit log in use, and can be closed.
+    fn low_space_segment(&self) -> Option<u32> {
         let logs = self.logs.as_ref()?;
         let commits = logs.commits.as_ref()?;
         let waited_for = !commits.waiters.is_empty();
-        let middle = |log: &CommitLog| log.is_pressed().then(|| log.records.middle());
+        let middle = |log: &CommitLog| log.is_low_on_space().then(|| log.records.middle());
         let middles: Vec<Option<u64>> = commits.logs.iter().map(middle).collect();
         let old = |index: &u32| {
             let segment = logs.segment(*index);
@@ -585,22 +585,25 @@ impl Array {
                 _ => (RecordKind::Cancel, (columns.length().get() * units) as usize),
             };
             let changes = sums.by_ref().take(count).map(|new| Change { old: 0, new }).collect();
-            let start = job.rooms.first().map_or(Sectors::ZERO, |room| room.start);
+            let start = job.reservations.first().map_or(Sectors::ZERO, |reservation| reservation.start);
             tell(Unit::new(units as u16 - 1), kind, columns, start, changes);
             return records;
         }
-        for (fragment, room) in job.fragments.iter().zip(&job.rooms) {
+        for (fragment, reservation) in job.fragments.iter().zip(&job.reservations) {
             let count = fragment.columns.length().get() as usize;
             let old: Vec<u64> = sums.by_ref().take(count).collect();
             let new = sums.by_ref().take(count);
             let changes = old.into_iter().zip(new).map(|(old, new)| Change { old, new }).collect();
-            tell(fragment.unit, RecordKind::Update, fragment.columns, room.start, changes);
+            tell(fragment.unit, RecordKind::Update, fragment.columns, reservation.start, changes);
         }
-        let slot = |room: &Room| {
-            let buffer = logs.segment(room.segment).buffer.expect("a room is in memory until it is filled");
-            Span::new(Source::Buffer(buffer), room.start, room.length)
+        let span = |reservation: &Reservation| {
+            let buffer = logs
+                .segment(reservation.segment)
+                .buffer
+                .expect("what is reserved is in memory until it is filled");
+            Span::new(Source::Buffer(buffer), reservation.start, reservation.length)
         };
-        spans.extend(job.rooms.iter().map(slot));
+        spans.extend(job.reservations.iter().map(span));
         assert!(!records.is_empty(), "a write that waits for the commit log has something to commit");
         records
     }
@@ -652,11 +655,11 @@ impl Array {
         self.give_back_commit_space(id);
         let job = self.jobs.stripe(id);
         let region = job.region;
-        let rooms = std::mem::take(&mut job.rooms);
+        let reservations = std::mem::take(&mut job.reservations);
         job.fragments.clear();
         let logs = self.logs.as_mut().expect("records are committed to logs");
-        for (room, record) in rooms.iter().zip(records) {
-            logs.commit_record(room.segment, *record, Some(name));
+        for (reservation, record) in reservations.iter().zip(records) {
+            logs.commit_record(reservation.segment, *record, Some(name));
         }
         if records.iter().any(|record| record.kind == RecordKind::Zero) {
             self.commits().zeroes.insert(region, name);
@@ -667,7 +670,7 @@ impl Array {
         let many = self.logs.as_ref().is_some_and(|logs| logs.records > self.tuning.live_records);
         let job = self.jobs.stripe(id);
         (job.committed, job.entry) = (true, Some((name, epoch)));
-        self.after_rooms(&rooms);
+        self.after_reservations(&reservations);
         if self.records.resync.get(region) {
             self.append_ready(region);
         } else if many {
@@ -687,7 +690,7 @@ impl Array {
     }
 
     /// The entry could not be written: its jobs are planned again, for the array as it now is.
-    pub(crate) fn commit_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn commit_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Commit { slot, jobs, .. }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
@@ -695,7 +698,7 @@ impl Array {
         self.commits().written(slot, CommitPart::Records, false);
         for (job, _) in jobs {
             self.release_scratch(job);
-            self.stripe_broken(job, troubles);
+            self.stripe_broken(job, failures);
         }
     }
 
@@ -816,7 +819,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_pressed_beyond_a_third() {
+    fn a_log_is_low_on_space_beyond_a_third() {
         assert!(!logs(4).presses(), "four blocks are a third");
         assert!(logs(5).presses());
         let mut waited_for = logs(0);

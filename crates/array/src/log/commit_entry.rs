@@ -618,7 +618,7 @@ pub(super) mod tests {
             block: BLOCK,
             member_length: Sectors::new(3 * 2_048),
             log: LogCreation { segment: Some(Sectors::new(128)), ..LogCreation::default() },
-            consistency: Consistency::Logged,
+            consistency: Consistency::Journal,
         })
         .expect("a possible array")
     }

@@ -1,4 +1,4 @@
-//! After a proper stop a region's log is still on its members: its headers are read before the region is used.
+//! After a clean shutdown a region's log is still on its members: its headers are read before the region is used.
 //!
 //! The table of the regions' logs says how much stands there. So no more is read than shows that it does: of each header
 //! the first copy, a few positions at a time, as they were filled by turns. The second copies are read where something is
@@ -10,10 +10,10 @@ use parlour_units::{Region, Sectors};
 
 use super::{Header, LoadState, Record, Segment, SegmentState};
 use crate::array::Array;
-use crate::dirty::Stored;
+use crate::bitmap::Stored;
 use crate::effect::{Class, Fault};
 use crate::horizon::{first_sequence, session_of};
-use crate::job::{JobId, Kind, Trouble};
+use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
@@ -278,13 +278,13 @@ impl Array {
     }
 
     /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the position is in use.
-    pub(crate) fn load_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn load_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let job = self.jobs.get_mut(id);
         let failed: Vec<bool> =
-            job.actions().map(|action| troubles.iter().any(|trouble| trouble.is_of(action))).collect();
+            job.actions().map(|action| failures.iter().any(|failure| failure.is_of(action))).collect();
         let Some(Kind::Load(load)) = &mut job.kind else { unreachable!("a load") };
         let region = load.region;
-        if troubles.iter().all(|trouble| trouble.fault == Fault::Unreadable) {
+        if failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
             for (position, failed) in load.asked.iter().zip(failed) {
                 match load.copy {
                     Copy::First if failed => _ = load.unreadable.insert(*position),
@@ -297,7 +297,7 @@ impl Array {
         let turn = load.turn;
         job.kind = None;
         self.end_job(id);
-        let of_space = troubles.iter().any(|trouble| trouble.fault.is_of_space());
+        let of_space = failures.iter().any(|failure| failure.fault.is_of_space());
         let stood = |slot| self.health.member_since(slot, turn).is_some();
         if of_space && self.log_slots(region).all(stood) && !self.log_is_lost(region) {
             self.stall_region(region);

@@ -45,7 +45,7 @@ impl Array {
         self.drop_log(region);
     }
 
-    /// Drops what is known of `region`'s log. Rooms that are not filled yet stay.
+    /// Drops what is known of `region`'s log. Granted that are not filled yet stay.
     pub(crate) fn drop_log(&mut self, region: Region) {
         let logged = self.geometry.is_logged();
         let logs = self.logs.as_mut().expect("only logs are discarded");

@@ -7,7 +7,7 @@
 //!
 //! This file holds the bookkeeping; [`append`], [`reintegrate`] and [`load`] act on it.
 //!
-//! Invariants: a segment's `unfilled` counts rooms that are neither committed nor given back; a stripe's entry
+//! Invariants: a segment's `unfilled` counts reservations that are neither committed nor given back; a stripe's entry
 //! in `live` counts its committed records that are not yet in the parity; while `holders` > 0 or a
 //! reintegration runs, the other does not start.
 
@@ -27,8 +27,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use parlour_units::{Region, Sectors, Slot};
 
+use crate::bitmap::{Bits, Stored, TableEntry};
 use crate::buffer::BufferId;
-use crate::dirty::{Bits, Stored, TableEntry};
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
 use crate::horizon::{Horizon, SESSION_RECORDS, first_sequence};
@@ -52,9 +52,9 @@ pub use scan::{CommitLogContent, CommitLogReader};
 pub use segment::SegmentSummary;
 pub(crate) use segment::{Header, Record, RecordKind, header_length};
 
-/// Room for one record's payload.
+/// Reservation for one record's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct Reservation {
     pub(crate) segment: u32,
     pub(crate) start: Sectors,
     pub(crate) length: Sectors,
@@ -64,7 +64,7 @@ pub(crate) struct Room {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reserved {
     /// Here it is: fragments, cut where a segment ended, and the room for each.
-    Rooms(Vec<Fragment>, Vec<Room>),
+    Granted(Vec<Fragment>, Vec<Reservation>),
     /// Not before a buffer is free.
     Later,
     /// It would never fit into the pool.
@@ -131,7 +131,7 @@ pub(crate) struct RegionLog {
     pub(crate) open: Option<u32>,
     /// Sealed, in the order to be appended.
     pub(crate) sealed: VecDeque<u32>,
-    /// All segments with records or rooms.
+    /// All segments with records or reservations.
     pub(crate) segments: Vec<u32>,
     pub(crate) positions: Vec<bool>,
     /// Positions whose records a commit log holds as well, and in whose place they are used: kept as they are until a table
@@ -194,7 +194,7 @@ pub(crate) struct Logs {
     /// Jobs that wait for a buffer.
     pub(crate) pool_waiters: VecDeque<PoolWaiter>,
     /// Menders that wait for a stripe's lock.
-    pub(crate) menders: Vec<JobId>,
+    pub(crate) parity_repairers: Vec<JobId>,
     /// Regions that wait for a reintegration buffer.
     pub(crate) queue: VecDeque<Region>,
     pub(crate) running: u32,
@@ -252,7 +252,7 @@ impl Logs {
             stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
-            menders: Vec::new(),
+            parity_repairers: Vec::new(),
             queue: VecDeque::new(),
             running: 0,
             recoveries: Recoveries::default(),
@@ -350,12 +350,12 @@ impl Logs {
         }
         let before = self.in_memory;
         let mut cut = Vec::with_capacity(fragments.len());
-        let mut rooms = Vec::with_capacity(fragments.len());
+        let mut reservations = Vec::with_capacity(fragments.len());
         for fragment in fragments {
-            self.reserve_one(region, *fragment, &mut take, &mut cut, &mut rooms);
+            self.reserve_one(region, *fragment, &mut take, &mut cut, &mut reservations);
         }
         assert_eq!(self.in_memory, before + more, "the pool was asked for the buffers that are taken");
-        Reserved::Rooms(cut, rooms)
+        Reserved::Granted(cut, reservations)
     }
 
     fn reserve_one(
@@ -364,7 +364,7 @@ impl Logs {
         fragment: Fragment,
         take: &mut impl FnMut(Sectors) -> BufferId,
         cut: &mut Vec<Fragment>,
-        rooms: &mut Vec<Room>,
+        reservations: &mut Vec<Reservation>,
     ) {
         let mut columns = fragment.columns;
         loop {
@@ -376,7 +376,7 @@ impl Logs {
                     (length, length)
                 }
             };
-            rooms.push(self.take_room(open, length));
+            reservations.push(self.take_reservation(open, length));
             let from = columns.from;
             cut.push(Fragment { columns: Columns::new(from, from + told), ..fragment });
             columns.from = from + told;
@@ -386,35 +386,35 @@ impl Logs {
         }
     }
 
-    /// Room in memory for a record that is committed already: the pool is not asked, since it may be exceeded by as much
+    /// Reservation in memory for a record that is committed already: the pool is not asked, since it may be exceeded by as much
     /// as commit logs hold.
-    pub(crate) fn room_for(
+    pub(crate) fn reservation_for(
         &mut self,
         region: Region,
         length: Sectors,
         mut take: impl FnMut(Sectors) -> BufferId,
-    ) -> Room {
+    ) -> Reservation {
         if let Some(open) = self.region(region).open
             && self.segment(open).used + length > self.payload()
         {
             self.close(open);
         }
         let open = self.open_segment(region, &mut take);
-        self.take_room(open, length)
+        self.take_reservation(open, length)
     }
 
     /// Takes the next room of an open segment, which is closed once it has no more.
-    fn take_room(&mut self, open: u32, length: Sectors) -> Room {
+    fn take_reservation(&mut self, open: u32, length: Sectors) -> Reservation {
         let (payload, most) = (self.payload(), self.most_records());
         let segment = self.segment_mut(open);
-        let room = Room { segment: open, start: segment.used, length };
+        let reservation = Reservation { segment: open, start: segment.used, length };
         segment.used += length;
         segment.reserved += 1;
         segment.unfilled += 1;
         if segment.used == payload || segment.reserved == most {
             self.close(open);
         }
-        room
+        reservation
     }
 
     fn most_records(&self) -> u32 {
@@ -533,26 +533,26 @@ impl Logs {
         self.sequence
     }
 
-    /// The rooms of a job hold what they should: its records count from now on.
+    /// The reservations of a job hold what they should: its records count from now on.
     /// `digests` are those of their payloads.
     pub(crate) fn commit(
         &mut self,
         stripe: u32,
         fragments: &[Fragment],
-        rooms: &[Room],
+        reservations: &[Reservation],
         kind: RecordKind,
         mut digests: impl Iterator<Item = u32>,
     ) {
-        for (fragment, room) in fragments.iter().zip(rooms) {
+        for (fragment, reservation) in fragments.iter().zip(reservations) {
             let sequence = self.next_sequence();
             let (unit, columns) = (fragment.unit, fragment.columns);
             let digest = digests.next().expect("each payload has a digest");
-            let record = Record { sequence, stripe, unit, kind, columns, start: room.start, digest };
-            self.commit_record(room.segment, record, None);
+            let record = Record { sequence, stripe, unit, kind, columns, start: reservation.start, digest };
+            self.commit_record(reservation.segment, record, None);
         }
     }
 
-    /// A room in `segment` holds what `record` tells of: it counts from now on. `entry` is kept until it is stored.
+    /// What was reserved in `segment` holds what `record` tells of: it counts from now on. `entry` is kept until it is stored.
     pub(crate) fn commit_record(&mut self, segment: u32, record: Record, entry: Option<EntryName>) {
         self.records += 1;
         let segment = self.segment_mut(segment);
@@ -694,10 +694,10 @@ impl Logs {
         }
     }
 
-    /// The rooms of a job stay unused.
-    pub(crate) fn give_back(&mut self, rooms: &[Room]) {
-        for room in rooms {
-            self.segment_mut(room.segment).unfilled -= 1;
+    /// The reservations of a job stay unused.
+    pub(crate) fn give_back(&mut self, reservations: &[Reservation]) {
+        for reservation in reservations {
+            self.segment_mut(reservation.segment).unfilled -= 1;
         }
     }
 

@@ -21,7 +21,7 @@ use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class, Fault};
 use crate::geometry::{CommitPart, Geometry};
-use crate::job::{JobId, Kind, Trouble};
+use crate::job::{FailedAccess, JobId, Kind};
 use crate::layout::Unit;
 use crate::map::{Columns, Window};
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
@@ -464,9 +464,10 @@ impl Array {
         for remembered in &recovery.records {
             let record = remembered.committed.record;
             if !known.contains(&record.sequence) {
-                let room = logs.room_for(region, record.payload(), |length| buffers.take(length));
-                let record = super::Record { start: room.start, ..record };
-                logs.commit_record(room.segment, record, Some(remembered.name));
+                let reservation =
+                    logs.reservation_for(region, record.payload(), |length| buffers.take(length));
+                let record = super::Record { start: reservation.start, ..record };
+                logs.commit_record(reservation.segment, record, Some(remembered.name));
             }
         }
     }
@@ -651,7 +652,7 @@ impl Array {
         }
         plan.next_phase();
         for (stripe, column) in torn {
-            match self.mend_parity(&mut plan, redo, stripe, column) {
+            match self.repair_parity(&mut plan, redo, stripe, column) {
                 Ok(run) => changed.extend(run),
                 Err(Lost) => verdict.lost = true,
             }
@@ -678,7 +679,7 @@ impl Array {
 
     /// A write of a whole stripe was cut off: each sector of it is old or new, and its parity follows from what is there.
     /// Returns the parity's run, if the parity is there.
-    fn mend_parity(
+    fn repair_parity(
         &self,
         plan: &mut Plan,
         redo: &Redo,
@@ -733,7 +734,7 @@ impl Array {
         // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
         recovery.record_names().for_each(|name| commits.redone(name));
         // A member of the log may have been lost meanwhile, and with it what made the records durable.
-        self.list_unread(region, &recovery);
+        self.record_unread(region, &recovery);
         if recovery.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
             let commits = self.commits();
             recovery.intent_names().for_each(|name| commits.orphan(name));
@@ -760,35 +761,35 @@ impl Array {
         }
     }
 
-    /// Blocks that could not be read lack their records perhaps: they go on the list of unreadable blocks. No table
+    /// Blocks that could not be read lack their records perhaps: they go on the bad-block log. No table
     /// counts on what is restored before that list is durable, and commit logs keep the records until a table does. (Where
     /// the list has no room for them it is hoped that they stay unreadable.)
-    fn list_unread(&mut self, region: Region, recovery: &Recovery) {
+    fn record_unread(&mut self, region: Region, recovery: &Recovery) {
         let block = self.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
             let stripe = self.geometry.layout().stripe_in(region, (*stripe).into());
             let stripe = stripe.expect("it was looked up before");
             let window = Window { stripe, columns: Columns::new(*from, *from + block) };
-            let _full = self.list_uncompared(window, *unit);
+            let _full = self.record_uncompared(window, *unit);
         }
     }
 
     /// Something could not be read or written.
-    pub(crate) fn redo_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn redo_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Redo(redo)) = self.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
         self.end_job(id);
         let Redo { region, stripes, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
         let log_lost = !self.remembered_log_stands(region)
-            || troubles.iter().any(|trouble| self.in_commit_log(trouble))
-            || self.still_standing(troubles);
+            || failures.iter().any(|failure| self.in_commit_log(failure))
+            || self.still_standing(failures);
         if log_lost {
             return self.give_log_up(region);
         }
-        if troubles.iter().any(|trouble| trouble.fault.is_of_space()) {
+        if failures.iter().any(|failure| failure.fault.is_of_space()) {
             return self.stall_region(region);
         }
-        self.note_unreadable(region, &stripes, troubles);
+        self.note_unreadable(region, &stripes, failures);
         self.start_redo(region);
     }
 
@@ -814,23 +815,29 @@ impl Array {
         log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
     }
 
-    fn in_commit_log(&self, trouble: &Trouble) -> bool {
-        trouble.fault == Fault::Unreadable && trouble.at < self.geometry.data_start()
+    fn in_commit_log(&self, failure: &FailedAccess) -> bool {
+        failure.fault == Fault::Unreadable && failure.at < self.geometry.data_start()
     }
 
     /// Next time each block is read for itself; and those that were and could not be, no more.
     ///
     /// A member may have been failed: what was redone counts no longer as flushed, so all is done again.
-    fn note_unreadable(&mut self, region: Region, stripes: &BTreeMap<u32, Vec<usize>>, troubles: &[Trouble]) {
+    fn note_unreadable(
+        &mut self,
+        region: Region,
+        stripes: &BTreeMap<u32, Vec<usize>>,
+        failures: &[FailedAccess],
+    ) {
         let (units, block) = (self.geometry.layout().data_units() + 1, self.geometry.block());
         let logs = self.logs.as_ref().expect("only logs are recovered");
         let recovery = logs.regions[&region].recovery.as_ref().expect("there is something to redo");
         let hit = |part: &(u32, Unit, Columns)| {
             let run = Run { stripe: part.0, unit: part.1, columns: part.2, buffer: BufferId::ZEROES };
             let (slot, at) = self.run_at(region, &run);
-            let here =
-                |trouble: &Trouble| trouble.at == at && self.health.slot_of(trouble.member) == Some(slot);
-            troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable && here(trouble))
+            let here = |failure: &FailedAccess| {
+                failure.at == at && self.health.slot_of(failure.member) == Some(slot)
+            };
+            failures.iter().any(|failure| failure.fault == Fault::Unreadable && here(failure))
         };
         let hits = recovery.runs(stripes, units, block).into_iter().filter(hit);
         let hits: Vec<(u32, Unit, Columns)> = hits.collect();
@@ -841,7 +848,7 @@ impl Array {
                 .unreadable
                 .extend(hits.into_iter().map(|(stripe, unit, columns)| (stripe, unit, columns.from)));
         }
-        recovery.block_by_block |= troubles.iter().any(|trouble| trouble.fault == Fault::Unreadable);
+        recovery.block_by_block |= failures.iter().any(|failure| failure.fault == Fault::Unreadable);
         (recovery.redone, recovery.lost) = (0, false);
     }
 }

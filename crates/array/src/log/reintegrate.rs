@@ -9,9 +9,9 @@
 //! lost meanwhile, its parity is lost with it and the others' is complete. Parity that cannot be read is mended first.
 
 mod intent;
-mod mend;
+mod parity_repair;
 mod suspend;
-mod worthless;
+mod unrecoverable;
 
 pub(crate) use intent::HalfDone;
 
@@ -24,11 +24,11 @@ use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class};
 use crate::health::SlotState;
-use crate::job::{JobId, Kind, Trouble};
+use crate::job::{FailedAccess, JobId, Kind};
 use crate::map::Columns;
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
-use worthless::{Suspect, is_suspect};
+use unrecoverable::{Suspect, is_suspect};
 
 /// A record's part that is to be xored into the parity.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ pub(crate) struct Reintegration {
     /// Sectors of parity that a reintegration before a crash has brought up to date.
     done: BTreeSet<(Slot, Sector)>,
     /// Times that something had to be mended.
-    mended: u32,
+    parity_repairs: u32,
     /// What was unreadable in a long access.
     suspects: Vec<Suspect>,
     /// Entries of the commit log that tell of parity which is being rewritten.
@@ -203,7 +203,7 @@ impl Array {
             turn: self.health.turn,
             buffers: Vec::new(),
             done: half.done,
-            mended: 0,
+            parity_repairs: 0,
             suspects: Vec::new(),
             intents: half.intents,
             told: half.told,
@@ -326,14 +326,14 @@ impl Array {
             // Of a reintegration that was cut off, single sectors may be left.
             let at = Sector::ZERO + apply.at.from_start().round_down(block);
             let end = Sector::ZERO + (apply.at + apply.length).from_start().round_up(block);
-            let joined = runs.last_mut().filter(|run| {
+            let merged = runs.last_mut().filter(|run| {
                 run.member == apply.member
                     && at <= run.at + run.length + self.tuning.reintegration_gap
                     && end - run.at <= longest
-                    && !self.listing.has(run.member, run.at, end - run.at)
+                    && !self.bad_blocks.has(run.member, run.at, end - run.at)
                     && !is_suspect(suspects, run.member, run.at, end - run.at)
             });
-            match joined {
+            match merged {
                 Some(run) => {
                     run.length = run.length.max(end - run.at);
                     run.applies.end = index + 1;
@@ -676,19 +676,19 @@ impl Array {
     }
 
     /// Part of a pass failed.
-    pub(crate) fn reintegrate_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn reintegrate_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let job = self.jobs.get_mut(id);
         let wrote =
             job.plan.steps[job.next_step as usize - 1].phase == job.plan.steps.last().expect("steps").phase;
         let Some(Kind::Reintegrate { region }) = job.kind else { unreachable!("a reintegration") };
         self.release_pass(region);
-        if !wrote && self.start_mending(id, region, troubles) {
+        if !wrote && self.start_parity_repair(id, region, failures) {
             return;
         }
         self.end_job(id);
         if !wrote {
-            self.pass_lost(region, troubles);
-        } else if self.only_members_lost(troubles) {
+            self.pass_lost(region, failures);
+        } else if self.only_members_lost(failures) {
             // What was lost with its member is lost; the rest is written, and must not be xored in again.
             self.reintegration(region).passes.pop();
             self.next_pass(region);
@@ -698,12 +698,12 @@ impl Array {
     }
 
     /// A pass has written nothing, and could not be mended.
-    fn pass_lost(&mut self, region: Region, troubles: &[Trouble]) {
-        self.give_up_unreadable_newcomers(troubles);
-        if self.only_members_lost(troubles) && !self.log_is_lost(region) {
+    fn pass_lost(&mut self, region: Region, failures: &[FailedAccess]) {
+        self.exclude_unreadable_joining_members(failures);
+        if self.only_members_lost(failures) && !self.log_is_lost(region) {
             self.drop_missing_runs(region);
             self.next_pass(region);
-        } else if self.leave_out(region, troubles) {
+        } else if self.leave_out(region, failures) {
             self.next_pass(region);
         } else {
             self.give_up_reintegration(region);

@@ -4,10 +4,10 @@ use parlour_units::{Bytes, Instant, Member, Slot};
 
 use crate::array::{Array, Mode};
 use crate::effect::Fault;
-use crate::front::Front;
+use crate::frontier::Frontier;
 use crate::health::{MemberInfo, SlotState};
 use crate::identity::Identity;
-use crate::job::{JobId, Trouble};
+use crate::job::{FailedAccess, JobId};
 use crate::status::{Event, FailureCause};
 
 /// Why a command was not carried out; nothing has changed.
@@ -36,7 +36,7 @@ pub enum AdminError {
     /// What another member cannot read is computed from it.
     #[error(
         "{slot} cannot be failed now: where {blocks} blocks of others cannot be read, nothing else says what it holds; write \
-         these stripes anew (parlour status lists them), or use --force and lose that"
+         these stripes anew (parlour status bad_block_logs them), or use --force and lose that"
     )]
     NeededForUnreadable {
         /// The member.
@@ -256,11 +256,11 @@ impl Array {
 
     /// A member that is being rebuilt cannot read what it was given. All of it can still be had from the others, while
     /// what depends on it is perhaps not to be had from anywhere else.
-    pub(crate) fn give_up_unreadable_newcomers(&mut self, troubles: &[Trouble]) {
-        for trouble in troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable) {
-            let slot = self.health.slot_of(trouble.member);
+    pub(crate) fn exclude_unreadable_joining_members(&mut self, failures: &[FailedAccess]) {
+        for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
+            let slot = self.health.slot_of(failure.member);
             if slot.is_some_and(|slot| self.health.state(slot) == SlotState::Rebuilding) {
-                self.fail_member(trouble.member, FailureCause::Errors);
+                self.fail_member(failure.member, FailureCause::Errors);
             }
         }
     }
@@ -305,7 +305,7 @@ impl Array {
         if !lose {
             return false;
         }
-        self.note_away(slot, cause);
+        self.note_may_return(slot, cause);
         self.health.slots[slot.as_usize()].state = SlotState::Failed;
         self.health.review();
         self.forget_cached();
@@ -352,12 +352,12 @@ impl Array {
         record.state = SlotState::Rebuilding;
         self.health.review();
         self.forget_cached();
-        self.health.rebuilt = Front::default();
+        self.health.rebuilt = Frontier::default();
         self.maintenance.durable_frontier = 0;
         self.begin_rebuild(slot, 0);
         self.renumber_commit_log(slot);
-        let missed = self.health.is_returning(slot).then(|| self.records.missed.count());
-        self.events.push_back(Event::SlotTaken { slot, member, missed });
+        let out_of_sync = self.health.is_returning(slot).then(|| self.records.out_of_sync.count());
+        self.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
         self.record_change();
     }
 }

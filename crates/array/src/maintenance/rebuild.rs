@@ -9,7 +9,7 @@ use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 use super::Task;
 use crate::array::Array;
 use crate::effect::{Action, Class};
-use crate::front::Front;
+use crate::frontier::Frontier;
 use crate::health::SlotState;
 use crate::job::{JobId, Kind, Purpose};
 use crate::plan::UnitSet;
@@ -37,7 +37,7 @@ impl Array {
         let began = (self.now, frontier);
         let (checkpointing, stopped, again) = (false, false, false);
         self.maintenance.rebuild = Some(Rebuild { slot, began, checkpointing, running: 0, stopped, again });
-        self.inform_newcomer();
+        self.inform_joining_member();
     }
 
     pub(crate) fn rebuild_task(&self) -> Option<Task> {
@@ -99,7 +99,7 @@ impl Array {
         } else if rebuild.running == 0 {
             // What comes behind what could not be computed is done again when people say so.
             rebuild.stopped = !std::mem::take(&mut rebuild.again);
-            self.health.rebuilt = Front::at(self.health.rebuilt.done());
+            self.health.rebuilt = Frontier::at(self.health.rebuilt.done());
         }
     }
 
@@ -188,6 +188,6 @@ impl Array {
         // As long as the slot is not whole it is known after a crash that the logs which stood there are lost.
         let known = self.records.all_resync_is_durable();
         // From then on the member is believed.
-        known && self.newcomer_is_informed()
+        known && self.joining_member_is_informed()
     }
 }

@@ -6,7 +6,7 @@ use parlour_units::{Region, Stripe};
 use super::{Maintenance, Task};
 use crate::array::{Array, Mode};
 use crate::effect::Class;
-use crate::front::Front;
+use crate::frontier::Frontier;
 use crate::job::{JobId, Kind, Purpose};
 use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
@@ -17,7 +17,7 @@ use crate::status::Event;
 #[derive(Debug)]
 pub(crate) struct Resync {
     region: Region,
-    front: Front,
+    front: Frontier,
     /// Some stripe could not be resynced.
     incomplete: bool,
     /// A write was cut off in it: stripes that were resynced may not fit again.
@@ -43,7 +43,7 @@ impl Array {
         let (began, total) = self.maintenance.resync_began.unwrap_or((self.now, left));
         let total = total.max(left);
         let rests = self.maintenance.resync.is_none() && self.next_resync().is_none();
-        let being_recorded = self.mode == Mode::Serving && self.records.map_is_under_way();
+        let being_recorded = self.mode == Mode::Serving && self.records.bitmap_is_under_way();
         let stopped = rests && !being_recorded;
         Some(self.task(total - left, total, (began, 0), stopped && !self.resync_follows_rebuild()))
     }
@@ -120,7 +120,7 @@ impl Array {
         self.maintenance.resync_began.get_or_insert((self.now, total));
         self.maintenance.resync = Some(Resync {
             region,
-            front: Front::at(0),
+            front: Frontier::at(0),
             incomplete: false,
             spoilt: false,
             changes: self.health.changes,
@@ -210,7 +210,7 @@ impl Array {
         if std::mem::take(&mut self.records.closing_spoilt) {
             self.records.closing = None;
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
-            self.wake_map_waiters();
+            self.wake_bitmap_waiters();
             return;
         }
         let id = self.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);

@@ -42,11 +42,11 @@ impl Array {
         self.records.resync.iter().filter(|region| only_here(*region)).count() as u32
     }
 
-    /// Blocks on the list of unreadable ones that could not be had without `slot`: how many.
+    /// Blocks on the bad-block log that could not be had without `slot`: how many.
     fn blocks_only_with(&self, slot: Slot) -> u64 {
         let block = self.geometry.block();
         let mut needed = BTreeSet::new();
-        for (other, at) in self.listing.blocks().filter(|(other, _)| *other != slot) {
+        for (other, at) in self.bad_blocks.blocks().filter(|(other, _)| *other != slot) {
             for (window, _) in self.windows_at(other, at, block) {
                 if !self.is_enough_without(window.stripe, window.columns, slot) {
                     needed.insert((other, at));
@@ -65,7 +65,7 @@ impl Array {
             let home = layout.locate(stripe, unit);
             let at = self.absolute(home.at + columns.from);
             here |= home.slot == slot;
-            let listed = self.listing.has(home.slot, at, columns.length());
+            let listed = self.bad_blocks.has(home.slot, at, columns.length());
             gone += u16::from(home.slot == slot || missing.has(unit) || listed);
         }
         !here || gone <= self.geometry.fault_tolerance()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{AdminError, Task};
 use crate::array::{Array, Mode};
 use crate::effect::Action;
-use crate::front::Front;
+use crate::frontier::Frontier;
 use crate::job::{JobId, Purpose, StripeJob};
 use crate::layout::Unit;
 use crate::map::Columns;
@@ -68,7 +68,7 @@ pub struct ScrubReport {
 /// A scrub that is under way.
 #[derive(Debug)]
 pub(crate) struct Scrub {
-    front: Front,
+    front: Frontier,
     repair: Repair,
     began: (Instant, u64),
     report: ScrubReport,
@@ -101,7 +101,7 @@ impl Array {
             return Err(AdminError::WrongRepair("this array keeps copies, not parity; repair by majority"));
         }
         let report = ScrubReport::default();
-        self.maintenance.scrub = Some(Scrub { front: Front::at(0), repair, began: (self.now, 0), report });
+        self.maintenance.scrub = Some(Scrub { front: Frontier::at(0), repair, began: (self.now, 0), report });
         self.work();
         Ok(())
     }

@@ -13,19 +13,19 @@ use crate::planted::{Bug, is_planted};
 
 impl Array {
     /// Map, table and list are to be written anew to all members, to both banks.
-    pub(crate) fn inform_newcomer(&mut self) {
-        let banks = if is_planted(Bug::NewcomerInformedOnce) { 1 } else { 2 };
+    pub(crate) fn inform_joining_member(&mut self) {
+        let banks = if is_planted(Bug::JoiningMemberInformedOnce) { 1 } else { 2 };
         let records = &mut self.records;
-        records.both_from = (records.map_sequence + banks, records.table_sequence + banks);
-        self.listing.inform_newcomer(&self.geometry);
+        records.both_from = (records.bitmap_sequence + banks, records.table_sequence + banks);
+        self.bad_blocks.inform_joining_member(&self.geometry);
     }
 
     /// Map and table are to be written to all members.
     pub(crate) fn inform_members(&mut self) {
         let records = &mut self.records;
-        records.map_wanted = true;
+        records.bitmap_wanted = true;
         records.table_wanted = self.geometry.is_logged();
-        records.informed_from = (records.map_sequence + 1, records.table_sequence + 1);
+        records.informed_from = (records.bitmap_sequence + 1, records.table_sequence + 1);
     }
 
     /// Whether that has been done.
@@ -35,14 +35,14 @@ impl Array {
 
     /// The same of map, table and list.
     pub(crate) fn records_are_informed(&self) -> bool {
-        self.records_are_written_from(self.records.informed_from) && self.listing.members_are_informed()
+        self.records_are_written_from(self.records.informed_from) && self.bad_blocks.members_are_informed()
     }
 
     /// Whether a new member holds them in both banks.
-    pub(crate) fn newcomer_is_informed(&self) -> bool {
+    pub(crate) fn joining_member_is_informed(&self) -> bool {
         self.members_are_informed()
             && self.records_are_written_from(self.records.both_from)
-            && self.listing.newcomer_is_informed()
+            && self.bad_blocks.joining_member_is_informed()
     }
 
     /// Whether both banks may be written.
@@ -52,9 +52,9 @@ impl Array {
     }
 
     /// Whether the session is about to begin and the map was not written yet.
-    pub(super) fn map_begins(&self) -> bool {
+    pub(super) fn bitmap_begins(&self) -> bool {
         let records = &self.records;
-        !records.opening && !records.begun && records.map_sequence < records.informed_from.0
+        !records.opening && !records.begun && records.bitmap_sequence < records.informed_from.0
     }
 
     /// The same of the table.
@@ -63,19 +63,19 @@ impl Array {
         !records.opening && !records.begun && records.table_sequence < records.informed_from.1
     }
 
-    pub(super) fn map_is_due_for_newcomer(&self) -> bool {
-        self.both_banks_may_be_written() && self.records.map_sequence < self.records.both_from.0
+    pub(super) fn bitmap_is_due_for_joining_member(&self) -> bool {
+        self.both_banks_may_be_written() && self.records.bitmap_sequence < self.records.both_from.0
     }
 
-    pub(super) fn table_is_due_for_newcomer(&self) -> bool {
+    pub(super) fn table_is_due_for_joining_member(&self) -> bool {
         let misses = self.records.table_sequence < self.records.both_from.1;
         self.geometry.is_logged() && misses && self.both_banks_may_be_written()
     }
 
     fn records_are_written_from(&self, (map, table): (u64, u64)) -> bool {
         let records = &self.records;
-        let map_written = records.map_sequence - u64::from(records.map_writing.is_some());
+        let bitmap_written = records.bitmap_sequence - u64::from(records.bitmap_writing.is_some());
         let table_written = records.table_sequence - u64::from(records.table_writing.is_some());
-        map_written >= map && (table_written >= table || !self.geometry.is_logged())
+        bitmap_written >= map && (table_written >= table || !self.geometry.is_logged())
     }
 }

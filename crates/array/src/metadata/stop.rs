@@ -38,7 +38,7 @@ impl Array {
         }
     }
 
-    /// Something was lost, perhaps while superblocks are being told that the array was stopped properly.
+    /// Something was lost, perhaps while superblocks are being told that the array was shut down cleanly.
     pub(crate) fn take_back_that_all_is_well(&mut self) {
         if self.records.clean {
             self.stop_again();
@@ -89,7 +89,7 @@ impl Array {
                 let clean: Vec<Region> = self.regions_without_log().collect();
                 clean.into_iter().for_each(|region| self.records.dirty.clear(region));
                 self.records.stop = Some(Stop::Superblock);
-                self.write_map();
+                self.write_bitmap();
             }
             Stop::Superblock => {
                 self.records.stop = None;

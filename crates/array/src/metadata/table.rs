@@ -4,7 +4,7 @@ use parlour_units::Region;
 
 use super::{Stop, TableWriting};
 use crate::array::Array;
-use crate::dirty::encode_table;
+use crate::bitmap::encode_table;
 use crate::effect::Class;
 use crate::job::Kind;
 use crate::planted::{Bug, is_planted};
@@ -44,12 +44,12 @@ impl Array {
     /// durable would be believed after a crash.
     pub(super) fn table_due(&self) -> bool {
         let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
-        let wanted = wanted || self.table_is_due_for_newcomer();
+        let wanted = wanted || self.table_is_due_for_joining_member();
         // (At the beginning of a session it says nothing new.)
         let excluded =
             !self.records.barrier() || self.table_begins() || is_planted(Bug::AppliedBeforeExclusion);
         // Records may have been left out of parity that is on the list, or of blocks that could not be compared.
-        let listed = self.listing.additions_are_durable() || is_planted(Bug::TableBeforeList);
+        let listed = self.bad_blocks.additions_are_durable() || is_planted(Bug::TableBeforeList);
         self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()
     }
 }

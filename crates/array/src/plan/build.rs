@@ -187,7 +187,7 @@ impl LogMethod {
     }
 }
 
-/// Room in the log that is reserved for a plan: record `n` of the plan tells of these columns.
+/// Reservation in the log that is reserved for a plan: record `n` of the plan tells of these columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     /// The unit whose difference is told; the check unit where new parity is.

@@ -65,7 +65,7 @@ pub enum Strategy {
     Reintegrate,
     /// After a crash: data is compared with its records and brought up to them.
     Redo,
-    /// Metadata: superblocks, maps, log segments.
+    /// Metadata: superblocks, bitmaps, log segments.
     Metadata,
 }
 
@@ -102,7 +102,7 @@ pub enum Source {
     Zeroes,
     /// A scratch buffer of the plan, by number.
     Scratch(u32),
-    /// Room in a log buffer that was reserved for the plan, by number.
+    /// Reservation in a log buffer that was reserved for the plan, by number.
     Record(u16),
     /// The job's own metadata bytes.
     Metadata,
@@ -237,8 +237,8 @@ impl Verified {
 
 /// How reads of a member become fewer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Joining {
-    /// An access is not joined to one longer than this.
+pub(crate) struct Merging {
+    /// An access is not merged to one longer than this.
     pub(crate) longest: Sectors,
     /// What lies between and is not wanted is read along up to this length.
     pub(crate) gap: Sectors,
@@ -320,8 +320,8 @@ impl Plan {
         self.push(Action::Float { member, at, length, modify, durable }, &spans);
     }
 
-    /// Reads places that follow one another on a member in one access, of at most `joining.longest`. Empties `reads`.
-    pub(crate) fn read_joined(&mut self, reads: &mut Vec<(Slot, Sector, Span)>, joining: Joining) {
+    /// Reads places that follow one another on a member in one access, of at most `merging.longest`. Empties `reads`.
+    pub(crate) fn read_merged(&mut self, reads: &mut Vec<(Slot, Sector, Span)>, merging: Merging) {
         reads.sort_unstable_by_key(|(slot, at, _)| (*slot, *at));
         let mut rest = reads.drain(..).peekable();
         while let Some((slot, at, span)) = rest.next() {
@@ -332,8 +332,8 @@ impl Plan {
                 let end = at + length;
                 *other == slot
                     && *next_at >= end
-                    && *next_at - end <= joining.gap
-                    && *next_at - at + next.length <= joining.longest
+                    && *next_at - end <= merging.gap
+                    && *next_at - at + next.length <= merging.longest
             }) {
                 let gap = next_at - (at + length);
                 if !gap.is_zero() {
@@ -356,7 +356,7 @@ impl Plan {
         Span::new(Source::Scratch(0), Sectors::ZERO, length)
     }
 
-    /// Whether a plan of reads that were joined reads what nobody wants.
+    /// Whether a plan of reads that were merged reads what nobody wants.
     pub(crate) fn reads_through(&self) -> bool {
         !self.scratch.is_empty()
     }

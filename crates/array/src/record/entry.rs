@@ -39,9 +39,9 @@ pub enum Input {
     /// A failed member is to be forgotten.
     Remove { now: u64, slot: u16 },
     /// A spare comes.
-    AddSpare { now: u64, info: Newcomer },
+    AddSpare { now: u64, info: JoiningMember },
     /// A member is replaced.
-    Replace { now: u64, slot: u16, info: Newcomer },
+    Replace { now: u64, slot: u16, info: JoiningMember },
     /// A rebuild is to go on.
     Rebuild { now: u64 },
     /// A scrub is to begin.
@@ -82,7 +82,7 @@ pub enum Became {
 /// A member that comes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the array's `MemberInfo`, word for word")]
-pub struct Newcomer {
+pub struct JoiningMember {
     pub identity: Identity,
     pub length: u64,
     pub unmaps: bool,
@@ -158,16 +158,16 @@ impl Became {
     }
 }
 
-impl From<&MemberInfo> for Newcomer {
-    fn from(info: &MemberInfo) -> Newcomer {
-        Newcomer { identity: info.identity, length: info.length.get(), unmaps: info.unmaps }
+impl From<&MemberInfo> for JoiningMember {
+    fn from(info: &MemberInfo) -> JoiningMember {
+        JoiningMember { identity: info.identity, length: info.length.get(), unmaps: info.unmaps }
     }
 }
 
-impl From<&Newcomer> for MemberInfo {
-    fn from(newcomer: &Newcomer) -> MemberInfo {
-        let length = Sectors::new(newcomer.length);
-        MemberInfo { identity: newcomer.identity, length, unmaps: newcomer.unmaps }
+impl From<&JoiningMember> for MemberInfo {
+    fn from(joining: &JoiningMember) -> MemberInfo {
+        let length = Sectors::new(joining.length);
+        MemberInfo { identity: joining.identity, length, unmaps: joining.unmaps }
     }
 }
 

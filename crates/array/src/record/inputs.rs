@@ -13,12 +13,12 @@ use crate::{
 pub struct OpeningInputs {
     /// What may be members, in the order in which they were named.
     pub candidates: Vec<CandidateInput>,
-    /// By slot: both dirty maps, as read.
-    pub maps: Vec<Banks>,
+    /// By slot: both write-intent bitmaps, as read.
+    pub bitmaps: Vec<Banks>,
     /// By slot: both tables of applied sequence numbers, as read.
     pub tables: Vec<Banks>,
-    /// By slot: both lists of unreadable blocks, as read.
-    pub lists: Vec<Banks>,
+    /// By slot: both bad-block logs, as read.
+    pub bad_block_logs: Vec<Banks>,
     /// Commit logs, as read, by slot. They are long, and kept only where the opening is to be recorded.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.
@@ -83,9 +83,9 @@ impl OpeningInputs {
             assembly,
             members,
             spares,
-            maps: self.maps.clone(),
+            bitmaps: self.bitmaps.clone(),
             tables: self.tables.clone(),
-            lists: self.lists.clone(),
+            bad_block_logs: self.bad_block_logs.clone(),
             commits,
             session: self.session,
             read_only: self.read_only,

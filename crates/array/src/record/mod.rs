@@ -10,7 +10,7 @@ mod recorded;
 mod replay;
 mod tuning;
 
-pub use entry::{Asked, Became, Entry, Input, Newcomer};
+pub use entry::{Asked, Became, Entry, Input, JoiningMember};
 pub use inputs::{CandidateInput, OpeningInputs};
 pub use recorded::Recorded;
 pub use replay::{FirstDifference, replay};

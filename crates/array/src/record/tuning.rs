@@ -33,7 +33,7 @@ struct Plain {
     maintenance_depth: u32,
     maintenance_depth_busy: u32,
     checkpoint: u64,
-    dirty_map: bool,
+    bitmap: bool,
     #[serde(default)]
     fence: Option<u64>,
     #[serde(default = "session_records")]
@@ -74,7 +74,7 @@ pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result
         maintenance_depth: tuning.maintenance_depth,
         maintenance_depth_busy: tuning.maintenance_depth_busy,
         checkpoint: tuning.checkpoint.get(),
-        dirty_map: tuning.dirty_map,
+        bitmap: tuning.bitmap,
         fence: tuning.fence.map(Duration::nanoseconds),
         session_records: tuning.session_records,
     };
@@ -106,7 +106,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         maintenance_depth: plain.maintenance_depth,
         maintenance_depth_busy: plain.maintenance_depth_busy,
         checkpoint: Sectors::new(plain.checkpoint),
-        dirty_map: plain.dirty_map,
+        bitmap: plain.bitmap,
         fence: plain.fence.map(Duration::from_nanoseconds),
         session_records: plain.session_records,
     })

@@ -95,7 +95,7 @@ fn a_member_that_is_failed_as_soon_as_the_array_serves_comes_back() {
 fn what_was_missed_is_still_known_after_a_crash() {
     for setup in setups() {
         // Elsewhere an array that is degraded and was not stopped is not opened.
-        let opens = setup.organization.code == Code::Copy || setup.consistency == Consistency::Logged;
+        let opens = setup.organization.code == Code::Copy || setup.consistency == Consistency::Journal;
         if !opens {
             continue;
         }
@@ -274,7 +274,7 @@ fn a_member_that_was_shorter_for_a_while_does_not_come_back() {
             world.array.complete(world.now, access.id, gone);
             world.drain();
         }
-        let away = world.array.status().members.iter().any(|member| member.away);
+        let away = world.array.status().members.iter().any(|member| member.may_return);
         assert!(!away && may_return(&world, &whole).is_none());
     }
 }

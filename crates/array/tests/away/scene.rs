@@ -25,8 +25,8 @@ pub(crate) fn setups() -> Vec<Setup> {
 /// Where a member that holds this may return to.
 pub(crate) fn may_return(world: &World, disk: &Disk) -> Option<Slot> {
     let geometry = world.array.geometry();
-    let length = geometry.map_length().bytes().as_usize();
-    let map = |bank| disk.bytes[geometry.map_at(bank).bytes() as usize..][..length].to_vec();
+    let length = geometry.bitmap_length().bytes().as_usize();
+    let map = |bank| disk.bytes[geometry.bitmap_at(bank).bytes() as usize..][..length].to_vec();
     let superblock = candidate(disk, 0).superblock.unwrap();
     world.array.may_return(&superblock, &[0, 1].map(|bank| Some(map(bank))))
 }
@@ -51,7 +51,7 @@ pub(crate) fn come_back_from(world: &mut World, disk: usize) -> u32 {
     world.numbers.push(disk);
     world.drain();
     let missed = world.events.iter().rev().find_map(|event| match event {
-        Event::SlotTaken { missed, .. } => Some(missed.expect("it is known")),
+        Event::SlotTaken { out_of_sync, .. } => Some(out_of_sync.expect("it is known")),
         _ => None,
     });
     missed.unwrap()

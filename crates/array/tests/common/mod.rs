@@ -171,14 +171,14 @@ impl Setup {
             simulated: Simulated::default(),
             real: false,
             zeroed: true,
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
             commit_log: None,
         }
     }
 
     /// Parity logging whose records are durable before their data.
     pub fn logged(members: u16) -> Setup {
-        Setup { consistency: Consistency::Logged, ..Setup::named("parity-logging", members) }
+        Setup { consistency: Consistency::Journal, ..Setup::named("parity-logging", members) }
     }
 
     pub fn geometry(&self) -> Geometry {
@@ -309,12 +309,12 @@ impl World {
             };
             assembly.slots.iter().map(own).collect()
         };
-        let maps = banks(&|bank| (geometry.map_at(bank), geometry.map_length()));
+        let bitmaps = banks(&|bank| (geometry.bitmap_at(bank), geometry.bitmap_length()));
         let tables = match geometry.layout().logs() {
             Some(_) => banks(&|bank| (geometry.table_at(bank), geometry.table_length())),
             None => Vec::new(),
         };
-        let lists = match geometry.list_at(0) {
+        let bad_block_logs = match geometry.bad_block_log_at(0) {
             Some((first, length)) => banks(&|bank| (first + length * bank as u64, length)),
             None => Vec::new(),
         };
@@ -330,9 +330,9 @@ impl World {
             assembly,
             members,
             spares,
-            maps,
+            bitmaps,
             tables,
-            lists,
+            bad_block_logs,
             commits,
             session: identity(1_000 + sessions),
             read_only,

@@ -22,8 +22,8 @@ fn a_rebuild_passes_over_what_cannot_be_computed_and_loses_no_more() {
     for mut scene in scenes() {
         scene.check();
         let listed = scene.world.array.status().unreadable.get();
-        assert_eq!(listed, scene.block() * 512, "one block of the newcomer's");
-        let told = scene.world.events.iter().any(|event| matches!(event, Event::BlocksListed { .. }));
+        assert_eq!(listed, scene.block() * 512, "one block of the joining's");
+        let told = scene.world.events.iter().any(|event| matches!(event, Event::BadBlocksRecorded { .. }));
         assert!(told, "{:?}", scene.world.events);
     }
 }
@@ -151,7 +151,7 @@ fn a_log_that_cannot_be_read_when_a_member_is_missing_makes_nothing_read_wrong()
 /// What is lost is told, and no log given up; a new member brings all else back, and a write of what is lost that, too.
 fn loses_no_more(mut scene: Scene) {
     scene.check();
-    let told = scene.world.events.iter().any(|event| matches!(event, Event::BlocksListed { .. }));
+    let told = scene.world.events.iter().any(|event| matches!(event, Event::BadBlocksRecorded { .. }));
     assert!(told, "{:?}", scene.world.events);
     assert!(scene.world.array.status().resync.is_none(), "no log was given up");
     let missing = scene.missing();

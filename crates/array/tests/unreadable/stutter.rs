@@ -45,12 +45,12 @@ fn places(setup: &Setup) -> Vec<(u64, u64)> {
 /// All that was ever written to each sector, the newest last.
 type History = BTreeMap<u64, Vec<Vec<u8>>>;
 
-/// Answers a pending effect, or lets time pass; but lists of unreadable blocks are not written. Says no when there is nothing
+/// Answers a pending effect, or lets time pass; but bad-block logs are not written. Says no when there is nothing
 /// else to do.
 fn step_without_lists(world: &mut World) -> bool {
-    let (first, length) = world.array.geometry().list_at(0).expect("there are lists");
-    let lists = first..first + length * 2;
-    let is_list = |action: Action| matches!(action, Action::Write { at, .. } if lists.contains(&at));
+    let (first, length) = world.array.geometry().bad_block_log_at(0).expect("there are bad-block logs");
+    let bad_block_logs = first..first + length * 2;
+    let is_list = |action: Action| matches!(action, Action::Write { at, .. } if bad_block_logs.contains(&at));
     let others: Vec<usize> =
         (0..world.pending.len()).filter(|index| !is_list(world.pending[*index].action)).collect();
     if others.is_empty() {

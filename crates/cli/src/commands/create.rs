@@ -96,6 +96,7 @@ pub(crate) fn request(
     name: &str,
     force: bool,
 ) -> Result<CreateRequest, Failure> {
+    settings.note().iter().for_each(|line| note(line));
     let organization = settings.organization()?;
     let count = u16::try_from(members.len()).unwrap_or(u16::MAX);
     Ok(CreateRequest {

@@ -5,14 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use parlour_array::{Geometry, SegmentSummary};
-use parlour_engine::{Examination, ListSummary, MapSummary, SuperblockSummary};
+use parlour_engine::{BadBlockLogSummary, BitmapSummary, Examination, SuperblockSummary};
 use parlour_units::Bytes;
 
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 use crate::settings::describe;
 
-/// Show what a member says of itself and of its array: superblocks, dirty maps, lists and logs, in words
+/// Show what a member says of itself and of its array: superblocks, write-intent bitmaps, bad-block logs and logs, in words
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// A file or block device
@@ -35,19 +35,19 @@ fn text(examination: &Examination) -> String {
     if let Some(newest) = sound.max_by_key(|superblock| superblock.sequence) {
         text += &format!("\n{}\n{}", array_text(examination, newest), table(newest));
     }
-    if !examination.maps.is_empty() {
+    if !examination.bitmaps.is_empty() {
         text += "\n";
-        examination.maps.iter().for_each(|map| text += &map_text(map));
+        examination.bitmaps.iter().for_each(|map| text += &map_text(map));
     }
-    examination.lists.iter().for_each(|list| text += &list_text(list));
+    examination.bad_block_logs.iter().for_each(|list| text += &list_text(list));
     if !examination.log.is_empty() {
         text += &log_text(examination);
     }
     text
 }
 
-/// A list of unreadable blocks.
-fn list_text(list: &ListSummary) -> String {
+/// A bad-block log.
+fn list_text(list: &BadBlockLogSummary) -> String {
     const SHOWN: usize = 8;
     let block = |(place, at): &(u16, u64)| format!("member {place} at byte {at}");
     let shown: Vec<String> = list.blocks.iter().take(SHOWN).map(block).collect();
@@ -87,7 +87,7 @@ fn superblock_text(which: &str, superblock: &SuperblockSummary) -> String {
             "{which} superblock {at}: sound, sequence {}, session {}, {}\n",
             superblock.sequence,
             superblock.session_number,
-            if superblock.clean { "stopped properly" } else { "in use, or not stopped properly" }
+            if superblock.clean { "shut down cleanly" } else { "in use, or not shut down cleanly" }
         ),
     }
 }
@@ -132,8 +132,8 @@ fn table(newest: &SuperblockSummary) -> String {
     columns.text()
 }
 
-fn map_text(map: &MapSummary) -> String {
-    let missed = match map.missed {
+fn map_text(map: &BitmapSummary) -> String {
+    let missed = match map.out_of_sync {
         0 => String::new(),
         missed => format!(", {missed} missed by members that are away"),
     };

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// Write nothing: no data, no metadata
     #[arg(long)]
     read_only: bool,
-    /// Serve though something may be lost: an array that was not stopped properly and lacks a member
+    /// Serve though something may be lost: an array that was not shut down cleanly and lacks a member
     #[arg(long)]
     force: bool,
     /// Take what options leave open from this TOML file

@@ -7,6 +7,7 @@ use parlour_array::organization::Update;
 use parlour_array::{Creation, CreationError, Geometry};
 
 use super::{LogSettings, OrganizationSettings, SettingError, Size};
+use crate::console::note;
 use crate::members::{Looks, MembersError};
 
 /// An array that need not exist.
@@ -57,6 +58,7 @@ impl ShapeOptions {
         let size = |set: Option<Size>, default: &str| {
             set.unwrap_or_else(|| default.parse().expect("the default is a size")).sectors()
         };
+        self.organization.note().iter().for_each(|line| note(line));
         let organization = self.organization.organization()?;
         Ok(Geometry::create(&Creation {
             organization,

@@ -53,7 +53,7 @@ pub(crate) struct MemberAccount {
     pub(crate) slot: u16,
     pub(crate) member: Option<u16>,
     pub(crate) state: String,
-    pub(crate) away: bool,
+    pub(crate) may_return: bool,
     pub(crate) errors: u32,
     pub(crate) failing: bool,
     pub(crate) traffic: Vec<Traffic>,

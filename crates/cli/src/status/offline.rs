@@ -28,7 +28,7 @@ pub(crate) struct Offline {
     served: bool,
     name: String,
     identity: String,
-    /// "stopped", or "unclean" where it was not stopped properly.
+    /// "stopped", or "unclean" where it was not shut down cleanly.
     mode: &'static str,
     organization: &'static str,
     consistency: Consistency,
@@ -103,7 +103,7 @@ impl Offline {
     }
 
     pub(super) fn is_logged(&self) -> bool {
-        self.consistency == Consistency::Logged
+        self.consistency == Consistency::Journal
     }
 
     /// Whether all data can be had from the members that are there.
@@ -127,12 +127,12 @@ impl Offline {
 
     pub(crate) fn text(&self) -> String {
         let state = match (self.mode, self.consistency) {
-            ("stopped", _) => "not served; it was stopped properly",
-            (_, Consistency::Resync) => {
-                "not served; it was not stopped properly, and is resynced when it is served"
+            ("stopped", _) => "not served; it was shut down cleanly",
+            (_, Consistency::Bitmap) => {
+                "not served; it was not shut down cleanly, and is resynced when it is served"
             }
-            (_, Consistency::Logged) => {
-                "not served; it was not stopped properly, and is recovered from its logs when it is served"
+            (_, Consistency::Journal) => {
+                "not served; it was not shut down cleanly, and is recovered from its logs when it is served"
             }
         };
         let layout = format!(
@@ -163,7 +163,7 @@ fn places(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
     let member = |(slot, index): (usize, &Option<usize>)| {
         let state = match (assembly.superblock.table[slot].state, index) {
             (EntryState::Rebuilding { .. }, Some(_)) => "rebuilding",
-            (EntryState::Failed | EntryState::Away { .. }, _) => "failed",
+            (EntryState::Failed | EntryState::MayReturn { .. }, _) => "failed",
             (_, Some(_)) => "active",
             (_, None) => "missing",
         };

@@ -93,7 +93,7 @@ impl Verdict {
     pub(crate) fn of_idle(offline: &Offline) -> Verdict {
         let findings = [idle_absent(offline), idle_unclean(offline)];
         let active = counted(offline.members.len() as u64, "member");
-        let well = format!("not served; it was stopped properly, and all its {active} are there");
+        let well = format!("not served; it was shut down cleanly, and all its {active} are there");
         Verdict::from_findings(findings.into_iter().flatten().collect(), &well)
     }
 
@@ -252,7 +252,7 @@ fn replacement(account: &Account, naming: &str) -> Option<String> {
     }
     let slot = failed.slot;
     let back =
-        if failed.away { " (if it comes back itself, only what it has missed is rebuilt)" } else { "" };
+        if failed.may_return { " (if it comes back itself, only what it has missed is rebuilt)" } else { "" };
     Some(format!("replace it with 'parlour replace {slot} NEW-MEMBER{naming}'{back}"))
 }
 
@@ -328,7 +328,7 @@ fn idle_unclean(offline: &Offline) -> Option<Finding> {
         return None;
     }
     let whole = offline.absent().is_empty();
-    let told = "not served, and it was not stopped properly";
+    let told = "not served, and it was not shut down cleanly";
     let (health, reason) = match (offline.is_logged(), whole || !offline.keeps_parity) {
         (true, _) => (Health::Degraded, format!("{told}: it is recovered from its logs when it is served")),
         (false, true) => {
@@ -352,10 +352,10 @@ mod tests {
 
     /// A served array of four members that is well.
     fn account() -> Value {
-        let member = |slot: u16| json!({ "slot": slot, "member": slot, "state": "active", "away": false, "errors": 0, "failing": false, "traffic": [] });
+        let member = |slot: u16| json!({ "slot": slot, "member": slot, "state": "active", "may_return": false, "errors": 0, "failing": false, "traffic": [] });
         let path = |member: u16| json!({ "member": member, "path": format!("m{member}") });
         json!({
-            "name": "home", "identity": "0", "mode": "serving", "organization": "raid5", "consistency": "resync",
+            "name": "home", "identity": "0", "mode": "serving", "organization": "raid5", "consistency": "bitmap",
             "capacity": 1, "block": 512, "stripe_unit": 512, "spare_redundancy": 1, "fault_tolerance": 1, "lost": false,
             "members": (0..4).map(member).collect::<Vec<_>>(), "spares": [], "rebuild": null, "resync": null,
             "unreadable": 0, "unreadable_stripes": [], "scrub": null, "last_scrub": null, "regions": 85,

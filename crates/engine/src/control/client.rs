@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::message::Answer;
 use super::{ControlError, Request, Response};
-use crate::newcomer::absolute;
+use crate::joining::absolute;
 
 /// How long an answer may take, apart from those that wait for members.
 const PATIENCE: Duration = Duration::from_secs(60);

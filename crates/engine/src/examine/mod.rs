@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use parlour_array::organization::Consistency;
 use parlour_array::{
-    EntryState, Geometry, ListContent, MapContent, SegmentSummary, StoredGeometry, Superblock,
+    BadBlockLogContent, BitmapContent, EntryState, Geometry, SegmentSummary, StoredGeometry, Superblock,
     SuperblockError,
 };
 use parlour_units::{Bytes, Sectors};
@@ -50,11 +50,11 @@ pub struct Examination {
     pub organization: &'static str,
     /// What a crash may cost.
     pub consistency: Consistency,
-    /// Its dirty maps, if they can be read.
-    pub maps: Vec<MapSummary>,
-    /// Its lists of unreadable blocks, if they were ever written and can be read.
-    pub lists: Vec<ListSummary>,
-    /// Log segments on it that hold records, in the regions that its maps call dirty.
+    /// Its write-intent bitmaps, if they can be read.
+    pub bitmaps: Vec<BitmapSummary>,
+    /// Its bad-block logs, if they were ever written and can be read.
+    pub bad_block_logs: Vec<BadBlockLogSummary>,
+    /// Log segments on it that hold records, in the regions that its bitmaps call dirty.
     pub log: Vec<SegmentSummary>,
 }
 
@@ -79,7 +79,7 @@ pub struct SuperblockSummary {
     pub session_number: u64,
     /// This opening's identity first, then those before it.
     pub sessions: Vec<String>,
-    /// Whether the array was stopped properly.
+    /// Whether the array was shut down cleanly.
     pub clean: bool,
     /// Seconds since 1970 when the array was created.
     pub created: u64,
@@ -87,9 +87,9 @@ pub struct SuperblockSummary {
     pub table: Vec<(String, String)>,
 }
 
-/// One copy of a dirty map.
+/// One copy of a write-intent bitmap.
 #[derive(Clone, Debug, Serialize)]
-pub struct MapSummary {
+pub struct BitmapSummary {
     /// The byte at which it lies.
     pub at: u64,
     /// Rises with each writing.
@@ -101,12 +101,12 @@ pub struct MapSummary {
     /// Regions whose check units are known not to fit.
     pub resync: u32,
     /// Regions in which members that are away may lack what was written.
-    pub missed: u32,
+    pub out_of_sync: u32,
 }
 
-/// One copy of the list of unreadable blocks.
+/// One copy of the bad-block log.
 #[derive(Clone, Debug, Serialize)]
-pub struct ListSummary {
+pub struct BadBlockLogSummary {
     /// The byte at which it lies.
     pub at: u64,
     /// Rises with each writing.
@@ -130,8 +130,8 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
     let copies = long_places(member.length());
     // Of one that is cut short nothing is read by what its superblock says of lengths.
     let whole = member.length() >= geometry.least_member_length();
-    let maps = if whole { maps(&member, &superblock, &geometry) } else { Vec::new() };
-    let newest = maps.iter().max_by_key(|(_, map)| map.sequence);
+    let bitmaps = if whole { bitmaps(&member, &superblock, &geometry) } else { Vec::new() };
+    let newest = bitmaps.iter().max_by_key(|(_, map)| map.sequence);
     let dirty = newest.map_or(&[][..], |(_, map)| &map.dirty);
     Ok(Examination {
         path: path.into(),
@@ -142,8 +142,8 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
         capacity: geometry.capacity().bytes(),
         organization: geometry.stored().organization_name(),
         consistency: geometry.consistency(),
-        maps: maps.iter().map(|map| map_summary(map, &geometry)).collect(),
-        lists: if whole { lists(&member, &superblock, &geometry) } else { Vec::new() },
+        bitmaps: bitmaps.iter().map(|map| bitmap_summary(map, &geometry)).collect(),
+        bad_block_logs: if whole { bad_block_logs(&member, &superblock, &geometry) } else { Vec::new() },
         log: log(&member, &superblock, &geometry, dirty),
     })
 }
@@ -199,7 +199,7 @@ fn state(state: EntryState) -> String {
         EntryState::Rebuilding { frontier, returning: true } => {
             format!("rebuilding what it missed, {frontier} stripes done")
         }
-        EntryState::Away { .. } => "away".into(),
+        EntryState::MayReturn { .. } => "may return".into(),
         EntryState::Failed => "failed".into(),
         EntryState::Spare => "spare".into(),
     }
@@ -232,38 +232,38 @@ fn log(
     found
 }
 
-/// The dirty maps that can be read, and where they lie.
-fn maps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u64, MapContent)> {
+/// The write-intent bitmaps that can be read, and where they lie.
+fn bitmaps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u64, BitmapContent)> {
     let copies = (0..2).filter_map(|bank| {
-        let at = geometry.map_at(bank);
-        let mut block = vec![0; geometry.map_length().bytes().as_usize()];
+        let at = geometry.bitmap_at(bank);
+        let mut block = vec![0; geometry.bitmap_length().bytes().as_usize()];
         member.read_at(at, &mut block).ok()?;
-        let content = MapContent::decode(&block, superblock.array, geometry.layout().region_count())?;
+        let content = BitmapContent::decode(&block, superblock.array, geometry.layout().region_count())?;
         Some((at.bytes(), content))
     });
     copies.collect()
 }
 
-/// The lists of unreadable blocks that can be read.
-fn lists(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<ListSummary> {
+/// The bad-block logs that can be read.
+fn bad_block_logs(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<BadBlockLogSummary> {
     let copies = (0..2).filter_map(|bank| {
-        let (at, length) = geometry.list_at(bank)?;
+        let (at, length) = geometry.bad_block_log_at(bank)?;
         let mut bytes = vec![0; length.bytes().as_usize()];
         member.read_at(at, &mut bytes).ok()?;
-        let ListContent { sequence, blocks } = ListContent::decode(&bytes, superblock.array)?;
+        let BadBlockLogContent { sequence, blocks } = BadBlockLogContent::decode(&bytes, superblock.array)?;
         let blocks = blocks.into_iter().map(|(slot, at)| (slot.get(), at.bytes())).collect();
-        Some(ListSummary { at: at.bytes(), sequence, blocks })
+        Some(BadBlockLogSummary { at: at.bytes(), sequence, blocks })
     });
     copies.collect()
 }
 
-fn map_summary((at, map): &(u64, MapContent), geometry: &Geometry) -> MapSummary {
-    MapSummary {
+fn bitmap_summary((at, map): &(u64, BitmapContent), geometry: &Geometry) -> BitmapSummary {
+    BitmapSummary {
         at: *at,
         sequence: map.sequence,
         regions: geometry.layout().region_count(),
         dirty: map.dirty.len() as u32,
         resync: map.resync.len() as u32,
-        missed: map.missed.len() as u32,
+        out_of_sync: map.out_of_sync.len() as u32,
     }
 }

@@ -77,9 +77,9 @@ impl LastAnswer {
 /// What is read of a member once it is known which array it belongs to.
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    maps: Banks,
+    bitmaps: Banks,
     tables: Banks,
-    lists: Banks,
+    bad_block_logs: Banks,
     commits: CommitLogContent,
     /// The bytes of the commit log, for a recording; empty where it cannot be read.
     commit_log: Vec<u8>,
@@ -97,14 +97,14 @@ impl Records {
             last.answered();
             bytes
         };
-        let list = |bank| geometry.list_at(bank).and_then(|(at, length)| read(at, length));
+        let list = |bank| geometry.bad_block_log_at(bank).and_then(|(at, length)| read(at, length));
         let logs = geometry.layout().logs().is_some();
         let table = |bank| read(geometry.table_at(bank), geometry.table_length());
         let (at, length) = geometry.commit_log();
         Records {
-            maps: [0, 1].map(|bank| read(geometry.map_at(bank), geometry.map_length())),
+            bitmaps: [0, 1].map(|bank| read(geometry.bitmap_at(bank), geometry.bitmap_length())),
             tables: if logs { [0, 1].map(table) } else { Banks::default() },
-            lists: [0, 1].map(list),
+            bad_block_logs: [0, 1].map(list),
             commits: if geometry.is_logged() {
                 read_commit_log(member, assembly, last)
             } else {
@@ -120,12 +120,12 @@ impl Records {
 
     /// Adds those of the member in the next slot to `inputs`. Returns what its commit log holds.
     pub(super) fn add_to(self, geometry: &Geometry, inputs: &mut OpeningInputs) -> CommitLogContent {
-        inputs.maps.push(self.maps);
+        inputs.bitmaps.push(self.bitmaps);
         if geometry.layout().logs().is_some() {
             inputs.tables.push(self.tables);
         }
-        if geometry.list_at(0).is_some() {
-            inputs.lists.push(self.lists);
+        if geometry.bad_block_log_at(0).is_some() {
+            inputs.bad_block_logs.push(self.bad_block_logs);
         }
         inputs.commits.push(self.commit_log);
         self.commits

@@ -353,9 +353,9 @@ fn without_silent(answers: Vec<Option<Answer>>, assembly: &Assembly, notes: &mut
 fn inputs_of(request: &OpenRequest, found: &[Found]) -> Result<OpeningInputs, OpenError> {
     Ok(OpeningInputs {
         candidates: found.iter().map(Found::input).collect(),
-        maps: Vec::new(),
+        bitmaps: Vec::new(),
         tables: Vec::new(),
-        lists: Vec::new(),
+        bad_block_logs: Vec::new(),
         commits: Vec::new(),
         session: identity::fresh()?,
         read_only: request.read_only,

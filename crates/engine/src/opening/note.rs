@@ -96,7 +96,7 @@ pub enum Note {
         /// The length of the longest one.
         longest: Bytes,
     },
-    /// The array was not stopped properly.
+    /// The array was not shut down cleanly.
     Unclean {
         /// Whether nothing is written now.
         read_only: bool,
@@ -153,10 +153,10 @@ impl fmt::Display for Note {
                 smallest.display()
             ),
             Note::Unclean { read_only: false } => f.write_str(
-                "the array was not stopped properly: what was being written then is resynced while it serves",
+                "the array was not shut down cleanly: what was being written then is resynced while it serves",
             ),
             Note::Unclean { read_only: true } => f.write_str(
-                "the array was not stopped properly; serve it for writing once, so that it can be resynced",
+                "the array was not shut down cleanly; serve it for writing once, so that it can be resynced",
             ),
         }
     }

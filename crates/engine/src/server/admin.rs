@@ -11,9 +11,9 @@ use super::ready::Ready;
 use super::{Server, Stage};
 use crate::control::{ClientId, Request};
 use crate::frontend::Frontend;
-use crate::newcomer::{Application, History, Newcomer, NewcomerError};
+use crate::joining::{Application, History, JoiningError, JoiningMember};
 
-/// Why a newcomer is looked at.
+/// Why a joining is looked at.
 #[derive(Debug)]
 pub(super) enum Waiting {
     /// A client waits for it.
@@ -34,7 +34,7 @@ pub(super) enum Refusal {
     #[error(transparent)]
     Array(#[from] AdminError),
     #[error(transparent)]
-    Newcomer(#[from] NewcomerError),
+    JoiningMember(#[from] JoiningError),
     #[error("cannot look at the new member: {0}; try again")]
     System(#[from] io::Error),
     #[error("the server is stopping")]
@@ -131,7 +131,7 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Has a newcomer looked at; the answer comes later.
+    /// Has a joining looked at; the answer comes later.
     fn apply(
         &mut self,
         client: ClientId,
@@ -158,11 +158,11 @@ impl<F: Frontend> Server<F> {
         slot.map_or(Ok(()), |slot| self.machine.array.get().may_lose(slot))
     }
 
-    /// A newcomer was looked at: the array takes it as a spare or into `asked`, a member that returns into its own slot;
+    /// A joining was looked at: the array takes it as a spare or into `asked`, a member that returns into its own slot;
     /// or not.
     pub(super) fn take_in(
         &mut self,
-        newcomer: Newcomer,
+        joining: JoiningMember,
         asked: Option<u16>,
         force: bool,
     ) -> Result<Value, Refusal> {
@@ -170,17 +170,17 @@ impl<F: Frontend> Server<F> {
             return Err(Refusal::Stopping);
         }
         let now = self.machine.now();
-        let (identity, slot) = match &newcomer.history {
+        let (identity, slot) = match &joining.history {
             History::Fresh(identity) => (*identity, asked),
             History::Former(former) => {
                 let superblock = &former.superblock;
-                let slot = self.machine.array.get().may_return(superblock, &former.maps).map(Slot::get);
+                let slot = self.machine.array.get().may_return(superblock, &former.bitmaps).map(Slot::get);
                 let wanted = slot.filter(|slot| asked.is_none_or(|asked| asked == *slot));
-                (superblock.member, Some(wanted.ok_or_else(|| newcomer.occupied(superblock))?))
+                (superblock.member, Some(wanted.ok_or_else(|| joining.occupied(superblock))?))
             }
         };
-        let back = matches!(newcomer.history, History::Former(_));
-        let member = newcomer.member;
+        let back = matches!(joining.history, History::Former(_));
+        let member = joining.member;
         let info = MemberInfo { identity, length: member.length(), unmaps: member.can_punch() };
         self.may_lose(slot, force)?;
         let number = match slot {

@@ -4,11 +4,11 @@
 //! answers, does a piece of background work, and sleeps if nothing is left to do.
 
 mod admin;
+mod busy_poll;
 mod eager;
 mod options;
 mod ready;
 mod returning;
-mod vigil;
 
 use std::io;
 use std::path::PathBuf;
@@ -21,18 +21,18 @@ use crate::control::Control;
 use crate::events;
 use crate::frontend::{Frontend, Port};
 use crate::io::{Io, IoBackend};
+use crate::joining::Reception;
 use crate::machine::Machine;
 use crate::meter::Rates;
-use crate::newcomer::Reception;
 use crate::opening::OpenArray;
 use crate::pulse::{self, Pulse, ServerStatus};
 use crate::stopper::{StopRequest, Stopper};
 use admin::Waiting;
+use busy_poll::BusyPoll;
 use eager::Eagerness;
 pub use options::{ACCESS_TIMEOUT, ServeError, ServeOptions};
 use ready::{Poller, Ready};
 use returning::Returns;
-use vigil::Vigil;
 
 /// How long to wait before the kernel is asked again, when it was out of memory.
 const STALL: Duration = Duration::from_millis(10);
@@ -60,7 +60,7 @@ pub struct Server<F: Frontend> {
     /// What happened since the last pulse.
     news: Vec<String>,
     eagerness: Eagerness,
-    vigil: Vigil,
+    busy_poll: BusyPoll,
 }
 
 /// How far stopping has come.
@@ -121,7 +121,7 @@ impl<F: Frontend> Server<F> {
             history: Vec::new(),
             news: Vec::new(),
             eagerness: Eagerness::default(),
-            vigil: Vigil::default(),
+            busy_poll: BusyPoll::default(),
         })
     }
 
@@ -214,14 +214,14 @@ impl<F: Frontend> Server<F> {
             Some(ready) => ready,
             None => self.poller.wait(self.next_deadline())?,
         };
-        self.vigil.learn(self.machine.tick().since(began));
+        self.busy_poll.learn(self.machine.tick().since(began));
         Ok(ready)
     }
 
     /// Looks again and again instead of sleeping, for the moment that this is worth.
     fn watch(&mut self, began: Instant) -> io::Result<Option<Ready>> {
         let deadline = self.next_deadline();
-        while self.vigil.is_worth(self.machine.tick().since(began)) && deadline != Some(Duration::ZERO) {
+        while self.busy_poll.is_worth(self.machine.tick().since(began)) && deadline != Some(Duration::ZERO) {
             let ready = self.poller.wait(Some(Duration::ZERO))?;
             if ready.any {
                 return Ok(Some(ready));

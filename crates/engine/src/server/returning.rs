@@ -12,7 +12,7 @@ use parlour_units::{Duration, Instant};
 use super::admin::Waiting;
 use super::{Server, Stage};
 use crate::frontend::Frontend;
-use crate::newcomer::{Newcomer, NewcomerError, Scouting};
+use crate::joining::{JoiningError, JoiningMember, Scouting};
 
 /// Each time that a member goes away it is taken back after so many times as long.
 const PATIENCE_GROWS: u64 = 4;
@@ -103,11 +103,11 @@ impl<F: Frontend> Server<F> {
     }
 
     /// Somebody has looked at `path`, and perhaps found a member that is back.
-    pub(super) fn receive_returned(&mut self, path: &Path, result: Result<Newcomer, NewcomerError>) {
+    pub(super) fn receive_returned(&mut self, path: &Path, result: Result<JoiningMember, JoiningError>) {
         self.returns.looking.retain(|looking| looking != path);
         // Who may not return, or not now, is asked again the next time. The array says who is back.
-        if let Ok(newcomer) = result {
-            let _ = self.take_in(newcomer, None, false);
+        if let Ok(joining) = result {
+            let _ = self.take_in(joining, None, false);
         }
     }
 }

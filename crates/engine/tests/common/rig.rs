@@ -42,7 +42,7 @@ pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateR
         unit: Bytes::kib(16),
         block: None,
         log: LogCreation { segment: Some(Sectors::new(64)), ..LogCreation::default() },
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
         name: "test".into(),
         size: Some(Bytes::new(LENGTH)),
         force: false,

@@ -33,12 +33,12 @@ const fn setup(row: &'static str, consistency: Consistency, members: usize, leng
     Setup { row, consistency, members, length, sublogs: 1 }
 }
 
-pub(crate) const RAID1: Setup = setup("raid1", Consistency::Resync, 3, 3);
-pub(crate) const RAID5: Setup = setup("raid5", Consistency::Resync, 4, 3);
-pub(crate) const RESYNCED: Setup = setup("parity-logging", Consistency::Resync, 4, 4);
-pub(crate) const LOGGED: Setup = setup("parity-logging", Consistency::Logged, 4, 4);
+pub(crate) const RAID1: Setup = setup("raid1", Consistency::Bitmap, 3, 3);
+pub(crate) const RAID5: Setup = setup("raid5", Consistency::Bitmap, 4, 3);
+pub(crate) const RESYNCED: Setup = setup("parity-logging", Consistency::Bitmap, 4, 4);
+pub(crate) const LOGGED: Setup = setup("parity-logging", Consistency::Journal, 4, 4);
 pub(crate) const TWO_SUBLOGS: Setup =
-    Setup { sublogs: 2, ..setup("parity-logging", Consistency::Logged, 5, 4) };
+    Setup { sublogs: 2, ..setup("parity-logging", Consistency::Journal, 5, 4) };
 
 /// The stripe unit in sectors.
 const UNIT: usize = 8;
@@ -56,7 +56,7 @@ pub(crate) enum Story {
 
 impl Setup {
     pub(crate) fn is_logged(self) -> bool {
-        self.consistency == Consistency::Logged
+        self.consistency == Consistency::Journal
     }
 
     /// Whether each member has a unit of each stripe: where logs are, some members hold no unit but a log.
@@ -268,9 +268,9 @@ pub(crate) fn tell(
     match story {
         Story::Peace => peace(&mut client, numbers),
         Story::Loss | Story::QuietLoss => {
-            let newcomer = directory.join("newcomer");
+            let joining = directory.join("joining");
             let busy = if story == Story::Loss { 60 } else { 0 };
-            loss(setup, &mut client, numbers, busy, standing, newcomer);
+            loss(setup, &mut client, numbers, busy, standing, joining);
         }
     }
     client.write(numbers, 30, 0, 0);
@@ -315,7 +315,7 @@ fn loss(
     numbers: &mut Numbers,
     busy: usize,
     mut standing: Vec<usize>,
-    newcomer: PathBuf,
+    joining: PathBuf,
 ) {
     let lost = numbers.below(setup.members as u64) as usize;
     let journal = Arc::clone(client.journal);
@@ -333,10 +333,10 @@ fn loss(
     client.write(numbers, busy, 6, 20);
     client.drain();
     let length = Bytes::mib(setup.length).get();
-    std::fs::File::create_new(&newcomer).and_then(|file| file.set_len(length)).expect("a new file");
-    standing[lost] = journal.add_file(&newcomer, vec![0; length as usize]);
+    std::fs::File::create_new(&joining).and_then(|file| file.set_len(length)).expect("a new file");
+    standing[lost] = journal.add_file(&joining, vec![0; length as usize]);
     journal.degraded(&[lost, standing[lost]]);
-    let replace = Command::Replace { member: slot, path: newcomer, force: false };
+    let replace = Command::Replace { member: slot, path: joining, force: false };
     client.served.command(&replace).expect("it is replaced");
     client.write(numbers, busy, 6, 20);
     client.served.until_redundant();

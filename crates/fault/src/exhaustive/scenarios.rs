@@ -323,7 +323,7 @@ impl Scenario {
         match self.on {
             For::All => true,
             For::Logs => subject.organization.organization.update == Update::Logged,
-            For::DurableRecords => subject.consistency == Consistency::Logged,
+            For::DurableRecords => subject.consistency == Consistency::Journal,
         }
     }
 
@@ -422,7 +422,7 @@ impl Subject {
         if let Some(regions) = &mut stored.regions {
             *regions = RegionShape { segment: REGION.segment * block, grain: block, ..REGION };
         }
-        if self.consistency == Consistency::Logged {
+        if self.consistency == Consistency::Journal {
             stored.commit_log = COMMIT_LOG * block;
             stored.intent_log = INTENT_LOG * block;
         }

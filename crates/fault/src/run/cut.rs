@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Duration, Instant};
 
-use super::reopen::{alive, check_verdicts, gone, newest_map, open_array, shuffle};
+use super::reopen::{alive, check_verdicts, gone, newest_bitmap, open_array, shuffle};
 use super::{READING, Run};
 use crate::disk::Disk;
 use crate::oracle::{Oracle, Range};
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
     fn is_recorded_without(&self, disks: &[Disk], lost: usize) -> bool {
         let order: Vec<usize> = alive(disks).into_iter().filter(|disk| *disk != lost).collect();
         let Ok(assembly) = assemble(disks, &order) else { return false };
-        let map = newest_map(disks, &assembly, &order);
+        let map = newest_bitmap(disks, &assembly, &order);
         let synced = map.is_some_and(|map| map.resync.is_empty());
         gone(&assembly).len() == 1 && (synced || !self.promises.opens_unclean_and_degraded)
     }

@@ -1,6 +1,6 @@
 //! The array goes, and comes back: crashes, stops, members that are not what they were.
 
-use parlour_array::{Assembly, AssemblyError, Banks, EntryState, Geometry, MapContent, Mode, Verdict};
+use parlour_array::{Assembly, AssemblyError, Banks, BitmapContent, EntryState, Geometry, Mode, Verdict};
 use parlour_units::{Member, Region, Sector, Sectors, Slot};
 
 use super::{Run, forgive, fresh_disks};
@@ -32,7 +32,7 @@ impl Run<'_> {
         self.forget_hosts();
         self.behind = gone;
         // Who was away for an opening that did not come to an end has missed nothing.
-        self.away = None;
+        self.returning = None;
         // Who was excluded and is left alone cannot know it.
         self.lost |= self.limits.beyond && standing.iter().all(|disk| shelf.disks[*disk].dead);
         self.reopen(shelf, Return::All, uncopied)
@@ -60,7 +60,7 @@ impl Run<'_> {
             Return::But(fault, slot) if self.dares_absence(fault, slot) => back,
             _ => Return::All,
         };
-        let away = match back {
+        let returning = match back {
             Return::But(_, slot) => self.disk_at(slot),
             Return::All => None,
         };
@@ -71,8 +71,8 @@ impl Run<'_> {
         }
         let uncopied = self.is_not_copied();
         let clone = self.dared_clone(back);
-        let away_too = matches!(back, Return::But(..)) || clone.is_some();
-        self.find_out_lies(power && !away_too);
+        let returns_too = matches!(back, Return::But(..)) || clone.is_some();
+        self.find_out_lies(power && !returns_too);
         let mut shelf = self.world.crash(power);
         self.rot_at_rest(&mut shelf);
         self.keep_images(&shelf);
@@ -82,7 +82,7 @@ impl Run<'_> {
         }
         self.forget_hosts();
         self.behind = false;
-        self.away = away;
+        self.returning = returning;
         self.reopen(shelf, back, uncopied)?;
         put.map_or(Ok(()), |put| self.clone_is_not_believed(put))
     }
@@ -111,9 +111,9 @@ impl Run<'_> {
 
     /// Opens the array from all members that are there, in any order; perhaps while other copies are `uncopied` from the first.
     fn reopen(&mut self, mut shelf: Shelf, back: Return, uncopied: bool) -> Result<(), Violation> {
-        let away = self.away;
+        let returning = self.returning;
         let mut order = alive(&shelf.disks);
-        if let (Return::But(fault, slot), Some(disk)) = (back, away) {
+        if let (Return::But(fault, slot), Some(disk)) = (back, returning) {
             self.spoil(&mut shelf, &mut order, fault, disk, slot);
         }
         shuffle(&shelf, &mut order);
@@ -123,8 +123,8 @@ impl Run<'_> {
         };
         check_verdicts(&shelf, &assembly, &order)?;
         if let Return::But(fault, _) = back {
-            restore(&mut shelf, fault, away);
-            self.away = self.away.filter(|disk| !shelf.disks[*disk].dead);
+            restore(&mut shelf, fault, returning);
+            self.returning = self.returning.filter(|disk| !shelf.disks[*disk].dead);
         }
         self.open_by(shelf, (&assembly, &order), uncopied)
     }
@@ -244,9 +244,9 @@ pub(super) fn check_verdicts(shelf: &Shelf, assembly: &Assembly, order: &[usize]
 }
 
 /// What was spoilt for one opening is not used again.
-fn restore(shelf: &mut Shelf, fault: Fault, away: Option<usize>) {
+fn restore(shelf: &mut Shelf, fault: Fault, returning: Option<usize>) {
     let last = shelf.disks.len() - 1;
-    match (fault, away) {
+    match (fault, returning) {
         (Fault::ForeignMember, _) => shelf.disks[last].dead = true,
         (Fault::WipedMember | Fault::TruncatedMember, Some(disk)) => shelf.disks[disk].dead = true,
         _ => {}
@@ -267,26 +267,26 @@ fn not_whole(world: &World) -> Vec<Slot> {
     members.filter(|member| member.state != "active").map(|member| Slot::new(member.slot)).collect()
 }
 
-/// The newest dirty map on the members, if it is known: some whole member can read both that it has.
-pub(super) fn newest_map(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Option<MapContent> {
+/// The newest write-intent bitmap on the members, if it is known: some whole member can read both that it has.
+pub(super) fn newest_bitmap(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Option<BitmapContent> {
     let geometry = &assembly.geometry;
     let count = geometry.layout().region_count();
     let active = |slot: &usize| assembly.superblock.table[*slot].state == EntryState::Active;
     let whole = (0..assembly.slots.len()).filter(active);
     let members: Vec<Option<usize>> =
         whole.map(|slot| assembly.slots[slot].map(|candidate| order[candidate])).collect();
-    let slot = |bank: usize| -> Sector { geometry.map_at(bank) };
-    let read = banks(disks, &members, slot, geometry.map_length());
-    let decode = |block: &Vec<u8>| MapContent::decode(block, assembly.superblock.array, count);
+    let slot = |bank: usize| -> Sector { geometry.bitmap_at(bank) };
+    let read = banks(disks, &members, slot, geometry.bitmap_length());
+    let decode = |block: &Vec<u8>| BitmapContent::decode(block, assembly.superblock.array, count);
     let sure =
         |own: &Banks| own.iter().all(Option::is_some) && own.iter().flatten().any(|b| decode(b).is_some());
-    let maps = read.iter().flatten().flatten().filter_map(decode);
-    maps.max_by_key(|map| map.sequence).filter(|_| read.iter().any(sure))
+    let bitmaps = read.iter().flatten().flatten().filter_map(decode);
+    bitmaps.max_by_key(|map| map.sequence).filter(|_| read.iter().any(sure))
 }
 
-/// Regions that the newest dirty map on the members calls dirty or out of sync; all, where there is no map.
+/// Regions that the newest write-intent bitmap on the members calls dirty or out of sync; all, where there is no map.
 fn unsure_regions(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Vec<Region> {
-    match newest_map(disks, assembly, order) {
+    match newest_bitmap(disks, assembly, order) {
         Some(map) => map.dirty.into_iter().chain(map.resync).collect(),
         None => (0..assembly.geometry.layout().region_count()).map(Region::new).collect(),
     }

@@ -55,7 +55,7 @@ impl Run<'_> {
         // What was given up may land at any time.
         let flies = (0..self.world.shelf.disks.len()).any(|disk| self.world.is_in_use(disk));
         let rests = !flies && !self.lost && !self.limits.beyond;
-        serves && rests && !ails && !wrong && self.away.is_none() && self.is_whole()
+        serves && rests && !ails && !wrong && self.returning.is_none() && self.is_whole()
     }
 
     /// The array, opened a second time.

@@ -55,7 +55,8 @@ pub struct Setup {
 #[serde(default, rename_all = "kebab-case")]
 pub struct SemanticsSettings {
     /// Whether regions are marked dirty before they are written.
-    pub dirty_map: Option<bool>,
+    #[serde(alias = "dirty-map")]
+    pub bitmap: Option<bool>,
     /// Whether a read-modify-write is one access (footnote 4), parity's after the data's (footnote 9).
     pub combined: Option<bool>,
     /// Whether what is overwritten is always known, and never read before.
@@ -70,7 +71,7 @@ impl SemanticsSettings {
     /// With the other tuning, for the array.
     pub(super) fn tuning(&self, tuning: Tuning) -> Tuning {
         Tuning {
-            dirty_map: self.dirty_map.unwrap_or(tuning.dirty_map),
+            bitmap: self.bitmap.unwrap_or(tuning.bitmap),
             copies_in_turn: self.copies_in_turn.unwrap_or(tuning.copies_in_turn),
             read_through: self.read_through.map_or(tuning.read_through, Size::sectors),
             ..tuning

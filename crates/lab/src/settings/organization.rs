@@ -38,7 +38,7 @@ pub struct OrganizationSettings {
     /// Block size: 512 or 4KiB [default: the largest of the members' blocks]
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Size>,
-    /// What a crash may cost (parity-logging) [default: logged]
+    /// What a crash may cost (parity-logging) [default: journal]
     #[arg(long, value_name = "HOW")]
     pub consistency: Option<ConsistencyName>,
 }
@@ -77,9 +77,16 @@ pub enum ReadName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConsistencyName {
-    /// Parity is recomputed where it was being written; until then a member's loss may cost what it held there.
-    Resync,
+    /// A write-intent bitmap says where parity was being written, and it is recomputed there; until then a member's loss
+    /// may cost what it held there.
+    Bitmap,
     /// Records are durable before their data: a member may be lost at any time.
+    Journal,
+    /// The old spelling of `bitmap`.
+    #[value(hide = true)]
+    Resync,
+    /// The old spelling of `journal`.
+    #[value(hide = true)]
     Logged,
 }
 
@@ -110,7 +117,7 @@ pub enum SettingError {
     NoLog(&'static str),
     /// There is no log that could be durable.
     #[error(
-        "--consistency logged is for organizations with a parity log, and {0} has none; use --organization \
+        "--consistency journal is for organizations with a parity log, and {0} has none; use --organization \
          parity-logging, or leave the option away"
     )]
     Consistency(&'static str),
@@ -119,7 +126,7 @@ pub enum SettingError {
 /// The stripe unit unless told otherwise.
 const DEFAULT_UNIT: &str = "64KiB";
 /// The consistency of organizations with a parity log, unless told otherwise.
-const DEFAULT_CONSISTENCY: Consistency = Consistency::Logged;
+const DEFAULT_CONSISTENCY: Consistency = Consistency::Journal;
 
 impl OrganizationSettings {
     /// These, and what they leave open from a file.
@@ -185,8 +192,17 @@ impl OrganizationSettings {
         let row = self.row()?;
         match (row.organization.update, self.consistency.map(Consistency::from)) {
             (Update::Logged, asked) => Ok(asked.unwrap_or(DEFAULT_CONSISTENCY)),
-            (_, Some(Consistency::Logged)) => Err(SettingError::Consistency(row.name)),
-            (_, _) => Ok(Consistency::Resync),
+            (_, Some(Consistency::Journal)) => Err(SettingError::Consistency(row.name)),
+            (_, _) => Ok(Consistency::Bitmap),
+        }
+    }
+
+    /// What to tell a person whose settings are spelled as they were once.
+    pub fn note(&self) -> Option<&'static str> {
+        match self.consistency? {
+            ConsistencyName::Bitmap | ConsistencyName::Journal => None,
+            ConsistencyName::Resync => Some("consistency 'resync' is called 'bitmap' now"),
+            ConsistencyName::Logged => Some("consistency 'logged' is called 'journal' now"),
         }
     }
 
@@ -222,8 +238,8 @@ impl From<ReadName> for ReadChoice {
 impl From<ConsistencyName> for Consistency {
     fn from(name: ConsistencyName) -> Consistency {
         match name {
-            ConsistencyName::Resync => Consistency::Resync,
-            ConsistencyName::Logged => Consistency::Logged,
+            ConsistencyName::Bitmap | ConsistencyName::Resync => Consistency::Bitmap,
+            ConsistencyName::Journal | ConsistencyName::Logged => Consistency::Journal,
         }
     }
 }

@@ -416,7 +416,7 @@ impl Peer {
         let handshake = (!self.connection.is_transmitting())
             .then_some(self.accepted.saturating_add(limits.handshake_timeout));
         let stalled = |watch: Option<Watch>, keeps_memory: bool| {
-            let pressed = if pressed && keeps_memory { limits.pressed_timeout } else { Duration::MAX };
+            let pressed = if pressed && keeps_memory { limits.low_space_timeout } else { Duration::MAX };
             watch.map(|watch| watch.since.saturating_add(limits.stall_timeout.min(pressed)))
         };
         let payload = stalled(self.payload_watch, self.filling.is_some());

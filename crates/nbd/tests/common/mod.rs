@@ -73,7 +73,7 @@ pub(crate) fn limits() -> Limits {
         held: 64 << 20,
         handshake_timeout: Duration::from_secs(10),
         stall_timeout: Duration::from_secs(30),
-        pressed_timeout: Duration::from_secs(5),
+        low_space_timeout: Duration::from_secs(5),
     }
 }
 

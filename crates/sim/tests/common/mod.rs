@@ -56,7 +56,7 @@ pub fn geometry(organization: &str, members: u16, length: Sectors) -> Geometry {
         block: BLOCK,
         member_length: length,
         log: LogCreation::default(),
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
     })
     .unwrap()
 }
@@ -69,7 +69,7 @@ pub fn new<'a>(name: &'a str, geometry: &'a Geometry) -> New<'a> {
 
 pub fn volume(organization: &str, drives: Vec<Member>) -> Volume {
     let geometry = geometry(organization, drives.len() as u16, LENGTH);
-    let tuning = Tuning { dirty_map: false, ..Tuning::default() };
+    let tuning = Tuning { bitmap: false, ..Tuning::default() };
     opening::open(&New { tuning, ..new(organization, &geometry) }, drives).unwrap()
 }
 

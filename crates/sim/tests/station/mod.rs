@@ -32,12 +32,12 @@ pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
         block: BLOCK,
         member_length: length,
         log: LogCreation::default(),
-        consistency: Consistency::Resync,
+        consistency: Consistency::Bitmap,
     };
     let geometry = Geometry::create(&creation).unwrap();
     let model = FlatModel { units, ..FlatModel::station(service) };
     let member = Member::flat(Flat::new(model, Random::new(seed).part(1)));
-    let tuning = Tuning { dirty_map: false, ..Tuning::default() };
+    let tuning = Tuning { bitmap: false, ..Tuning::default() };
     let simulated = Simulated::default();
     let new = New { name: "station", geometry: &geometry, length, tuning, simulated };
     World::new(vec![opening::open(&new, vec![member]).unwrap()])

@@ -71,9 +71,9 @@ impl Arguments {
     fn cases(&self) -> Vec<Case> {
         let of_size = |size: u64| {
             let array = |organization| Array::new(organization, MEMBERS, size * 1_024);
-            let resync = ["--consistency", "resync"];
+            let bitmap = ["--consistency", "bitmap"];
             let default = Array { name: "parity-logging (default)".into(), ..array("parity-logging") };
-            [default, array("parity-logging").with("resync", &resync), array("raid5")]
+            [default, array("parity-logging").with("bitmap", &bitmap), array("raid5")]
         };
         let cases =
             self.sizes.iter().flat_map(|size| of_size(*size).map(|array| Case { array, size: *size }));

@@ -10,7 +10,7 @@ use super::{Apply, Reintegration, Run};
 use crate::array::Array;
 use crate::effect::{Class, Fault};
 use crate::geometry::CommitPart;
-use crate::job::{JobId, Kind, Trouble};
+use crate::job::{FailedAccess, JobId, Kind};
 use crate::layout::{Location, Occupant, Unit};
 use crate::log::commit::Waiting;
 use crate::log::commit_entry::{Change, Intent, Told, intents_length};
@@ -240,19 +240,19 @@ impl Array {
     }
 
     /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again. Of what cannot be read each
-    /// block is read for itself, and each is tried twice. One that cannot goes on the list of unreadable blocks, since nobody knows what it holds:
+    /// block is read for itself, and each is tried twice. One that cannot goes on the bad-block log, since nobody knows what it holds:
     /// should it be readable later, that is not believed, and once it is mended it does not hold the records.
-    pub(crate) fn probe_broken(&mut self, id: JobId, troubles: &[Trouble]) {
+    pub(crate) fn probe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Probe { region, mut intents, mut again }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a probe")
         };
         self.end_job(id);
-        let (unreadable, others): (Vec<Trouble>, Vec<Trouble>) =
-            troubles.iter().partition(|trouble| trouble.fault == Fault::Unreadable);
+        let (unreadable, others): (Vec<FailedAccess>, Vec<FailedAccess>) =
+            failures.iter().partition(|failure| failure.fault == Fault::Unreadable);
         if !self.remembered_log_stands(region) {
             return self.give_up_half_done(region);
         }
-        if others.iter().any(|trouble| trouble.fault.is_of_space()) {
+        if others.iter().any(|failure| failure.fault.is_of_space()) {
             return self.stall_region(region);
         }
         if !self.only_members_lost(&others) {
@@ -261,7 +261,7 @@ impl Array {
         let block = self.geometry.block();
         let (hit, rest): (Vec<Intent>, Vec<Intent>) = intents
             .into_iter()
-            .partition(|intent| unreadable.iter().any(|trouble| self.is_of(intent, trouble)));
+            .partition(|intent| unreadable.iter().any(|failure| self.is_of(intent, failure)));
         let (single, long): (Vec<Intent>, Vec<Intent>) =
             hit.into_iter().partition(|intent| again && intent.length() <= block);
         intents = rest;
@@ -271,15 +271,15 @@ impl Array {
             self.windows_at(intent.slot, self.absolute(Sector::new(intent.at)), intent.length())
         };
         let windows: Vec<(Window, Unit)> = single.iter().flat_map(unread).collect();
-        if windows.into_iter().any(|(window, unit)| self.list_uncompared(window, unit).is_err()) {
+        if windows.into_iter().any(|(window, unit)| self.record_uncompared(window, unit).is_err()) {
             return self.give_up_half_done(region);
         }
         self.probe_parity(region, intents, again);
     }
 
-    fn is_of(&self, intent: &Intent, trouble: &Trouble) -> bool {
-        self.health.slot_of(trouble.member) == Some(intent.slot)
-            && self.absolute(Sector::new(intent.at)) == trouble.at
+    fn is_of(&self, intent: &Intent, failure: &FailedAccess) -> bool {
+        self.health.slot_of(failure.member) == Some(intent.slot)
+            && self.absolute(Sector::new(intent.at)) == failure.at
     }
 
     /// What a reintegration before a crash has done cannot be told: the parity is computed from the data.

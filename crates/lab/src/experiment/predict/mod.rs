@@ -95,7 +95,7 @@ impl Prepared {
         let all = [
             (self.synchronized && several, "the platters of a request's disks are not in step"),
             (self.geometry.keeps_copies() && stages.reads, "any copy is read, however busy its disk"),
-            (self.tuning.dirty_map && stages.writes, "the dirty map is never written"),
+            (self.tuning.bitmap && stages.writes, "the write-intent bitmap is never written"),
             (stages.joined, "accesses of a request to one disk are one"),
             (
                 self.geometry.layout().logs().is_some(),

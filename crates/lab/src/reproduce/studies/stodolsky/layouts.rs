@@ -22,7 +22,7 @@ pub(super) fn figures(study: Study) -> Study {
     let layout = |options: &str| format!("parlour layout --member-size 64MiB {options}");
     let one = |organization: &str| layout(&format!("--rows 4 --members 4 --organization {organization}"));
     let regions = |sublogs: u16| {
-        let options = format!("--sublogs {sublogs} --regions 10 --log-ratio 1 --consistency resync");
+        let options = format!("--sublogs {sublogs} --regions 10 --log-ratio 1 --consistency bitmap");
         layout(&format!("--rows 5 {options}"))
     };
     let report = "parlour reproduce stodolsky --report out";
@@ -74,7 +74,7 @@ fn logging(sublogs: u16, unit: Sectors) -> Result<Geometry, EvidenceError> {
         LogCreation { sublogs: Some(sublogs), regions: Some(10), ratio: Some(1.0), ..LogCreation::default() };
     let settings = OrganizationSettings {
         unit: Some(unit.into()),
-        consistency: Some(ConsistencyName::Resync),
+        consistency: Some(ConsistencyName::Bitmap),
         ..named("parity-logging")
     };
     drawing::array(&settings, SOME, log)

@@ -38,7 +38,7 @@ const ORGANIZATIONS: [(&str, Make); 5] = [
     ("floating", || Organization::Floating),
     (LOGGING, || striped(STRIPED)),
 ];
-const LOGGING: &str = "parity logging, resync";
+const LOGGING: &str = "parity logging, bitmap";
 /// Whether old data is known, in the experiments' word and ours.
 const KNOWN: [(&str, &str); 2] = [("false", "with prereads"), ("true", "without prereads")];
 

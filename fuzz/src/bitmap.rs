@@ -1,12 +1,12 @@
-//! Dirty maps: one that is believed names regions of the array and no others, each once.
+//! Dirty bitmaps: one that is believed names regions of the array and no others, each once.
 
-use parlour_array::{Identity, MapContent};
+use parlour_array::{BitmapContent, Identity};
 use parlour_units::Region;
 
 use crate::input::Input;
 use crate::seal::sealed;
 
-/// Takes the bytes as a dirty map, sealed, of an array with as many regions as they say.
+/// Takes the bytes as a write-intent bitmap, sealed, of an array with as many regions as they say.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let (kind, regions) = (input.byte(), u32::from(input.u16() % 4096));
@@ -22,11 +22,11 @@ pub fn run(data: &[u8]) {
             sealed(&start, input.rest(), length)
         }
     };
-    let Some(map) = MapContent::decode(&block, array, regions) else { return };
+    let Some(map) = BitmapContent::decode(&block, array, regions) else { return };
     for bits in [&map.dirty, &map.resync] {
         assert!(bits.is_sorted_by(|a, b| a < b), "each region once");
         assert!(bits.last().is_none_or(|last| *last < Region::new(regions)), "only regions there are");
     }
-    assert!(MapContent::decode(&block, array, regions ^ 1).is_none(), "of another shape");
-    assert!(MapContent::decode(&block, Identity([9; 16]), regions).is_none(), "of another array");
+    assert!(BitmapContent::decode(&block, array, regions ^ 1).is_none(), "of another shape");
+    assert!(BitmapContent::decode(&block, Identity([9; 16]), regions).is_none(), "of another array");
 }

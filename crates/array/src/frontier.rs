@@ -6,15 +6,15 @@ use parlour_units::Stripe;
 
 /// Stripes before `next` are done, but for those under way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Front {
+pub(crate) struct Frontier {
     next: u64,
     under_way: BTreeSet<u64>,
 }
 
-impl Front {
+impl Frontier {
     /// All stripes before `next` are done.
-    pub(crate) fn at(next: u64) -> Front {
-        Front { next, under_way: BTreeSet::new() }
+    pub(crate) fn at(next: u64) -> Frontier {
+        Frontier { next, under_way: BTreeSet::new() }
     }
 
     /// The next stripe to begin.

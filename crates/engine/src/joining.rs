@@ -21,7 +21,7 @@ use crate::space;
 
 /// Why a file or device cannot become a member. Nothing was written to it.
 #[derive(Debug, thiserror::Error)]
-pub enum NewcomerError {
+pub enum JoiningError {
     /// It cannot be had or prepared.
     #[error(transparent)]
     Member(#[from] MemberError),
@@ -74,12 +74,12 @@ pub enum NewcomerError {
 
 /// A member that is open, locked, and not standing in the array.
 #[derive(Debug)]
-pub(crate) struct Newcomer {
+pub(crate) struct JoiningMember {
     pub(crate) member: Member,
     pub(crate) history: History,
 }
 
-/// What a newcomer was before.
+/// What a joining was before.
 #[derive(Debug)]
 pub(crate) enum History {
     /// Nothing, or nothing any more: it is prepared, and has a fresh identity.
@@ -92,21 +92,21 @@ pub(crate) enum History {
 #[derive(Debug)]
 pub(crate) struct Former {
     pub(crate) superblock: Superblock,
-    /// Both its maps, where this array has them.
-    pub(crate) maps: Banks,
+    /// Both its bitmaps, where this array has them.
+    pub(crate) bitmaps: Banks,
 }
 
 impl Former {
     fn read(member: &Member, superblock: Superblock, geometry: &Geometry) -> History {
-        let read = |bank| read_block(member, geometry.map_at(bank), geometry.map_length());
-        History::Former(Box::new(Former { superblock, maps: [0, 1].map(read) }))
+        let read = |bank| read_block(member, geometry.bitmap_at(bank), geometry.bitmap_length());
+        History::Former(Box::new(Former { superblock, bitmaps: [0, 1].map(read) }))
     }
 }
 
-impl Newcomer {
+impl JoiningMember {
     /// Why it is not taken, if it is a member of an array and may not return.
-    pub(crate) fn occupied(&self, superblock: &Superblock) -> NewcomerError {
-        NewcomerError::Occupied { path: self.member.path().into(), what: membership(superblock) }
+    pub(crate) fn occupied(&self, superblock: &Superblock) -> JoiningError {
+        JoiningError::Occupied { path: self.member.path().into(), what: membership(superblock) }
     }
 }
 
@@ -120,35 +120,35 @@ pub(crate) struct Application {
 
 impl Application {
     /// Opens, checks and prepares.
-    pub(crate) fn examine(&self) -> Result<Newcomer, NewcomerError> {
+    pub(crate) fn examine(&self) -> Result<JoiningMember, JoiningError> {
         let member = Member::open(&self.path, Mode::ReadWrite)?;
         self.check_size(&member)?;
         if let Some(superblock) = superblock(&member).filter(|_| !self.force) {
             let history = Former::read(&member, superblock, &self.geometry);
-            return Ok(Newcomer { member, history });
+            return Ok(JoiningMember { member, history });
         }
         let held = held(&member)?;
         if let Some(what) = held.clone().filter(|_| !self.force) {
-            return Err(NewcomerError::Occupied { path: self.path.clone(), what });
+            return Err(JoiningError::Occupied { path: self.path.clone(), what });
         }
         let identity = identity::fresh()?;
         space::preallocate_metadata(&member, &self.geometry)?;
         if held.is_some() {
             wipe(&member, self.geometry.data_start())
-                .map_err(|failure| NewcomerError::Write { path: self.path.clone(), failure })?;
+                .map_err(|failure| JoiningError::Write { path: self.path.clone(), failure })?;
         }
-        Ok(Newcomer { member, history: History::Fresh(identity) })
+        Ok(JoiningMember { member, history: History::Fresh(identity) })
     }
 
-    fn check_size(&self, member: &Member) -> Result<(), NewcomerError> {
+    fn check_size(&self, member: &Member) -> Result<(), JoiningError> {
         let path = || self.path.clone();
         let (has, needs) = (member.length().bytes(), self.geometry.least_member_length().bytes());
         if has < needs {
-            return Err(NewcomerError::TooSmall { path: path(), has, needs });
+            return Err(JoiningError::TooSmall { path: path(), has, needs });
         }
         let (block, array) = (member.block(), self.geometry.block().bytes());
         if block > array {
-            return Err(NewcomerError::Block { path: path(), block, array });
+            return Err(JoiningError::Block { path: path(), block, array });
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ pub(crate) struct Scouting {
 
 impl Scouting {
     /// The first member of the array that is here and not known. Nothing is written.
-    pub(crate) fn look(&self) -> Result<Newcomer, NewcomerError> {
+    pub(crate) fn look(&self) -> Result<JoiningMember, JoiningError> {
         let mut paths = match std::fs::read_dir(&self.path) {
             Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
             Err(_) => vec![self.path.clone()],
@@ -175,10 +175,10 @@ impl Scouting {
         paths.sort();
         let mut unknown = paths.into_iter().filter(|path| !self.known.contains(path));
         let found = unknown.find_map(|path| self.former_member(&path));
-        found.ok_or_else(|| NewcomerError::NobodyReturns { path: self.path.clone() })
+        found.ok_or_else(|| JoiningError::NobodyReturns { path: self.path.clone() })
     }
 
-    fn former_member(&self, path: &Path) -> Option<Newcomer> {
+    fn former_member(&self, path: &Path) -> Option<JoiningMember> {
         // Without a lock at first: most of what lies about is no member, and none of this array's business.
         let is_ours = |member: &Member| superblock(member).filter(|found| found.array == self.array);
         is_ours(&Member::open(path, Mode::Looking).ok()?)?;
@@ -188,7 +188,7 @@ impl Scouting {
             && member.block() <= self.geometry.block().bytes();
         fits.then(|| {
             let history = Former::read(&member, superblock, &self.geometry);
-            Newcomer { member, history }
+            JoiningMember { member, history }
         })
     }
 }
@@ -199,11 +199,11 @@ fn superblock(member: &Member) -> Option<Superblock> {
     Superblock::decode_copies(&first, &second).ok()
 }
 
-/// Looks at newcomers, one thread for each, and says when one is through.
+/// Looks at joining members, one thread for each, and says when one is through.
 #[derive(Debug)]
 pub(crate) struct Reception<T> {
-    sender: Sender<(T, Result<Newcomer, NewcomerError>)>,
-    receiver: Receiver<(T, Result<Newcomer, NewcomerError>)>,
+    sender: Sender<(T, Result<JoiningMember, JoiningError>)>,
+    receiver: Receiver<(T, Result<JoiningMember, JoiningError>)>,
     event: OwnedFd,
 }
 
@@ -232,7 +232,7 @@ impl<T: Send + 'static> Reception<T> {
     fn run(
         &self,
         name: T,
-        look: impl FnOnce() -> Result<Newcomer, NewcomerError> + Send + 'static,
+        look: impl FnOnce() -> Result<JoiningMember, JoiningError> + Send + 'static,
     ) -> io::Result<()> {
         let sender = self.sender.clone();
         let event = rustix::io::fcntl_dupfd_cloexec(&self.event, 0)?;
@@ -241,11 +241,11 @@ impl<T: Send + 'static> Reception<T> {
             let _ = sender.send((name, look()));
             let _ = rustix::io::write(&event, &1_u64.to_ne_bytes());
         };
-        helper::spawn("newcomer", examine).map(drop)
+        helper::spawn("joining", examine).map(drop)
     }
 
     /// Somebody who is through.
-    pub(crate) fn poll(&mut self) -> Option<(T, Result<Newcomer, NewcomerError>)> {
+    pub(crate) fn poll(&mut self) -> Option<(T, Result<JoiningMember, JoiningError>)> {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         self.receiver.try_recv().ok()
     }

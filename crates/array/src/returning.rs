@@ -10,12 +10,12 @@ use parlour_units::{Region, Slot, Stripe};
 use crate::array::{Array, Mode};
 use crate::assembly::{Assembly, Verdict};
 use crate::banks::Banks;
-use crate::dirty::{Bits, StoredMap};
+use crate::bitmap::{Bits, StoredBitmap};
 use crate::health::{SlotRecord, SlotState, Standing};
 use crate::horizon::SESSION_WRITES_BITS;
 use crate::identity::Identity;
 use crate::metadata::Records;
-use crate::older::newest_map;
+use crate::older::newest_bitmap;
 use crate::planted::{Bug, is_planted};
 use crate::status::FailureCause;
 use crate::superblock::{EntryState, MOST_MAPS, Superblock};
@@ -27,23 +27,23 @@ pub(crate) struct Kept {
     session: u64,
     /// No superblock of its own has a higher sequence number: else it was used apart.
     sequence: u32,
-    /// It holds at least so many of the session's maps: else it is a copy that was taken earlier.
-    maps: u32,
+    /// It holds at least so many of the session's bitmaps: else it is a copy that was taken earlier.
+    bitmaps: u32,
 }
 
 impl Kept {
     /// `map` is the newest map that it holds, of those of the session with this number and those before.
     fn new(session: Option<Identity>, sequence: u64, session_number: u64, map: u64) -> Option<Kept> {
-        let maps = map.saturating_sub(session_number << SESSION_WRITES_BITS);
+        let bitmaps = map.saturating_sub(session_number << SESSION_WRITES_BITS);
         Some(Kept {
             session: short(session?),
             sequence: u32::try_from(sequence).ok()?,
-            maps: u32::try_from(maps).unwrap_or(MOST_MAPS).min(MOST_MAPS),
+            bitmaps: u32::try_from(bitmaps).unwrap_or(MOST_MAPS).min(MOST_MAPS),
         })
     }
 
     pub(crate) fn entry(self) -> EntryState {
-        EntryState::Away { session: self.session, sequence: self.sequence, maps: self.maps }
+        EntryState::MayReturn { session: self.session, sequence: self.sequence, bitmaps: self.bitmaps }
     }
 
     /// Whether a member with this superblock is the one, as it was when it was seen last. When it was excluded as soon as
@@ -55,11 +55,11 @@ impl Kept {
         same && superblock.sequence <= u64::from(self.sequence)
     }
 
-    /// Whether a member with this superblock and these maps lacks one that it had.
-    fn is_newer(self, superblock: &Superblock, maps: &Banks, regions: u32) -> bool {
-        let least = (superblock.session_number << SESSION_WRITES_BITS) + u64::from(self.maps);
-        self.maps > 0
-            && newest_map(maps, superblock.array, regions).is_some_and(|newest| newest < least)
+    /// Whether a member with this superblock and these bitmaps lacks one that it had.
+    fn is_newer(self, superblock: &Superblock, bitmaps: &Banks, regions: u32) -> bool {
+        let least = (superblock.session_number << SESSION_WRITES_BITS) + u64::from(self.bitmaps);
+        self.bitmaps > 0
+            && newest_bitmap(bitmaps, superblock.array, regions).is_some_and(|newest| newest < least)
             && !is_planted(Bug::OlderMemberBelieved)
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
             let Superblock { sequence, session_number, recorded, .. } = superblock;
             Kept::new(superblock.last_completed(), *sequence, *session_number, recorded.map)
         }
-        EntryState::Away { session, sequence, maps } => Some(Kept { session, sequence, maps }),
+        EntryState::MayReturn { session, sequence, bitmaps } => Some(Kept { session, sequence, bitmaps }),
         EntryState::Rebuilding { returning: false, .. }
         | EntryState::Vacant
         | EntryState::Failed
@@ -94,27 +94,27 @@ pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
 
 /// What was not durable on members that are not there now, they miss. (If all are there it is forgotten as soon as
 /// superblocks say so.)
-pub(crate) fn merge_missed(map: &mut StoredMap, standing: &[Standing]) {
+pub(crate) fn merge_out_of_sync(map: &mut StoredBitmap, standing: &[Standing]) {
     let inactive = |one: &Standing| one.state != SlotState::Active || one.info.is_none();
     if !standing.iter().any(|one| inactive(one) && one.keeps.is_some()) {
         return;
     }
-    map.missed.merge(&map.dirty);
+    map.out_of_sync.merge(&map.dirty);
     // Check units are computed without it there, and what hosts read was perhaps something else.
     if !is_planted(Bug::ResyncNotMissed) {
-        map.missed.merge(&map.resync);
+        map.out_of_sync.merge(&map.resync);
     }
 }
 
 impl Array {
-    /// The slot to which the member with this superblock and these maps may return, to be rebuilt only in what it has missed:
+    /// The slot to which the member with this superblock and these bitmaps may return, to be rebuilt only in what it has missed:
     /// it was whole when it was excluded from that slot, has been used nowhere since, and is no copy that was taken before.
-    /// Its identity is then the one of its superblock. The caller reads [`Geometry::map_at`](crate::Geometry::map_at).
-    pub fn may_return(&self, superblock: &Superblock, maps: &Banks) -> Option<Slot> {
+    /// Its identity is then the one of its superblock. The caller reads [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
+    pub fn may_return(&self, superblock: &Superblock, bitmaps: &Banks) -> Option<Slot> {
         let regions = self.geometry.layout().region_count();
         let slot = self.health.slots.iter().position(|slot| {
             let away = slot.state == SlotState::Failed && slot.identity == superblock.member;
-            let is = |kept: Kept| kept.is(superblock) && !kept.is_newer(superblock, maps, regions);
+            let is = |kept: Kept| kept.is(superblock) && !kept.is_newer(superblock, bitmaps, regions);
             away && slot.keeps.is_some_and(is)
         })?;
         (superblock.array == self.identity).then(|| Slot::new(slot as u16))
@@ -128,7 +128,7 @@ impl Array {
     }
 
     /// The member in `slot` is about to be excluded. If nothing is wrong with what it holds it may return.
-    pub(crate) fn note_away(&mut self, slot: Slot, cause: FailureCause) {
+    pub(crate) fn note_may_return(&mut self, slot: Slot, cause: FailureCause) {
         let trusted = match cause {
             FailureCause::Gone | FailureCause::Asked => true,
             FailureCause::Errors
@@ -141,41 +141,41 @@ impl Array {
         let Records { session_number, recorded, .. } = &self.records;
         let (session, sequence) = (self.records.last_completed(), self.records.sequence());
         let kept = Kept::new(session, sequence, *session_number, recorded.map);
-        record.keeps = kept.filter(|_| whole && trusted && self.tuning.dirty_map && self.records.enabled);
+        record.keeps = kept.filter(|_| whole && trusted && self.tuning.bitmap && self.records.enabled);
         if record.keeps.is_none() {
             return;
         }
         let records = &mut self.records;
         if !is_planted(Bug::UnflushedNotMissed) {
-            records.missed.merge(&records.dirty);
+            records.out_of_sync.merge(&records.dirty);
         }
         if !is_planted(Bug::ResyncNotMissed) {
-            records.missed.merge(&records.resync);
+            records.out_of_sync.merge(&records.resync);
         }
-        records.want_map();
+        records.want_bitmap();
     }
 
     /// A member that had to be kept could not flush what is in dirty regions: should it be away later, it misses that.
     pub(crate) fn note_unflushed(&mut self) {
         let records = &mut self.records;
-        records.missed.merge(&records.dirty);
-        records.want_map();
+        records.out_of_sync.merge(&records.dirty);
+        records.want_bitmap();
     }
 
     /// Who is away will miss what is done in `region`.
-    pub(crate) fn note_missed(&mut self, region: Region) {
+    pub(crate) fn note_out_of_sync(&mut self, region: Region) {
         if self.health.awaits_members() && !is_planted(Bug::ResyncNotMissed) {
-            self.records.missed.set(region);
+            self.records.out_of_sync.set(region);
         }
     }
 
     /// Nobody is away any more, and superblocks say so. (When it is being stopped, the next opening does it.)
-    pub(crate) fn forget_missed(&mut self) {
+    pub(crate) fn forget_out_of_sync(&mut self) {
         let recorded = self.records.written == self.records.wanted && self.mode == Mode::Serving;
         let awaits = self.health.awaits_members() || self.health.has_lost_writes();
-        if recorded && !awaits && self.records.missed.count() > 0 {
-            self.records.missed = Bits::new(self.geometry.layout().region_count());
-            self.records.want_map();
+        if recorded && !awaits && self.records.out_of_sync.count() > 0 {
+            self.records.out_of_sync = Bits::new(self.geometry.layout().region_count());
+            self.records.want_bitmap();
         }
     }
 
@@ -185,7 +185,7 @@ impl Array {
             return;
         }
         let layout = self.geometry.layout();
-        let misses = |region: u32| self.records.missed.get(Region::new(region));
+        let misses = |region: u32| self.records.out_of_sync.get(Region::new(region));
         loop {
             let next = Stripe::new(self.health.rebuilt.next());
             if next.get() == layout.stripes() {

@@ -12,7 +12,7 @@ use parlour_units::{Region, Sectors, Stripe};
 use super::{Apply, Reintegration};
 use crate::array::Array;
 use crate::effect::Fault;
-use crate::job::{JobId, Kind, Purpose, Stage, Trouble};
+use crate::job::{FailedAccess, JobId, Kind, Purpose, Stage};
 use crate::layout::Unit;
 use crate::locks::Mode;
 use crate::log::{Logs, Record};
@@ -23,20 +23,25 @@ use crate::stripe::{ATTEMPTS, Gate};
 
 impl Array {
     /// Starts to mend what a pass could not read. Says whether that is worth a try.
-    pub(super) fn start_mending(&mut self, pass: JobId, region: Region, troubles: &[Trouble]) -> bool {
-        let unreadable = troubles.iter().filter(|trouble| trouble.fault == Fault::Unreadable);
+    pub(super) fn start_parity_repair(
+        &mut self,
+        pass: JobId,
+        region: Region,
+        failures: &[FailedAccess],
+    ) -> bool {
+        let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
         let windows: Vec<Vec<(Window, Unit)>> =
-            unreadable.map(|trouble| self.unreadable_windows(trouble)).collect();
+            unreadable.map(|failure| self.unreadable_windows(failure)).collect();
         // Of a log there is nothing else to compute it from.
         if windows.is_empty() || windows.iter().any(Vec::is_empty) || self.log_is_lost(region) {
             return false;
         }
         let reintegration = self.reintegration(region);
-        reintegration.mended += 1;
-        if reintegration.mended > ATTEMPTS {
+        reintegration.parity_repairs += 1;
+        if reintegration.parity_repairs > ATTEMPTS {
             return false;
         }
-        self.jobs.get_mut(pass).troubles = troubles.to_vec();
+        self.jobs.get_mut(pass).failures = failures.to_vec();
         for (window, unit) in windows.into_iter().flatten() {
             self.start_repair(pass, window, UnitSet::of(unit));
         }
@@ -44,15 +49,15 @@ impl Array {
     }
 
     /// All that a pass could not read was mended, or could not be.
-    pub(crate) fn mended(&mut self, pass: JobId, region: Region, lost: bool) {
-        let troubles = std::mem::take(&mut self.jobs.get_mut(pass).troubles);
+    pub(crate) fn parity_repaired(&mut self, pass: JobId, region: Region, lost: bool) {
+        let failures = std::mem::take(&mut self.jobs.get_mut(pass).failures);
         self.end_job(pass);
         if self.lacks_data(region) {
             self.give_up_reintegration(region);
         } else if lost && self.leave_out_listed(region) {
             self.next_pass(region);
         } else if lost {
-            self.pass_lost(region, &troubles);
+            self.pass_lost(region, &failures);
         } else {
             self.next_pass(region);
         }
@@ -65,7 +70,7 @@ impl Array {
     }
 
     /// Whether a job is a repair that a reintegration waits for.
-    pub(crate) fn mends(&mut self, id: JobId) -> bool {
+    pub(crate) fn repairs_parity(&mut self, id: JobId) -> bool {
         match self.jobs.stripe(id).purpose {
             Purpose::Repair { parent } => {
                 matches!(self.jobs.get(parent).kind, Some(Kind::Reintegrate { .. }))
@@ -75,7 +80,7 @@ impl Array {
     }
 
     /// Passes when nobody works on the stripe but jobs that wait for the reintegration.
-    pub(crate) fn mender_gate(&mut self, id: JobId) -> Gate {
+    pub(crate) fn parity_repair_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
         let (locked, holders) = (job.locked, self.locks.holders(stripe));
@@ -88,7 +93,7 @@ impl Array {
         } else if holders == 0 {
             self.jobs.stripe(id).locked = self.locks.take(stripe, Mode::Exclusive, id);
         } else if self.settling(region, stripe) < holders {
-            self.logs.as_mut().expect("only logs are mended").menders.push(id);
+            self.logs.as_mut().expect("only logs are mended").parity_repairers.push(id);
             return Gate::Wait;
         }
         self.jobs.stripe(id).stage = Stage::Plan;
@@ -108,10 +113,10 @@ impl Array {
         count as u32
     }
 
-    /// A lock was given back, or its holder waits: menders look again.
-    pub(crate) fn wake_menders(&mut self) {
+    /// A lock was given back, or its holder waits: parity_repairers look again.
+    pub(crate) fn wake_parity_repairers(&mut self) {
         if let Some(logs) = &mut self.logs {
-            self.runnable.extend(logs.menders.drain(..));
+            self.runnable.extend(logs.parity_repairers.drain(..));
         }
     }
 

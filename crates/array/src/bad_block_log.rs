@@ -1,4 +1,4 @@
-//! The list of unreadable blocks: what could not be recovered, by the slot where it should stand.
+//! The bad-block log: what could not be recovered, by the slot where it should stand.
 //!
 //! A block of the list is as one that its member cannot read, whatever the member would say: what can be computed from the
 //! rest of its stripe is repaired, all else is an error. Writing to it takes it off the list. So a rebuild passes over
@@ -7,7 +7,7 @@
 //!
 //! The list stands on all members. Invariants:
 //! - That a block is on the list is durable before any superblock says what would be wrong without it (how far a rebuild
-//!   has come), and before a write that makes parity worthless.
+//!   has come), and before a write that makes parity unrecoverable.
 //! - That it is off the list is durable after what was written there is, and before who wrote it goes on.
 
 use std::collections::BTreeSet;
@@ -25,22 +25,22 @@ const BLOCK_BYTES: usize = 8;
 const SECTOR_BITS: u32 = 48;
 
 /// Length of a list, of which each member holds two.
-pub(crate) const LIST_LENGTH: Sectors = Sectors::new(64);
+pub(crate) const BAD_BLOCK_LOG_LENGTH: Sectors = Sectors::new(64);
 
 /// Blocks, by slot and first sector on the member there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct UnreadableList {
+pub(crate) struct BadBlockLog {
     block: Sectors,
     blocks: BTreeSet<(Slot, Sector)>,
 }
 
-impl UnreadableList {
-    /// Blocks that a list takes: half of what there is room for, so that two lists can be written as one.
-    pub(crate) const LIMIT: usize = UnreadableList::ROOM / 2;
-    const ROOM: usize = (LIST_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
+impl BadBlockLog {
+    /// Blocks that a list takes: half of what there is room for, so that two bad-block logs can be written as one.
+    pub(crate) const LIMIT: usize = BadBlockLog::ROOM / 2;
+    const ROOM: usize = (BAD_BLOCK_LOG_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
 
-    pub(crate) fn new(block: Sectors) -> UnreadableList {
-        UnreadableList { block, blocks: BTreeSet::new() }
+    pub(crate) fn new(block: Sectors) -> BadBlockLog {
+        BadBlockLog { block, blocks: BTreeSet::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -66,7 +66,7 @@ impl UnreadableList {
     pub(crate) fn insert(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
         let new: Vec<(Slot, Sector)> =
             self.blocks_of(slot, at, length).filter(|block| !self.blocks.contains(block)).collect();
-        if self.blocks.len() + new.len() > UnreadableList::LIMIT {
+        if self.blocks.len() + new.len() > BadBlockLog::LIMIT {
             return Err(Full);
         }
         let any = !new.is_empty();
@@ -87,7 +87,7 @@ impl UnreadableList {
         self.blocks.retain(|(slot, at)| keep(*slot, *at));
     }
 
-    pub(crate) fn merge(&mut self, other: &UnreadableList) {
+    pub(crate) fn merge(&mut self, other: &BadBlockLog) {
         self.blocks.extend(&other.blocks);
     }
 
@@ -107,7 +107,7 @@ impl UnreadableList {
 
     /// The list as it stands on members.
     pub(crate) fn encode(&self, array: Identity, sequence: u64) -> Vec<u8> {
-        let mut out = Writer::new(LIST_LENGTH.bytes().as_usize());
+        let mut out = Writer::new(BAD_BLOCK_LOG_LENGTH.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(self.blocks.len() as u32).bytes(&array.0).u64(sequence);
         out.seek(HEADER_BYTES);
         for (slot, at) in &self.blocks {
@@ -117,15 +117,15 @@ impl UnreadableList {
     }
 
     /// The list in `bytes` and its sequence number, if it is one of `array`, and whole.
-    pub(crate) fn decode(bytes: &[u8], array: Identity, block: Sectors) -> Option<(u64, UnreadableList)> {
+    pub(crate) fn decode(bytes: &[u8], array: Identity, block: Sectors) -> Option<(u64, BadBlockLog)> {
         let mut from = Reader::new(bytes);
         if from.array() != MAGIC || !seal_holds(bytes, CHECKSUM_AT) {
             return None;
         }
         let (_checksum, count) = (from.u32(), from.u32() as usize);
         if from.array() != array.0
-            || count > UnreadableList::ROOM
-            || bytes.len() as u64 != LIST_LENGTH.bytes().get()
+            || count > BadBlockLog::ROOM
+            || bytes.len() as u64 != BAD_BLOCK_LOG_LENGTH.bytes().get()
         {
             return None;
         }
@@ -135,24 +135,24 @@ impl UnreadableList {
             let word = from.u64();
             (Slot::new((word >> SECTOR_BITS) as u16), Sector::new(word & ((1 << SECTOR_BITS) - 1)))
         });
-        Some((sequence, UnreadableList { block, blocks: blocks.collect() }))
+        Some((sequence, BadBlockLog { block, blocks: blocks.collect() }))
     }
 }
 
 /// What a list says, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListContent {
+pub struct BadBlockLogContent {
     /// Rises with each writing.
     pub sequence: u64,
     /// Blocks: the slot, and the first sector on the member there.
     pub blocks: Vec<(Slot, Sector)>,
 }
 
-impl ListContent {
+impl BadBlockLogContent {
     /// The list in `bytes`, if it is one of `array`, and whole.
-    pub fn decode(bytes: &[u8], array: Identity) -> Option<ListContent> {
-        let (sequence, list) = UnreadableList::decode(bytes, array, Sectors::new(1))?;
-        Some(ListContent { sequence, blocks: list.blocks().collect() })
+    pub fn decode(bytes: &[u8], array: Identity) -> Option<BadBlockLogContent> {
+        let (sequence, list) = BadBlockLog::decode(bytes, array, Sectors::new(1))?;
+        Some(BadBlockLogContent { sequence, blocks: list.blocks().collect() })
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn a_list_survives_encoding_and_a_damaged_one_is_not_believed() {
         let (slot, at, block) = (Slot::new(3), Sector::new(2_048), Sectors::new(8));
-        let mut list = UnreadableList::new(block);
+        let mut list = BadBlockLog::new(block);
         assert_eq!(list.insert(slot, at, block * 3), Ok(true));
         assert_eq!(list.insert(slot, at + block, block), Ok(false), "it is on the list");
         assert!(list.remove(slot, at + block, block));
@@ -177,20 +177,20 @@ mod tests {
         assert_eq!(list.sectors(), block * 2);
         let array = Identity([3; 16]);
         let mut bytes = list.encode(array, 9);
-        assert_eq!(UnreadableList::decode(&bytes, array, block), Some((9, list)));
-        assert_eq!(UnreadableList::decode(&bytes, Identity([4; 16]), block), None);
+        assert_eq!(BadBlockLog::decode(&bytes, array, block), Some((9, list)));
+        assert_eq!(BadBlockLog::decode(&bytes, Identity([4; 16]), block), None);
         bytes[100] ^= 1;
-        assert_eq!(UnreadableList::decode(&bytes, array, block), None);
+        assert_eq!(BadBlockLog::decode(&bytes, array, block), None);
     }
 
     #[test]
     fn a_list_that_fills_its_place_on_a_member_is_read_back() {
-        let mut list = UnreadableList::new(Sectors::new(1));
-        (0..UnreadableList::ROOM as u64).for_each(|at| {
+        let mut list = BadBlockLog::new(Sectors::new(1));
+        (0..BadBlockLog::ROOM as u64).for_each(|at| {
             list.blocks.insert((Slot::new(1), Sector::new(at)));
         });
         let bytes = list.encode(Identity([3; 16]), 9);
-        assert_eq!(UnreadableList::decode(&bytes, Identity([3; 16]), list.block), Some((9, list)));
+        assert_eq!(BadBlockLog::decode(&bytes, Identity([3; 16]), list.block), Some((9, list)));
     }
 
     #[test]
@@ -199,19 +199,19 @@ mod tests {
         let of = |length: Sectors, count: usize, sequence: u64| {
             let mut out = Writer::new(length.bytes().as_usize());
             out.bytes(&MAGIC).u32(0).u32(count as u32).bytes(&array.0).u64(sequence);
-            UnreadableList::decode(&out.sealed(CHECKSUM_AT), array, block)
+            BadBlockLog::decode(&out.sealed(CHECKSUM_AT), array, block)
         };
-        assert!(of(LIST_LENGTH, UnreadableList::ROOM, (1 << 63) - 1).is_some());
-        assert_eq!(of(LIST_LENGTH, UnreadableList::ROOM + 1, 9), None);
-        assert_eq!(of(LIST_LENGTH, 0, 1 << 63), None, "the next number would be none");
-        assert_eq!(of(LIST_LENGTH - Sectors::new(1), 0, 9), None);
+        assert!(of(BAD_BLOCK_LOG_LENGTH, BadBlockLog::ROOM, (1 << 63) - 1).is_some());
+        assert_eq!(of(BAD_BLOCK_LOG_LENGTH, BadBlockLog::ROOM + 1, 9), None);
+        assert_eq!(of(BAD_BLOCK_LOG_LENGTH, 0, 1 << 63), None, "the next number would be none");
+        assert_eq!(of(BAD_BLOCK_LOG_LENGTH - Sectors::new(1), 0, 9), None);
     }
 
     #[test]
     fn a_full_list_takes_no_more_and_stays_as_it_was() {
         let block = Sectors::new(1);
-        let mut list = UnreadableList::new(block);
-        let most = Sectors::new(UnreadableList::LIMIT as u64);
+        let mut list = BadBlockLog::new(block);
+        let most = Sectors::new(BadBlockLog::LIMIT as u64);
         assert_eq!(list.insert(Slot::new(0), Sector::new(0), most), Ok(true));
         assert_eq!(list.insert(Slot::new(1), Sector::new(0), block), Err(Full));
         assert_eq!(list.sectors(), most);

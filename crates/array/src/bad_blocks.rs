@@ -1,4 +1,4 @@
-//! Keeping the list of unreadable blocks: when blocks go on it and come off it, and who waits until that is durable.
+//! Keeping the bad-block log: when blocks go on it and come off it, and who waits until that is durable.
 //!
 //! While a member's exclusion is not durable the member would be believed after a crash, with what it has not flushed: so
 //! long nothing comes off the list that members hold.
@@ -7,6 +7,7 @@ use parlour_units::{Sector, Sectors, Slot};
 
 use crate::array::Array;
 use crate::assembly::Assembly;
+use crate::bad_block_log::{BadBlockLog, Full};
 use crate::banks::{Banks, Newest, sequence_of_session};
 use crate::effect::{Action, Class};
 use crate::geometry::Geometry;
@@ -18,20 +19,19 @@ use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
 use crate::stripe::{Gate, hull};
-use crate::unreadable::{Full, UnreadableList};
 
 /// The list, and how far it is durable.
 #[derive(Debug)]
-pub(crate) struct Listing {
-    list: UnreadableList,
+pub(crate) struct BadBlocks {
+    list: BadBlockLog,
     /// What members hold.
-    stored: UnreadableList,
+    stored: BadBlockLog,
     sequence: u64,
     /// Versions: the newest, and the last that put something on the list.
     wanted: u64,
     added: u64,
     /// The version that is being written, and what of it.
-    writing: Option<(u64, UnreadableList)>,
+    writing: Option<(u64, BadBlockLog)>,
     /// Versions that are durable: as a whole, and as to what they put on the list.
     written: u64,
     written_added: u64,
@@ -42,22 +42,22 @@ pub(crate) struct Listing {
     waiters: Vec<JobId>,
 }
 
-impl Listing {
-    /// The newest of the lists that were read from members. One that names anything is written again: not all members
+impl BadBlocks {
+    /// The newest of the bad-block logs that were read from members. One that names anything is written again: not all members
     /// have it perhaps.
-    pub(crate) fn newest(assembly: &Assembly, lists: &[Banks], session_number: u64) -> Listing {
+    pub(crate) fn newest(assembly: &Assembly, bad_block_logs: &[Banks], session_number: u64) -> BadBlocks {
         let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
         let horizon = assembly.horizon();
         let decode = |bytes: &[u8]| {
-            let list = UnreadableList::decode(bytes, array, geometry.block());
+            let list = BadBlockLog::decode(bytes, array, geometry.block());
             list.filter(|(sequence, _)| horizon.reaches(*sequence))
         };
-        let newest = Newest::of(assembly.of_whole(lists), decode);
+        let newest = Newest::of(assembly.of_whole(bad_block_logs), decode);
         let sequence = sequence_of_session(session_number, newest.sequence());
         // Perhaps one member only has the newest.
         let informed_from = if newest.sequence() > 0 { sequence + 1 } else { 0 };
         // An older one is better than none.
-        let mut list = newest.found().unwrap_or_else(|| UnreadableList::new(geometry.block()));
+        let mut list = newest.found().unwrap_or_else(|| BadBlockLog::new(geometry.block()));
         // Whatever wrote it, no slot is computed with that the array does not have.
         let start = geometry.data_start();
         let end = start + Sectors::new(geometry.stored().layout.length);
@@ -67,7 +67,7 @@ impl Listing {
         let (added, written, written_added) = (wanted, 0, 0);
         let waiters = Vec::new();
         let writing = None;
-        Listing {
+        BadBlocks {
             list,
             stored,
             sequence,
@@ -88,8 +88,8 @@ impl Listing {
     }
 
     /// A member comes to be rebuilt: the list is to be written anew, to both banks.
-    pub(crate) fn inform_newcomer(&mut self, geometry: &Geometry) {
-        if geometry.list_at(0).is_some() {
+    pub(crate) fn inform_joining_member(&mut self, geometry: &Geometry) {
+        if geometry.bad_block_log_at(0).is_some() {
             self.both_from = self.sequence + 2;
         }
     }
@@ -100,7 +100,7 @@ impl Listing {
     }
 
     /// Whether they have it in both banks.
-    pub(crate) fn newcomer_is_informed(&self) -> bool {
+    pub(crate) fn joining_member_is_informed(&self) -> bool {
         self.written_sequence() >= self.both_from
     }
 
@@ -136,21 +136,21 @@ impl Listing {
 
 impl Array {
     /// Puts blocks of `unit`, which cannot be computed, on the list, if there is room.
-    pub(crate) fn list_blocks(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
+    pub(crate) fn record_bad_blocks(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
         if !self.records.enabled {
             return Err(Full);
         }
         if let Some((slot, at)) = self.insert_blocks(window, unit)? {
             let length = window.columns.length();
             let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
-            self.events.push_back(Event::BlocksListed { slot, at, length, stripe });
+            self.events.push_back(Event::BadBlocksRecorded { slot, at, length, stripe });
         }
         Ok(())
     }
 
     /// What could not be read when it was to be compared, after a crash, goes on the list, if there is room: should it be
     /// readable later, nobody knows what it is. Nothing is lost by that where it can be computed.
-    pub(crate) fn list_uncompared(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
+    pub(crate) fn record_uncompared(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
         if is_planted(Bug::UncomparedBelieved) {
             return Ok(());
         }
@@ -159,15 +159,15 @@ impl Array {
 
     /// Puts blocks on the list. Says where they are, if any was not on it yet.
     fn insert_blocks(&mut self, window: Window, unit: Unit) -> Result<Option<(Slot, Sector)>, Full> {
-        if self.geometry.list_at(0).is_none() {
+        if self.geometry.bad_block_log_at(0).is_none() {
             return Err(Full);
         }
         let location = self.current_location(self.geometry.layout().locate(window.stripe, unit));
         let at = self.absolute(location.at + window.columns.from);
-        let any = self.listing.list.insert(location.slot, at, window.columns.length())?;
+        let any = self.bad_blocks.list.insert(location.slot, at, window.columns.length())?;
         if any {
-            self.listing.wanted += 1;
-            self.listing.added = self.listing.wanted;
+            self.bad_blocks.wanted += 1;
+            self.bad_blocks.added = self.bad_blocks.wanted;
         }
         Ok(any.then_some((location.slot, at)))
     }
@@ -181,16 +181,16 @@ impl Array {
         else {
             return;
         };
-        if self.listing.list.is_empty() || at < self.geometry.data_start() {
+        if self.bad_blocks.list.is_empty() || at < self.geometry.data_start() {
             return;
         }
-        // A reintegration writes what it has read, and more: what came to be on the list since is as worthless as before.
+        // A reintegration writes what it has read, and more: what came to be on the list since is as unrecoverable as before.
         if matches!(self.jobs.get(id).kind, Some(Kind::Reintegrate { .. })) {
             return;
         }
         let Some(slot) = self.health.slot_of(member) else { return };
-        if self.listing.list.remove(slot, at, length) {
-            self.listing.wanted += 1;
+        if self.bad_blocks.list.remove(slot, at, length) {
+            self.bad_blocks.wanted += 1;
             if let Some(Kind::Stripe(job)) = &mut self.jobs.get_mut(id).kind {
                 job.unlisted = true;
             }
@@ -206,11 +206,11 @@ impl Array {
 
     /// Passes when who wrote to blocks of the list may go on: it is durable that they are off it.
     fn pass_unlisted(&mut self, id: JobId) -> bool {
-        let passes = !self.jobs.stripe(id).unlisted || self.listing.is_durable();
+        let passes = !self.jobs.stripe(id).unlisted || self.bad_blocks.is_durable();
         if passes {
             self.jobs.stripe(id).unlisted = false;
         } else {
-            self.listing.waiters.push(id);
+            self.bad_blocks.waiters.push(id);
         }
         passes
     }
@@ -230,7 +230,7 @@ impl Array {
         let (window, targets) = (job.window, job.targets);
         let units = self.geometry.layout().units().filter(|unit| targets.has(*unit));
         let units: Vec<Unit> = units.filter(|_| !is_planted(Bug::PassedOverUnlisted)).collect();
-        if units.into_iter().any(|unit| self.list_blocks(window, unit).is_err()) {
+        if units.into_iter().any(|unit| self.record_bad_blocks(window, unit).is_err()) {
             return false;
         }
         self.next_window(id);
@@ -253,7 +253,7 @@ impl Array {
             self.end_stripe(id, Ok(()));
             return true;
         }
-        self.give_back_rooms(id);
+        self.give_back_reservations(id);
         self.jobs.stripe(id).blind = Blind::Writes;
         self.replan(id);
         true
@@ -270,12 +270,12 @@ impl Array {
         }
         let columns = hull(&self.jobs.stripe(id).pieces).expect("a write writes something");
         let check = Unit::new(self.geometry.layout().data_units());
-        if self.list_blocks(Window { stripe, columns }, check).is_err() {
+        if self.record_bad_blocks(Window { stripe, columns }, check).is_err() {
             self.give_records_up(region);
         }
     }
 
-    /// Passes when it is durable that parity is worthless where the job is about to write without it.
+    /// Passes when it is durable that parity is unrecoverable where the job is about to write without it.
     pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);
         let (stripe, blind) = (job.window.stripe, job.blind);
@@ -285,19 +285,19 @@ impl Array {
         let check = Unit::new(self.geometry.layout().data_units());
         for piece in job.pieces.clone() {
             let window = Window { stripe, columns: piece.columns };
-            if self.list_blocks(window, check).is_err() {
+            if self.record_bad_blocks(window, check).is_err() {
                 return self.end_stripe(id, Err(RequestError::Lost));
             }
         }
-        if self.listing.additions_are_durable() || is_planted(Bug::WritesBeforeListed) {
+        if self.bad_blocks.additions_are_durable() || is_planted(Bug::WritesBeforeListed) {
             return Gate::Pass;
         }
-        self.listing.waiters.push(id);
+        self.bad_blocks.waiters.push(id);
         Gate::Wait
     }
 
     /// What was written without parity is there: parity is computed from it, where that is possible.
-    pub(crate) fn repair_parity(&mut self, id: JobId) {
+    pub(crate) fn recompute_parity(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         job.blind = Blind::Wrote;
         let (stripe, pieces) = (job.window.stripe, job.pieces.clone());
@@ -308,34 +308,40 @@ impl Array {
         }
     }
 
-    pub(crate) fn list_due(&self) -> bool {
-        let listing = &self.listing;
-        let due =
-            if self.records.barrier() { !listing.additions_are_durable() } else { !listing.is_durable() };
-        let newcomer = self.both_banks_may_be_written() && !listing.newcomer_is_informed();
+    pub(crate) fn bad_block_log_due(&self) -> bool {
+        let bad_blocks = &self.bad_blocks;
+        let due = if self.records.barrier() {
+            !bad_blocks.additions_are_durable()
+        } else {
+            !bad_blocks.is_durable()
+        };
+        let joining = self.both_banks_may_be_written() && !bad_blocks.joining_member_is_informed();
         // (An opening that does not come to its end leaves no trace.)
         self.records.enabled
             && self.records.has_opened()
-            && (due || newcomer || !listing.members_are_informed())
-            && listing.writing.is_none()
+            && (due || joining || !bad_blocks.members_are_informed())
+            && bad_blocks.writing.is_none()
     }
 
     /// Writes the list to all members, once what was written to blocks that are off it is durable.
-    pub(crate) fn write_list(&mut self) {
-        let Some((_, length)) = self.geometry.list_at(0) else { return };
-        let mut list = self.listing.list.clone();
+    pub(crate) fn write_bad_block_log(&mut self) {
+        let Some((_, length)) = self.geometry.bad_block_log_at(0) else { return };
+        let mut list = self.bad_blocks.list.clone();
         if self.records.barrier() {
-            list.merge(&self.listing.stored);
+            list.merge(&self.bad_blocks.stored);
         }
-        self.listing.sequence += 1;
-        let sequence = self.listing.sequence;
-        let (at, _) = self.geometry.list_at((sequence % 2) as usize).expect("there is room for lists");
-        let id = self.jobs.start(Kind::List, Class::Metadata);
+        self.bad_blocks.sequence += 1;
+        let sequence = self.bad_blocks.sequence;
+        let (at, _) = self
+            .geometry
+            .bad_block_log_at((sequence % 2) as usize)
+            .expect("there is room for bad-block logs");
+        let id = self.jobs.start(Kind::BadBlockLog, Class::Metadata);
         if !is_planted(Bug::ListedWithoutFlush) {
             self.plan_flushes(id);
         }
         let bytes = list.encode(self.identity, sequence);
-        self.listing.writing = Some((self.listing.wanted, list));
+        self.bad_blocks.writing = Some((self.bad_blocks.wanted, list));
         let job = self.jobs.get_mut(id);
         job.metadata = bytes;
         job.plan.strategy = Strategy::Metadata;
@@ -347,28 +353,28 @@ impl Array {
     }
 
     /// The list is written, or as far as members let it be.
-    pub(crate) fn list_written(&mut self, id: JobId, whole: bool) {
+    pub(crate) fn bad_block_log_written(&mut self, id: JobId, whole: bool) {
         let job = self.jobs.get(id);
         let begun = (job.next_step as usize) == job.plan.steps.len();
         self.end_job(id);
-        let (version, stored) = self.listing.writing.take().expect("a list writing was under way");
+        let (version, stored) = self.bad_blocks.writing.take().expect("a list writing was under way");
         if !whole && !begun {
             // A flush failed: the list was not touched.
-            self.listing.sequence -= 1;
-            self.listing.informed_from = self.listing.informed_from.min(self.listing.sequence + 1);
-            self.listing.both_from = self.listing.both_from.min(self.listing.sequence + 2);
+            self.bad_blocks.sequence -= 1;
+            self.bad_blocks.informed_from = self.bad_blocks.informed_from.min(self.bad_blocks.sequence + 1);
+            self.bad_blocks.both_from = self.bad_blocks.both_from.min(self.bad_blocks.sequence + 2);
             return;
         }
         if whole {
-            self.records.recorded.list = self.listing.sequence;
+            self.records.recorded.list = self.bad_blocks.sequence;
         }
-        self.listing.written_added = version;
+        self.bad_blocks.written_added = version;
         // (What came off it meanwhile is perhaps not flushed, though the list be as it was: it is written again.)
-        if version == self.listing.wanted && stored == self.listing.list {
-            self.listing.written = version;
+        if version == self.bad_blocks.wanted && stored == self.bad_blocks.list {
+            self.bad_blocks.written = version;
         }
-        self.listing.stored = stored;
-        for id in std::mem::take(&mut self.listing.waiters) {
+        self.bad_blocks.stored = stored;
+        for id in std::mem::take(&mut self.bad_blocks.waiters) {
             if self.jobs.stripe(id).stage != Stage::Running {
                 self.runnable.push_back(id);
             } else {

@@ -1,5 +1,5 @@
 //! What a reintegration can neither read nor mend: it is narrowed down to single blocks of parity and single segments of the
-//! log, the parity goes on the list of unreadable blocks, and what is left is done without it. So it costs the blocks
+//! log, the parity goes on the bad-block log, and what is left is done without it. So it costs the blocks
 //! whose last redundancy it was, and not the region's log.
 
 use parlour_units::{Region, Sector, Sectors, Slot};
@@ -7,7 +7,7 @@ use parlour_units::{Region, Sector, Sectors, Slot};
 use super::{Apply, sectors};
 use crate::array::Array;
 use crate::effect::Fault;
-use crate::job::Trouble;
+use crate::job::FailedAccess;
 use crate::layout::Unit;
 use crate::map::Window;
 
@@ -32,43 +32,43 @@ pub(super) fn is_suspect(suspects: &[Suspect], slot: Slot, at: Sector, length: S
 
 impl Array {
     /// Goes on without what a pass, that has written nothing, could not read. Says whether it can.
-    pub(super) fn leave_out(&mut self, region: Region, troubles: &[Trouble]) -> bool {
-        let stands = |trouble: &&Trouble| self.health.slot_of(trouble.member).is_some();
-        let troubles: Vec<Trouble> = troubles.iter().filter(stands).copied().collect();
-        if self.log_is_lost(region) || troubles.iter().any(|trouble| trouble.fault != Fault::Unreadable) {
+    pub(super) fn leave_out(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
+        let stands = |failure: &&FailedAccess| self.health.slot_of(failure.member).is_some();
+        let failures: Vec<FailedAccess> = failures.iter().filter(stands).copied().collect();
+        if self.log_is_lost(region) || failures.iter().any(|failure| failure.fault != Fault::Unreadable) {
             return false;
         }
         self.drop_missing_runs(region);
-        self.narrow_down(region, &troubles)
-            || self.list_worthless(region, &troubles) && self.leave_out_listed(region)
+        self.narrow_down(region, &failures)
+            || self.record_unrecoverable(region, &failures) && self.leave_out_listed(region)
     }
 
-    /// Parity that is on the list of unreadable blocks, and cannot be mended, is worthless whatever goes into it: what is left
+    /// Parity that is on the bad-block log, and cannot be mended, is unrecoverable whatever goes into it: what is left
     /// to be done is done without it. Says whether there was any.
     pub(super) fn leave_out_listed(&mut self, region: Region) -> bool {
-        let is_listed = |apply: &Apply| self.listing.has(apply.member, apply.at, apply.length);
+        let is_bad = |apply: &Apply| self.bad_blocks.has(apply.member, apply.at, apply.length);
         let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
-            self.remaining(region).into_iter().partition(|apply| is_listed(apply));
+            self.remaining(region).into_iter().partition(|apply| is_bad(apply));
         if listed.is_empty() {
             return false;
         }
-        left.extend(listed.into_iter().flat_map(sectors).filter(|sector| !is_listed(sector)));
+        left.extend(listed.into_iter().flat_map(sectors).filter(|sector| !is_bad(sector)));
         self.split_again(region, left);
         true
     }
 
     /// What was read in long accesses is read again in short ones. Says whether any was long.
-    fn narrow_down(&mut self, region: Region, troubles: &[Trouble]) -> bool {
+    fn narrow_down(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
         let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
-        let is_long = |trouble: &&Trouble| {
-            let parity = !self.unreadable_windows(trouble).is_empty();
-            trouble.length > if parity { self.geometry.block() } else { segment }
+        let is_long = |failure: &&FailedAccess| {
+            let parity = !self.unreadable_windows(failure).is_empty();
+            failure.length > if parity { self.geometry.block() } else { segment }
         };
-        let suspect = |trouble: &Trouble| {
-            let slot = self.health.slot_of(trouble.member)?;
-            Some(Suspect { slot, at: trouble.at, length: trouble.length })
+        let suspect = |failure: &FailedAccess| {
+            let slot = self.health.slot_of(failure.member)?;
+            Some(Suspect { slot, at: failure.at, length: failure.length })
         };
-        let suspects: Vec<Suspect> = troubles.iter().filter(is_long).filter_map(suspect).collect();
+        let suspects: Vec<Suspect> = failures.iter().filter(is_long).filter_map(suspect).collect();
         if suspects.is_empty() {
             return false;
         }
@@ -84,26 +84,26 @@ impl Array {
 
     /// Parity that could not be read alone goes on the list, or that into which a segment which could not be read alone should
     /// have gone. Says whether the list has room. Where some of it can be computed from the data, none does.
-    fn list_worthless(&mut self, region: Region, troubles: &[Trouble]) -> bool {
-        let worthless = troubles.iter().map(|trouble| {
-            let parity = self.unreadable_windows(trouble);
-            let worthless = if parity.is_empty() { self.windows_behind(region, trouble) } else { parity };
-            (!worthless.is_empty()).then_some(worthless)
+    fn record_unrecoverable(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
+        let unrecoverable = failures.iter().map(|failure| {
+            let parity = self.unreadable_windows(failure);
+            let unrecoverable = if parity.is_empty() { self.windows_behind(region, failure) } else { parity };
+            (!unrecoverable.is_empty()).then_some(unrecoverable)
         });
-        let Some(worthless) = worthless.collect::<Option<Vec<_>>>() else { return false };
-        worthless.into_iter().flatten().all(|(window, unit)| self.list_blocks(window, unit).is_ok())
+        let Some(unrecoverable) = unrecoverable.collect::<Option<Vec<_>>>() else { return false };
+        unrecoverable.into_iter().flatten().all(|(window, unit)| self.record_bad_blocks(window, unit).is_ok())
     }
 
     /// The parity that lacks what stands in an unreadable segment. None where no data is missing: then all of the region's
     /// parity can be computed from it.
-    fn windows_behind(&self, region: Region, trouble: &Trouble) -> Vec<(Window, Unit)> {
-        let Some(slot) = self.health.slot_of(trouble.member).filter(|_| self.misses_data(region)) else {
+    fn windows_behind(&self, region: Region, failure: &FailedAccess) -> Vec<(Window, Unit)> {
+        let Some(slot) = self.health.slot_of(failure.member).filter(|_| self.misses_data(region)) else {
             return Vec::new();
         };
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let stands_there = |index: &u32| {
             let stored = logs.segment(*index).position.is_some();
-            stored && self.segment_at(region, *index) == (slot, trouble.at)
+            stored && self.segment_at(region, *index) == (slot, failure.at)
         };
         let Some(segment) = logs.regions[&region].segments.iter().copied().find(stands_there) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! `cargo xtask bench logged`: what it costs that a record is durable before its data is overwritten.
+//! `cargo xtask bench journal`: what it costs that a record is durable before its data is overwritten.
 
 use clap::Args;
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 /// Parity logging twice, alike but for its consistency.
 pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let array = |name| Array::new("parity-logging", MEMBERS, MEMBER_MIB).with(name, &["--consistency", name]);
-    let targets = ["resync", "logged"].map(|name| Target::Parlour(array(name)));
+    let targets = ["bitmap", "journal"].map(|name| Target::Parlour(array(name)));
     for (title, place) in arguments.places.scratch()? {
         let results = measure(&targets, &Job::flushed(), arguments.runs, arguments.seconds, (title, &place))?;
         println!("{}", results.render(title));

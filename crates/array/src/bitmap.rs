@@ -1,4 +1,4 @@
-//! The dirty map: which regions may be inconsistent if the array dies now.
+//! The write-intent bitmap: which regions may be inconsistent if the array dies now.
 //!
 //! Three bits a region. *Dirty*: a write may be in flight, or parity updates live in the log; made durable
 //! before the first write to a clean region, cleared lazily after everything in the region is durable. *Resync*: check
@@ -18,7 +18,7 @@ const HEADER_BYTES: usize = 64;
 const TABLE_ENTRY_BYTES: u64 = 24;
 
 /// Bytes of an encoded map of `regions` regions.
-pub(crate) fn map_bytes(regions: u32) -> u64 {
+pub(crate) fn bitmap_bytes(regions: u32) -> u64 {
     HEADER_BYTES as u64 + 3 * u64::from(regions.div_ceil(8))
 }
 
@@ -112,37 +112,37 @@ impl Bits {
 
 /// A map as it stands on the members.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredMap {
+pub(crate) struct StoredBitmap {
     pub(crate) sequence: u64,
     pub(crate) dirty: Bits,
     pub(crate) resync: Bits,
-    pub(crate) missed: Bits,
+    pub(crate) out_of_sync: Bits,
 }
 
-impl StoredMap {
+impl StoredBitmap {
     pub(crate) fn encode(&self, array: Identity, padded: usize) -> Vec<u8> {
         let mut out = header(MAP_MAGIC, array, self.dirty.length, self.sequence, padded);
-        out.bytes(&self.dirty.bytes()).bytes(&self.resync.bytes()).bytes(&self.missed.bytes());
+        out.bytes(&self.dirty.bytes()).bytes(&self.resync.bytes()).bytes(&self.out_of_sync.bytes());
         out.sealed(CHECKSUM_AT)
     }
 
     /// The map in `block`, if it is one of `array` with `regions` regions.
-    pub(crate) fn decode(block: &[u8], array: Identity, regions: u32) -> Option<StoredMap> {
-        let sequence = decode_header(block, MAP_MAGIC, array, regions, map_bytes(regions))?;
+    pub(crate) fn decode(block: &[u8], array: Identity, regions: u32) -> Option<StoredBitmap> {
+        let sequence = decode_header(block, MAP_MAGIC, array, regions, bitmap_bytes(regions))?;
         let bits = regions.div_ceil(8) as usize;
         let (dirty, rest) = block[HEADER_BYTES..].split_at(bits);
-        Some(StoredMap {
+        Some(StoredBitmap {
             sequence,
             dirty: Bits::from_bytes(dirty, regions),
             resync: Bits::from_bytes(&rest[..bits], regions),
-            missed: Bits::from_bytes(&rest[bits..][..bits], regions),
+            out_of_sync: Bits::from_bytes(&rest[bits..][..bits], regions),
         })
     }
 }
 
-/// What a dirty map says, for people.
+/// What a write-intent bitmap says, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapContent {
+pub struct BitmapContent {
     /// Rises with each writing.
     pub sequence: u64,
     /// Regions that may be inconsistent.
@@ -150,15 +150,16 @@ pub struct MapContent {
     /// Regions whose check units are known not to fit.
     pub resync: Vec<Region>,
     /// Regions in which members that are away may lack what was written.
-    pub missed: Vec<Region>,
+    pub out_of_sync: Vec<Region>,
 }
 
-impl MapContent {
+impl BitmapContent {
     /// The map in `block`, if it is one of `array` with `regions` regions, and whole.
-    pub fn decode(block: &[u8], array: Identity, regions: u32) -> Option<MapContent> {
-        let StoredMap { sequence, dirty, resync, missed } = StoredMap::decode(block, array, regions)?;
-        let [dirty, resync, missed] = [dirty, resync, missed].map(|bits| bits.iter().collect());
-        Some(MapContent { sequence, dirty, resync, missed })
+    pub fn decode(block: &[u8], array: Identity, regions: u32) -> Option<BitmapContent> {
+        let StoredBitmap { sequence, dirty, resync, out_of_sync } =
+            StoredBitmap::decode(block, array, regions)?;
+        let [dirty, resync, out_of_sync] = [dirty, resync, out_of_sync].map(|bits| bits.iter().collect());
+        Some(BitmapContent { sequence, dirty, resync, out_of_sync })
     }
 }
 
@@ -238,16 +239,16 @@ mod tests {
 
     #[test]
     fn a_map_survives_encoding_and_a_damaged_one_is_not_believed() {
-        let missed = Bits::new(70);
-        let mut map = StoredMap { sequence: 7, dirty: Bits::new(70), resync: Bits::full(70), missed };
-        map.missed.set(Region::new(3));
+        let out_of_sync = Bits::new(70);
+        let mut map = StoredBitmap { sequence: 7, dirty: Bits::new(70), resync: Bits::full(70), out_of_sync };
+        map.out_of_sync.set(Region::new(3));
         map.dirty.set(Region::new(69));
         let array = Identity([3; 16]);
         let mut block = map.encode(array, 4_096);
-        assert_eq!(StoredMap::decode(&block, array, 70), Some(map));
-        assert_eq!(StoredMap::decode(&block, Identity([4; 16]), 70), None);
+        assert_eq!(StoredBitmap::decode(&block, array, 70), Some(map));
+        assert_eq!(StoredBitmap::decode(&block, Identity([4; 16]), 70), None);
         block[100] ^= 1;
-        assert_eq!(StoredMap::decode(&block, array, 70), None);
+        assert_eq!(StoredBitmap::decode(&block, array, 70), None);
     }
 
     #[test]

@@ -11,11 +11,11 @@ const MOMENT: Duration = Duration::from_micros(50);
 
 /// Whether staying awake has been worth it of late.
 #[derive(Debug, Default)]
-pub(super) struct Vigil {
+pub(super) struct BusyPoll {
     awake: bool,
 }
 
-impl Vigil {
+impl BusyPoll {
     /// Whether to look once more after so long.
     pub(super) fn is_worth(&self, waited: Duration) -> bool {
         self.awake && waited < MOMENT
@@ -33,12 +33,12 @@ mod tests {
 
     #[test]
     fn only_short_waits_are_spent_awake_and_no_longer_than_a_moment() {
-        let mut vigil = Vigil::default();
-        assert!(!vigil.is_worth(Duration::ZERO));
-        vigil.learn(Duration::from_micros(10));
-        assert!(vigil.is_worth(Duration::from_micros(49)));
-        assert!(!vigil.is_worth(MOMENT));
-        vigil.learn(Duration::from_millis(1));
-        assert!(!vigil.is_worth(Duration::ZERO));
+        let mut busy_poll = BusyPoll::default();
+        assert!(!busy_poll.is_worth(Duration::ZERO));
+        busy_poll.learn(Duration::from_micros(10));
+        assert!(busy_poll.is_worth(Duration::from_micros(49)));
+        assert!(!busy_poll.is_worth(MOMENT));
+        busy_poll.learn(Duration::from_millis(1));
+        assert!(!busy_poll.is_worth(Duration::ZERO));
     }
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 
-use super::{File, Finding};
+use super::finding::{File, Finding};
 
 /// A file longer than this is more than one thought.
 const LONGEST: usize = 900;

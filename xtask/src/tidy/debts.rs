@@ -93,8 +93,8 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle { folder: "crates/cli/src", files: &["arguments.rs", "commands/completions.rs"] },
     Circle { folder: "crates/drive/src", files: &["description.rs", "solid.rs"] },
-    Circle { folder: "crates/engine/src", files: &["member/backing.rs", "member/open.rs"] },
     Circle { folder: "crates/engine/src", files: &["opening/found.rs", "opening/note.rs"] },
+    Circle { folder: "crates/engine/src", files: &["member/backing.rs", "member/open.rs"] },
     Circle { folder: "crates/engine/src", files: &["io.rs", "threads.rs", "uring/ring.rs"] },
     Circle { folder: "crates/engine/src", files: &["machine.rs", "machine/giving_up.rs"] },
     Circle {
@@ -136,7 +136,15 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle {
         folder: "crates/lab/src",
-        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
+        files: &[
+            "reproduce/studies/hauser/figures.rs",
+            "reproduce/studies/hauser/measured.rs",
+            "reproduce/studies/hauser/mod.rs",
+        ],
+    },
+    Circle {
+        folder: "crates/lab/src",
+        files: &["reproduce/studies/chen/curves.rs", "reproduce/studies/chen/figures.rs"],
     },
     Circle {
         folder: "crates/lab/src",
@@ -154,15 +162,7 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle {
         folder: "crates/lab/src",
-        files: &[
-            "reproduce/studies/hauser/figures.rs",
-            "reproduce/studies/hauser/measured.rs",
-            "reproduce/studies/hauser/mod.rs",
-        ],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &["reproduce/studies/chen/curves.rs", "reproduce/studies/chen/figures.rs"],
+        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
     },
     Circle { folder: "crates/lab/src", files: &["reproduce/plan.rs", "reproduce/report.rs"] },
     Circle {
@@ -193,35 +193,6 @@ pub(super) const CIRCLES: &[Circle] = &[
         ],
     },
     Circle { folder: "crates/workload/src", files: &["pass.rs", "source.rs"] },
-    Circle { folder: "xtask/src", files: &["bench/fio.rs", "bench/targets.rs"] },
-    Circle {
-        folder: "xtask/src",
-        files: &[
-            "bench/logged.rs",
-            "bench/mod.rs",
-            "bench/rebuild.rs",
-            "bench/recovery/mod.rs",
-            "bench/recovery/table.rs",
-        ],
-    },
-    Circle {
-        folder: "xtask/src",
-        files: &["fuzz/build.rs", "fuzz/corpus.rs", "fuzz/libfuzzer.rs", "fuzz/mod.rs"],
-    },
-    Circle {
-        folder: "xtask/src",
-        files: &["kernel/boot.rs", "kernel/build.rs", "kernel/cache.rs", "kernel/mod.rs"],
-    },
-    Circle {
-        folder: "xtask/src",
-        files: &[
-            "mutants/build.rs",
-            "mutants/found.rs",
-            "mutants/judge.rs",
-            "mutants/mod.rs",
-            "mutants/weave.rs",
-        ],
-    },
 ];
 
 /// The files of the array that still name `Array`.

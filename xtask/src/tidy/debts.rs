@@ -92,7 +92,6 @@ pub(super) const CIRCLES: &[Circle] = &[
         ],
     },
     Circle { folder: "crates/cli/src", files: &["arguments.rs", "commands/completions.rs"] },
-    Circle { folder: "crates/drive/src", files: &["description.rs", "solid.rs"] },
     Circle { folder: "crates/engine/src", files: &["opening/found.rs", "opening/note.rs"] },
     Circle { folder: "crates/engine/src", files: &["member/backing.rs", "member/open.rs"] },
     Circle { folder: "crates/engine/src", files: &["io.rs", "threads.rs", "uring/ring.rs"] },
@@ -136,15 +135,15 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle {
         folder: "crates/lab/src",
+        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
+    },
+    Circle {
+        folder: "crates/lab/src",
         files: &[
             "reproduce/studies/hauser/figures.rs",
             "reproduce/studies/hauser/measured.rs",
             "reproduce/studies/hauser/mod.rs",
         ],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &["reproduce/studies/chen/curves.rs", "reproduce/studies/chen/figures.rs"],
     },
     Circle {
         folder: "crates/lab/src",
@@ -162,7 +161,7 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle {
         folder: "crates/lab/src",
-        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
+        files: &["reproduce/studies/chen/curves.rs", "reproduce/studies/chen/figures.rs"],
     },
     Circle { folder: "crates/lab/src", files: &["reproduce/plan.rs", "reproduce/report.rs"] },
     Circle {
@@ -178,7 +177,6 @@ pub(super) const CIRCLES: &[Circle] = &[
         ],
     },
     Circle { folder: "crates/model/src", files: &["utilization/array.rs", "utilization/logging.rs"] },
-    Circle { folder: "crates/nbd/src", files: &["connection.rs", "handshake.rs", "reply.rs", "request.rs"] },
     Circle { folder: "crates/sim/src", files: &["member.rs", "opening.rs", "together.rs", "volume.rs"] },
     Circle { folder: "crates/sim/src", files: &["health.rs", "world.rs"] },
     Circle {

@@ -92,8 +92,8 @@ pub(super) const CIRCLES: &[Circle] = &[
         ],
     },
     Circle { folder: "crates/cli/src", files: &["arguments.rs", "commands/completions.rs"] },
-    Circle { folder: "crates/engine/src", files: &["opening/found.rs", "opening/note.rs"] },
     Circle { folder: "crates/engine/src", files: &["member/backing.rs", "member/open.rs"] },
+    Circle { folder: "crates/engine/src", files: &["opening/found.rs", "opening/note.rs"] },
     Circle { folder: "crates/engine/src", files: &["io.rs", "threads.rs", "uring/ring.rs"] },
     Circle { folder: "crates/engine/src", files: &["machine.rs", "machine/giving_up.rs"] },
     Circle {
@@ -135,18 +135,6 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle {
         folder: "crates/lab/src",
-        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &[
-            "reproduce/studies/hauser/figures.rs",
-            "reproduce/studies/hauser/measured.rs",
-            "reproduce/studies/hauser/mod.rs",
-        ],
-    },
-    Circle {
-        folder: "crates/lab/src",
         files: &[
             "reproduce/studies/stodolsky/curves.rs",
             "reproduce/studies/stodolsky/disk.rs",
@@ -158,6 +146,18 @@ pub(super) const CIRCLES: &[Circle] = &[
             "reproduce/studies/stodolsky/peaks.rs",
             "reproduce/studies/stodolsky/tables.rs",
         ],
+    },
+    Circle {
+        folder: "crates/lab/src",
+        files: &[
+            "reproduce/studies/hauser/figures.rs",
+            "reproduce/studies/hauser/measured.rs",
+            "reproduce/studies/hauser/mod.rs",
+        ],
+    },
+    Circle {
+        folder: "crates/lab/src",
+        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
     },
     Circle {
         folder: "crates/lab/src",
@@ -179,18 +179,6 @@ pub(super) const CIRCLES: &[Circle] = &[
     Circle { folder: "crates/model/src", files: &["utilization/array.rs", "utilization/logging.rs"] },
     Circle { folder: "crates/sim/src", files: &["member.rs", "opening.rs", "together.rs", "volume.rs"] },
     Circle { folder: "crates/sim/src", files: &["health.rs", "world.rs"] },
-    Circle {
-        folder: "crates/workload/src",
-        files: &[
-            "trace/blkparse.rs",
-            "trace/disksim.rs",
-            "trace/fio.rs",
-            "trace/mod.rs",
-            "trace/msr.rs",
-            "trace/spc.rs",
-        ],
-    },
-    Circle { folder: "crates/workload/src", files: &["pass.rs", "source.rs"] },
 ];
 
 /// The files of the array that still name `Array`.

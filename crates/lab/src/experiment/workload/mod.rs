@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use parlour_units::Duration;
 use parlour_workload::accounts::BankError;
+use parlour_workload::bonnie::BonnieError;
 use parlour_workload::delay::Delay;
 use parlour_workload::files::FilesError;
 use parlour_workload::pass::PassError;
@@ -127,7 +128,7 @@ pub enum WorkloadError {
     Pass(#[from] PassError),
     /// The same of Bonnie's.
     #[error("workload.bonnie: {0}")]
-    Bonnie(PassError),
+    Bonnie(BonnieError),
     /// There is no such trace.
     #[error("workload.trace.file: {path}: cannot be read: {source}", path = .path.display())]
     Trace {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use parlour_units::{Duration, Sector, Sectors};
 use parlour_workload::accounts::{Accounts, Bank};
+use parlour_workload::bonnie::{Bonnie, Phase};
 use parlour_workload::files::{FileSet, Files};
-use parlour_workload::pass::{Bonnie, Pass, Phase};
+use parlour_workload::pass::Pass;
 use parlour_workload::place::{Place, Places};
 use parlour_workload::random::Random;
 use parlour_workload::replay::{Again, Beyond, Devices, Replay};

@@ -135,6 +135,18 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle {
         folder: "crates/lab/src",
+        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
+    },
+    Circle {
+        folder: "crates/lab/src",
+        files: &[
+            "reproduce/studies/hauser/figures.rs",
+            "reproduce/studies/hauser/measured.rs",
+            "reproduce/studies/hauser/mod.rs",
+        ],
+    },
+    Circle {
+        folder: "crates/lab/src",
         files: &[
             "reproduce/studies/stodolsky/curves.rs",
             "reproduce/studies/stodolsky/disk.rs",
@@ -149,34 +161,9 @@ pub(super) const CIRCLES: &[Circle] = &[
     },
     Circle {
         folder: "crates/lab/src",
-        files: &[
-            "reproduce/studies/hauser/figures.rs",
-            "reproduce/studies/hauser/measured.rs",
-            "reproduce/studies/hauser/mod.rs",
-        ],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
-    },
-    Circle {
-        folder: "crates/lab/src",
         files: &["reproduce/studies/chen/curves.rs", "reproduce/studies/chen/figures.rs"],
     },
     Circle { folder: "crates/lab/src", files: &["reproduce/plan.rs", "reproduce/report.rs"] },
-    Circle {
-        folder: "crates/model/src",
-        files: &[
-            "service/arrivals.rs",
-            "service/disk.rs",
-            "service/mod.rs",
-            "service/positioning.rs",
-            "service/runs.rs",
-            "service/seek.rs",
-            "service/tracks.rs",
-        ],
-    },
-    Circle { folder: "crates/model/src", files: &["utilization/array.rs", "utilization/logging.rs"] },
     Circle { folder: "crates/sim/src", files: &["member.rs", "opening.rs", "together.rs", "volume.rs"] },
     Circle { folder: "crates/sim/src", files: &["health.rs", "world.rs"] },
 ];

@@ -116,54 +116,6 @@ pub(super) const CIRCLES: &[Circle] = &[
         ],
     },
     Circle { folder: "crates/fault/src", files: &["lib.rs", "shrink.rs"] },
-    Circle {
-        folder: "crates/lab/src",
-        files: &["experiment/workload/mod.rs", "experiment/workload/patterns.rs"],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &[
-            "experiment/predict/clock.rs",
-            "experiment/predict/logs.rs",
-            "experiment/predict/mod.rs",
-            "experiment/predict/stages.rs",
-        ],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &["reproduce/evidence.rs", "reproduce/judge.rs", "reproduce/library.rs", "reproduce/study.rs"],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &["reproduce/studies/varki/grid.rs", "reproduce/studies/varki/hardware.rs"],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &[
-            "reproduce/studies/hauser/figures.rs",
-            "reproduce/studies/hauser/measured.rs",
-            "reproduce/studies/hauser/mod.rs",
-        ],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &[
-            "reproduce/studies/stodolsky/curves.rs",
-            "reproduce/studies/stodolsky/disk.rs",
-            "reproduce/studies/stodolsky/layouts.rs",
-            "reproduce/studies/stodolsky/lifetimes.rs",
-            "reproduce/studies/stodolsky/logging.rs",
-            "reproduce/studies/stodolsky/mod.rs",
-            "reproduce/studies/stodolsky/others.rs",
-            "reproduce/studies/stodolsky/peaks.rs",
-            "reproduce/studies/stodolsky/tables.rs",
-        ],
-    },
-    Circle {
-        folder: "crates/lab/src",
-        files: &["reproduce/studies/chen/curves.rs", "reproduce/studies/chen/figures.rs"],
-    },
-    Circle { folder: "crates/lab/src", files: &["reproduce/plan.rs", "reproduce/report.rs"] },
     Circle { folder: "crates/sim/src", files: &["member.rs", "opening.rs", "together.rs", "volume.rs"] },
     Circle { folder: "crates/sim/src", files: &["health.rs", "world.rs"] },
 ];

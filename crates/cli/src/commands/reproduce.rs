@@ -7,9 +7,10 @@ use std::str::FromStr;
 use clap::Args;
 use parlour_lab::reproduce::Verdict;
 use parlour_lab::reproduce::kind::{Kind, OF_ALL};
+use parlour_lab::reproduce::pace::Pace;
 use parlour_lab::reproduce::page::{page, percent};
 use parlour_lab::reproduce::paper::{Paper, UnknownPaper};
-use parlour_lab::reproduce::plan::{Pace, Plan, PlanError};
+use parlour_lab::reproduce::plan::{Plan, PlanError};
 use parlour_lab::reproduce::report::{Chapter, Number, Report};
 use parlour_lab::reproduce::value::{Value, half_width};
 

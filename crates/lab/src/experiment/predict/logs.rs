@@ -6,7 +6,7 @@ use parlour_model::utilization::array::{Array, Organization, Update};
 use parlour_model::utilization::logging::{Logging, Reading, Sublogs};
 use parlour_units::Sectors;
 
-use super::Unmodelled;
+use super::refused::Unmodelled;
 use super::stages::Stages;
 use crate::experiment::prepared::Prepared;
 

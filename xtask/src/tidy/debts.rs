@@ -72,10 +72,6 @@ pub(super) const CIRCLES: &[Circle] = &[
             "tuning.rs",
         ],
     },
-    Circle { folder: "crates/engine/src", files: &["opening/found.rs", "opening/note.rs"] },
-    Circle { folder: "crates/engine/src", files: &["member/backing.rs", "member/open.rs"] },
-    Circle { folder: "crates/engine/src", files: &["io.rs", "threads.rs", "uring/ring.rs"] },
-    Circle { folder: "crates/engine/src", files: &["machine.rs", "machine/giving_up.rs"] },
     Circle {
         folder: "crates/engine/src",
         files: &["server/admin.rs", "server/mod.rs", "server/returning.rs"],

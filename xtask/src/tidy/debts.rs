@@ -92,8 +92,6 @@ pub(super) const CIRCLES: &[Circle] = &[
         ],
     },
     Circle { folder: "crates/fault/src", files: &["lib.rs", "shrink.rs"] },
-    Circle { folder: "crates/sim/src", files: &["member.rs", "opening.rs", "together.rs", "volume.rs"] },
-    Circle { folder: "crates/sim/src", files: &["health.rs", "world.rs"] },
 ];
 
 /// The files of the array that still name `Array`.

@@ -1,7 +1,7 @@
 //! The house rules that neither rustc nor clippy can check.
 //!
-//! Most look at one file's text and its path below the workspace's root; some at what all files of a crate name of
-//! each other.
+//! Most look at one file's text and its path below the workspace's root; some at what all files of
+//! a crate name of each other.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,6 +1,7 @@
 //! Arrows between the files of a crate go round in no circle.
 //!
-//! Files in a circle are one thing in several pieces: none of them can be read, tested or changed without the others.
+//! Files in a circle are one thing in several pieces: none of them can be read, tested or changed
+//! without the others.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,6 +1,7 @@
 //! The parts of the array do not know the whole.
 //!
-//! `array.rs` puts the components together; a component that names `Array` can reach into all the others.
+//! `array.rs` puts the components together; a component that names `Array` can reach into all the
+//! others.
 
 use super::arrows::Target;
 use super::debts;
@@ -8,7 +9,8 @@ use super::finding::Finding;
 
 const FOLDER: &str = "crates/array/src";
 
-/// What stands outside the array, and so may name it: what is re-exported, and what records and replays it.
+/// What stands outside the array, and so may name it: what is re-exported, and what records and
+/// replays it.
 const OUTSIDE: [&str; 2] = ["lib.rs", "record/"];
 
 const ANSWER: &str =

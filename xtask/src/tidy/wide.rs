@@ -1,4 +1,5 @@
-//! Comments are narrower than code: lines of text that are read one after the other must not be long.
+//! Comments are narrower than code: lines of text that are read one after the other must not be
+//! long.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ const WIDEST: usize = 100;
 const WRAP: &str = "wrap it";
 const STRIKE: &str = "strike it from WIDE_COMMENTS, so that it stays so";
 
-/// Checks every source; in the packages that are listed in `debts` comments may still be wider, and must.
+/// Checks every source; in the packages that are listed in `debts` comments may still be wider, and
+/// must.
 pub(super) fn check(texts: &BTreeMap<String, String>, debts: &[&str]) -> Vec<Finding> {
     let mut found: Vec<(&str, Finding)> = Vec::new();
     for (path, text) in texts.iter().filter(|(path, _)| path.ends_with(".rs")) {

@@ -1,4 +1,5 @@
-//! What a value's type is, as far as that can be told from names, annotations and what methods answer.
+//! What a value's type is, as far as that can be told from names, annotations and what methods
+//! answer.
 
 use std::collections::BTreeMap;
 

@@ -63,7 +63,8 @@ impl<'a> Methods<'a> {
         self.by_owner.get(&(owner, name.to_owned())).map(|&index| &self.all[index])
     }
 
-    /// The method that is called on a value; none if nothing can be told of it, or it is another crate's.
+    /// The method that is called on a value; none if nothing can be told of it, or it is another
+    /// crate's.
     pub(super) fn called(
         &self,
         names: &Names<'_>,
@@ -147,7 +148,8 @@ impl Method<'_> {
         self.signature.map_or(Type::Unknown, |signature| answer(names, &self.place, signature))
     }
 
-    /// How many arguments it takes after the value that it is called on; none if it is called on no value.
+    /// How many arguments it takes after the value that it is called on; none if it is called on no
+    /// value.
     fn takes(&self) -> Option<usize> {
         let inputs = &self.signature?.inputs;
         matches!(inputs.first(), Some(FnArg::Receiver(_))).then(|| inputs.len() - 1)

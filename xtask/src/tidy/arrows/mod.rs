@@ -1,19 +1,21 @@
 //! Which file names what another one defines: an arrow from the one to the other.
 //!
-//! Paths are followed through imports and re-exports to the file that truly defines the item. A `use` names what
-//! it brings; a `pub use` only passes it on, and a module that is declared or used to get at what is in it is not
-//! named. A method or associated constant is named where it is called, and what counts is the file that its `impl`
-//! is in: so one type whose `impl` blocks are spread over files ties these together. Calling a trait's method names
-//! the trait, not those that implement it. Files for tests only are no part of this, nor is what `#[cfg(test)]`
-//! leaves out; any other `cfg` is taken to hold.
+//! Paths are followed through imports and re-exports to the file that truly defines the item. A
+//! `use` names what it brings; a `pub use` only passes it on, and a module that is declared or used
+//! to get at what is in it is not named. A method or associated constant is named where it is
+//! called, and what counts is the file that its `impl` is in: so one type whose `impl` blocks are
+//! spread over files ties these together. Calling a trait's method names the trait, not those that
+//! implement it. Files for tests only are no part of this, nor is what `#[cfg(test)]` leaves out;
+//! any other `cfg` is taken to hold.
 //!
-//! Whose method a call means follows from the type of its value, and that from `self`, annotations, fields,
-//! patterns, and what functions and methods say that they answer. Where this tells nothing, the name must: if all
-//! methods of this target that are called so, with as many arguments, are in one file, that one is meant, unless std
-//! or another of our crates has a method of that name, too. So what is missed is a call of an ambiguous or common
-//! name on a value whose type the reader cannot tell (what a closure makes, a generic parameter, a `match`), what
-//! macros other than those that take expressions make of their tokens, and operators and conversions, which call
-//! a trait's implementation. Fields count for nothing by themselves: privacy is for the compiler to check.
+//! Whose method a call means follows from the type of its value, and that from `self`, annotations,
+//! fields, patterns, and what functions and methods say that they answer. Where this tells nothing,
+//! the name must: if all methods of this target that are called so, with as many arguments, are in
+//! one file, that one is meant, unless std or another of our crates has a method of that name, too.
+//! So what is missed is a call of an ambiguous or common name on a value whose type the reader
+//! cannot tell (what a closure makes, a generic parameter, a `match`), what macros other than those
+//! that take expressions make of their tokens, and operators and conversions, which call a trait's
+//! implementation. Fields count for nothing by themselves: privacy is for the compiler to check.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -104,7 +104,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Paths in what is not Rust's grammar, as far as tokens show them; methods' names are passed over.
+    /// Paths in what is not Rust's grammar, as far as tokens show them; methods' names are passed
+    /// over.
     fn read_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let (mut line, mut joins, mut after_dot) = (0, false, false);

@@ -161,7 +161,8 @@ fn the_type_of_what_is_called_on_is_followed() {
 #[test]
 fn where_the_type_is_not_known_the_name_must_tell() {
     assert_eq!(with_methods("fn f(x: impl Fn()) { x().admit(1) }"), ["host.rs A::admit"]);
-    // Other arguments, two files that have it, a name that std has, too; and a value of another crate's.
+    // Other arguments, two files that have it, a name that std has, too; and a value of another
+    // crate's.
     for silent in [
         "fn f() { x().admit() }",
         "fn f() { x().append() }",

@@ -74,16 +74,27 @@ fn describe(arrows: &Arrows<'_>, circle: &Files<'_>, listed: &[BTreeSet<String>]
     let rounds = arrows.within(circle).filter(|reference| !is_listed(reference));
     let rounds = rounds.map(|reference| arrows.round(reference));
     let shortest = rounds.min_by_key(Vec::len).unwrap_or_default();
-    let files: Vec<&str> = circle.iter().copied().collect();
-    let mut wrong = format!("{} files are a circle: {}", files.len(), files.join(", "));
+    let mut wrong = who(circle, listed);
     for reference in &shortest {
         let Reference { from, line, to, name, .. } = reference;
         wrong += &format!("\n  {from}:{line}: names `{name}`, which is in {to}");
     }
     wrong += "\n  so none of these stands without the others";
     let (path, line) =
-        shortest.first().map_or((files[0], 1), |reference| (reference.from.as_str(), reference.line));
+        shortest.first().map_or((debts::PATH, 1), |reference| (reference.from.as_str(), reference.line));
     Finding::new(path, line, wrong, TURN)
+}
+
+/// Who is in a circle; of one that has grown, who was not in it before.
+fn who(circle: &Files<'_>, listed: &[BTreeSet<String>]) -> String {
+    let is_listed = |file: &str| listed.iter().any(|files| files.contains(file));
+    let new: Vec<&str> = circle.iter().copied().filter(|file| !is_listed(file)).collect();
+    let all = circle.len();
+    match new.len() {
+        0 => format!("circles that are listed apart have become one, of {all} files"),
+        count if count == all => format!("{all} files are a circle: {}", new.join(", ")),
+        _ => format!("a circle that is listed has grown to {all} files, with {}", new.join(", ")),
+    }
 }
 
 /// Which file names which of the same target: of each pair the first place.
@@ -247,7 +258,26 @@ mod tests {
         assert_eq!(found.len(), 1);
         // The way round goes where nothing is listed.
         assert!(found[0].contains("names `h`, which is in crates/house/src/c.rs"), "{}", found[0]);
-        assert!(found[0].starts_with("crates/house/src/b.rs:2: 3 files"), "{}", found[0]);
+        let told = "crates/house/src/b.rs:2: a circle that is listed has grown to 3 files, with crates/house/src/c.rs\n";
+        assert!(found[0].starts_with(told), "{}", found[0]);
+    }
+
+    #[test]
+    fn listed_circles_do_not_become_one() {
+        let files = [
+            ("crates/house/src/lib.rs", "mod a; mod b; mod c; mod d;"),
+            ("crates/house/src/a.rs", "pub fn a() { super::b::b() }"),
+            ("crates/house/src/b.rs", "pub fn b() { super::a::a(); super::c::c() }"),
+            ("crates/house/src/c.rs", "pub fn c() { super::d::d() }"),
+            ("crates/house/src/d.rs", "pub fn d() { super::c::c(); super::a::a() }"),
+        ];
+        let found = findings(&files, &[&["a.rs", "b.rs"], &["c.rs", "d.rs"]]);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].contains("circles that are listed apart have become one, of 4 files"),
+            "{}",
+            found[0]
+        );
     }
 
     #[test]

@@ -21,9 +21,9 @@ const STRIKE: &str = "strike it from NAMING_ARRAY, so that it stays so";
 pub(super) fn check(targets: &[Target], debts: &[&str]) -> Vec<Finding> {
     let array = format!("{FOLDER}/array.rs");
     let references = targets.iter().filter(|target| target.folder == FOLDER).flat_map(|t| &t.references);
-    let mut naming = references.filter(|reference| reference.to == array && reference.name == "Array");
+    let naming = references.filter(|reference| reference.to == array && reference.name == "Array");
     let mut first: Vec<(&str, usize)> = Vec::new();
-    for reference in naming.by_ref() {
+    for reference in naming {
         let file = reference.from.strip_prefix(FOLDER).unwrap_or_default().trim_start_matches('/');
         if !first.iter().any(|(known, _)| *known == file) {
             first.push((file, reference.line));

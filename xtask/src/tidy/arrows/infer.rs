@@ -167,7 +167,6 @@ impl<'a> Known<'a> {
             Expr::Try(expression) => self.type_of(&expression.expr).parameter(0),
             Expr::Index(expression) => indexed(&self.type_of(&expression.expr)),
             Expr::Cast(expression) => self.understand(&expression.ty),
-            Expr::Lit(_) | Expr::Binary(_) => Type::Unknown,
             Expr::Tuple(expression) => {
                 Type::foreign("tuple", expression.elems.iter().map(|element| self.type_of(element)).collect())
             }

@@ -1,30 +1,25 @@
 //! The house rules that neither rustc nor clippy can check.
 //!
-//! Every rule looks at one file's text and its path below the workspace's root, and says what it finds.
+//! Most look at one file's text and its path below the workspace's root; some at what all files of
+//! a crate name of each other.
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use arrows::Sources;
+use finding::File;
+pub(crate) use finding::Finding;
+
+mod arrows;
+mod circles;
+mod debts;
+mod finding;
 mod house;
+mod rooms;
 mod source;
-
-/// A place that breaks a rule.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
-    path: String,
-    /// Counted from 1.
-    line: usize,
-    wrong: String,
-    remedy: &'static str,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}: {}", self.path, self.line, self.wrong, self.remedy)
-    }
-}
+mod wide;
 
 /// Why the rules could not be checked.
 #[derive(Debug, thiserror::Error)]
@@ -34,37 +29,46 @@ pub(crate) enum TidyError {
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// One file to be checked.
-struct File<'a> {
-    /// Below the workspace's root, with `/` between its parts.
-    path: &'a str,
-    text: &'a str,
-}
-
-impl File<'_> {
-    fn finding(&self, line: usize, wrong: impl Into<String>, remedy: &'static str) -> Finding {
-        Finding { path: self.path.to_owned(), line, wrong: wrong.into(), remedy }
-    }
-}
-
 /// The folders that hold our own sources, as far as they exist.
 const FOLDERS: [&str; 4] = ["bench", "crates", "fuzz", "xtask"];
 
 /// Checks the workspace at `root`; the findings come ordered by place.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, TidyError> {
-    let mut findings = Vec::new();
-    for folder in FOLDERS.map(|name| root.join(name)).iter().filter(|folder| folder.is_dir()) {
-        for path in files_below(folder)? {
-            let text = fs::read_to_string(&path).map_err(|source| unreadable(&path, source))?;
-            findings.extend(check_file(&File { path: &below(root, &path), text: &text }));
-        }
-    }
+    let texts = texts_below(root)?;
+    let mut findings: Vec<Finding> =
+        texts.iter().flat_map(|(path, text)| check_file(&File { path, text })).collect();
+    findings.extend(check_together(&texts));
     findings.sort();
     Ok(findings)
 }
 
 fn check_file(file: &File<'_>) -> Vec<Finding> {
     if file.path.ends_with(".rs") { source::check(file) } else { house::check(file) }
+}
+
+/// The rules that see all files.
+fn check_together(texts: &BTreeMap<String, String>) -> Vec<Finding> {
+    let is_source = |(path, _): &(&String, &String)| path.ends_with(".rs");
+    // What cannot be parsed is rustc's to say.
+    let parse = |(path, text): (&String, &String)| Some((path.clone(), syn::parse_file(text).ok()?));
+    let sources: Sources = texts.iter().filter(is_source).filter_map(parse).collect();
+    let targets = arrows::targets(&sources, texts);
+    let mut findings = circles::check(&targets, debts::CIRCLES);
+    findings.extend(rooms::check(&targets, debts::NAMING_ARRAY));
+    findings.extend(wide::check(texts, debts::WIDE_COMMENTS));
+    findings
+}
+
+/// The text of every Rust source and Cargo manifest, by its path below `root`.
+fn texts_below(root: &Path) -> Result<BTreeMap<String, String>, TidyError> {
+    let mut texts = BTreeMap::new();
+    for folder in FOLDERS.map(|name| root.join(name)).iter().filter(|folder| folder.is_dir()) {
+        for path in files_below(folder)? {
+            let text = fs::read_to_string(&path).map_err(|source| unreadable(&path, source))?;
+            texts.insert(below(root, &path), text);
+        }
+    }
+    Ok(texts)
 }
 
 /// The Rust sources and Cargo manifests in and below `folder`.
@@ -93,13 +97,6 @@ fn unreadable(path: &Path, source: io::Error) -> TidyError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_finding_reads_as_place_fault_and_remedy() {
-        let file = File { path: "crates/array/src/lib.rs", text: "" };
-        let finding = file.finding(7, "a fault", "what to do");
-        assert_eq!(finding.to_string(), "crates/array/src/lib.rs:7: a fault: what to do");
-    }
 
     #[test]
     fn a_missing_folder_is_named() {

@@ -11,7 +11,7 @@ use parlour_units::Duration;
 use serde_json::Value;
 
 use crate::members::{Looks, MembersError};
-use crate::serve::attach::quoted;
+use crate::wording::quoted;
 
 /// Which array is meant.
 #[derive(Args, Clone, Debug)]

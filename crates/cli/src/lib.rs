@@ -18,6 +18,7 @@ mod serve;
 mod settings;
 mod status;
 mod waiting;
+mod wording;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

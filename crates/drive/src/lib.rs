@@ -12,6 +12,7 @@ pub mod drive;
 pub mod electronics;
 pub mod mechanics;
 pub mod queue;
+mod refusal;
 pub mod seek;
 pub mod solid;
 pub mod sparing;

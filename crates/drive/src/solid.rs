@@ -3,7 +3,7 @@
 use parlour_units::{Bytes, Duration};
 use serde::Deserialize;
 
-use crate::description::{DescriptionError, optional, time};
+use crate::refusal::{DescriptionError, optional, time};
 
 /// `[solid]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

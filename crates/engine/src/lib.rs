@@ -19,6 +19,7 @@ pub mod control;
 pub mod recorder;
 
 mod access;
+mod backend;
 mod backlog;
 mod create;
 mod events;
@@ -49,12 +50,13 @@ mod uring;
 mod witness;
 
 pub use access::{Access, Done, Operation, Priority};
+pub use backend::IoBackend;
 pub use create::{CreateError, CreateReport, CreateRequest, create};
 pub use examine::{BadBlockLogSummary, BitmapSummary, Examination, ExamineError, SuperblockSummary, examine};
 pub use fault::{Failure, Fault};
 pub use frontend::{Frontend, Port};
 pub use identity::RandomError;
-pub use io::{Choice, Io, IoBackend, StartError};
+pub use io::{Choice, Io, StartError};
 pub use joining::JoiningError;
 pub use member::{Foreign, Member, MemberError, Mode};
 pub use memory::{Buffer, Memory, Part, Statistics};

@@ -17,9 +17,10 @@ use parlour_codec::sector::SectorKey;
 use parlour_units::{Bytes, Duration, Instant, Member, Sector, Sectors};
 
 use crate::access::{Access, Done, Operation, Priority};
+use crate::backend::IoBackend;
 use crate::compute;
 use crate::fault::Failure;
-use crate::io::{Io, IoBackend};
+use crate::io::Io;
 use crate::memory::{Buffer, Memory, Part};
 use crate::meter::Meter;
 use crate::pace::{Change, Pace};
@@ -570,6 +571,26 @@ impl Machine {
         }
         // What the array let go of must not be mistaken for what takes its name next.
         self.collect_released();
+    }
+
+    /// The kernel has answered an access that was given up.
+    fn land_late(&mut self, flight: Flight, mut done: Done) {
+        self.given_up -= 1;
+        done.parts.drain(..).for_each(|lease| self.memory.discard(lease));
+        self.spare_leases.push(done.parts);
+        if let Some(part) = flight.metadata {
+            self.memory.release(part.buffer);
+        }
+        self.ask_again(flight.member);
+    }
+
+    /// A member that had to be kept is asked again when nothing of what was given up is left that could still be done.
+    fn ask_again(&mut self, member: u16) {
+        let Some(open) = self.roster.get(member).cloned() else { return };
+        let late = self.flights.iter().flatten().any(|flight| flight.member == member && flight.given_up);
+        if !late {
+            open.take_back();
+        }
     }
 }
 

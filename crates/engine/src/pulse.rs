@@ -6,7 +6,7 @@ use parlour_array::{Mode, Status};
 use parlour_units::Bytes;
 use serde::Serialize;
 
-use crate::io::IoBackend;
+use crate::backend::IoBackend;
 use crate::machine::Machine;
 use crate::meter::Rates;
 

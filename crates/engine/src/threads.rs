@@ -13,10 +13,10 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
 use crate::access::{Access, Done};
+use crate::backend::IoBackend;
 use crate::backlog::Backlog;
 use crate::fault::Failure;
 use crate::helper;
-use crate::io::IoBackend;
 use crate::member::{Member, Round};
 use crate::perform::perform;
 

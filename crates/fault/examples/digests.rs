@@ -5,6 +5,8 @@
 //! cargo run --release -p parlour-fault --example digests -- FIRST COUNT
 //! ```
 
+#![expect(clippy::disallowed_methods, reason = "the crate has no environment, its examples do")]
+
 use std::env::args;
 use std::process::ExitCode;
 

@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use browser::{WIDTHS, directory, opened};
+use parlour_lab::reproduce::pace::Pace;
 use parlour_lab::reproduce::page::page;
 use parlour_lab::reproduce::paper::Paper;
-use parlour_lab::reproduce::plan::{Pace, Plan};
+use parlour_lab::reproduce::plan::Plan;
 use serde::Deserialize;
 
 /// What one picture shows: a higher one would take a browser very long.

@@ -1,22 +1,14 @@
 //! The handshake: client flags, then options until the client goes to transmission or away.
 
-use crate::connection::{Advance, Event};
 use crate::error::Disconnect;
+use crate::event::{Advance, Event};
 use crate::export::Terms;
+use crate::negotiated::Negotiated;
 use crate::reply::BASE_ALLOCATION_ID;
 use crate::wire::{self, OPTION_HEADER, Reader};
 
 const BASE: &[u8] = b"base:";
 const BASE_ALLOCATION: &[u8] = b"base:allocation";
-
-/// What the options agreed on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Negotiated {
-    /// `NBD_OPT_STRUCTURED_REPLY` was accepted.
-    pub(crate) structured_replies: bool,
-    /// `NBD_OPT_SET_META_CONTEXT` selected `base:allocation`.
-    pub(crate) base_allocation: bool,
-}
 
 /// Where the handshake stands after an option.
 enum Next {

@@ -31,15 +31,18 @@
 
 mod connection;
 mod error;
+mod event;
 mod export;
 mod handshake;
+mod negotiated;
 mod reply;
 mod request;
 mod server;
 mod wire;
 
-pub use connection::{Advance, Connection, Event, RequestId};
+pub use connection::Connection;
 pub use error::{ConfigError, Disconnect, ListenError, NbdError};
+pub use event::{Advance, Event, RequestId};
 pub use export::{Export, Features, Limits, Terms};
 pub use request::{Extent, Request};
 pub use server::{Backend, BufferHandle, RequestToken, Server, SocketAccess, Statistics, group_number};

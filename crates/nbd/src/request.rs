@@ -2,7 +2,7 @@
 
 use crate::error::Refusal;
 use crate::export::Terms;
-use crate::handshake::Negotiated;
+use crate::negotiated::Negotiated;
 use crate::wire::{self, Reader};
 
 /// A request that keeps the rules: inside the export, aligned to the minimum block size, not empty, not above

@@ -2,12 +2,11 @@
 
 use std::collections::VecDeque;
 
-use parlour_array::{AdminError, Event, Mode, Repair};
+use parlour_array::{AdminError, Event, Repair};
 use parlour_units::{Duration, Instant, Slot};
 
-use crate::member::Member;
-use crate::opening::{OpeningError, TooShort, assemble};
-use crate::world::World;
+use crate::member::{Member, TooShort};
+use crate::volume::Volume;
 
 /// Something that people or drives do.
 #[derive(Debug)]
@@ -108,28 +107,28 @@ impl Health {
         self.planned.front().map(|(at, ..)| *at)
     }
 
+    pub(crate) fn plan(&mut self, at: Instant, volume: usize, deed: Deed) {
+        let index = self.planned.partition_point(|(before, ..)| *before <= at);
+        self.planned.insert(index, (at, volume, deed));
+    }
+
+    /// Takes the next deed that was planned, and the volume that it is to be done to.
+    pub(crate) fn take_planned(&mut self) -> Option<(usize, Deed)> {
+        self.planned.pop_front().map(|(_, volume, deed)| (volume, deed))
+    }
+
     pub(crate) fn note(&mut self, incident: Incident) {
         self.incidents.push(incident);
     }
-}
 
-impl World {
-    /// Something is to be done to a volume at a time. If it cannot be then, [`World::incidents`] tell so.
-    pub fn plan(&mut self, at: Instant, volume: usize, deed: Deed) {
-        let planned = &mut self.health.planned;
-        let index = planned.partition_point(|(before, ..)| *before <= at);
-        planned.insert(index, (at, volume, deed));
-    }
-
-    /// What has happened to the arrays, in order.
-    pub fn incidents(&self) -> &[Incident] {
-        &self.health.incidents
+    pub(crate) fn incidents(&self) -> &[Incident] {
+        &self.incidents
     }
 
     /// Rebuilds that are done or under way, in the order in which they began.
-    pub fn rebuilds(&self) -> Vec<Rebuild> {
+    pub(crate) fn rebuilds(&self) -> Vec<Rebuild> {
         let mut rebuilds: Vec<Rebuild> = Vec::new();
-        for Incident { at, volume, what } in &self.health.incidents {
+        for Incident { at, volume, what } in &self.incidents {
             match what {
                 What::Told(Event::SlotTaken { slot, .. }) => {
                     rebuilds.push(Rebuild { volume: *volume, slot: *slot, began: *at, took: None });
@@ -145,106 +144,60 @@ impl World {
         }
         rebuilds
     }
+}
 
-    /// Does something to a volume now.
-    ///
-    /// # Errors
-    /// The array refuses, or the drive does not fit.
-    pub fn carry_out(&mut self, volume: usize, deed: Deed) -> Result<(), HealthError> {
-        if volume >= self.volumes.len() {
-            return Err(HealthError::NoVolume { volume, volumes: self.volumes.len() });
-        }
-        let now = self.now();
-        let done = match deed {
-            Deed::Die(slot) => return self.die(volume, slot),
-            Deed::Replace(slot, drive) => return self.add(volume, Some(slot), *drive),
-            Deed::Spare(drive) => return self.add(volume, None, *drive),
-            Deed::Fail(slot) => self.volumes[volume].array.fail(now, slot),
-            Deed::Scrub(repair) => self.volumes[volume].array.scrub(now, repair),
+impl Deed {
+    /// Does it to a volume. What the array has to say of it is still to be heard.
+    pub(crate) fn carry_out(self, volume: &mut Volume, now: Instant) -> Result<(), HealthError> {
+        let done = match self {
+            Deed::Die(slot) => return die(volume, slot),
+            Deed::Replace(slot, drive) => return add(volume, now, Some(slot), *drive),
+            Deed::Spare(drive) => return add(volume, now, None, *drive),
+            Deed::Fail(slot) => volume.array.fail(now, slot),
+            Deed::Scrub(repair) => volume.array.scrub(now, repair),
         };
-        self.drain(volume);
-        done.map_err(|source| self.refused(volume, source))
+        done.map_err(|source| refused(volume, source))
     }
+}
 
-    /// The next deed that was planned.
-    pub(crate) fn carry_out_planned(&mut self) {
-        let Some((_, volume, deed)) = self.health.planned.pop_front() else { return };
-        if let Err(error) = self.carry_out(volume, deed) {
-            self.health.note(Incident { at: self.now(), volume, what: What::NotDone(error) });
+fn refused(volume: &Volume, source: AdminError) -> HealthError {
+    HealthError::Refused { array: volume.name.clone(), source }
+}
+
+/// The number of the drive that stands in a slot.
+fn drive_in(volume: &Volume, slot: Slot) -> Option<usize> {
+    let members = volume.array().status().members;
+    members.get(slot.as_usize())?.member.map(usize::from)
+}
+
+fn die(volume: &mut Volume, slot: Slot) -> Result<(), HealthError> {
+    let Some(number) = drive_in(volume, slot) else {
+        return Err(HealthError::NoDrive { array: volume.name.clone(), slot });
+    };
+    volume.members[number].die();
+    Ok(())
+}
+
+/// A drive comes, into a place or as a spare.
+fn add(volume: &mut Volume, now: Instant, slot: Option<Slot>, mut drive: Member) -> Result<(), HealthError> {
+    let number = volume.members.len();
+    let first = slot.and_then(|slot| volume.members.get(slot.as_usize()));
+    if let Some(string) = first.and_then(Member::string).filter(|_| drive.string().is_none()) {
+        drive = drive.on_string(string);
+    }
+    let length = volume.members.iter().map(|member| member.info().length).max().unwrap_or_default();
+    drive.join(&volume.name, volume.joined, length)?;
+    volume.joined += 1;
+    let named = match slot {
+        Some(slot) => volume.array.replace(now, slot, drive.info()),
+        None => volume.array.add_spare(now, drive.info()),
+    };
+    match named {
+        Ok(named) => {
+            assert_eq!(named.as_usize(), number, "members are numbered in the order in which they come");
+            volume.members.push(drive);
+            Ok(())
         }
-    }
-
-    fn refused(&self, volume: usize, source: AdminError) -> HealthError {
-        HealthError::Refused { array: self.volumes[volume].name.clone(), source }
-    }
-
-    /// The number of the drive that stands in a slot.
-    fn drive_in(&self, volume: usize, slot: Slot) -> Option<usize> {
-        let members = self.volumes[volume].array().status().members;
-        members.get(slot.as_usize())?.member.map(usize::from)
-    }
-
-    fn die(&mut self, volume: usize, slot: Slot) -> Result<(), HealthError> {
-        let Some(number) = self.drive_in(volume, slot) else {
-            return Err(HealthError::NoDrive { array: self.volumes[volume].name.clone(), slot });
-        };
-        self.volumes[volume].members[number].die();
-        Ok(())
-    }
-
-    /// A drive comes, into a place or as a spare.
-    fn add(&mut self, volume: usize, slot: Option<Slot>, mut drive: Member) -> Result<(), HealthError> {
-        let now = self.now();
-        let own = &mut self.volumes[volume];
-        let number = own.members.len();
-        let first = slot.and_then(|slot| own.members.get(slot.as_usize()));
-        if let Some(string) = first.and_then(Member::string).filter(|_| drive.string().is_none()) {
-            drive = drive.on_string(string);
-        }
-        let length = own.members.iter().map(|member| member.info().length).max().unwrap_or_default();
-        drive.join(&own.name, own.joined, length)?;
-        own.joined += 1;
-        let named = match slot {
-            Some(slot) => own.array.replace(now, slot, drive.info()),
-            None => own.array.add_spare(now, drive.info()),
-        };
-        match named {
-            Ok(named) => {
-                assert_eq!(named.as_usize(), number, "members are numbered in the order in which they come");
-                own.members.push(drive);
-                self.drain(volume);
-                Ok(())
-            }
-            Err(source) => {
-                self.drain(volume);
-                Err(self.refused(volume, source))
-            }
-        }
-    }
-
-    /// Stops an array as people do, and opens it again from what its members hold. Time goes on for the others meanwhile.
-    ///
-    /// # Errors
-    /// It cannot be stopped, or not be opened again.
-    pub fn restart(&mut self, volume: usize) -> Result<(), OpeningError> {
-        let now = self.now();
-        self.volumes[volume].array.stop(now);
-        self.drain(volume);
-        while self.volumes[volume].array().mode() != Mode::Stopped {
-            let Some(next) = self.next_time() else {
-                return Err(OpeningError::Stuck(self.volumes[volume].name.clone()));
-            };
-            self.step(next);
-        }
-        let own = &mut self.volumes[volume];
-        let status = own.array().status();
-        let standing = status.members.iter().filter_map(|member| member.member).chain(status.spares);
-        let mut members: Vec<Option<Member>> =
-            std::mem::take(&mut own.members).into_iter().map(Some).collect();
-        let drives = standing.filter_map(|number| members[usize::from(number)].take()).collect();
-        own.sessions += 1;
-        (own.array, own.members) = assemble(&own.name, drives, own.sessions, own.settings, None)?;
-        self.drain(volume);
-        Ok(())
+        Err(source) => Err(refused(volume, source)),
     }
 }

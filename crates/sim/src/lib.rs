@@ -8,6 +8,7 @@ pub mod control;
 pub mod flat;
 pub mod health;
 pub mod history;
+mod identity;
 pub mod member;
 mod metadata;
 pub mod opening;

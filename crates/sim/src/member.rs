@@ -11,8 +11,8 @@ use parlour_workload::delay::Delay;
 use parlour_workload::random::Random;
 
 use crate::flat::{Flat, FlatModel};
+use crate::identity::{Kind, identity};
 use crate::metadata::Metadata;
-use crate::opening::{Kind, TooShort, identity};
 use crate::paths::Line;
 
 /// A drive in an array.
@@ -35,6 +35,25 @@ pub struct Member {
 enum Server {
     Mechanical(Box<Drive>),
     Flat(Flat),
+}
+
+/// A drive ends before its member does.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "array '{array}', member {member}: the drive {drive} has {blocks} blocks of 512 bytes, and the member is to have {wanted}; \
+     make members at most that long, or take a larger drive"
+)]
+pub struct TooShort {
+    /// Which array.
+    pub array: String,
+    /// Which of its members.
+    pub member: usize,
+    /// The drive's name.
+    pub drive: String,
+    /// What it has.
+    pub blocks: u64,
+    /// What the member is to have.
+    pub wanted: u64,
 }
 
 /// An access that is being served.

@@ -2,13 +2,14 @@
 
 use parlour_array::record::{CandidateInput, OpeningInputs, Recorded, Recording, Sink};
 use parlour_array::{
-    Assembly, AssemblyError, Banks, Cylinder, Geometry, Identity, NewArray, SUPERBLOCK, Simulated, Tuning,
-    create,
+    Assembly, AssemblyError, Banks, Cylinder, Geometry, NewArray, SUPERBLOCK, Simulated, Tuning, create,
 };
 use parlour_drive::mechanics::Mechanics;
 use parlour_units::{Sector, Sectors};
 
+use crate::identity::{Kind, identity};
 use crate::member::Member;
+pub use crate::member::TooShort;
 use crate::volume::Volume;
 
 /// Why an array cannot be simulated.
@@ -50,39 +51,6 @@ pub enum OpeningError {
     /// It has to be stopped first, and does not stop.
     #[error("array '{0}' does not stop: what it began is not done, and nothing happens any more")]
     Stuck(String),
-}
-
-/// A drive ends before its member does.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "array '{array}', member {member}: the drive {drive} has {blocks} blocks of 512 bytes, and the member is to have {wanted}; \
-     make members at most that long, or take a larger drive"
-)]
-pub struct TooShort {
-    /// Which array.
-    pub array: String,
-    /// Which of its members.
-    pub member: usize,
-    /// The drive's name.
-    pub drive: String,
-    /// What it has.
-    pub blocks: u64,
-    /// What the member is to have.
-    pub wanted: u64,
-}
-
-/// What names are for: the number tells one from others of its kind.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
-    Member = 1,
-    Array = 2,
-    Session = 3,
-}
-
-pub(crate) fn identity(kind: Kind, number: u64) -> Identity {
-    let mut bytes = [kind as u8; 16];
-    bytes[..8].copy_from_slice(&number.to_le_bytes());
-    Identity(bytes)
 }
 
 /// Data cannot float on a drive.

@@ -5,13 +5,14 @@ use std::collections::BinaryHeap;
 
 use parlour_array::record::Recorded;
 use parlour_array::{
-    Action, BufferId, Class, Completion, Effect, Fault, LogStatus, Operation, Outcome, Request, RequestError,
-    Tag,
+    Action, BufferId, Class, Completion, Effect, Fault, LogStatus, Mode, Operation, Outcome, Request,
+    RequestError, Tag,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
-use crate::health::{Health, Incident};
+use crate::health::{Deed, Health, HealthError, Incident, Rebuild, What};
 use crate::member::{Begun, Member, Serving};
+use crate::opening::{OpeningError, assemble};
 use crate::paths::{Line, Machine, PathError, Paths, Station};
 use crate::volume::Volume;
 
@@ -23,7 +24,7 @@ use crate::volume::Volume;
 pub struct World {
     pub(crate) volumes: Vec<Volume>,
     machine: Option<Box<Machine>>,
-    pub(crate) health: Health,
+    health: Health,
     now: Instant,
     /// What happens when; of equal times what was expected first comes first.
     due: BinaryHeap<Reverse<(u64, u64, Next)>>,
@@ -303,6 +304,67 @@ impl World {
                 }
             }
         }
+    }
+
+    /// Something is to be done to a volume at a time. If it cannot be then, [`World::incidents`] tell so.
+    pub fn plan(&mut self, at: Instant, volume: usize, deed: Deed) {
+        self.health.plan(at, volume, deed);
+    }
+
+    /// What has happened to the arrays, in order.
+    pub fn incidents(&self) -> &[Incident] {
+        self.health.incidents()
+    }
+
+    /// Rebuilds that are done or under way, in the order in which they began.
+    pub fn rebuilds(&self) -> Vec<Rebuild> {
+        self.health.rebuilds()
+    }
+
+    /// Does something to a volume now.
+    ///
+    /// # Errors
+    /// The array refuses, or the drive does not fit.
+    pub fn carry_out(&mut self, volume: usize, deed: Deed) -> Result<(), HealthError> {
+        let (now, volumes) = (self.now, self.volumes.len());
+        let own = self.volumes.get_mut(volume).ok_or(HealthError::NoVolume { volume, volumes })?;
+        let done = deed.carry_out(own, now);
+        self.drain(volume);
+        done
+    }
+
+    /// The next deed that was planned.
+    fn carry_out_planned(&mut self) {
+        let Some((volume, deed)) = self.health.take_planned() else { return };
+        if let Err(error) = self.carry_out(volume, deed) {
+            self.health.note(Incident { at: self.now, volume, what: What::NotDone(error) });
+        }
+    }
+
+    /// Stops an array as people do, and opens it again from what its members hold. Time goes on for the others meanwhile.
+    ///
+    /// # Errors
+    /// It cannot be stopped, or not be opened again.
+    pub fn restart(&mut self, volume: usize) -> Result<(), OpeningError> {
+        let now = self.now;
+        self.volumes[volume].array.stop(now);
+        self.drain(volume);
+        while self.volumes[volume].array().mode() != Mode::Stopped {
+            let Some(next) = self.next_time() else {
+                return Err(OpeningError::Stuck(self.volumes[volume].name.clone()));
+            };
+            self.step(next);
+        }
+        let own = &mut self.volumes[volume];
+        let status = own.array().status();
+        let standing = status.members.iter().filter_map(|member| member.member).chain(status.spares);
+        let mut members: Vec<Option<Member>> =
+            std::mem::take(&mut own.members).into_iter().map(Some).collect();
+        let drives = standing.filter_map(|number| members[usize::from(number)].take()).collect();
+        own.sessions += 1;
+        (own.array, own.members) = assemble(&own.name, drives, own.sessions, own.settings, None)?;
+        self.drain(volume);
+        Ok(())
     }
 
     fn happen(&mut self, next: Next) {

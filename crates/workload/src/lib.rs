@@ -6,10 +6,11 @@
 //! A [`source`] says what is asked for, and when: a [`Pattern`](source::Pattern) of [`task`]s, each of which is a request or
 //! several, in a closed or an open [`Load`](source::Load). Read [`size`] (how much), [`place`] (where) and [`stream`] (both,
 //! and what is done), [`accounts`] (a bank's transactions), [`files`] (read whole), [`pass`] (from one end to the other),
-//! [`trace`] and [`replay`] (what was recorded elsewhere); [`delay`] (how long until the next), and [`space`] (what there is to
+//! [`bonnie`] (its phases), [`trace`] and [`replay`] (what was recorded elsewhere); [`delay`] (how long until the next), and [`space`] (what there is to
 //! ask for).
 
 pub mod accounts;
+pub mod bonnie;
 pub mod delay;
 pub mod files;
 pub mod pass;

@@ -2,9 +2,11 @@
 
 use clap::Args;
 
+use super::error::BenchError;
 use super::fio::Job;
+use super::places::Places;
 use super::targets::{Array, Target};
-use super::{BenchError, Places, measure};
+use super::turns::measure;
 
 /// How long and where.
 #[derive(Debug, Args)]

@@ -3,22 +3,26 @@
 //! Speeds of a machine that others share drift. So targets take turns, run after run, each time on fresh members,
 //! and the table gives medians with their ranges and ratios to the reference of the same run.
 
+mod error;
 mod fio;
 mod journal;
+mod places;
 mod rebuild;
 mod recovery;
 mod table;
 mod targets;
-
-use std::path::{Path, PathBuf};
+mod turns;
 
 use clap::{Args, Subcommand};
 
-use crate::command::{self, CommandError};
-use crate::packages::{self, PackageError};
+use crate::command;
+use crate::packages;
 use crate::workspace::cargo;
-use fio::{FioError, Job};
-use targets::{Target, TargetError};
+pub(crate) use error::BenchError;
+use fio::Job;
+use places::Places;
+use targets::Target;
+use turns::measure;
 
 /// What to measure.
 #[derive(Debug, Subcommand)]
@@ -57,32 +61,6 @@ pub(crate) struct ModelArguments {
     runs: u64,
 }
 
-/// Where members are put.
-#[derive(Debug, Args)]
-pub(crate) struct Places {
-    /// A directory on tmpfs
-    #[arg(long, default_value = "/dev/shm")]
-    memory: PathBuf,
-    /// A directory on a disk; without it, a temporary one
-    #[arg(long)]
-    disk: Option<PathBuf>,
-    /// Leave out the disk
-    #[arg(long)]
-    only_memory: bool,
-}
-
-impl Places {
-    /// The directories, with what to call members there.
-    fn scratch(&self) -> Result<Vec<(&'static str, tempfile::TempDir)>, BenchError> {
-        let mut places = vec![("members on tmpfs", scratch(&self.memory)?)];
-        if !self.only_memory {
-            let disk = self.disk.clone().unwrap_or_else(std::env::temp_dir);
-            places.push(("members on disk, O_DIRECT", scratch(&disk)?));
-        }
-        Ok(places)
-    }
-}
-
 /// How long and where.
 #[derive(Debug, Args)]
 pub(crate) struct EngineArguments {
@@ -97,31 +75,6 @@ pub(crate) struct EngineArguments {
     /// Only these targets (names as in the table)
     #[arg(long, value_delimiter = ',')]
     targets: Vec<String>,
-}
-
-/// Why a bench gave no table.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BenchError {
-    /// Tools are missing.
-    #[error(transparent)]
-    Packages(#[from] PackageError),
-    /// The build failed.
-    #[error(transparent)]
-    Command(#[from] CommandError),
-    /// A target did not start.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// fio failed.
-    #[error(transparent)]
-    Fio(#[from] FioError),
-    /// The place to measure in cannot be used.
-    #[error("cannot use {path}: {source}; name another with --memory or --disk")]
-    Place {
-        /// Where.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
 }
 
 /// Carries out a bench.
@@ -159,36 +112,4 @@ fn engine(arguments: &EngineArguments) -> Result<(), BenchError> {
         println!("{}", results.render(title));
     }
     rebuild::measure(&places[0].1, arguments.runs)
-}
-
-/// A directory of our own below `place`, gone at the end.
-fn scratch(place: &Path) -> Result<tempfile::TempDir, BenchError> {
-    let failed = |source| BenchError::Place { path: place.into(), source };
-    tempfile::Builder::new().prefix("parlour-bench").tempdir_in(place).map_err(failed)
-}
-
-/// The targets take turns.
-fn measure(
-    targets: &[Target],
-    jobs: &[Job],
-    runs: u32,
-    seconds: u32,
-    (title, place): (&str, &tempfile::TempDir),
-) -> Result<table::Results, BenchError> {
-    let mut results = table::Results::new(targets, jobs);
-    for run in 0..runs {
-        for (index, target) in targets.iter().enumerate() {
-            eprintln!("{title}: run {} of {runs}: {}", run + 1, target.name());
-            let served = target.start(place.path())?;
-            fio::fill(&served)?;
-            served.settle()?;
-            for (column, job) in jobs.iter().enumerate() {
-                let before = served.accesses();
-                let measured = job.run(&served, seconds)?;
-                results.add(index, column, measured, before, served.accesses());
-            }
-            results.note_memory(index, served.peak_memory());
-        }
-    }
-    Ok(results)
 }

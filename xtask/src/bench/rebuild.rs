@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::BenchError;
+use super::error::BenchError;
 use super::fio;
 use super::table::median;
 use super::targets::{Array, Served, Target, run};

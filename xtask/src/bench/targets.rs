@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use super::fio::{self, FioError};
 use crate::workspace;
 
 /// One row of the table.
@@ -53,9 +52,6 @@ pub(crate) enum TargetError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Stirring the log failed.
-    #[error(transparent)]
-    Fio(#[from] FioError),
 }
 
 /// How fio reaches a target.
@@ -244,16 +240,9 @@ impl Served {
         Ok(())
     }
 
-    /// A parity log is measured as it is in the long run: after each region in use was reintegrated three times.
-    pub(super) fn settle(&self) -> Result<(), TargetError> {
-        while self
-            .status()
-            .and_then(|status| status["log"]["least_reintegrations"].as_u64())
-            .is_some_and(|n| n < 3)
-        {
-            fio::stir(self)?;
-        }
-        Ok(())
+    /// How often the region of its parity log was reintegrated that was so least often; none without a log.
+    pub(super) fn least_reintegrations(&self) -> Option<u64> {
+        self.status()?["log"]["least_reintegrations"].as_u64()
     }
 
     fn status(&self) -> Option<Value> {

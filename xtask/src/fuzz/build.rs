@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::FuzzError;
+use super::error::FuzzError;
 use crate::command;
 use crate::workspace::{self, cargo};
 

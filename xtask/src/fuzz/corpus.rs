@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::FuzzError;
 use super::build::Runners;
+use super::error::FuzzError;
 use crate::command;
 use crate::workspace;
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::FuzzError;
 use super::corpus::{Places, unusable};
+use super::error::FuzzError;
 use crate::command::{self, CommandError};
 
 /// What came of a run.

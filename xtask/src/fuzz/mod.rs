@@ -6,17 +6,15 @@
 
 mod build;
 mod corpus;
+mod error;
 mod libfuzzer;
-
-use std::io;
-use std::path::PathBuf;
 
 use clap::Args;
 use comfy_table::Table;
 
-use crate::command::CommandError;
 use crate::table::of_numbers;
 use build::Runners;
+pub(crate) use error::FuzzError;
 use libfuzzer::Summary;
 
 /// What to fuzz, and for how long.
@@ -31,26 +29,6 @@ pub(crate) struct Arguments {
     /// Afterwards, keep few inputs that together reach what was reached
     #[arg(long)]
     keep: bool,
-}
-
-/// Why fuzzing did not end well.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FuzzError {
-    /// The fuzzers could not be built.
-    #[error(transparent)]
-    Command(#[from] CommandError),
-    /// There is no such target.
-    #[error("there is no target '{name}'; there are {known}")]
-    Unknown { name: String, known: String },
-    /// The compiler does not say what it compiles for.
-    #[error("`rustc -vV` does not name its host")]
-    NoHost,
-    /// A folder or file cannot be used.
-    #[error("cannot use {path}: {source}", path = path.display())]
-    Unusable { path: PathBuf, source: io::Error },
-    /// Targets failed; each was told of when it did.
-    #[error("failed: {}", .0.join(", "))]
-    Failed(Vec<String>),
 }
 
 /// Carries it out.

@@ -13,7 +13,7 @@ use std::{env, thread};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use super::KernelError;
+use super::error::KernelError;
 use super::init;
 
 /// How often it is looked whether the kernel has ended.

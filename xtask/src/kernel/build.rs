@@ -6,8 +6,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-use super::KernelError;
 use super::cache::Cache;
+use super::error::KernelError;
 use super::recipe::{Change, LAB, Recipe, ignored};
 use crate::command::{self, CommandError};
 use crate::packages::{self, Wanted};

@@ -7,7 +7,7 @@ use std::{env, io};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::KernelError;
+use super::error::KernelError;
 
 /// The folder of this user's cache.
 pub(super) struct Cache(PathBuf);

@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use super::error::{MutantsError, unusable};
 use super::found::Mutant;
 use super::weave;
-use super::{MutantsError, unusable};
 use crate::command::CommandError;
 use crate::workspace::{cargo, root, target};
 

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::MutantsError;
+use super::error::MutantsError;
 use crate::command::CommandError;
 use crate::workspace::cargo;
 

@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::build::Built;
+use super::error::{MutantsError, unusable};
 use super::found::Mutant;
-use super::{MutantsError, unusable};
 use crate::command::CommandError;
 
 /// What became of a change.

@@ -5,18 +5,18 @@
 //! seconds, and all of logging, recovery, plans and rebuild can be judged ([`judge`]).
 
 mod build;
+mod error;
 mod found;
 mod judge;
 mod weave;
 
-use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
 use comfy_table::Table;
 
-use crate::command::CommandError;
 use crate::table::of_numbers;
+pub(crate) use error::MutantsError;
 use found::Mutant;
 use judge::Verdict;
 
@@ -57,39 +57,6 @@ fn part(text: &str) -> Result<(usize, usize), String> {
         Some((part, of)) if 1 <= part && part <= of => Ok((part, of)),
         _ => Err("two numbers are wanted, as 2/8".to_owned()),
     }
-}
-
-/// Why mutants could not be judged.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum MutantsError {
-    /// A program could not be run.
-    #[error(transparent)]
-    Command(#[from] CommandError),
-    /// A file or folder cannot be used.
-    #[error("cannot use {path}: {source}", path = path.display())]
-    Unusable { path: PathBuf, source: io::Error },
-    /// cargo-mutants did not answer as it should.
-    #[error(
-        "`cargo mutants --list` cannot be understood: {0}; is it 27 or newer (`cargo install cargo-mutants`)?"
-    )]
-    List(String),
-    /// A source is no Rust.
-    #[error("{path} cannot be read as Rust: {source}", path = path.display())]
-    NoRust { path: PathBuf, source: syn::Error },
-    /// What was woven does not compile, and not because of a change.
-    #[error("the changed copy does not compile: {0}")]
-    NotBuilt(String),
-    /// The tests fail without any change.
-    #[error("{0} fails without any change")]
-    NotGreen(String),
-    /// There is nothing to judge.
-    #[error("no change is meant")]
-    Nothing,
-}
-
-fn unusable(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> MutantsError {
-    let path = path.into();
-    move |source| MutantsError::Unusable { path, source }
 }
 
 /// Carries it out.

@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{File, Finding};
+use super::finding::{File, Finding};
 
 /// The crates, each below those that it may depend on.
 const ORDER: [&str; 12] =

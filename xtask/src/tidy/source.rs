@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 
-use super::{File, Finding};
+use super::finding::{File, Finding};
 
 /// A file longer than this is more than one thought.
 const LONGEST: usize = 900;
@@ -107,8 +107,9 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a line holds an organization's name as configuration or code would spell it: `raid5`, `Raid10`,
-/// `RAID_4`, `parity-logging`, `ParityLogging`, `"simple"`. In prose, with a space, the field's words are free.
+/// Whether a line holds an organization's name as configuration or code would spell it: `raid5`,
+/// `Raid10`, `RAID_4`, `parity-logging`, `ParityLogging`, `"simple"`. In prose, with a space, the
+/// field's words are free.
 fn names_an_organization(line: &str) -> bool {
     let compact = line.to_ascii_lowercase().replace(['-', '_'], "");
     let numbered = compact

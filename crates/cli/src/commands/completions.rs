@@ -1,9 +1,8 @@
 //! `parlour completions`: completions for a shell.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::arguments::Arguments;
 use crate::console;
 use crate::failure::Failure;
 
@@ -16,8 +15,9 @@ pub(crate) struct Options {
     shell: Shell,
 }
 
-pub(crate) fn run(options: &Options) -> Result<(), Failure> {
+/// Prints those of a command line.
+pub(crate) fn run(options: &Options, mut line: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(options.shell, &mut Arguments::command(), "parlour", &mut script);
+    clap_complete::generate(options.shell, &mut line, "parlour", &mut script);
     Ok(console::print(&String::from_utf8_lossy(&script))?)
 }

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use parlour_array::Geometry;
 use parlour_array::organization::Update;
 use parlour_engine::{CreateError, CreateReport, CreateRequest, MemberError};
 use parlour_units::Bytes;
 use serde::Serialize;
 
-use crate::console::{Console, counted, note};
+use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::settings::{ConfigFile, LogSettings, OrganizationSettings, Size, describe};
+use crate::settings::{ConfigFile, LogSettings, OrganizationSettings, Size};
+use crate::wording::sentence;
 
 /// Create an array out of files and block devices
 ///
@@ -142,14 +142,4 @@ fn text(name: &str, report: &CreateReport) -> String {
 
 fn is_in_sync(report: &CreateReport) -> bool {
     report.zeroed || report.geometry.fault_tolerance() == 0
-}
-
-/// An array in one sentence.
-pub(crate) fn sentence(geometry: &Geometry) -> String {
-    format!(
-        "{}, {}, {} for data",
-        describe(geometry.stored()),
-        counted(u64::from(geometry.members()), "member"),
-        geometry.capacity(),
-    )
 }

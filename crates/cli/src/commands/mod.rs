@@ -24,6 +24,8 @@ pub(crate) mod up;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
+
 use crate::arguments::{Arguments, Command};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -54,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Reproduce(options) => reproduce::run(options, console),
         Command::Drives(options) => drives::run(options, console),
         Command::Torture(options) => torture::run(options, console),
-        Command::Completions(options) => completions::run(options),
+        Command::Completions(options) => completions::run(options, Arguments::command()),
     };
     done.map(|()| ExitCode::SUCCESS)
 }

@@ -1,5 +1,7 @@
 //! `parlour reproduce`: the papers' numbers and figures, ours beside theirs.
 
+mod error;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -7,14 +9,16 @@ use std::str::FromStr;
 use clap::Args;
 use parlour_lab::reproduce::Verdict;
 use parlour_lab::reproduce::kind::{Kind, OF_ALL};
+use parlour_lab::reproduce::pace::Pace;
 use parlour_lab::reproduce::page::{page, percent};
 use parlour_lab::reproduce::paper::{Paper, UnknownPaper};
-use parlour_lab::reproduce::plan::{Pace, Plan, PlanError};
+use parlour_lab::reproduce::plan::Plan;
 use parlour_lab::reproduce::report::{Chapter, Number, Report};
 use parlour_lab::reproduce::value::{Value, half_width};
 
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
+pub(crate) use error::ReproduceError;
 
 /// Reproduce the papers on disk arrays: what they print, ours beside it, and whether the two agree
 ///
@@ -45,15 +49,6 @@ impl FromStr for Choice {
     fn from_str(name: &str) -> Result<Choice, UnknownPaper> {
         if name == "all" { Ok(Choice::All) } else { name.parse().map(Choice::One) }
     }
-}
-
-/// Why papers cannot be reproduced.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReproduceError {
-    #[error(transparent)]
-    Plan(#[from] PlanError),
-    #[error("{path}: the report cannot be written: {source}; use another --report", path = .path.display())]
-    Report { path: PathBuf, source: std::io::Error },
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {

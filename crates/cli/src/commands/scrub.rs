@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::console::Console;
 use crate::control::{self, ArrayOption, CommandError};
 use crate::failure::Failure;
-use crate::status::{Account, Task};
+use crate::status::{Account, Task, scrub_text};
 use crate::waiting;
 
 /// Read all redundancy and compare it, while the array serves
@@ -75,7 +75,7 @@ fn task(answer: &Value) -> Result<Option<Task>, CommandError> {
 fn report(answer: &Value, options: &Options, console: Console) -> Result<(), Failure> {
     let account = Account::parse(answer).map_err(CommandError::from)?;
     let Some(scrub) = account.last_scrub else { return Err(Failure::ScrubVanished) };
-    console.answer(&answer["last_scrub"], || scrub.text())?;
+    console.answer(&answer["last_scrub"], || scrub_text(&scrub, "  "))?;
     let left = scrub.mismatches.saturating_sub(scrub.repaired);
     match (left, scrub.unreadable, scrub.complete) {
         (_, _, false) if scrub.cancelled => Err(Failure::ScrubCancelled),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::console::{Console, note, print};
 use crate::control::{self, CommandError, DEFAULT_DIRECTORY, Found};
 use crate::failure::{CANNOT_TELL, Failure};
-use crate::status::{Account, Health, Offline, Verdict, served_text};
+use crate::status::{Account, Health, Offline, Verdict, judge, served_text};
 
 /// Show how an array is
 ///
@@ -113,7 +113,7 @@ fn naming(named: &[PathBuf], socket: &Path, only: bool) -> String {
 fn served(socket: &Path, naming: &str) -> Result<Shown, Failure> {
     let mut json = control::ask(socket, &Request::Status)?;
     let account = Account::parse(&json).map_err(CommandError::from)?;
-    let verdict = Verdict::of_served(&account, naming);
+    let verdict = judge(&account, naming);
     if let Some(object) = json.as_object_mut() {
         object.insert("served".into(), Value::Bool(true));
         object.insert("control".into(), json!(socket));

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Served;
+use crate::wording::quoted;
 
 /// How to attach with nbd-client, qemu and nbdfuse.
 pub(crate) fn text(served: &Served, directory: &Path) -> String {
@@ -27,11 +28,4 @@ pub(crate) fn text(served: &Served, directory: &Path) -> String {
          How it is:\n        \
              {status}\n\n"
     )
-}
-
-/// A path as a shell takes it.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
-    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -8,7 +8,7 @@ use parlour_units::{Bytes, Duration};
 
 use super::outlet::{Outlet, Screen};
 use crate::console::{self, Console, note};
-use crate::status::Account;
+use crate::status::{Account, brief};
 
 /// How long the end waits for whoever reads what was said.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
@@ -45,8 +45,7 @@ impl Live {
     pub(crate) fn show(&self, pulse: &Pulse<'_>) {
         pulse.events.iter().for_each(|event| self.note(event));
         if self.lives {
-            let health =
-                Account::of_server(&pulse.status()).map_or(String::new(), |account| account.health());
+            let health = Account::of_server(&pulse.status()).map_or(String::new(), |account| brief(&account));
             self.notes.show(format!("{health}  {}", rates(&pulse.rates)));
         }
     }

@@ -18,9 +18,9 @@ use parlour_nbd::{
 };
 use serde::Serialize;
 
-use crate::commands::create::sentence;
 use crate::console::Console;
 use crate::settings::{Address, ServingSettings, TimeoutSettings};
+use crate::wording::sentence;
 use frontend::NbdFrontend;
 use live::Live;
 

@@ -7,9 +7,6 @@ use parlour_units::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::text::duration;
-use super::verdict::Verdict;
-
 /// What of a server's account is put into words.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Account {
@@ -47,7 +44,7 @@ pub(crate) struct Account {
     pub(crate) server_memory: (Bytes, Bytes),
 }
 
-/// A place and the member in it.
+/// A slot and the member in it.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct MemberAccount {
     pub(crate) slot: u16,
@@ -156,35 +153,6 @@ impl Account {
         let here = std::env::current_dir().is_ok_and(|here| here == self.directory);
         let path = if here { path.to_owned() } else { self.directory.join(path) };
         path.display().to_string()
-    }
-
-    /// State and what is being done about it, for a line.
-    pub(crate) fn health(&self) -> String {
-        let mut parts = vec![Verdict::of_served(self, "").state.word().to_owned()];
-        match self.mode.as_str() {
-            "read-only" => parts.push("read-only".to_owned()),
-            "stopping" | "stopped" => parts.push("stopping".to_owned()),
-            _ => {}
-        }
-        // A resync that waits for missing members is part of their failure.
-        let resync = self.resync.filter(|task| !task.stopped || self.absent().next().is_none());
-        let tasks = [("rebuild", self.rebuild), ("resync", resync), ("scrub", self.scrub)];
-        for (word, task) in tasks {
-            let Some(task) = task else { continue };
-            let left = task.left_seconds.map_or(String::new(), |left| format!(", {} left", duration(left)));
-            match task.stopped {
-                true => parts.push(format!("{word} stopped")),
-                false => parts.push(format!("{word} {:.0}%{left}", task.percent())),
-            }
-        }
-        parts.join(", ")
-    }
-}
-
-impl ScrubAccount {
-    /// What was found, in words.
-    pub(crate) fn text(&self) -> String {
-        super::text::scrub_text(self, "  ")
     }
 }
 

@@ -11,7 +11,7 @@ use crate::console::{Columns, counted};
 use crate::members::{Looks, MembersError};
 use crate::settings::describe;
 
-use super::Verdict;
+use super::verdict::{Finding, Health, Verdict};
 
 /// Why nothing can be said.
 #[derive(Debug, thiserror::Error)]
@@ -39,19 +39,19 @@ pub(crate) struct Offline {
     survives: bool,
     /// Whether the array keeps parity, which a member's data may have to be computed from.
     #[serde(skip)]
-    pub(super) keeps_parity: bool,
+    keeps_parity: bool,
     capacity: Bytes,
     block: Bytes,
     stripe_unit: Bytes,
     fault_tolerance: u16,
-    pub(super) members: Vec<OfflineMember>,
+    members: Vec<OfflineMember>,
     /// Files that are no members of this array that could be used.
     others: Vec<OfflineMember>,
 }
 
-/// A place, or a file that has none.
+/// A slot, or a file that has none.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct OfflineMember {
+struct OfflineMember {
     slot: Option<u16>,
     state: String,
     path: Option<String>,
@@ -86,7 +86,7 @@ impl Offline {
             members: places(&assembly, &candidates),
             others: others(&assembly, &candidates),
         };
-        offline.verdict = Some(Verdict::of_idle(&offline));
+        offline.verdict = Some(judge(&offline));
         Ok(offline)
     }
 
@@ -98,21 +98,21 @@ impl Offline {
         &self.name
     }
 
-    pub(super) fn is_clean(&self) -> bool {
+    fn is_clean(&self) -> bool {
         self.mode == "stopped"
     }
 
-    pub(super) fn is_logged(&self) -> bool {
+    fn is_logged(&self) -> bool {
         self.consistency == Consistency::Journal
     }
 
     /// Whether all data can be had from the members that are there.
-    pub(super) fn survives(&self) -> bool {
+    fn survives(&self) -> bool {
         self.survives
     }
 
     /// Members that are missing, failed or not rebuilt, in words.
-    pub(super) fn absent(&self) -> Vec<String> {
+    fn absent(&self) -> Vec<String> {
         let absent = self.members.iter().filter(|member| member.state != "active");
         let told = |member: &OfflineMember| {
             let slot = member.slot.unwrap_or_default();
@@ -190,4 +190,51 @@ fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
         Some(OfflineMember { slot, state, path: Some(candidate.name.clone()) })
     };
     assembly.verdicts.iter().zip(candidates).filter_map(other).collect()
+}
+
+/// The verdict on it.
+fn judge(offline: &Offline) -> Verdict {
+    let findings = [idle_absent(offline), idle_unclean(offline)];
+    let active = counted(offline.members.len() as u64, "member");
+    let well = format!("not served; it was shut down cleanly, and all its {active} are there");
+    Verdict::from_findings(findings.into_iter().flatten().collect(), &well)
+}
+
+fn idle_absent(offline: &Offline) -> Option<Finding> {
+    let absent = offline.absent();
+    if absent.is_empty() {
+        return None;
+    }
+    let told = format!("not served; {}", absent.join(", and "));
+    Some(match offline.survives() {
+        true => Finding {
+            health: Health::Degraded,
+            reason: format!("{told}; no data is lost, and the others can be served"),
+            remedy: Some("name the missing member too, or replace it once the array is served".to_owned()),
+        },
+        false => Finding {
+            health: Health::AtRisk,
+            reason: format!("{told}, which is more than the array survives: it cannot be served"),
+            remedy: Some("name the missing members too, or bring them back".to_owned()),
+        },
+    })
+}
+
+fn idle_unclean(offline: &Offline) -> Option<Finding> {
+    if offline.is_clean() {
+        return None;
+    }
+    let whole = offline.absent().is_empty();
+    let told = "not served, and it was not shut down cleanly";
+    let (health, reason) = match (offline.is_logged(), whole || !offline.keeps_parity) {
+        (true, _) => (Health::Degraded, format!("{told}: it is recovered from its logs when it is served")),
+        (false, true) => {
+            (Health::Degraded, format!("{told}: what was being written is resynced when it is served"))
+        }
+        (false, false) => (
+            Health::AtRisk,
+            format!("{told}: what was being written may read wrong where it lay on a missing member"),
+        ),
+    };
+    Some(Finding { health, reason, remedy: Some("serve it".to_owned()) })
 }

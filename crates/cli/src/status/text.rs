@@ -2,9 +2,11 @@
 
 use parlour_units::Bytes;
 
-use super::account::{PathAccount, ScrubAccount};
-use super::{Account, Task, Verdict};
+use super::account::{Account, PathAccount, ScrubAccount, Task};
+use super::served::judge;
+use super::verdict::Verdict;
 use crate::console::{Columns, counted};
+use crate::wording::duration;
 
 /// A served array's state, the verdict on it first.
 pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
@@ -12,7 +14,7 @@ pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
     let mut line = |label: &str, value: &str| text += &format!("{label:>9}: {value}\n");
     line("array", &account.name);
     line("id", &account.identity);
-    line("state", &account.health());
+    line("state", &brief(account));
     line("layout", &layout(account));
     line("protected", &protection(account));
     for (label, task) in
@@ -46,6 +48,28 @@ pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
         }
     }
     text
+}
+
+/// State and what is being done about it, for a line.
+pub(crate) fn brief(account: &Account) -> String {
+    let mut parts = vec![judge(account, "").state.word().to_owned()];
+    match account.mode.as_str() {
+        "read-only" => parts.push("read-only".to_owned()),
+        "stopping" | "stopped" => parts.push("stopping".to_owned()),
+        _ => {}
+    }
+    // A resync that waits for missing members is part of their failure.
+    let resync = account.resync.filter(|task| !task.stopped || account.absent().next().is_none());
+    let tasks = [("rebuild", account.rebuild), ("resync", resync), ("scrub", account.scrub)];
+    for (word, task) in tasks {
+        let Some(task) = task else { continue };
+        let left = task.left_seconds.map_or(String::new(), |left| format!(", {} left", duration(left)));
+        match task.stopped {
+            true => parts.push(format!("{word} stopped")),
+            false => parts.push(format!("{word} {:.0}%{left}", task.percent())),
+        }
+    }
+    parts.join(", ")
 }
 
 fn layout(account: &Account) -> String {
@@ -114,7 +138,7 @@ fn last_scrub(account: &Account) -> Option<String> {
 const LISTED: usize = 8;
 
 /// What a scrub found; the lines behind the first are indented.
-pub(super) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
+pub(crate) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
     let end = match (scrub.complete, scrub.cancelled) {
         (true, _) => "",
         (false, true) => ", cancelled before its end",
@@ -172,14 +196,4 @@ fn members(account: &Account) -> String {
         columns.row(["-", "spare", "-", "-", "-", "-", "-", &path]);
     }
     columns.text()
-}
-
-/// Seconds as people say them.
-pub(super) fn duration(seconds: f64) -> String {
-    let seconds = seconds.round() as u64;
-    match seconds {
-        0..=59 => format!("{seconds} s"),
-        60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
-    }
 }

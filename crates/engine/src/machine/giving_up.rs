@@ -1,14 +1,11 @@
 //! Members that do not answer: when their accesses are given up, and what becomes of them.
 
-use std::sync::Arc;
-
 use parlour_array::{EffectId, Fault, Outcome};
 use parlour_units::Instant;
 
-use super::{Flight, Machine};
-use crate::access::Done;
+use super::Machine;
+use crate::backend::IoBackend;
 use crate::fault::Failure;
-use crate::io::IoBackend;
 use crate::memory::Buffer;
 
 impl Machine {
@@ -77,25 +74,5 @@ impl Machine {
             }
         }
         effects
-    }
-
-    /// The kernel has answered an access that was given up.
-    pub(super) fn land_late(&mut self, flight: Flight, mut done: Done) {
-        self.given_up -= 1;
-        done.parts.drain(..).for_each(|lease| self.memory.discard(lease));
-        self.spare_leases.push(done.parts);
-        if let Some(part) = flight.metadata {
-            self.memory.release(part.buffer);
-        }
-        self.ask_again(flight.member);
-    }
-
-    /// A member that had to be kept is asked again when nothing of what was given up is left that could still be done.
-    fn ask_again(&mut self, member: u16) {
-        let Some(open) = self.roster.get(member).map(Arc::clone) else { return };
-        let late = self.flights.iter().flatten().any(|flight| flight.member == member && flight.given_up);
-        if !late {
-            open.take_back();
-        }
     }
 }

@@ -12,7 +12,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, OFlags, Stat, open, stat};
 use rustix::io::Errno;
 
-use super::open::lock;
+use super::lock::lock;
 use super::{MemberError, Mode};
 
 /// Devices over devices over files are followed so far.

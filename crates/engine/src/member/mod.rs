@@ -7,6 +7,7 @@ mod backing;
 mod create;
 mod error;
 mod foreign;
+mod lock;
 mod open;
 mod zeroing;
 

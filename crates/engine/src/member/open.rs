@@ -2,18 +2,17 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::thread::sleep;
-use std::time::Duration;
 
 use parlour_units::Bytes;
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, FallocateFlags, FileType, FlockOperation, OFlags, SeekFrom, StatxFlags, fallocate, fcntl_getfl,
-    fcntl_setfl, flock, fstat, fstatfs, ioctl_blksszget, open, seek, statx,
+    AtFlags, FallocateFlags, FileType, OFlags, SeekFrom, StatxFlags, fallocate, fcntl_getfl, fcntl_setfl,
+    fstat, fstatfs, ioctl_blksszget, open, seek, statx,
 };
 use rustix::io::{Errno, pread};
 
 use super::backing::{claimed_loop_over, lock_below};
+use super::lock::lock;
 use super::{Kind, Member, MemberError, Mode, Serial, Zeroing};
 use crate::uring::{PAGE, Pages};
 
@@ -32,10 +31,6 @@ const LOCAL_MAGICS: [u64; 6] = [
 
 /// Block sizes that a member may have.
 const BLOCKS: [u64; 2] = [512, 4096];
-
-/// Tries for a lock, because others (udev, blkid) hold shared ones for a moment.
-const LOCK_TRIES: u32 = 10;
-const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 impl Member {
     /// Opens and locks the member at `path`.
@@ -150,24 +145,6 @@ pub(super) fn refusal(path: &Path, errno: Errno) -> MemberError {
         Errno::BUSY | Errno::TXTBSY => MemberError::InUse { path },
         errno => MemberError::Refused { path, action: "open", errno },
     }
-}
-
-pub(super) fn lock(path: &Path, file: &OwnedFd, mode: Mode) -> Result<(), MemberError> {
-    let operation = match mode {
-        Mode::Looking => return Ok(()),
-        Mode::ReadOnly => FlockOperation::NonBlockingLockShared,
-        Mode::ReadWrite => FlockOperation::NonBlockingLockExclusive,
-    };
-    for attempt in 1.. {
-        match flock(file, operation) {
-            Ok(()) => break,
-            Err(Errno::INTR) => {}
-            Err(Errno::WOULDBLOCK) if attempt < LOCK_TRIES => sleep(LOCK_PAUSE),
-            Err(Errno::WOULDBLOCK) => return Err(MemberError::InUse { path: path.into() }),
-            Err(errno) => return Err(MemberError::Refused { path: path.into(), action: "lock", errno }),
-        }
-    }
-    Ok(())
 }
 
 /// The logical block size, and whether O_DIRECT (if it was granted) works with it.

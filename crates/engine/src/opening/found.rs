@@ -1,5 +1,6 @@
 //! What is read from a member before the array is put together.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant as Clock;
 
@@ -9,7 +10,6 @@ use parlour_array::{
 };
 use parlour_units::{Sector, Sectors};
 
-use super::Note;
 use crate::fault::Failure;
 use crate::member::Member;
 use crate::uring::Pages;
@@ -21,11 +21,19 @@ pub(super) struct Found {
     superblocks: [Vec<u8>; 2],
 }
 
+/// A member neither copy of whose superblock can be read.
+#[derive(Debug)]
+pub(super) struct Unread {
+    pub(super) path: PathBuf,
+    /// What the kernel said.
+    pub(super) failure: Failure,
+}
+
 impl Found {
     /// Reads the superblocks of `member`. One copy that can be read is enough.
-    pub(super) fn read(member: Member) -> Result<Found, Note> {
+    pub(super) fn read(member: Member) -> Result<Found, Unread> {
         match superblock_copies(&member) {
-            [Err(failure), Err(_)] => Err(Note::Unreadable { path: member.path().into(), failure }),
+            [Err(failure), Err(_)] => Err(Unread { path: member.path().into(), failure }),
             copies => {
                 let superblocks = copies.map(Result::unwrap_or_default);
                 Ok(Found { member, superblocks })

@@ -276,7 +276,7 @@ fn open_apart(path: &Path, mode: Mode) -> Result<Receiver<Opened>, OpenError> {
     let owned = path.to_owned();
     let open = move || {
         // Who has waited too long does not listen any more, and what was opened is closed again.
-        let _ = sender.send(Member::open(&owned, mode).map(Found::read));
+        let _ = sender.send(Member::open(&owned, mode).map(|member| Found::read(member).map_err(Note::from)));
     };
     Builder::new().name("member-open".into()).spawn(open).map_err(|source| OpenError::Thread { source })?;
     Ok(receiver)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use parlour_array::{Assembly, EntryState, SuperblockError, Verdict};
 use parlour_units::{Bytes, Slot};
 
-use super::found::Found;
+use super::found::{Found, Unread};
 use crate::fault::Failure;
 use crate::member::{Member, MemberError};
 
@@ -159,6 +159,12 @@ impl fmt::Display for Note {
                 "the array was not shut down cleanly; serve it for writing once, so that it can be resynced",
             ),
         }
+    }
+}
+
+impl From<Unread> for Note {
+    fn from(Unread { path, failure }: Unread) -> Note {
+        Note::Unreadable { path, failure }
     }
 }
 

@@ -17,10 +17,11 @@ use parlour_array::record::Recorded;
 use parlour_array::{Event, Geometry, Mode, Tuning};
 use parlour_units::{Bytes, Duration, Instant};
 
+use crate::backend::IoBackend;
 use crate::control::Control;
 use crate::events;
 use crate::frontend::{Frontend, Port};
-use crate::io::{Io, IoBackend};
+use crate::io::Io;
 use crate::joining::Reception;
 use crate::machine::Machine;
 use crate::meter::Rates;

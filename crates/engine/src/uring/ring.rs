@@ -10,9 +10,9 @@ use rustix::io::Errno;
 
 use super::Lease;
 use crate::access::{Access, Done, Next, Priority, Step};
+use crate::backend::IoBackend;
 use crate::backlog::Backlog;
 use crate::fault::Failure;
-use crate::io::IoBackend;
 use crate::member::{Member, Round};
 
 /// Entries of the submission queue: the largest batch of one system call.

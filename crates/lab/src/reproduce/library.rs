@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::judge::Verdict;
 use super::kind::Kind;
 use super::paper::Paper;
 use super::value::{Printed, PrintedError, Tolerance, Value};
+use super::verdict::Verdict;
 
 /// What the papers print.
 #[derive(Clone, Debug)]

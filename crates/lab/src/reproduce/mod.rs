@@ -11,6 +11,7 @@ pub mod figure;
 mod judge;
 pub mod kind;
 pub mod library;
+pub mod pace;
 pub mod page;
 pub mod paper;
 pub mod plan;
@@ -18,5 +19,6 @@ pub mod report;
 mod studies;
 pub mod study;
 pub mod value;
+mod verdict;
 
-pub use judge::Verdict;
+pub use verdict::Verdict;

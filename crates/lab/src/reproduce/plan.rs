@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::evidence::{Evidence, Experimented, Run};
 use super::experiments;
 use super::library::Library;
+use super::pace::Pace;
 use super::paper::Paper;
 use super::report::Report;
 use super::studies;
@@ -14,17 +15,6 @@ use crate::experiment::prepared::Prepared;
 use crate::experiment::{Experiment, ExperimentError, Point};
 use crate::figures::Figures;
 use crate::simulate::run_all;
-
-/// How long simulations take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
-    /// As the experiments' files say.
-    Full,
-    /// With a twentieth of the requests, so that intervals are wider.
-    Quick,
-    /// With so few that nothing is known afterwards: for who looks at the report, not at what it says.
-    Glance,
-}
 
 /// How many times fewer requests a quick simulation looks at.
 const QUICK: u64 = 20;
@@ -146,8 +136,8 @@ fn prepare(name: &'static str, pace: Pace) -> Result<(Planned, Vec<Prepared>), P
 mod tests {
     use super::*;
     use crate::reproduce::evidence::EvidenceError;
-    use crate::reproduce::judge::Verdict;
     use crate::reproduce::study::Finding;
+    use crate::reproduce::verdict::Verdict;
 
     /// A study of which the experiment is small.
     fn study() -> Study {

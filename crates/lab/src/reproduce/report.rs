@@ -5,13 +5,14 @@ use serde::{Serialize, Serializer};
 
 use super::evidence::Evidence;
 use super::figure::Panel;
-use super::judge::{Found, Missing, NOT_YET, Verdict, compared, judge};
+use super::judge::{Found, Missing, NOT_YET, compared, judge};
 use super::kind::Kind;
 use super::library::{Erratum, Published, PublishedFigure};
+use super::pace::Pace;
 use super::paper::Paper;
-use super::plan::Pace;
 use super::study::{Finding, How, Study};
 use super::value::Value;
+use super::verdict::Verdict;
 
 /// What was reproduced.
 #[derive(Clone, Debug, Serialize)]

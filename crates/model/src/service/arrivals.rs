@@ -10,7 +10,7 @@
 
 use parlour_drive::electronics::Electronics;
 
-use super::milliseconds;
+use super::moments::milliseconds;
 use super::positioning::Latency;
 use super::tracks::{Start, Tracks};
 

@@ -3,11 +3,13 @@
 use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::{Mechanics, Way};
 
+use super::access::{ServiceError, Work};
 use super::arrivals::{Bus, Case};
+use super::moments::{Moments, milliseconds};
 use super::positioning::{Latency, Positioning};
 use super::seek::Span;
+use super::times::{Service, TARGETS, Target};
 use super::tracks::Tracks;
-use super::{Moments, Service, ServiceError, TARGETS, Target, Work, milliseconds};
 
 /// A disk with the cylinders that requests go to.
 pub(super) struct Disk<'a> {

@@ -3,8 +3,8 @@
 use parlour_drive::mechanics::{Mechanics, Way};
 use parlour_units::Duration;
 
+use super::moments::{Moments, milliseconds};
 use super::seek::Span;
-use super::{Moments, milliseconds};
 use crate::order::{Distribution, DistributionError};
 
 /// How long it takes until something passes that is wanted: evenly distributed between two times, in

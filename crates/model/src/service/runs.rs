@@ -3,10 +3,13 @@
 use parlour_drive::electronics::{Electronics, ReadAhead};
 use parlour_drive::mechanics::Way;
 
+use super::access::{ServiceError, Work};
 use super::arrivals::Bus;
 use super::disk::Disk;
+use super::moments::{Moments, milliseconds};
+use super::seek;
+use super::times::Service;
 use super::tracks::Tracks;
-use super::{Moments, Service, ServiceError, Work, milliseconds, seek};
 use crate::order::Distribution;
 
 /// A request of a run that is not its first. Its overhead is taken to be that of the first: what it has less of it, its transfer has more.

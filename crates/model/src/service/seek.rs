@@ -2,7 +2,7 @@
 
 use parlour_drive::surface::{Surface, Zone};
 
-use super::{Pattern, ServiceError};
+use super::access::{Pattern, ServiceError};
 
 /// Cylinders over which requests are spread.
 #[derive(Clone, Debug, PartialEq)]

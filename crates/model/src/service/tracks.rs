@@ -5,7 +5,7 @@ use parlour_drive::mechanics::{Arm, Mechanics, Way};
 use parlour_drive::surface::{Arrangement, HeadOrder, Zone};
 use parlour_units::Instant;
 
-use super::milliseconds;
+use super::moments::milliseconds;
 
 /// Tracks of one zone; times in ms.
 #[derive(Clone, Copy, Debug, PartialEq)]

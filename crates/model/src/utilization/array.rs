@@ -1,8 +1,9 @@
 //! Arrays of any organization, and what their accesses cost (§3, §4, §9).
 
-use crate::disk::{Disk, DiskError};
+use crate::disk::Disk;
 
 use super::logging::{Logging, LoggingModel};
+use super::refused::Refused;
 use super::work::Work;
 
 /// Where data and check units are, and when check units follow a write.
@@ -49,60 +50,6 @@ pub struct Array {
     pub update: Update,
 }
 
-/// Why there is no model.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Refused {
-    /// The disk is none.
-    #[error(transparent)]
-    Disk(#[from] DiskError),
-    /// More or fewer failures than the organization can survive.
-    #[error("failures: {failures} is not possible; {range}")]
-    Failures {
-        /// What was asked for.
-        failures: u32,
-        /// What may be.
-        range: &'static str,
-    },
-    /// Too few disks.
-    #[error("disks: {disks} are too few; this organization needs {least} or more")]
-    Disks {
-        /// There.
-        disks: u32,
-        /// Needed.
-        least: u32,
-    },
-    /// A parameter of parity logging.
-    #[error("{quantity}: {value} is not possible; it must be {range}")]
-    Logging {
-        /// Which.
-        quantity: &'static str,
-        /// What was given.
-        value: f64,
-        /// What may be.
-        range: String,
-    },
-    /// Floating needs room.
-    #[error("disk.tracks: floating leaves a track of each cylinder free, so there must be 2 or more")]
-    NoFreeTrack,
-    /// An access is too long, or is none.
-    #[error("an access of {units} data units is not modelled; it must be more than 0, and at most {most}")]
-    Size {
-        /// What was asked for.
-        units: f64,
-        /// What may be.
-        most: f64,
-    },
-    /// A mix of nothing.
-    #[error("the mix has no accesses: give at least one of them a positive share")]
-    EmptyMix,
-    /// §8.3 leaves them out, and so does the model.
-    #[error("an access of {units} data units is not modelled for floating data and parity; only 1 is")]
-    FloatingSize {
-        /// What was asked for.
-        units: f64,
-    },
-}
-
 /// An array that can be.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
@@ -138,7 +85,9 @@ impl Array {
             return Err(Refused::NoFreeTrack);
         }
         let logging = match self.organization {
-            Organization::ParityLogging(logging) => Some(LoggingModel::new(&self, logging)?),
+            Organization::ParityLogging(logging) => {
+                Some(LoggingModel::new(self.disk, self.disks, self.failures, logging)?)
+            }
             _ => None,
         };
         Ok(Model { array: self, logging })

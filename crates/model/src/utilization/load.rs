@@ -1,6 +1,7 @@
 //! What arrays are asked for: TPC-A's records (figure 2), the airline reservation's mix (figure 26), and what a mix costs.
 
-use super::array::{Model, Refused};
+use super::array::Model;
+use super::refused::Refused;
 use super::work::Work;
 
 /// User processes of the paper's simulations for each disk (§8).

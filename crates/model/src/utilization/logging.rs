@@ -2,7 +2,7 @@
 
 use crate::disk::Disk;
 
-use super::array::{Array, Refused};
+use super::refused::Refused;
 use super::work::Work;
 
 /// How a region's log lies on the disks.
@@ -87,7 +87,13 @@ pub struct LoggingModel {
 }
 
 impl LoggingModel {
-    pub(super) fn new(array: &Array, logging: Logging) -> Result<LoggingModel, Refused> {
+    /// Of `count` such disks, of which `survived` may fail.
+    pub(super) fn new(
+        disk: Disk,
+        count: u32,
+        survived: u32,
+        logging: Logging,
+    ) -> Result<LoggingModel, Refused> {
         let refuse = |quantity, value: f64, range: &str| {
             Err(Refused::Logging { quantity, value, range: range.to_string() })
         };
@@ -102,20 +108,20 @@ impl LoggingModel {
             return refuse("regions", 0.0, "1 or more");
         }
         // Each failure takes the disks of one log, and check units; and there is data.
-        let least = array.failures.saturating_mul(sublogs.saturating_add(1)).saturating_add(1);
-        if array.disks < least {
-            return Err(Refused::Disks { disks: array.disks, least });
+        let least = survived.saturating_mul(sublogs.saturating_add(1)).saturating_add(1);
+        if count < least {
+            return Err(Refused::Disks { disks: count, least });
         }
         let segment = f64::from(logging.segment);
-        if !(1.0..=array.disk.tracks).contains(&segment) {
+        if !(1.0..=disk.tracks).contains(&segment) {
             return refuse("segment", segment, "1 or more tracks, and within a cylinder");
         }
-        let (disks, failures) = (f64::from(array.disks), f64::from(array.failures));
+        let (disks, failures) = (f64::from(count), f64::from(survived));
         let shares = disks - failures * f64::from(sublogs) + failures * logging.ratio;
-        let parity = disks * array.disk.cylinders / (f64::from(logging.regions) * shares);
+        let parity = disks * disk.cylinders / (f64::from(logging.regions) * shares);
         let sublogs = f64::from(sublogs);
-        let model = LoggingModel { disk: array.disk, disks, failures, sublogs, logging, parity };
-        if model.log() / sublogs * array.disk.tracks < segment {
+        let model = LoggingModel { disk, disks, failures, sublogs, logging, parity };
+        if model.log() / sublogs * disk.tracks < segment {
             let range = "so few that a sublog has room for a segment";
             return refuse("regions", logging.regions.into(), range);
         }

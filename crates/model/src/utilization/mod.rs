@@ -11,11 +11,13 @@ pub mod coarse;
 pub mod load;
 pub mod logging;
 pub mod lraid;
+mod refused;
 pub mod regions;
 pub mod reintegration;
 pub mod space;
 pub mod work;
 
-pub use array::{Array, Model, Organization, Refused, Update};
+pub use array::{Array, Model, Organization, Update};
 pub use logging::{Logging, LoggingModel, Reading, Sublogs};
+pub use refused::Refused;
 pub use work::Work;

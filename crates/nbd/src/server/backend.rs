@@ -1,6 +1,6 @@
 //! What the server asks of its owner, and the names by which they speak of buffers and requests.
 
-use crate::connection::RequestId;
+use crate::event::RequestId;
 use crate::request::Request;
 
 /// Names a buffer of the backend; the server only hands it around.

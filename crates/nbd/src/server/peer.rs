@@ -11,8 +11,9 @@ use rustix::net::{RecvAncillaryBuffer, RecvFlags, recv, recvmsg};
 use super::backend::{Backend, BufferHandle, RequestToken};
 use super::outbox::{Outbox, Sent};
 use super::places::{Occupant, Who};
-use crate::connection::{Connection, Event, RequestId};
+use crate::connection::Connection;
 use crate::error::{Disconnect, NbdError};
+use crate::event::{Event, RequestId};
 use crate::export::Terms;
 use crate::request::{Extent, Request};
 

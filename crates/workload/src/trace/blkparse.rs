@@ -2,7 +2,7 @@
 
 use parlour_units::{Sector, Sectors};
 
-use super::{Line, Recorded, What, fields, number, time};
+use super::line::{Line, Recorded, What, fields, number, time};
 
 pub(super) fn line(text: &str) -> Result<Line, String> {
     // After the requests come sums.

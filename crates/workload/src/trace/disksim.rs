@@ -2,7 +2,7 @@
 
 use parlour_units::{Sector, Sectors};
 
-use super::{Recorded, What, fields, number, time};
+use super::line::{Recorded, What, fields, number, time};
 
 pub(super) fn line(text: &str) -> Result<Recorded, String> {
     let [at, device, block, blocks, flags] = fields(text.split_whitespace())?;

@@ -5,7 +5,7 @@
 
 use parlour_units::Duration;
 
-use super::{Line, Recorded, What, number, sectors, time};
+use super::line::{Line, Recorded, What, number, sectors, time};
 
 /// What the head of a log, and the files that were named since, say of what follows.
 #[derive(Debug, Default)]

@@ -6,36 +6,14 @@
 mod blkparse;
 mod disksim;
 mod fio;
+mod line;
 mod msr;
 mod spc;
 
 use std::io::{self, BufRead, Read};
 
-use parlour_units::{Duration, Sector, Sectors};
-
-/// A recorded request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recorded {
-    /// When it came, counted from whatever the trace counts from; none where the trace does not say.
-    pub at: Option<Duration>,
-    /// To which device, as the trace numbers them.
-    pub device: u32,
-    /// What it asked for.
-    pub what: What,
-}
-
-/// What a recorded request asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A read.
-    Read(Sector, Sectors),
-    /// A write.
-    Write(Sector, Sectors),
-    /// Space was given back.
-    Trim(Sector, Sectors),
-    /// All before was made durable.
-    Flush,
-}
+use line::Line;
+pub use line::{Recorded, What};
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,15 +88,6 @@ pub struct Trace<R> {
     over: bool,
 }
 
-/// What a line is.
-enum Line {
-    Request(Recorded),
-    /// A comment, or something that asks for nothing.
-    Nothing,
-    /// What follows is a summary.
-    End,
-}
-
 impl<R: BufRead> Trace<R> {
     /// Reads requests of this format.
     pub fn new(reader: R, format: Format) -> Trace<R> {
@@ -180,40 +149,10 @@ impl<R: BufRead> Iterator for Trace<R> {
     }
 }
 
-/// As many fields as there are to be, and the rest.
-fn fields<'a, const N: usize>(mut all: impl Iterator<Item = &'a str>) -> Result<[&'a str; N], String> {
-    let mut fields = [""; N];
-    for (count, field) in fields.iter_mut().enumerate() {
-        *field = all.next().map(str::trim).ok_or_else(|| format!("{count} fields instead of {N}"))?;
-    }
-    Ok(fields)
-}
-
-/// A whole number.
-fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, String> {
-    text.trim().parse().map_err(|_| format!("'{}' is no {what}", text.trim()))
-}
-
-/// A time in units of so many nanoseconds.
-fn time(text: &str, unit: f64) -> Result<Duration, String> {
-    let value: f64 = number(text, "time")?;
-    let nanoseconds = (value * unit).round();
-    match (0.0..9e18).contains(&nanoseconds) {
-        true => Ok(Duration::from_nanoseconds(nanoseconds as u64)),
-        false => Err(format!("'{}' is no time", text.trim())),
-    }
-}
-
-/// Bytes as sectors, rounded outwards to whole ones.
-fn sectors(offset: u64, bytes: u64) -> Result<(Sector, Sectors), String> {
-    let end =
-        offset.checked_add(bytes).ok_or_else(|| format!("{bytes} bytes at {offset} are too far away"))?;
-    let first = offset / 512;
-    Ok((Sector::new(first), Sectors::new(end.div_ceil(512) - first)))
-}
-
 #[cfg(test)]
 mod tests {
+    use parlour_units::{Duration, Sector, Sectors};
+
     use super::*;
 
     fn read(format: &str, text: &str) -> Result<Vec<Recorded>, String> {

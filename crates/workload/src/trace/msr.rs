@@ -2,7 +2,7 @@
 
 use parlour_units::Duration;
 
-use super::{Line, Recorded, What, fields, number, sectors};
+use super::line::{Line, Recorded, What, fields, number, sectors};
 
 pub(super) fn line(text: &str) -> Result<Line, String> {
     let [at, _host, disk, kind, offset, bytes, _response] = fields(text.split(','))?;

@@ -1,6 +1,6 @@
 //! The Storage Performance Council's format, as UMass publishes it: unit, block, bytes, operation, seconds.
 
-use super::{Recorded, What, fields, number, sectors, time};
+use super::line::{Recorded, What, fields, number, sectors, time};
 
 pub(super) fn line(text: &str) -> Result<Recorded, String> {
     // What follows the fifth is optional.

@@ -3,6 +3,7 @@
 //! Arrays are made as `parlour create` makes them, and killed (SIGKILL) after as many random writes. So what differs is the
 //! size alone.
 
+mod point;
 mod server;
 mod table;
 
@@ -13,10 +14,12 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
+use self::point::{MEMBERS, Point, Recovered};
 use self::server::Server;
-use self::table::{Point, Results};
+use self::table::Results;
+use super::error::BenchError;
+use super::places::scratch;
 use super::targets::{Array, TargetError, parlour, run as run_program, spawn};
-use super::{BenchError, scratch};
 
 /// What is loaded, how often, and where.
 #[derive(Debug, Args)]
@@ -46,8 +49,6 @@ pub(crate) struct Arguments {
     #[arg(long)]
     loads: Vec<String>,
 }
-
-const MEMBERS: u32 = 5;
 
 /// Where the load writes.
 #[derive(Debug, Clone, Copy)]
@@ -193,17 +194,6 @@ impl Drop for Ended {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// From the server's start until nothing is left to recover.
-#[derive(Debug, Clone, Copy)]
-enum Recovered {
-    /// So long it took.
-    After(Duration),
-    /// It was not waited for; at its pace it would have taken so long.
-    Projected(Duration),
-    /// It was not waited for, and had not begun to write.
-    Unknown,
 }
 
 /// Looks until the server has recovered, or patience or space is at an end. Says, too, how many regions it redid.

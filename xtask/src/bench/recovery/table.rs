@@ -5,28 +5,8 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 
-use super::{MEMBERS, Recovered};
+use super::point::{MEMBERS, Point, Recovered};
 use crate::bench::table::median;
-
-/// One kill.
-#[derive(Debug)]
-pub(super) struct Point {
-    /// The array's shape, as `parlour examine` tells it.
-    pub(super) geometry: Value,
-    /// From the start of a new array's server to the first answered read.
-    pub(super) fresh: Duration,
-    /// The same after the kill.
-    pub(super) first_read: Duration,
-    pub(super) recovered: Recovered,
-    /// Regions that were brought up to their records.
-    pub(super) redone: u64,
-    /// The most memory of the server that recovered, in bytes.
-    pub(super) peak_memory: u64,
-    /// When it was killed.
-    pub(super) live_records: Option<u64>,
-    pub(super) dirty: u64,
-    pub(super) regions: u64,
-}
 
 /// All kills of one array under one load in one size.
 #[derive(Debug)]

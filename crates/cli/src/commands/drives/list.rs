@@ -4,7 +4,7 @@ use parlour_drive::catalogue::DRIVES;
 use parlour_units::Bytes;
 use serde::Serialize;
 
-use super::{Found, Model, solid_rates};
+use super::found::{Found, Model, solid_rates};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 

@@ -1,23 +1,17 @@
 //! `parlour drives`: the models of drives, what they are, and how near they are to real ones.
 
+mod found;
 mod list;
 mod show;
 mod validate;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use parlour_drive::angle::Angle;
-use parlour_drive::description::Description;
-use parlour_drive::drive::Drive;
-use parlour_drive::mechanics::Mechanics;
-use parlour_drive::solid::Solid;
-use parlour_drive::validate::TraceError;
-use parlour_lab::drives::{self, FindError};
-use parlour_units::Bytes;
 
 use crate::console::Console;
 use crate::failure::Failure;
+pub(crate) use found::DriveError;
 
 /// List models of disk drives, draw one, or compare one with measurements
 ///
@@ -53,94 +47,10 @@ enum What {
     },
 }
 
-/// Why a drive cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DriveError {
-    #[error(transparent)]
-    Find(#[from] FindError),
-    #[error("{0}: nothing moves in this drive, and measurements are compared with drives that move")]
-    Solid(String),
-    #[error("{path}: cannot be read: {source}", path = .path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("{path}: {source}", path = .path.display())]
-    Trace { path: PathBuf, source: TraceError },
-    #[error("{path}: there is no request in it", path = .0.display())]
-    Empty(PathBuf),
-    #[error("{path}: line {line} goes to block {block}, and {drive} has {blocks}", path = .path.display())]
-    Beyond { path: PathBuf, line: usize, block: u64, drive: String, blocks: u64 },
-}
-
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     match &options.what {
         None | Some(What::List) => list::run(console),
         Some(What::Show { drive }) => show::run(drive, console),
         Some(What::Validate { drive, trace }) => validate::run(drive, trace, console),
     }
-}
-
-/// A drive that was found.
-struct Found {
-    description: Description,
-    model: Model,
-}
-
-/// What it is.
-enum Model {
-    Moves(Box<Moving>),
-    Solid(Solid),
-}
-
-/// A drive that moves, with its platters at rest at angle 0.
-struct Moving {
-    mechanics: Mechanics,
-    drive: Drive,
-}
-
-impl Found {
-    /// By a name of the catalogue, or of a file.
-    fn named(name: &str) -> Result<Found, DriveError> {
-        let description = drives::find(name, Path::new(""))?;
-        let looked_at = "it was looked at when it was found";
-        let model = match description.solid().expect(looked_at) {
-            Some(solid) => Model::Solid(solid),
-            None => {
-                let mechanics = description.mechanics(Angle::default()).expect(looked_at);
-                let electronics = description.electronics().expect(looked_at);
-                let drive = Drive::new(mechanics.clone(), electronics);
-                Model::Moves(Box::new(Moving { mechanics, drive }))
-            }
-        };
-        Ok(Found { description, model })
-    }
-
-    fn capacity(&self) -> Bytes {
-        match &self.model {
-            Model::Moves(moving) => Bytes::new(moving.mechanics.surface.blocks() * 512),
-            Model::Solid(solid) => solid.capacity(),
-        }
-    }
-}
-
-impl Moving {
-    /// Megabytes a second that pass under a head in a zone.
-    fn rate(&self, sectors_per_track: u64) -> f64 {
-        sectors_per_track as f64 * 512.0 / 1e6 / self.mechanics.spindle.revolution.as_secs_f64()
-    }
-
-    /// The rates of the first and the last zone.
-    fn rates(&self) -> (f64, f64) {
-        let zones = self.mechanics.surface.zones();
-        let rate = |index: usize| self.rate(zones[index].shape.sectors);
-        (rate(0), rate(zones.len() - 1))
-    }
-}
-
-/// Megabytes a second that a drive without mechanics reads and writes in long accesses, with as many under way as it works on.
-fn solid_rates(solid: &Solid) -> [f64; 2] {
-    const LONG: u64 = 2_048;
-    [true, false].map(|reads| solid.rate(reads, LONG) * (LONG * 512) as f64 / 1e6)
-}
-
-fn unreadable(path: &Path, source: std::io::Error) -> DriveError {
-    DriveError::Unreadable { path: path.to_owned(), source }
 }

@@ -4,7 +4,7 @@ use parlour_drive::solid::Solid;
 use parlour_units::{Bytes, Duration};
 use serde::Serialize;
 
-use super::{Found, Model, Moving, solid_rates};
+use super::found::{Found, Model, Moving, solid_rates};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 

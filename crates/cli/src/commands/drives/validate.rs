@@ -8,7 +8,7 @@ use parlour_drive::validate::{Measured, demerit, modelled, read_trace};
 use parlour_units::Duration;
 use serde::Serialize;
 
-use super::{DriveError, Found, Model, unreadable};
+use super::found::{DriveError, Found, Model, unreadable};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 

@@ -12,8 +12,8 @@ use parlour_model::service::{Access, Pattern, Service, Work, service};
 use parlour_model::writes::Accesses;
 use parlour_units::Sectors;
 
-use super::stages::{Doing, Stage};
-use super::{AccessTime, Unmodelled, positive};
+use super::refused::Unmodelled;
+use super::stage::{AccessTime, Doing, Stage};
 use crate::experiment::prepared::Prepared;
 
 /// Drives, and what was told of them.
@@ -171,4 +171,9 @@ fn of(service: &Service) -> AccessTime {
         transfer: service.transfer.mean,
         overhead: service.overhead,
     }
+}
+
+/// At least one.
+fn positive(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }

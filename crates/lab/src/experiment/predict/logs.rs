@@ -6,7 +6,7 @@ use parlour_model::utilization::array::{Array, Organization, Update};
 use parlour_model::utilization::logging::{Logging, Reading, Sublogs};
 use parlour_units::Sectors;
 
-use super::Unmodelled;
+use super::refused::Unmodelled;
 use super::stages::Stages;
 use crate::experiment::prepared::Prepared;
 
@@ -27,7 +27,7 @@ impl Background {
         // What is logged is as long as what is written, within a stripe unit.
         let unit = layout.unit_length().get() as f64;
         let written = Sectors::new(blocks.min(unit).round().max(1.0) as u64);
-        let disk = Disk::of(&mechanics, written).map_err(parlour_model::utilization::array::Refused::from)?;
+        let disk = Disk::of(&mechanics, written).map_err(parlour_model::utilization::Refused::from)?;
         let track = disk.units * written.get() as f64;
         let log = f64::from(shape.sublogs) * f64::from(shape.sublog_segments) * shape.segment as f64;
         let logging = Logging {

@@ -7,9 +7,8 @@
 mod clock;
 mod logs;
 mod refused;
+mod stage;
 mod stages;
-
-use std::num::NonZeroU32;
 
 use parlour_model::fork_join::{Measures, Network, Phase};
 use parlour_units::Duration;
@@ -21,6 +20,7 @@ use super::prepared::Prepared;
 pub use clock::Clocks;
 use logs::Background;
 pub use refused::Unmodelled;
+pub use stage::AccessTime;
 use stages::{Stages, Timed};
 
 /// What closed forms say of a run. The names are those of [`Figures`](crate::figures::Figures).
@@ -42,19 +42,6 @@ pub struct Prediction {
     pub access_ms: AccessTime,
     /// What had to be assumed.
     pub assumed: Vec<&'static str>,
-}
-
-/// Where the time of an access goes, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct AccessTime {
-    /// Moving the arm.
-    pub seek: f64,
-    /// Waiting for the platters.
-    pub rotation: f64,
-    /// Passing under a head.
-    pub transfer: f64,
-    /// The rest.
-    pub overhead: f64,
 }
 
 impl Prepared {
@@ -183,9 +170,4 @@ fn slower(phase: &Phase, left: f64) -> Phase {
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
-}
-
-/// At least one.
-fn positive(count: u32) -> NonZeroU32 {
-    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }

@@ -6,7 +6,7 @@ use parlour_drive::description::DescriptionError;
 use parlour_drive::queue::Discipline;
 use parlour_model::fork_join::NetworkError;
 use parlour_model::service::ServiceError;
-use parlour_model::utilization::array::Refused;
+use parlour_model::utilization::Refused;
 
 use crate::experiment::control::Control;
 use crate::experiment::prepared::Prepared;

@@ -10,31 +10,12 @@ use parlour_workload::source::{Pattern as Asked, Source};
 use parlour_workload::task::{Ask, Kind};
 
 use super::clock::Clock;
-use super::{AccessTime, Unmodelled};
+use super::refused::Unmodelled;
+use super::stage::{AccessTime, Doing, Stage};
 use crate::experiment::prepared::Prepared;
 
 /// Requests that are looked at.
 const SAMPLE: u32 = 1_000;
-
-/// What a phase of a request does on each of its disks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Doing {
-    Read,
-    Write,
-    /// Writes where the phase before has read.
-    Rewrite,
-    Modify,
-    /// Some disks write, and this one part of them, in hundredths, reads before it does in the same access.
-    Mixed(u32),
-}
-
-/// A phase of some requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Stage {
-    pub(super) doing: Doing,
-    pub(super) siblings: u32,
-    pub(super) blocks: u64,
-}
 
 /// What requests do.
 pub(super) struct Stages {

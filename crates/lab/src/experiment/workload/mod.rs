@@ -1,29 +1,33 @@
 //! `[workload]`: what hosts ask for, and when. Several `[[workload]]` go on at the same time.
 
 mod distributions;
+mod error;
 mod patterns;
 
 pub use distributions::{DelaySetting, DrawnDelay, DrawnSize, PlaceSetting, SizeSetting};
+pub use error::WorkloadError;
 pub use patterns::{
     AccountsSettings, BackSettings, BonnieSettings, FilesSettings, PassSettings, SortSettings, TraceSettings,
 };
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use parlour_units::Duration;
-use parlour_workload::accounts::BankError;
+use parlour_units::{Duration, Sectors};
 use parlour_workload::delay::Delay;
-use parlour_workload::files::FilesError;
-use parlour_workload::pass::PassError;
-use parlour_workload::place::PlaceError;
+use parlour_workload::place::{Place, Places};
 use parlour_workload::random::Random;
-use parlour_workload::size::SizeError;
-use parlour_workload::source::{Load, Pattern, Source, SourceError};
-use parlour_workload::space::{Space, SpaceError};
-use parlour_workload::stream::StreamError;
+use parlour_workload::size::{self, Sizes};
+use parlour_workload::source::{Load, Pattern, Source};
+use parlour_workload::space::Space;
+use parlour_workload::stream::{Back, Sort, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::Size;
+
+/// A request, unless told otherwise.
+const SIZE: Sectors = Sectors::new(8);
+/// The largest that is drawn, unless told otherwise: 4 MiB.
+const MOST: Sectors = Sectors::new(8_192);
 
 /// `[workload]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -71,74 +75,6 @@ pub struct WorkloadSettings {
     pub bonnie: Option<BonnieSettings>,
     /// What was recorded elsewhere.
     pub trace: Option<TraceSettings>,
-}
-
-/// Why there is no such workload.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkloadError {
-    /// Nobody asks.
-    #[error(
-        "workload: say who asks: processes (each waits for its answer), every or rate (of arrivals), or of a trace stretched"
-    )]
-    Nobody,
-    /// Closed and open at once.
-    #[error(
-        "workload: {0} and {1} exclude each other; give one of them, and the other in a [[workload]] of its own"
-    )]
-    Both(&'static str, &'static str),
-    /// A key without what it belongs to.
-    #[error("workload.{key} is for {of}")]
-    Useless {
-        /// Which key.
-        key: &'static str,
-        /// What it is for.
-        of: &'static str,
-    },
-    /// No number.
-    #[error("workload.{key}: {value} is not possible; use {possible}")]
-    Number {
-        /// Which key.
-        key: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is.
-        possible: &'static str,
-    },
-    /// The size is none.
-    #[error("workload.size: {0}")]
-    Size(#[from] SizeError),
-    /// The space is none.
-    #[error("workload.align: {0}")]
-    Space(#[from] SpaceError),
-    /// The place is none.
-    #[error("workload.place: {0}")]
-    Place(#[from] PlaceError),
-    /// The stream is none.
-    #[error("workload: {0}")]
-    Stream(#[from] StreamError),
-    /// The bank is none.
-    #[error("workload.accounts: {0}")]
-    Bank(#[from] BankError),
-    /// The files are none.
-    #[error("workload.files: {0}")]
-    Files(#[from] FilesError),
-    /// The pass is none.
-    #[error("workload.pass: {0}")]
-    Pass(#[from] PassError),
-    /// The same of Bonnie's.
-    #[error("workload.bonnie: {0}")]
-    Bonnie(PassError),
-    /// There is no such trace.
-    #[error("workload.trace.file: {path}: cannot be read: {source}", path = .path.display())]
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// Nobody can ask so.
-    #[error("workload: {0}")]
-    Source(#[from] SourceError),
 }
 
 impl WorkloadSettings {
@@ -254,4 +190,61 @@ impl WorkloadSettings {
         ];
         set.into_iter().find(|(is_set, _)| *is_set).map(|(_, key)| key)
     }
+
+    /// Requests that are drawn one by one.
+    fn stream(&self, space: &Space) -> Result<Stream, WorkloadError> {
+        let align = self.align(space.block());
+        let place = self.place.map_or(Place::Uniform, PlaceSetting::place);
+        let places = Places::new(place, &aligned(space, align)?)?;
+        let sorts = match &self.sorts {
+            Some(_) if self.reads.is_some() => return Err(WorkloadError::Both("sorts", "reads")),
+            Some(_) if self.size.is_some() => return Err(WorkloadError::Both("sorts", "size")),
+            Some(sorts) => sorts
+                .iter()
+                .map(|sort| {
+                    let sizes = self.sizes(Some(&sort.size), space, align)?;
+                    Ok(Sort { weight: sort.weight, reads: sort.reads, sizes })
+                })
+                .collect::<Result<_, WorkloadError>>()?,
+            None => {
+                let sizes = self.sizes(self.size.as_ref(), space, align)?;
+                vec![Sort { weight: 1.0, reads: self.reads.unwrap_or(1.0), sizes }]
+            }
+        };
+        let stream = Stream::mixed(sorts, places)?;
+        Ok(match self.write_back {
+            Some(BackSettings { part, after }) => stream.written_back(Back { part, after: after.0 })?,
+            None => stream,
+        })
+    }
+
+    /// What requests are aligned to: if they are all of one size, to that.
+    fn align(&self, block: Sectors) -> Sectors {
+        let fixed = match self.size {
+            Some(SizeSetting::Fixed(size)) => size.sectors(),
+            _ => block,
+        };
+        self.align.map_or(fixed, Size::sectors).round_up(block).max(block)
+    }
+
+    fn sizes(
+        &self,
+        size: Option<&SizeSetting>,
+        space: &Space,
+        align: Sectors,
+    ) -> Result<Sizes, WorkloadError> {
+        let drawn = size.map_or(size::Size::Fixed(SIZE.get() as f64), SizeSetting::size);
+        let most = self.most.map(Size::sectors).or(size.and_then(SizeSetting::most)).unwrap_or(MOST);
+        let least = self.least.map_or(align, Size::sectors);
+        Ok(Sizes::new(drawn, align, least, most.round_up(align).min(space.longest().round_down(align)))?)
+    }
+}
+
+/// The same space, in larger blocks.
+fn aligned(space: &Space, align: Sectors) -> Result<Space, WorkloadError> {
+    let lengths: Vec<Sectors> = space.each().map(|(_, length)| length).collect();
+    Ok(match lengths[..] {
+        [only] => Space::new(only, align)?,
+        _ => Space::volumes(&lengths, align)?,
+    })
 }

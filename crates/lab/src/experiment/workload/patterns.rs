@@ -7,20 +7,19 @@ use std::path::{Path, PathBuf};
 
 use parlour_units::{Duration, Sector, Sectors};
 use parlour_workload::accounts::{Accounts, Bank};
+use parlour_workload::bonnie::{Bonnie, Phase};
 use parlour_workload::files::{FileSet, Files};
-use parlour_workload::pass::{Bonnie, Pass, Phase};
-use parlour_workload::place::{Place, Places};
+use parlour_workload::pass::Pass;
 use parlour_workload::random::Random;
 use parlour_workload::replay::{Again, Beyond, Devices, Replay};
-use parlour_workload::size::{self, Sizes};
 use parlour_workload::source::{Load, Pattern};
 use parlour_workload::space::Space;
-use parlour_workload::stream::{Back, Sort, Stream};
 use parlour_workload::task::{Kind, Stretch, Way};
 use parlour_workload::trace::Format;
 use serde::{Deserialize, Serialize};
 
-use super::{PlaceSetting, SizeSetting, WorkloadError, WorkloadSettings};
+use super::distributions::SizeSetting;
+use super::error::WorkloadError;
 use crate::settings::{Size, Time};
 
 /// One of several sorts of requests.
@@ -239,70 +238,6 @@ pub enum BeyondName {
     Refused,
     /// It goes to its place modulo the array.
     Wrapped,
-}
-
-/// A request, unless told otherwise.
-const SIZE: Sectors = Sectors::new(8);
-/// The largest that is drawn, unless told otherwise: 4 MiB.
-const MOST: Sectors = Sectors::new(8_192);
-
-impl WorkloadSettings {
-    /// Requests that are drawn one by one.
-    pub(super) fn stream(&self, space: &Space) -> Result<Stream, WorkloadError> {
-        let align = self.align(space.block());
-        let place = self.place.map_or(Place::Uniform, PlaceSetting::place);
-        let places = Places::new(place, &aligned(space, align)?)?;
-        let sorts = match &self.sorts {
-            Some(_) if self.reads.is_some() => return Err(WorkloadError::Both("sorts", "reads")),
-            Some(_) if self.size.is_some() => return Err(WorkloadError::Both("sorts", "size")),
-            Some(sorts) => sorts
-                .iter()
-                .map(|sort| {
-                    let sizes = self.sizes(Some(&sort.size), space, align)?;
-                    Ok(Sort { weight: sort.weight, reads: sort.reads, sizes })
-                })
-                .collect::<Result<_, WorkloadError>>()?,
-            None => {
-                let sizes = self.sizes(self.size.as_ref(), space, align)?;
-                vec![Sort { weight: 1.0, reads: self.reads.unwrap_or(1.0), sizes }]
-            }
-        };
-        let stream = Stream::mixed(sorts, places)?;
-        Ok(match self.write_back {
-            Some(BackSettings { part, after }) => stream.written_back(Back { part, after: after.0 })?,
-            None => stream,
-        })
-    }
-
-    /// What requests are aligned to: if they are all of one size, to that.
-    fn align(&self, block: Sectors) -> Sectors {
-        let fixed = match self.size {
-            Some(SizeSetting::Fixed(size)) => size.sectors(),
-            _ => block,
-        };
-        self.align.map_or(fixed, Size::sectors).round_up(block).max(block)
-    }
-
-    fn sizes(
-        &self,
-        size: Option<&SizeSetting>,
-        space: &Space,
-        align: Sectors,
-    ) -> Result<Sizes, WorkloadError> {
-        let drawn = size.map_or(size::Size::Fixed(SIZE.get() as f64), SizeSetting::size);
-        let most = self.most.map(Size::sectors).or(size.and_then(SizeSetting::most)).unwrap_or(MOST);
-        let least = self.least.map_or(align, Size::sectors);
-        Ok(Sizes::new(drawn, align, least, most.round_up(align).min(space.longest().round_down(align)))?)
-    }
-}
-
-/// The same space, in larger blocks.
-fn aligned(space: &Space, align: Sectors) -> Result<Space, WorkloadError> {
-    let lengths: Vec<Sectors> = space.each().map(|(_, length)| length).collect();
-    Ok(match lengths[..] {
-        [only] => Space::new(only, align)?,
-        _ => Space::volumes(&lengths, align)?,
-    })
 }
 
 impl AccountsSettings {

@@ -12,10 +12,10 @@ mod text;
 use std::fmt::Write;
 
 use super::figure::{Content, Panel};
-use super::judge::Verdict;
 use super::kind::{Kind, OF_ALL};
 use super::report::{Chapter, Figure, Number, Report, Summary};
 use super::value::{Value, half_width};
+use super::verdict::Verdict;
 use notes::Notes;
 use text::escape;
 

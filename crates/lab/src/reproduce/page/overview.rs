@@ -1,8 +1,8 @@
 //! The first that is seen: ours over what is published, for all numbers, by verdicts.
 
 use crate::reproduce::figure::{Axis, Chart, Curve, Scale, Source};
-use crate::reproduce::judge::Verdict;
 use crate::reproduce::report::{Number, Report};
+use crate::reproduce::verdict::Verdict;
 
 use super::chart;
 

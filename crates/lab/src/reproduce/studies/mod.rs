@@ -24,11 +24,11 @@ pub(super) fn study(paper: Paper) -> Study {
 mod tests {
     use super::*;
     use crate::reproduce::evidence::Evidence;
-    use crate::reproduce::judge::Verdict;
     use crate::reproduce::kind::Kind;
     use crate::reproduce::library::Library;
-    use crate::reproduce::plan::Pace;
+    use crate::reproduce::pace::Pace;
     use crate::reproduce::report::Report;
+    use crate::reproduce::verdict::Verdict;
 
     /// All papers by their models alone: what takes a simulation is not computed.
     fn by_models() -> (Library, Report) {

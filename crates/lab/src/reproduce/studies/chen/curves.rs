@@ -3,7 +3,7 @@
 use parlour_model::raid::efficiency::{Alignment, mixed};
 use parlour_model::raid::{Direction, Level};
 
-use super::figures::{REQUESTS, relative_throughput, simple_model, simulate};
+use super::figures::{REQUESTS, at_names, relative_throughput, simple_model, simulate};
 use super::machine::{self, LEVELS, REDUNDANT, array};
 use super::shown::{self, DISTRIBUTED, EQUAL, FIXED, LOAD, MIXED, SCALING, SIZES_EQUAL};
 use crate::figures::Interval;
@@ -58,11 +58,6 @@ pub(super) fn of(study: Study) -> Study {
                 Panel::titled("(b) small requests; model: of saturated disks", Content::Chart(small)),
             ])
         })
-}
-
-/// Values at the places of names.
-pub(super) fn at_names<const N: usize>(values: [f64; N]) -> impl Iterator<Item = (f64, f64)> {
-    values.into_iter().enumerate().map(|(place, value)| (place as f64, value))
 }
 
 /// A panel for each of the four kinds of requests.

@@ -5,7 +5,6 @@ use parlour_model::raid::efficiency::efficiency;
 use parlour_model::raid::lifetime::Lifetime;
 use parlour_model::raid::{Direction, Level, Request};
 
-use super::curves;
 use super::machine::{self, FULL, INDIVIDUAL, LEVELS, REDUNDANT, array};
 use super::shown::{self, FIXED, LOAD};
 use crate::figures::Figures;
@@ -27,7 +26,7 @@ pub(super) fn of(study: Study) -> Study {
             DRAWN.1
         )
     });
-    let study = study
+    study
         .figure("ch.fig1", layouts.join("\n"), |_| three_layouts())
         .figure("ch.fig2", "parlour reproduce chen --report out", |evidence| {
             let mut curves = simple_model()?;
@@ -35,8 +34,7 @@ pub(super) fn of(study: Study) -> Study {
             curves.push(Curve::new("RAID 5", Source::Published, [(0.0, evidence.published("ch.small25")?)]));
             Ok(vec![Panel::only(Content::Chart(relative_throughput(&FIXED, curves)))])
         })
-        .figure("ch.fig3", simulate("figure-4"), lifetimes);
-    curves::of(study)
+        .figure("ch.fig3", simulate("figure-4"), lifetimes)
 }
 
 /// The command that shows an experiment's numbers.
@@ -79,12 +77,17 @@ pub(super) const REQUESTS: [(Direction, Request); 4] = [
     (Direction::Read, FULL),
 ];
 
+/// Values at the places of names.
+pub(super) fn at_names<const N: usize>(values: [f64; N]) -> impl Iterator<Item = (f64, f64)> {
+    values.into_iter().enumerate().map(|(place, value)| (place as f64, value))
+}
+
 /// Figure 2: by counting accesses.
 pub(super) fn simple_model() -> Result<Vec<Curve>, EvidenceError> {
     let curve = |(level, name): (Level, &str)| {
         let array = array(level)?;
         let part = |(direction, request)| 100.0 * efficiency(array, direction, request);
-        Ok(Curve::new(name, Source::Model, curves::at_names(REQUESTS.map(part))))
+        Ok(Curve::new(name, Source::Model, at_names(REQUESTS.map(part))))
     };
     REDUNDANT.into_iter().map(curve).collect()
 }
@@ -95,10 +98,10 @@ fn lifetimes(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
         let mut curves = Vec::new();
         for (level, level_name) in LEVELS {
             let model = modelled(evidence, level, request)?;
-            curves.push(Curve::new(level_name, Source::Model, curves::at_names(stages(model))));
+            curves.push(Curve::new(level_name, Source::Model, at_names(stages(model))));
             let shown = shown::idle(evidence, LOAD, name, level_name)?;
             let shown = simulated(evidence, shown, request.1, accesses(level, request))?;
-            curves.push(Curve::new(level_name, Source::Simulated, curves::at_names(stages(shown))));
+            curves.push(Curve::new(level_name, Source::Simulated, at_names(stages(shown))));
         }
         let (x, y) = (Axis::names("stage", STAGES), Axis::linear("time", "ms"));
         Ok(Panel::titled(name, Content::Chart(Chart { x, y, curves })))

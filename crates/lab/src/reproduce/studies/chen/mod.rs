@@ -23,5 +23,5 @@ pub(super) fn study() -> Study {
             "what the system's software takes of its processors is measured, not described",
         )
     });
-    figures::of(measured::of(formulas::of(study)))
+    curves::of(figures::of(measured::of(formulas::of(study))))
 }

@@ -1,7 +1,7 @@
 //! The figures, whose bars and lines are table I's.
 
 use super::measured::{FIGURE_8, HOSTS, additional, time_of_host, time_with};
-use super::printed;
+use super::printed::{SIZES, printed, sizes};
 use crate::figures::Interval;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
@@ -38,7 +38,7 @@ pub(super) fn drawn(study: Study) -> Study {
     let files = command("hauser/files");
     let both = format!("{files}\n{}", command(HOSTS));
     study
-        .figure("ha.fig1", &*files, |_| Ok(vec![Panel::titled("Sizes of the study's files", sizes())]))
+        .figure("ha.fig1", &*files, |_| Ok(vec![Panel::titled("Sizes of the study's files", drawn_sizes())]))
         .figure("ha.fig2", &*files, |evidence| Ok(vec![Panel::only(retrieval(evidence, &STRIPED)?)]))
         .figure("ha.fig3", &*files, |evidence| Ok(vec![Panel::only(added(evidence, &STRIPED)?)]))
         .figure("ha.fig4", &*both, |evidence| {
@@ -59,10 +59,10 @@ fn point(x: f64, Interval { mean, interval }: Interval) -> Point {
 }
 
 /// The ten sizes of the study, of each of which there are as many files: MIRS's own distribution is drawn only.
-fn sizes() -> Content {
-    let share = 100.0 / f64::from(super::SIZES.2);
-    let points = super::sizes().enumerate().map(|(place, _)| (place as f64, share));
-    let x = Axis::names("size in KB", super::sizes().map(digits));
+fn drawn_sizes() -> Content {
+    let share = 100.0 / f64::from(SIZES.2);
+    let points = sizes().enumerate().map(|(place, _)| (place as f64, share));
+    let x = Axis::names("size in KB", sizes().map(digits));
     let curves = vec![Curve::new("files of the study", Source::Model, points)];
     Content::Chart(Chart { x, y: Axis::linear("of all files", "%"), curves })
 }

@@ -2,7 +2,7 @@
 
 use parlour_model::retrieval::{Line, mean};
 
-use super::{mean_size, printed};
+use super::printed::{ROWS, mean_size, printed};
 use crate::figures::{Figures, Interval, TaskFigures};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::study::{Finding, Study};
@@ -19,7 +19,7 @@ pub(super) const HOSTS: &str = "hauser/hosts";
 /// "Three programs, and so forth up to twelve."
 const PROCESSES: u32 = 12;
 /// The rows of table I, as the experiment calls them.
-pub(super) const VOLUMES: [&str; super::ROWS] = [
+pub(super) const VOLUMES: [&str; ROWS] = [
     "RAID 0+1 of 6, 160 KB",
     "RAID 0 of 6, 160 KB",
     "RAID 0+1 of 6, 16 KB",
@@ -51,7 +51,7 @@ const HOST_TIME: &str = "drives, wires and 3 ms of the host for a file are all t
 /// All of them.
 pub(super) fn measured(study: Study) -> Study {
     let study = [FILES, SIZES, MOST, HOSTS].into_iter().fold(study, Study::experiment);
-    let study = (1..=super::ROWS).fold(study, |study, row| {
+    let study = (1..=ROWS).fold(study, |study, row| {
         study
             .number(format!("ha.art.{row:02}"), move |evidence| retrieval_time(evidence, row))
             .number(format!("ha.aat.{row:02}"), move |evidence| additional_time(evidence, row))

@@ -6,8 +6,8 @@ use parlour_model::utilization::load::{AIRLINE, Way};
 use parlour_model::utilization::reintegration::Targets;
 use parlour_model::utilization::{Array, Logging, Organization, Reading, Sublogs, Work};
 
+use super::example::{DISK, Make, SUBLOGS, blind, example, known, logs, model, read_as, striped, unstriped};
 use super::logging::{rate_with, surviving};
-use super::{DISK, Make, blind, example, known, logs, model, striped, unstriped};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Source};
 use crate::reproduce::study::Study;
@@ -16,8 +16,6 @@ type Panels = Result<Vec<Panel>, EvidenceError>;
 type Draw = fn(&Evidence) -> Panels;
 type Points = Result<Vec<(f64, f64)>, EvidenceError>;
 
-/// Degrees of log striping that are shown.
-pub(super) const SUBLOGS: std::ops::RangeInclusive<u32> = 1..=13;
 /// The two kinds of small writes.
 const PREREADS: [(bool, &str); 2] = [(true, "with prereads"), (false, "without prereads")];
 
@@ -132,7 +130,7 @@ fn log_length(evidence: &Evidence) -> Panels {
 /// Figure 13.
 fn overheads(evidence: &Evidence) -> Panels {
     let of = |work: Work| [work.log_write, work.log_read, work.parity_read, work.parity_write];
-    let by = |reading| Ok(of(blind(super::read_as(reading))?.small_write()));
+    let by = |reading| Ok(of(blind(read_as(reading))?.small_write()));
     let bars = |values: [f64; 4]| (0..).map(f64::from).zip(values);
     let [write, read, parity] = ["st.fig13.logwrite", "st.fig13.logread", "st.fig13.parity"];
     let parity = evidence.published(parity)?;

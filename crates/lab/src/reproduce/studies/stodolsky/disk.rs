@@ -9,7 +9,8 @@ use parlour_model::disk::Disk;
 use parlour_model::utilization::coarse::{Bandwidths, IN_PLACE};
 use parlour_units::{Duration, Sectors};
 
-use super::{DISK, blind, misread, modelled};
+use super::example::{DISK, blind};
+use super::modelled::{misread, modelled};
 use crate::drives;
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::Study;

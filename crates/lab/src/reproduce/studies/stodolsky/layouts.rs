@@ -4,7 +4,7 @@
 use parlour_array::{Geometry, LogCreation};
 use parlour_units::{Region, Sectors};
 
-use super::DISK;
+use super::example::DISK;
 use crate::reproduce::drawing::{self, Parity, aligned, columns};
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::figure::{Content, Panel};

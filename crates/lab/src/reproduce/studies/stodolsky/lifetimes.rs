@@ -4,7 +4,8 @@ use parlour_model::reliability::{
     HOURS_PER_YEAR, Lifetimes, Redundancy, ReliabilityError, SparedArray, Spares, mttdl, survival,
 };
 
-use super::{DISKS, modelled};
+use super::example::DISKS;
+use super::modelled::modelled;
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::{Finding, Study};
 

@@ -5,8 +5,8 @@ use parlour_model::utilization::reintegration::Targets;
 use parlour_model::utilization::space::MEMORY_PRICE;
 use parlour_model::utilization::{Array, Logging, Model, Organization, Reading};
 
-use super::curves::SUBLOGS;
-use super::{DISK, DISKS, blind, known, logs, misread, model, modelled, read_as, striped, unstriped};
+use super::example::{DISK, DISKS, SUBLOGS, blind, example, known, logs, model, read_as, striped, unstriped};
+use super::modelled::{misread, modelled};
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::Study;
 use crate::reproduce::value::Value;
@@ -54,7 +54,7 @@ fn overheads(study: Study) -> Study {
 
 /// By our reading of the formulas, and by the one that figure 13 comes nearest to.
 fn by_both(of: fn(&Model) -> f64, preread: bool) -> Result<[f64; 2], EvidenceError> {
-    let by = |reading| Ok(of(&super::example(read_as(reading), preread)?));
+    let by = |reading| Ok(of(&example(read_as(reading), preread)?));
     Ok([by(Reading::Corrected)?, by(Reading::Figure13)?])
 }
 
@@ -134,7 +134,7 @@ fn balance(study: Study) -> Study {
 
 /// The part of the disks that balances a hot region, and the one that is printed: that of the other kind of writes.
 fn balanced(preread: bool) -> Result<[f64; 2], EvidenceError> {
-    let of = |preread| Ok(super::example(unstriped(), preread)?.balance().unwrap_or_default());
+    let of = |preread| Ok(example(unstriped(), preread)?.balance().unwrap_or_default());
     Ok([of(preread)?, of(!preread)?])
 }
 

@@ -6,25 +6,17 @@
 
 mod curves;
 mod disk;
+mod example;
 mod layouts;
 mod lifetimes;
 mod logging;
+mod modelled;
 mod others;
 mod peaks;
 mod tables;
 
-use parlour_model::disk::Disk;
-use parlour_model::utilization::{Array, Logging, LoggingModel, Model, Organization, Reading, Sublogs};
-
-use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::paper::Paper;
-use crate::reproduce::study::{Finding, Study};
-use crate::reproduce::value::Value;
-
-/// The disk of the paper's examples.
-const DISK: Disk = Disk::IBM_0661;
-/// The disks of its example.
-const DISKS: u32 = 22;
+use crate::reproduce::study::Study;
 
 pub(super) fn study() -> Study {
     let study = Study::of(Paper::Stodolsky);
@@ -40,64 +32,4 @@ pub(super) fn study() -> Study {
         peaks::figures,
     ];
     parts.into_iter().fold(study, |study, numbers| numbers(study))
-}
-
-/// Says what is compared: an organization with its parameters.
-type Make = fn() -> Organization;
-
-/// A number that a model alone gives.
-fn modelled<T: Into<Value> + 'static>(
-    study: Study,
-    id: &'static str,
-    value: fn() -> Result<T, EvidenceError>,
-) -> Study {
-    study.number(id, move |_| Ok(Finding::model(value()?)))
-}
-
-/// A number for which a model gives two: by our reading, and by the printed one.
-fn misread(study: Study, id: &'static str, values: fn() -> Result<[f64; 2], EvidenceError>) -> Study {
-    study.number(id, move |_| {
-        let [ours, printed] = values()?;
-        Ok(Finding::model(ours).printed_reading(printed))
-    })
-}
-
-fn model(array: Array) -> Result<Model, EvidenceError> {
-    array.model().map_err(EvidenceError::model)
-}
-
-/// The array of figure 12, whose writes read the old data first.
-fn blind(organization: Organization) -> Result<Model, EvidenceError> {
-    model(Array::example(organization))
-}
-
-/// The same where old data is known.
-fn known(organization: Organization) -> Result<Model, EvidenceError> {
-    model(Array { preread: false, ..Array::example(organization) })
-}
-
-/// The same with old data known or not.
-fn example(organization: Organization, preread: bool) -> Result<Model, EvidenceError> {
-    model(Array { preread, ..Array::example(organization) })
-}
-
-/// The example's parity logging, with its unstriped log.
-fn unstriped() -> Organization {
-    Organization::ParityLogging(Logging::default())
-}
-
-/// With its log on so many disks.
-fn striped(sublogs: u32) -> Organization {
-    let sublogs = Sublogs::Striped(sublogs);
-    Organization::ParityLogging(Logging { sublogs, ..Logging::default() })
-}
-
-/// By another reading of the formulas.
-fn read_as(reading: Reading) -> Organization {
-    Organization::ParityLogging(Logging { reading, ..Logging::default() })
-}
-
-/// What belongs to its logs, of an array that is known to have them.
-fn logs(model: &Model) -> &LoggingModel {
-    model.logging().expect("it is an array with logs")
 }

@@ -7,7 +7,8 @@ use parlour_model::utilization::space::floating_map;
 use parlour_model::utilization::{Array, Organization};
 
 use super::disk::seek_over;
-use super::{DISK, DISKS, blind, misread, model, modelled};
+use super::example::{DISK, DISKS, blind, model};
+use super::modelled::{misread, modelled};
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::{Finding, Study};
 use crate::reproduce::value::Value;

@@ -4,8 +4,7 @@
 use parlour_model::utilization::load::AIRLINE;
 use parlour_model::utilization::{Logging, Model, Organization};
 
-use super::curves::SUBLOGS;
-use super::{Make, example, striped};
+use super::example::{DISKS, Make, SUBLOGS, example, striped};
 use crate::figures::Figures;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
@@ -315,7 +314,7 @@ fn airline(evidence: &Evidence) -> Panels {
             if let (true, Some(peak)) = (queue == "fcfs", runs.last()) {
                 let model = example(organization(), !known)?;
                 let whole = model.mix_throughput(&AIRLINE, peak.utilization);
-                let rate = whole.map_err(EvidenceError::model)? / f64::from(super::DISKS);
+                let rate = whole.map_err(EvidenceError::model)? / f64::from(DISKS);
                 curves.push(Curve::new(name, Source::Model, [(rate, peak.response_ms.mean)]));
             }
         }

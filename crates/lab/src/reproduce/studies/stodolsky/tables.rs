@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use parlour_model::utilization::Logging;
 use parlour_model::utilization::load::{TPC_A, tpc_a_bytes};
 
 use super::disk::{description, drive, milliseconds, own};
-use super::{DISK, blind, lifetimes, logging, logs, unstriped};
+use super::example::{DISK, blind, logs, unstriped};
+use super::{lifetimes, logging};
 use crate::experiment::{Experiment, Point};
 use crate::reproduce::drawing::aligned;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
@@ -73,7 +75,7 @@ fn symbols() -> Result<Lines, EvidenceError> {
     let model = blind(unstriped())?;
     let (logs, array) = (logs(&model), model.array());
     let (parity, disks) = (logs.parity(), f64::from(array.disks));
-    let logging = super::Logging::default();
+    let logging = Logging::default();
     let (log, sublogs) = (logging.ratio * parity, f64::from(logging.sublogs.count()));
     let rows = [
         ("B", "regions per disk", f64::from(logging.regions), ""),

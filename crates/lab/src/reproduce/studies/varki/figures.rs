@@ -2,7 +2,8 @@
 
 use parlour_array::LogCreation;
 
-use super::grid::{Cell, Maximum, UNITS, each, grid, mean_error};
+use super::grid::{Cell, Maximum, each, grid, mean_error};
+use super::hardware::UNITS;
 use crate::reproduce::drawing::{self, Parity};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};

@@ -8,13 +8,11 @@ use parlour_model::fork_join::{Network, Phase};
 use parlour_model::order::Distribution;
 use parlour_model::service::{Access, Pattern, Service, Work, service};
 
-use super::hardware::drive;
+use super::hardware::{UNITS, drive};
 use crate::figures::{Figures, Interval};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::study::{Finding, Study};
 
-/// Requests of just k units.
-pub(super) const UNITS: &str = "varki/units";
 /// K: drives of the array (§3.1).
 pub(super) const DISKS: u32 = 24;
 

@@ -6,7 +6,6 @@ use parlour_drive::angle::Angle;
 use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::Mechanics;
 
-use super::grid::UNITS;
 use crate::drives;
 use crate::experiment::Experiment;
 use crate::reproduce::evidence::EvidenceError;
@@ -16,6 +15,8 @@ use crate::reproduce::value::Value;
 
 /// The HP C2240 of 13 surfaces (table 2).
 const DRIVE: &str = "hp-c2247a";
+/// The experiment on the array: requests of just k units.
+pub(super) const UNITS: &str = "varki/units";
 /// Bytes of a sector.
 const SECTOR: f64 = 512.0;
 

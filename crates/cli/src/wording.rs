@@ -1,0 +1,35 @@
+//! Wordings that several commands share.
+
+use std::path::Path;
+
+use parlour_array::Geometry;
+
+use crate::console::counted;
+use crate::settings::describe;
+
+/// An array in one sentence.
+pub(crate) fn sentence(geometry: &Geometry) -> String {
+    format!(
+        "{}, {}, {} for data",
+        describe(geometry.stored()),
+        counted(u64::from(geometry.members()), "member"),
+        geometry.capacity(),
+    )
+}
+
+/// A path as a shell takes it.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// Seconds as people say them.
+pub(crate) fn duration(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    match seconds {
+        0..=59 => format!("{seconds} s"),
+        60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}

@@ -1,0 +1,34 @@
+//! Locks that keep others off a member.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fd::OwnedFd;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::{MemberError, Mode};
+
+/// Tries for a lock, because others (udev, blkid) hold shared ones for a moment.
+const LOCK_TRIES: u32 = 10;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
+/// Locks what was opened at `path`, for as long as it is open.
+pub(super) fn lock(path: &Path, file: &OwnedFd, mode: Mode) -> Result<(), MemberError> {
+    let operation = match mode {
+        Mode::Looking => return Ok(()),
+        Mode::ReadOnly => FlockOperation::NonBlockingLockShared,
+        Mode::ReadWrite => FlockOperation::NonBlockingLockExclusive,
+    };
+    for attempt in 1.. {
+        match flock(file, operation) {
+            Ok(()) => break,
+            Err(Errno::INTR) => {}
+            Err(Errno::WOULDBLOCK) if attempt < LOCK_TRIES => sleep(LOCK_PAUSE),
+            Err(Errno::WOULDBLOCK) => return Err(MemberError::InUse { path: path.into() }),
+            Err(errno) => return Err(MemberError::Refused { path: path.into(), action: "lock", errno }),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Why fuzzing does not end well.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::command::CommandError;
+
+/// Why fuzzing did not end well.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FuzzError {
+    /// The fuzzers could not be built.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// There is no such target.
+    #[error("there is no target '{name}'; there are {known}")]
+    Unknown { name: String, known: String },
+    /// The compiler does not say what it compiles for.
+    #[error("`rustc -vV` does not name its host")]
+    NoHost,
+    /// A folder or file cannot be used.
+    #[error("cannot use {path}: {source}", path = path.display())]
+    Unusable { path: PathBuf, source: io::Error },
+    /// Targets failed; each was told of when it did.
+    #[error("failed: {}", .0.join(", "))]
+    Failed(Vec<String>),
+}

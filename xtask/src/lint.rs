@@ -1,6 +1,7 @@
-//! `cargo xtask lint`: formatting, clippy and the house rules.
+//! `cargo xtask lint`: formatting, clippy, documentation, what is depended on, and the house rules.
 
 use crate::command::{self, CommandError};
+use crate::deny;
 use crate::tidy::{self, TidyError};
 use crate::workspace::{self, cargo};
 
@@ -21,11 +22,20 @@ pub(crate) fn run() -> Result<(), LintError> {
     if !tidy()? {
         failed.push("house rules");
     }
-    if !passes(&["fmt", "--all", "--check"]) {
+    if !passes(run_cargo(&["fmt", "--all", "--check"])) {
         failed.push("formatting (`cargo fmt` mends it)");
     }
-    if !passes(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]) {
+    if !passes(run_cargo(&["fetch", "--manifest-path", "fuzz/runner/Cargo.toml"])) {
+        failed.push("the fuzzers' lock file (`cargo fetch --manifest-path fuzz/runner/Cargo.toml` mends it)");
+    }
+    if !passes(run_cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])) {
         failed.push("clippy");
+    }
+    if !passes(document()) {
+        failed.push("documentation");
+    }
+    if !passes(deny::check()) {
+        failed.push("dependencies");
     }
     if failed.is_empty() { Ok(()) } else { Err(LintError::NotClean(failed)) }
 }
@@ -39,14 +49,20 @@ fn tidy() -> Result<bool, TidyError> {
     Ok(findings.is_empty())
 }
 
-/// Whether a cargo command succeeds; cargo itself prints why not.
-fn passes(arguments: &[&str]) -> bool {
-    match command::run(&mut cargo(arguments)) {
-        Ok(()) => true,
-        Err(CommandError::Failed { .. }) => false,
-        Err(error) => {
-            eprintln!("{error}");
-            false
-        }
+/// Builds the documentation. A link from what is public to what is private is plain text in it, and helps who reads the source.
+fn document() -> Result<(), CommandError> {
+    let mut doc = cargo(&["doc", "--workspace", "--no-deps"]);
+    command::run(doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links"))
+}
+
+fn run_cargo(arguments: &[&str]) -> Result<(), CommandError> {
+    command::run(&mut cargo(arguments))
+}
+
+/// Whether a command succeeded; a program that ran has itself printed why not.
+fn passes(ran: Result<(), CommandError>) -> bool {
+    if let Err(error @ (CommandError::NotStarted { .. } | CommandError::LogUnread { .. })) = &ran {
+        eprintln!("{error}");
     }
+    ran.is_ok()
 }

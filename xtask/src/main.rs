@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod command;
+mod deny;
 mod fuzz;
 mod golden;
 mod kernel;
@@ -29,7 +30,7 @@ struct Arguments {
 enum Task {
     /// Run every test, the end-to-end suite included; as root, first install the tools that it needs
     Test,
-    /// Check formatting, clippy and the house rules
+    /// Check formatting, clippy, documentation, dependencies and the house rules
     Lint,
     /// Run each fuzzer for a while, and print one table
     Fuzz(fuzz::Arguments),

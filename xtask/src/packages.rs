@@ -53,7 +53,7 @@ enum Probe {
     PythonImportsNbd,
 }
 
-static TOOLS: [Tool; 21] = [
+static TOOLS: [Tool; 22] = [
     program("fio", "fio"),
     Tool { package: "fio", probe: Probe::FioSpeaksNbd },
     program("libnbd-bin", "nbdinfo"),
@@ -75,6 +75,7 @@ static TOOLS: [Tool; 21] = [
     program("chromium", "chromium"),
     program("dmsetup", "dmsetup"),
     program("nbd-client", "nbd-client"),
+    program("git", "git"),
 ];
 
 static BUILD_TOOLS: [Tool; 9] = [

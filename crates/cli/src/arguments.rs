@@ -9,7 +9,7 @@ use crate::commands::{
 
 /// A disk array in software: files and block devices as one redundant network block device
 #[derive(Parser, Debug)]
-#[command(name = "parlour", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "parlour", version = env!("PARLOUR_VERSION"), propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Exit status: 0 fine, 1 failed, 2 misused. 'parlour up' is a good beginning.")]
 pub(crate) struct Arguments {
     /// Answer in JSON (docs/json.md)

@@ -1,31 +1,17 @@
 //! Wording that messages of all crates share: suggestions for unknown words, and messages of other
 //! libraries in plain words.
 
+use strsim::levenshtein;
+
 /// The candidate nearest to `word`, if less than half of it differs.
 pub fn meant<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let nearest = candidates.min_by_key(|candidate| edits(word, candidate))?;
-    (edits(word, nearest) * 2 < nearest.chars().count()).then_some(nearest)
+    let nearest = candidates.min_by_key(|candidate| levenshtein(word, candidate))?;
+    (levenshtein(word, nearest) * 2 < nearest.chars().count()).then_some(nearest)
 }
 
 /// The suggestion of another word.
 pub fn did_you_mean(meant: &str) -> String {
     format!("did you mean '{meant}'?")
-}
-
-/// Levenshtein's distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// `text` without the numbers that Rust puts behind what the system says: `File exists (os error

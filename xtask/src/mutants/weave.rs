@@ -261,8 +261,12 @@ impl<'ast> Visit<'ast> for Places<'_> {
     }
 
     fn visit_arm(&mut self, arm: &'ast syn::Arm) {
-        let pattern = arm.pat.span().byte_range();
-        let guard = arm.guard.as_ref().map(|(_, guard)| (guard.span().byte_range(), binds(guard)));
+        let (pattern, guard) = match &arm.pat {
+            syn::Pat::Guard(guarded) => (&*guarded.pat, Some(&*guarded.guard)),
+            pattern => (pattern, None),
+        };
+        let pattern = pattern.span().byte_range();
+        let guard = guard.map(|guard| (guard.span().byte_range(), binds(guard)));
         if let Some((range, binds)) = &guard {
             self.guards.insert(range.start, (range.clone(), *binds));
         }

@@ -1,8 +1,8 @@
 //! What closed forms say of a run, where they say anything: no events, and no time to speak of.
 //!
-//! The array itself says which accesses a request makes, phase by phase; [`stages`] takes the mean over a sample of requests. Each is a
+//! The array itself says which accesses a request makes, phase by phase; `stages` takes the mean over a sample of requests. Each is a
 //! fork and join in a network of queues (Varki and Wang; [`parlour_model::fork_join`]), with service times from the drive
-//! ([`parlour_model::service`]). What an array does behind its hosts' backs, logging parity, takes its part of each disk ([`logs`]).
+//! ([`parlour_model::service`]). What an array does behind its hosts' backs, logging parity, takes its part of each disk (`logs`).
 
 mod clock;
 mod logs;

@@ -1,0 +1,209 @@
+//! Drives an array by hand: RAID 5 on four members in memory; one is lost, and what was written is read back.
+//!
+//! The array itself reads and writes nothing. It asks for effects; whoever drives it carries them out, and says how that went. Here
+//! that is done in the least way there is: one at a time, in memory, while no time passes.
+//!
+//! Read `main`, then `request` and `carry_out`: the rest is bytes, and how an array is made.
+//!
+//! `cargo run -p parlour-array --example drive`
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ops::Range;
+
+use parlour_array::organization::{Consistency, Organization};
+use parlour_array::{
+    Action, Array, Assembly, BufferId, Candidate, CommitLogContent, Creation, Effect, Fault, Geometry,
+    Identity, LogCreation, MemberInfo, NewArray, Opening, Operation, Outcome, Request, SUPERBLOCK_BYTES,
+    Slice, Slots, Superblock, Tag, Tuning, create,
+};
+use parlour_units::{Instant, Sector, Sectors};
+
+const MEMBERS: u16 = 4;
+const LENGTH: Sectors = Sectors::new(20_000);
+const NOW: Instant = Instant::ZERO;
+
+/// The whole story.
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    let mut driver = Driver::new()?;
+    let written = b"What must not be lost. 32 bytes.".repeat(2_000);
+    let at = Sector::new(40);
+    driver.request(Operation::Write { durable: true }, at, written.clone())?;
+    driver.members[1] = None;
+    let read = driver.request(Operation::Read, at, vec![0; written.len()])?;
+    assert!(read == written, "one member may be lost");
+    println!("{} bytes are there after the loss of a member of {MEMBERS}", read.len());
+    Ok(())
+}
+
+/// An array; the bytes of its members, or none where one is lost; and the memory that the array knows by name only.
+struct Driver {
+    array: Array,
+    members: Vec<Option<Vec<u8>>>,
+    buffers: BTreeMap<BufferId, Vec<u8>>,
+}
+
+impl Driver {
+    /// Hands a request in and does what the array asks for, until it has answered. Returns what the request's buffer then holds.
+    fn request(
+        &mut self,
+        operation: Operation,
+        at: Sector,
+        payload: Vec<u8>,
+    ) -> Result<Vec<u8>, Box<dyn Error>> {
+        let length = Sectors::new(payload.len() as u64 / 512);
+        let buffer = self.array.reserve(length).ok_or("the memory for requests is used up")?;
+        self.buffers.insert(buffer, payload);
+        self.array.submit(NOW, Request { tag: Tag(0), operation, at, length, buffer: Some(buffer) });
+        let completion = loop {
+            match self.array.poll_completion() {
+                Some(completion) => break completion,
+                None => {
+                    let effect = self.array.poll_effect().ok_or("the array waits for something else")?;
+                    self.carry_out(effect);
+                }
+            }
+        };
+        let payload = self.buffers.remove(&buffer).unwrap_or_default();
+        self.array.release(buffer);
+        completion.result?;
+        Ok(payload)
+    }
+
+    /// Does one thing that the array asks for, and tells it.
+    fn carry_out(&mut self, effect: Effect) {
+        let slices = self.array.slices(effect.id).to_vec();
+        let parts: Vec<Vec<u8>> = slices.iter().map(|slice| self.bytes_of(effect, *slice)).collect();
+        let mut none = None;
+        let member = effect.action.member().map_or(&mut none, |member| &mut self.members[member.as_usize()]);
+        let outcome = match (effect.action, member) {
+            (Action::Write { at, .. }, Some(member)) => {
+                let bytes = parts.concat();
+                member[from(at, bytes.len())].copy_from_slice(&bytes);
+                Outcome::Done
+            }
+            (Action::Read { at, length, .. }, Some(member)) => {
+                let bytes = member[from(at, length.bytes().as_usize())].to_vec();
+                self.put(&slices, &bytes);
+                Outcome::Done
+            }
+            (Action::Flush { .. }, Some(_)) => Outcome::Done,
+            (Action::Xor, _) => {
+                self.put(&slices[..1], &xor(&parts[1..]));
+                Outcome::Done
+            }
+            // The first slice is both a source and where the result goes.
+            (Action::XorInto, _) => {
+                self.put(&slices[..1], &xor(&parts));
+                Outcome::Done
+            }
+            (_, None) => Outcome::Failed(Fault::Gone),
+            (other, _) => unreachable!("nothing here needs {other:?}"),
+        };
+        self.array.complete(NOW, effect.id, outcome);
+    }
+
+    /// What a slice holds.
+    fn bytes_of(&mut self, effect: Effect, slice: Slice) -> Vec<u8> {
+        let range = from(Sector::ZERO + slice.start, slice.length.bytes().as_usize());
+        match slice.buffer {
+            BufferId::ZEROES => vec![0; range.len()],
+            BufferId::METADATA => self.array.metadata(effect.id)[range].to_vec(),
+            buffer => self.buffer(buffer)[range].to_vec(),
+        }
+    }
+
+    /// Puts bytes into slices, in their order.
+    fn put(&mut self, slices: &[Slice], mut bytes: &[u8]) {
+        for slice in slices {
+            let (part, rest) = bytes.split_at(slice.length.bytes().as_usize());
+            self.buffer(slice.buffer)[from(Sector::ZERO + slice.start, part.len())].copy_from_slice(part);
+            bytes = rest;
+        }
+    }
+
+    /// The memory behind a name. A name that is heard again may be another buffer, of another length.
+    fn buffer(&mut self, name: BufferId) -> &mut Vec<u8> {
+        let length = self.array.buffer_length(name).bytes().as_usize();
+        let buffer = self.buffers.entry(name).or_default();
+        buffer.resize(length, 0);
+        buffer
+    }
+}
+
+fn from(at: Sector, length: usize) -> Range<usize> {
+    let start = at.bytes() as usize;
+    start..start + length
+}
+
+fn xor(sources: &[Vec<u8>]) -> Vec<u8> {
+    let byte = |at: usize| sources.iter().fold(0, |sum, source| sum ^ source[at]);
+    (0..sources[0].len()).map(byte).collect()
+}
+
+impl Driver {
+    /// Makes an array on members that are new, and opens it by what these then hold.
+    fn new() -> Result<Driver, Box<dyn Error>> {
+        let geometry = Geometry::create(&Creation {
+            organization: Organization::named("raid5")?.organization,
+            copies: 1,
+            members: MEMBERS,
+            groups: 1,
+            unit: Sectors::new(16),
+            block: Sectors::new(1),
+            member_length: LENGTH,
+            log: LogCreation::default(),
+            consistency: Consistency::Resync,
+        })?;
+        // Identities are random numbers where it matters.
+        let identities = (0..MEMBERS).map(|member| Identity([10 + member as u8; 16]));
+        let images = create(
+            &geometry,
+            &NewArray {
+                array: Identity([1; 16]),
+                session: Identity([2; 16]),
+                members: identities.clone().map(|identity| (identity, LENGTH)).collect(),
+                name: "example".into(),
+                created: 0,
+                zeroed: true,
+            },
+        );
+        let mut members = vec![vec![0; LENGTH.bytes().as_usize()]; images.len()];
+        for (member, image) in members.iter_mut().zip(images) {
+            for (at, bytes) in image {
+                member[from(at, bytes.len())].copy_from_slice(&bytes);
+            }
+        }
+
+        let candidate = |member: &Vec<u8>| {
+            let copies = Geometry::superblock_places(LENGTH).map(|at| &member[from(at, SUPERBLOCK_BYTES)]);
+            let superblock = Superblock::decode_copies(copies[0], copies[1]);
+            Candidate { name: "a member".into(), length: LENGTH, superblock }
+        };
+        // Each member keeps each kind of metadata in two slots.
+        let slots = |first: Sector, length: Sectors| -> Vec<Slots> {
+            let slot = |member: &Vec<u8>, slot: u64| {
+                Some(member[from(first + length * slot, length.bytes().as_usize())].to_vec())
+            };
+            members.iter().map(|member| [0, 1].map(|number| slot(member, number))).collect()
+        };
+        let list = geometry.list_place(0).ok_or("no room for a list of unreadable blocks")?;
+        let opening = Opening {
+            assembly: Assembly::new(&members.iter().map(candidate).collect::<Vec<_>>())?,
+            members: identities
+                .map(|identity| Some(MemberInfo { identity, length: LENGTH, unmaps: false }))
+                .collect(),
+            spares: Vec::new(),
+            maps: slots(geometry.map_place(0), geometry.map_length()),
+            tables: Vec::new(),
+            lists: slots(list.0, list.1),
+            commits: vec![CommitLogContent::default(); members.len()],
+            session: Identity([3; 16]),
+            read_only: false,
+            force: false,
+            tuning: Tuning::default(),
+        };
+        let array = Array::open(NOW, opening)?;
+        Ok(Driver { array, members: members.into_iter().map(Some).collect(), buffers: BTreeMap::new() })
+    }
+}

@@ -13,9 +13,9 @@ use std::ops::Range;
 
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{
-    Action, Array, Assembly, BufferId, Candidate, CommitLogContent, Creation, Effect, Fault, Geometry,
+    Action, Array, Assembly, Banks, BufferId, Candidate, CommitLogContent, Creation, Effect, Fault, Geometry,
     Identity, LogCreation, MemberInfo, NewArray, Opening, Operation, Outcome, Request, SUPERBLOCK_BYTES,
-    Slice, Slots, Superblock, Tag, Tuning, create,
+    Slice, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
@@ -153,7 +153,7 @@ impl Driver {
             block: Sectors::new(1),
             member_length: LENGTH,
             log: LogCreation::default(),
-            consistency: Consistency::Resync,
+            consistency: Consistency::Bitmap,
         })?;
         // Identities are random numbers where it matters.
         let identities = (0..MEMBERS).map(|member| Identity([10 + member as u8; 16]));
@@ -176,27 +176,27 @@ impl Driver {
         }
 
         let candidate = |member: &Vec<u8>| {
-            let copies = Geometry::superblock_places(LENGTH).map(|at| &member[from(at, SUPERBLOCK_BYTES)]);
+            let copies = Geometry::superblocks_at(LENGTH).map(|at| &member[from(at, SUPERBLOCK_BYTES)]);
             let superblock = Superblock::decode_copies(copies[0], copies[1]);
             Candidate { name: "a member".into(), length: LENGTH, superblock }
         };
-        // Each member keeps each kind of metadata in two slots.
-        let slots = |first: Sector, length: Sectors| -> Vec<Slots> {
-            let slot = |member: &Vec<u8>, slot: u64| {
-                Some(member[from(first + length * slot, length.bytes().as_usize())].to_vec())
+        // Each member keeps each kind of metadata in two banks.
+        let banks = |first: Sector, length: Sectors| -> Vec<Banks> {
+            let bank = |member: &Vec<u8>, bank: u64| {
+                Some(member[from(first + length * bank, length.bytes().as_usize())].to_vec())
             };
-            members.iter().map(|member| [0, 1].map(|number| slot(member, number))).collect()
+            members.iter().map(|member| [0, 1].map(|number| bank(member, number))).collect()
         };
-        let list = geometry.list_place(0).ok_or("no room for a list of unreadable blocks")?;
+        let list = geometry.bad_block_log_at(0).ok_or("no room for a bad-block log")?;
         let opening = Opening {
             assembly: Assembly::new(&members.iter().map(candidate).collect::<Vec<_>>())?,
             members: identities
                 .map(|identity| Some(MemberInfo { identity, length: LENGTH, unmaps: false }))
                 .collect(),
             spares: Vec::new(),
-            maps: slots(geometry.map_place(0), geometry.map_length()),
+            bitmaps: banks(geometry.bitmap_at(0), geometry.bitmap_length()),
             tables: Vec::new(),
-            lists: slots(list.0, list.1),
+            bad_block_logs: banks(list.0, list.1),
             commits: vec![CommitLogContent::default(); members.len()],
             session: Identity([3; 16]),
             read_only: false,

@@ -88,7 +88,7 @@ impl<'a> Methods<'a> {
 
     fn read_impl(&mut self, names: &Names<'a>, module: usize, item: &'a ItemImpl) {
         let place = Place { module, own: Type::Unknown };
-        if let Some((_, path, _)) = &item.trait_ {
+        if let Some((path, _)) = &item.trait_ {
             if !matches!(understand_path(names, &place, path), Type::Own(_)) {
                 self.common.extend(functions(item).map(|signature| signature.ident.to_string()));
             }

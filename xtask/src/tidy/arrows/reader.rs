@@ -4,7 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, Attribute, Block, Expr, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprMethodCall, ExprWhile, Field,
+    Attribute, Block, Expr, ExprClosure, ExprForLoop, ExprIf, ExprLet, ExprMethodCall, ExprWhile, Field,
     FnArg, ImplItemFn, Item, ItemFn, ItemImpl, ItemTrait, ItemUse, Local, Macro, Pat, PatIdent, Token,
     TraitItemFn, Variant,
 };
@@ -296,8 +296,10 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         let value = self.known.type_of(&expression.expr);
         for arm in &expression.arms {
             self.apart(|reader| {
-                reader.match_with(&arm.pat, value.clone());
-                read_arm(reader, arm);
+                let (pattern, guard) = parts(&arm.pat);
+                reader.match_with(pattern, value.clone());
+                guard.iter().for_each(|guard| reader.visit_expr(guard));
+                reader.visit_expr(&arm.body);
             });
         }
     }
@@ -373,11 +375,12 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 }
 
-fn read_arm(reader: &mut Reader<'_>, arm: &Arm) {
-    if let Some((_, guard)) = &arm.guard {
-        reader.visit_expr(guard);
+/// A pattern and its guard.
+fn parts(pattern: &Pat) -> (&Pat, Option<&Expr>) {
+    match pattern {
+        Pat::Guard(guarded) => (&guarded.pat, Some(&guarded.guard)),
+        pattern => (pattern, None),
     }
-    reader.visit_expr(&arm.body);
 }
 
 /// What stands in the brackets of `matches!`.

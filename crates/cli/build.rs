@@ -1,7 +1,7 @@
 //! Finds out which commit the program is built from, for `parlour --version`.
 //!
-//! Where that cannot be known (no git, or a source archive, wherever it was unpacked) the version stands alone. Nothing here
-//! fails a build.
+//! Where that cannot be known (no git, or a source archive, wherever it was unpacked) the version
+//! stands alone. Nothing here fails a build.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,8 @@ fn commit() -> Option<String> {
 
 /// Has this run again when another commit is checked out, or when the sources change.
 fn watch() {
-    // What is not there must not be named: cargo would run this each time. `reftable` is a newer way to keep references.
+    // What is not there must not be named: cargo would run this each time. `reftable` is a newer
+    // way to keep references.
     let fixed = ["HEAD", "packed-refs", "reftable"].iter().filter_map(|name| inside_git(name));
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]).and_then(|name| inside_git(&name));
     // A branch that is packed gets a file of its own with the next commit.

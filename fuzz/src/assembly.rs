@@ -1,6 +1,7 @@
-//! From members that anybody may have written to: put together, opened, served and stopped. Whatever superblocks, bitmaps,
-//! tables and log headers say behind a checksum that fits, the array refuses or it works: no access goes beyond a member,
-//! every request is answered, and it comes to rest. All of it in a bounded address space.
+//! From members that anybody may have written to: put together, opened, served and stopped.
+//! Whatever superblocks, bitmaps, tables and log headers say behind a checksum that fits, the array
+//! refuses or it works: no access goes beyond a member, every request is answered, and it comes to
+//! rest. All of it in a bounded address space.
 
 use std::sync::OnceLock;
 
@@ -40,8 +41,8 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// One of the images: of each array, as it was created, after a clean shutdown, and after a crash (if there are commit logs, in a
-/// reintegration).
+/// One of the images: of each array, as it was created, after a clean shutdown, and after a crash
+/// (if there are commit logs, in a reintegration).
 fn choose<'a>(input: &mut Input<'_>) -> &'a Image {
     static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
     let images = IMAGES.get_or_init(|| ARRAYS.iter().flat_map(|array| images(*array)).collect());

@@ -1,5 +1,5 @@
-//! The handshake of the network protocol: every option gets exactly one final answer, whatever its data; what breaks
-//! the protocol is disconnected; and how the stream is cut makes no difference.
+//! The handshake of the network protocol: every option gets exactly one final answer, whatever its
+//! data; what breaks the protocol is disconnected; and how the stream is cut makes no difference.
 
 use parlour_nbd::{Connection, Disconnect, Event, Terms};
 

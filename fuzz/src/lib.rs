@@ -1,9 +1,10 @@
 //! What the fuzzers call: a function for each thing that a stranger's bytes can reach.
 //!
-//! A target takes any bytes and panics where the code under it does, or where what it did is not right. Bytes are
-//! instructions more often than they are the message: they compose requests, or change a whole image in places and mend
-//! its checksums, so that the code behind the first check is reached too. `runner/` puts a fuzzer around each target;
-//! `tests/replay.rs` runs every input in `corpus/` through them, without one.
+//! A target takes any bytes and panics where the code under it does, or where what it did is not
+//! right. Bytes are instructions more often than they are the message: they compose requests, or
+//! change a whole image in places and mend its checksums, so that the code behind the first check
+//! is reached too. `runner/` puts a fuzzer around each target; `tests/replay.rs` runs every input
+//! in `corpus/` through them, without one.
 
 pub mod assembly;
 pub mod bitmap;

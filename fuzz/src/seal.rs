@@ -1,4 +1,5 @@
-//! Checksums mended, so that decoders are reached behind them. `docs/format.md` says where they stand.
+//! Checksums mended, so that decoders are reached behind them. `docs/format.md` says where they
+//! stand.
 
 use parlour_codec::checksum::crc32c;
 

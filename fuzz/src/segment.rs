@@ -1,4 +1,5 @@
-//! Headers of log segments: one that is believed has as many records as there is room for at the most.
+//! Headers of log segments: one that is believed has as many records as there is room for at the
+//! most.
 
 use parlour_array::{Identity, SegmentSummary};
 

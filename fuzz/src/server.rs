@@ -1,5 +1,5 @@
-//! The server over real sockets: whatever several clients do, payload memory stays within its bound, every buffer comes
-//! back once, and who keeps the protocol has every request answered.
+//! The server over real sockets: whatever several clients do, payload memory stays within its
+//! bound, every buffer comes back once, and who keeps the protocol has every request answered.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};

@@ -1,4 +1,5 @@
-//! Configuration files: what can be settled is an array that can be kept, what cannot is refused in one line.
+//! Configuration files: what can be settled is an array that can be kept, what cannot is refused in
+//! one line.
 
 use parlour_array::Geometry;
 

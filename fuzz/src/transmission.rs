@@ -1,5 +1,6 @@
-//! The transmission phase of the network protocol over a model of a backend: only sound requests reach it, every request
-//! gets exactly one well-formed reply with its cookie, and the first byte that breaks the protocol ends it.
+//! The transmission phase of the network protocol over a model of a backend: only sound requests
+//! reach it, every request gets exactly one well-formed reply with its cookie, and the first byte
+//! that breaks the protocol ends it.
 
 use std::collections::BTreeMap;
 
@@ -299,7 +300,8 @@ fn judge_extents(asked: u32, req_one: bool, extents: &[(u32, u32)]) {
     assert!(!req_one || extents.len() == 1);
 }
 
-/// The cookies of the whole requests in a client's stream, with how many there are, and how it must end.
+/// The cookies of the whole requests in a client's stream, with how many there are, and how it must
+/// end.
 fn asked(stream: &[u8]) -> (BTreeMap<u64, usize>, Option<Event>) {
     let mut cookies = BTreeMap::new();
     let mut sent = Reader(stream);

@@ -1,5 +1,5 @@
-//! The other side of the protocol: a client's messages, and the server's taken apart. Written from the protocol
-//! document and not from the server, so that the two can disagree.
+//! The other side of the protocol: a client's messages, and the server's taken apart. Written from
+//! the protocol document and not from the server, so that the two can disagree.
 
 pub(crate) const GREETING: [u8; 18] = *b"NBDMAGICIHAVEOPT\x00\x03";
 pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;

@@ -1,4 +1,5 @@
-//! Members in memory that keep metadata and no payload: what an array looks at itself, and nothing else.
+//! Members in memory that keep metadata and no payload: what an array looks at itself, and nothing
+//! else.
 
 use std::collections::BTreeMap;
 
@@ -357,7 +358,8 @@ impl World {
                 Action::Checksum => {
                     let sectors: u64 =
                         self.array.slices(effect.id).iter().map(|slice| slice.length.get()).sum();
-                    // Parity that is folded in changes, now and then; what hosts write is nothing but zeroes.
+                    // Parity that is folded in changes, now and then; what hosts write is nothing
+                    // but zeroes.
                     let sum = if effect.class == Class::Log { u64::from(self.effects % 2) } else { 0 };
                     let sums = vec![sum; sectors as usize];
                     self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));

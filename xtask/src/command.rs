@@ -43,7 +43,8 @@ pub(crate) fn run_quietly(command: &mut Command, log: &Path) -> Result<(), Comma
     }
 }
 
-/// Runs the command and gives what it says to its standard output; its complaints go to this terminal.
+/// Runs the command and gives what it says to its standard output; its complaints go to this
+/// terminal.
 pub(crate) fn read(command: &mut Command) -> Result<Vec<u8>, CommandError> {
     let line = line_of(command);
     match command.stdin(Stdio::null()).stderr(Stdio::inherit()).output() {

@@ -1,4 +1,5 @@
-//! cargo-deny, which looks at the licences, versions and origins of all that is built in, by what `deny.toml` allows.
+//! cargo-deny, which looks at the licences, versions and origins of all that is built in, by what
+//! `deny.toml` allows.
 
 use std::process::Command;
 

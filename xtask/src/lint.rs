@@ -49,7 +49,8 @@ fn tidy() -> Result<bool, TidyError> {
     Ok(findings.is_empty())
 }
 
-/// Builds the documentation. A link from what is public to what is private is plain text in it, and helps who reads the source.
+/// Builds the documentation. A link from what is public to what is private is plain text in it, and
+/// helps who reads the source.
 fn document() -> Result<(), CommandError> {
     let mut doc = cargo(&["doc", "--workspace", "--no-deps"]);
     command::run(doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links"))

@@ -1,4 +1,5 @@
-//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants`, `golden`, `kernel` and `bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants`, `golden`, `kernel` and
+//! `bench`.
 
 use std::process::ExitCode;
 
@@ -28,7 +29,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test, the end-to-end suite included; as root, first install the tools that it needs
+    /// Run every test, the end-to-end suite included; as root, first install the tools that it
+    /// needs
     Test,
     /// Check formatting, clippy, documentation, dependencies and the house rules
     Lint,

@@ -1,7 +1,7 @@
 //! The Debian packages that the end-to-end tests and the lab's kernel need.
 //!
-//! A package is judged by what it is wanted for: its programs can be found, its module can be imported. So a
-//! tool that came from elsewhere is as good, and nothing asks the package database.
+//! A package is judged by what it is wanted for: its programs can be found, its module can be
+//! imported. So a tool that came from elsewhere is as good, and nothing asks the package database.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -181,7 +181,8 @@ fn words(packages: BTreeSet<&str>) -> String {
     packages.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a program can be found. Debian keeps the file systems' tools where no ordinary user's PATH looks.
+/// Whether a program can be found. Debian keeps the file systems' tools where no ordinary user's
+/// PATH looks.
 fn is_program(name: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);

@@ -30,7 +30,8 @@ pub(crate) enum TestError {
     Metadata(serde_json::Error),
 }
 
-/// Tests that mostly wait: for other programs, for disks, for processes that are to be killed. They need little of the processors.
+/// Tests that mostly wait: for other programs, for disks, for processes that are to be killed. They
+/// need little of the processors.
 const WAITING: [&str; 5] = ["clients", "filesystem", "killed", "serving", "two_servers"];
 
 /// Tests that boot the lab's kernel. They mostly wait, too, but first for that kernel.
@@ -75,7 +76,8 @@ fn build() -> Result<(), CommandError> {
     command::run(planted().arg("--no-run"))
 }
 
-/// Runs what is shown when all else has run. Says what that was, where its words are, and how it went.
+/// Runs what is shown when all else has run. Says what that was, where its words are, and how it
+/// went.
 fn run_aside((log, mut command): (&str, Command)) -> (Command, PathBuf, Result<(), CommandError>) {
     let log = target().join(log);
     let ran = command::run_quietly(&mut command, &log);
@@ -150,7 +152,8 @@ fn planted() -> Command {
         "starved",
         "unreadable",
     ];
-    // All of the workspace is named, so that what others build on, which is chosen by what all packages want of it, is not built anew.
+    // All of the workspace is named, so that what others build on, which is chosen by what all
+    // packages want of it, is not built anew.
     let mut planted = cargo(&["test", "--workspace", "--features", &features]);
     planted.args(tests.iter().flat_map(|test| ["--test", test]));
     planted

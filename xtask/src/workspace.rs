@@ -18,7 +18,8 @@ pub(crate) fn target() -> PathBuf {
     root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// The `cargo` that runs this program, started at the root. What it builds with is what Cargo.lock says.
+/// The `cargo` that runs this program, started at the root. What it builds with is what Cargo.lock
+/// says.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let program = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);

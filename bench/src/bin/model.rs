@@ -1,7 +1,8 @@
-//! How fast closed forms are: each model over many configurations, no two of them alike, on one thread.
+//! How fast closed forms are: each model over many configurations, no two of them alike, on one
+//! thread.
 //!
-//! Cases take turns, run after run; the table gives the median of each, with its range, in microseconds an evaluation, and how
-//! long a million of them take.
+//! Cases take turns, run after run; the table gives the median of each, with its range, in
+//! microseconds an evaluation, and how long a million of them take.
 #![allow(clippy::expect_used, reason = "a bench that cannot be set up measures nothing")]
 
 use std::hint::black_box;

@@ -1,7 +1,9 @@
-//! How fast arrays are simulated: eight HP C2247A, 4 KiB at random, eight processes without think time.
+//! How fast arrays are simulated: eight HP C2247A, 4 KiB at random, eight processes without think
+//! time.
 //!
-//! Cases take turns, run after run; the table gives the median of each, with its range, in simulated requests a second of one
-//! thread. Then a sweep of 64 runs, on one thread and on all cores, and the most memory that was used at any time.
+//! Cases take turns, run after run; the table gives the median of each, with its range, in
+//! simulated requests a second of one thread. Then a sweep of 64 runs, on one thread and on all
+//! cores, and the most memory that was used at any time.
 #![allow(clippy::expect_used, reason = "a bench that cannot be set up measures nothing")]
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,7 +1,9 @@
-//! Drives an array by hand: RAID 5 on four members in memory; one is lost, and what was written is read back.
+//! Drives an array by hand: RAID 5 on four members in memory; one is lost, and what was written is
+//! read back.
 //!
-//! The array itself reads and writes nothing. It asks for effects; whoever drives it carries them out, and says how that went. Here
-//! that is done in the least way there is: one at a time, in memory, while no time passes.
+//! The array itself reads and writes nothing. It asks for effects; whoever drives it carries them
+//! out, and says how that went. Here that is done in the least way there is: one at a time, in
+//! memory, while no time passes.
 //!
 //! Read `main`, then `request` and `carry_out`: the rest is bytes, and how an array is made.
 //!
@@ -36,7 +38,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An array; the bytes of its members, or none where one is lost; and the memory that the array knows by name only.
+/// An array; the bytes of its members, or none where one is lost; and the memory that the array
+/// knows by name only.
 struct Driver {
     array: Array,
     members: Vec<Option<Vec<u8>>>,
@@ -44,7 +47,8 @@ struct Driver {
 }
 
 impl Driver {
-    /// Hands a request in and does what the array asks for, until it has answered. Returns what the request's buffer then holds.
+    /// Hands a request in and does what the array asks for, until it has answered. Returns what the
+    /// request's buffer then holds.
     fn request(
         &mut self,
         operation: Operation,
@@ -122,7 +126,8 @@ impl Driver {
         }
     }
 
-    /// The memory behind a name. A name that is heard again may be another buffer, of another length.
+    /// The memory behind a name. A name that is heard again may be another buffer, of another
+    /// length.
     fn buffer(&mut self, name: BufferId) -> &mut Vec<u8> {
         let length = self.array.buffer_length(name).bytes().as_usize();
         let buffer = self.buffers.entry(name).or_default();

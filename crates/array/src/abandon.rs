@@ -1,8 +1,9 @@
 //! The array is left as it is: nothing more is handed out, and all requests fail.
 //!
-//! So it is where another server has opened it, and where a member has no space, or the system no memory, for the array's
-//! own metadata. A member that lacks what the others hold must not be written on as if it held it, and is not at fault. What
-//! is on the members is then what a crash at that moment would have left, and the next opening deals with it as with any.
+//! So it is where another server has opened it, and where a member has no space, or the system no
+//! memory, for the array's own metadata. A member that lacks what the others hold must not be
+//! written on as if it held it, and is not at fault. What is on the members is then what a crash at
+//! that moment would have left, and the next opening deals with it as with any.
 
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
@@ -30,8 +31,8 @@ impl Array {
         }
     }
 
-    /// Abandons the array if `failures` say that a member had no space or memory for what the job was to write of metadata.
-    /// Says whether.
+    /// Abandons the array if `failures` say that a member had no space or memory for what the job
+    /// was to write of metadata. Says whether.
     pub(crate) fn halt_unrecorded(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         if is_planted(Bug::UnrecordedServedOn) {
             return false;

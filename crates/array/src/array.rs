@@ -4,11 +4,12 @@
 //!
 //! 1. [`Array::submit`] what hosts ask, [`Array::complete`] what became of effects,
 //!    [`Array::handle_timeout`] when [`Array::poll_timeout`] has come.
-//! 2. After any of these, drain [`Array::poll_effect`], [`Array::poll_completion`], [`Array::poll_event`] and
-//!    [`Array::poll_release`] until each says none.
+//! 2. After any of these, drain [`Array::poll_effect`], [`Array::poll_completion`],
+//!    [`Array::poll_event`] and [`Array::poll_release`] until each says none.
 //!
-//! A read's payload is in its buffer when its completion is polled; the driver gives the buffer back by
-//! [`Array::release`]. A write's buffer is given back by the driver in the same way, after its completion.
+//! A read's payload is in its buffer when its completion is polled; the driver gives the buffer
+//! back by [`Array::release`]. A write's buffer is given back by the driver in the same way, after
+//! its completion.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -50,7 +51,8 @@ pub enum Mode {
     Stopped,
     /// Another server has opened it: nothing is read or written any more, and all requests fail.
     Superseded,
-    /// There was no space or memory for its metadata: nothing is read or written any more, and all requests fail.
+    /// There was no space or memory for its metadata: nothing is read or written any more, and all
+    /// requests fail.
     Halted,
 }
 
@@ -167,14 +169,14 @@ impl Array {
         self.mode
     }
 
-    /// How often a job was looked at, to see whether it can go on: a measure of the array's own work that does not depend on the
-    /// machine, for tests of how it grows.
+    /// How often a job was looked at, to see whether it can go on: a measure of the array's own
+    /// work that does not depend on the machine, for tests of how it grows.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Takes a credit and a buffer for a host's payload of `length`. None: the hosts' memory is all in use; ask
-    /// again after a completion.
+    /// Takes a credit and a buffer for a host's payload of `length`. None: the hosts' memory is all
+    /// in use; ask again after a completion.
     pub fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
         if self.hosts.memory + length > self.tuning.host_memory && !self.hosts.memory.is_zero() {
             return None;
@@ -230,7 +232,8 @@ impl Array {
         (job.class, job.action(id.step()))
     }
 
-    /// What of the queue becomes zeroes behind the effect `first` is handed out with it. Returns how much that is together.
+    /// What of the queue becomes zeroes behind the effect `first` is handed out with it. Returns
+    /// how much that is together.
     fn merge_zeroes(
         &mut self,
         first: EffectId,
@@ -354,8 +357,8 @@ impl Array {
         }
     }
 
-    /// Hands out the first phase of a job whose plan is built. `host` is the buffer that it works on, and where
-    /// the payload begins there.
+    /// Hands out the first phase of a job whose plan is built. `host` is the buffer that it works
+    /// on, and where the payload begins there.
     pub(crate) fn start_plan(
         &mut self,
         id: JobId,
@@ -426,8 +429,8 @@ impl Array {
         }
     }
 
-    /// What a plan tells the logs counts from now on. Says whether the plan may go on at once: not before it is durable,
-    /// where that is promised.
+    /// What a plan tells the logs counts from now on. Says whether the plan may go on at once: not
+    /// before it is durable, where that is promised.
     fn commit_plan(&mut self, id: JobId) -> bool {
         match self.jobs.get(id).kind {
             Some(Kind::Reintegrate { region }) => return self.start_intent(id, region),
@@ -649,8 +652,9 @@ impl Array {
         slot.is_some_and(|slot| self.bad_blocks.has(slot, failure.at, failure.length))
     }
 
-    /// A member could not be flushed, or not write durably. That is known at once: another flush of it, that is under way and
-    /// succeeds, means nothing. If it has to be kept it has perhaps lost what it was to make durable.
+    /// A member could not be flushed, or not write durably. That is known at once: another flush of
+    /// it, that is under way and succeeds, means nothing. If it has to be kept it has perhaps lost
+    /// what it was to make durable.
     fn note_undurable(&mut self, failure: &FailedAccess) {
         if is_planted(Bug::FailedFlushForgotten) {
             return;
@@ -683,8 +687,8 @@ impl Array {
     }
 }
 
-/// Whether a member that writes this is to make it durable. If it cannot, that may be about what was written before: an
-/// operating system tells of that once, to whoever asks next.
+/// Whether a member that writes this is to make it durable. If it cannot, that may be about what
+/// was written before: an operating system tells of that once, to whoever asks next.
 fn makes_durable(action: Action) -> bool {
     match action {
         Action::Write { durable, .. }

@@ -1,9 +1,9 @@
 //! From members in any order to an array, or to the reason why not (G5).
 //!
-//! The newest superblock speaks for the array. A member is believed if that superblock's table calls it active
-//! (or rebuilding, or spare) and the member itself stands in the newest session. One that missed a session is
-//! stale; one whose session is not among those that the newest remembers went its own way, and then a person
-//! has to choose.
+//! The newest superblock speaks for the array. A member is believed if that superblock's table
+//! calls it active (or rebuilding, or spare) and the member itself stands in the newest session.
+//! One that missed a session is stale; one whose session is not among those that the newest
+//! remembers went its own way, and then a person has to choose.
 
 use parlour_units::Sectors;
 
@@ -36,7 +36,8 @@ pub enum Verdict {
     Spare,
     /// It was excluded, or missed a session: what it holds is old.
     Stale(u16),
-    /// Its metadata is older than the others': it is a copy that was made earlier, or has lost what it called durable.
+    /// Its metadata is older than the others': it is a copy that was made earlier, or has lost what
+    /// it called durable.
     Older(u16),
     /// It belongs to another array.
     Foreign,
@@ -284,8 +285,8 @@ impl Assembly {
         Horizon::of(self.superblock.session_number)
     }
 
-    /// The newest write-intent bitmap. Where it is not known, one that says of all regions that they are to be resynced, and that who
-    /// is away misses them.
+    /// The newest write-intent bitmap. Where it is not known, one that says of all regions that
+    /// they are to be resynced, and that who is away misses them.
     pub(crate) fn newest_bitmap(&self, bitmaps: &[Banks]) -> StoredBitmap {
         let regions = self.geometry.layout().region_count();
         let horizon = self.horizon();
@@ -300,8 +301,8 @@ impl Assembly {
         newest.sure().unwrap_or_else(unknown)
     }
 
-    /// The newest table of the regions' logs, if it is known; and the sequence number of the newest that can be
-    /// read.
+    /// The newest table of the regions' logs, if it is known; and the sequence number of the newest
+    /// that can be read.
     pub(crate) fn newest_table(&self, tables: &[Banks]) -> (Option<Vec<TableEntry>>, u64) {
         let regions = self.geometry.layout().region_count();
         let horizon = self.horizon();
@@ -316,8 +317,8 @@ impl Assembly {
         (newest.sure().filter(|_| counts), sequence)
     }
 
-    /// What the members that are whole have read, of what was read by slot. One that is being rebuilt does not have
-    /// what all members have before it is whole.
+    /// What the members that are whole have read, of what was read by slot. One that is being
+    /// rebuilt does not have what all members have before it is whole.
     pub(crate) fn of_whole<'a>(&self, by_slot: &'a [Banks]) -> impl Iterator<Item = &'a Banks> {
         let table = &self.superblock.table;
         by_slot
@@ -380,7 +381,8 @@ fn refuse_diverged(
     let remembered = REMEMBERED_SESSIONS as u64;
     let diverged = of_array.iter().find(|(_, superblock)| {
         let recent = superblock.session_number + remembered > newest.session_number;
-        // An opening that did not come to an end has written nothing: what counts is the session before it.
+        // An opening that did not come to an end has written nothing: what counts is the session
+        // before it.
         let before = superblock.session_before().filter(|_| superblock.opening);
         let known = |session: Identity| newest.sessions.contains(&session);
         recent && !known(superblock.session()) && !before.is_some_and(known)

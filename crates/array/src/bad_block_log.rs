@@ -1,14 +1,16 @@
 //! The bad-block log: what could not be recovered, by the slot where it should stand.
 //!
-//! A block of the list is as one that its member cannot read, whatever the member would say: what can be computed from the
-//! rest of its stripe is repaired, all else is an error. Writing to it takes it off the list. So a rebuild passes over
-//! what is lost, and what was there before is never taken for it. A block goes there, too, that could not be read when it
-//! was to be compared with its records after a crash: should it be readable later, nobody knows what it holds.
+//! A block of the list is as one that its member cannot read, whatever the member would say: what
+//! can be computed from the rest of its stripe is repaired, all else is an error. Writing to it
+//! takes it off the list. So a rebuild passes over what is lost, and what was there before is never
+//! taken for it. A block goes there, too, that could not be read when it was to be compared with
+//! its records after a crash: should it be readable later, nobody knows what it holds.
 //!
 //! The list stands on all members. Invariants:
-//! - That a block is on the list is durable before any superblock says what would be wrong without it (how far a rebuild
-//!   has come), and before a write that makes parity unrecoverable.
-//! - That it is off the list is durable after what was written there is, and before who wrote it goes on.
+//! - That a block is on the list is durable before any superblock says what would be wrong without
+//!   it (how far a rebuild has come), and before a write that makes parity unrecoverable.
+//! - That it is off the list is durable after what was written there is, and before who wrote it
+//!   goes on.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +37,8 @@ pub(crate) struct BadBlockLog {
 }
 
 impl BadBlockLog {
-    /// Blocks that a list takes: half of what there is room for, so that two bad-block logs can be written as one.
+    /// Blocks that a list takes: half of what there is room for, so that two bad-block logs can be
+    /// written as one.
     pub(crate) const LIMIT: usize = BadBlockLog::ROOM / 2;
     const ROOM: usize = (BAD_BLOCK_LOG_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
 

@@ -1,7 +1,8 @@
-//! Keeping the bad-block log: when blocks go on it and come off it, and who waits until that is durable.
+//! Keeping the bad-block log: when blocks go on it and come off it, and who waits until that is
+//! durable.
 //!
-//! While a member's exclusion is not durable the member would be believed after a crash, with what it has not flushed: so
-//! long nothing comes off the list that members hold.
+//! While a member's exclusion is not durable the member would be believed after a crash, with what
+//! it has not flushed: so long nothing comes off the list that members hold.
 
 use parlour_units::{Sector, Sectors, Slot};
 
@@ -43,8 +44,8 @@ pub(crate) struct BadBlocks {
 }
 
 impl BadBlocks {
-    /// The newest of the bad-block logs that were read from members. One that names anything is written again: not all members
-    /// have it perhaps.
+    /// The newest of the bad-block logs that were read from members. One that names anything is
+    /// written again: not all members have it perhaps.
     pub(crate) fn newest(assembly: &Assembly, bad_block_logs: &[Banks], session_number: u64) -> BadBlocks {
         let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
         let horizon = assembly.horizon();
@@ -148,8 +149,9 @@ impl Array {
         Ok(())
     }
 
-    /// What could not be read when it was to be compared, after a crash, goes on the list, if there is room: should it be
-    /// readable later, nobody knows what it is. Nothing is lost by that where it can be computed.
+    /// What could not be read when it was to be compared, after a crash, goes on the list, if there
+    /// is room: should it be readable later, nobody knows what it is. Nothing is lost by that where
+    /// it can be computed.
     pub(crate) fn record_uncompared(&mut self, window: Window, unit: Unit) -> Result<(), Full> {
         if is_planted(Bug::UncomparedBelieved) {
             return Ok(());
@@ -184,7 +186,8 @@ impl Array {
         if self.bad_blocks.list.is_empty() || at < self.geometry.data_start() {
             return;
         }
-        // A reintegration writes what it has read, and more: what came to be on the list since is as unrecoverable as before.
+        // A reintegration writes what it has read, and more: what came to be on the list since is
+        // as unrecoverable as before.
         if matches!(self.jobs.get(id).kind, Some(Kind::Reintegrate { .. })) {
             return;
         }
@@ -215,8 +218,8 @@ impl Array {
         passes
     }
 
-    /// A rebuild or resync cannot compute what it should: it goes on block by block, and what it cannot compute then goes
-    /// on the list. Says whether it goes on.
+    /// A rebuild or resync cannot compute what it should: it goes on block by block, and what it
+    /// cannot compute then goes on the list. Says whether it goes on.
     pub(crate) fn pass_over(&mut self, id: JobId) -> bool {
         let block = self.geometry.block();
         let job = self.jobs.stripe(id);
@@ -237,8 +240,9 @@ impl Array {
         true
     }
 
-    /// A host's write cannot read what it needs for parity, nor can that be computed. What it writes is known all the same:
-    /// block by block, it is written without parity, which goes on the list. Says whether it goes on.
+    /// A host's write cannot read what it needs for parity, nor can that be computed. What it
+    /// writes is known all the same: block by block, it is written without parity, which goes on
+    /// the list. Says whether it goes on.
     pub(crate) fn write_blindly(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
@@ -259,7 +263,8 @@ impl Array {
         true
     }
 
-    /// A write was done in part, and parity does not fit: what it says of a unit that is missing is wrong. It goes on the list.
+    /// A write was done in part, and parity does not fit: what it says of a unit that is missing is
+    /// wrong. It goes on the list.
     pub(crate) fn lose_missing(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
@@ -275,7 +280,8 @@ impl Array {
         }
     }
 
-    /// Passes when it is durable that parity is unrecoverable where the job is about to write without it.
+    /// Passes when it is durable that parity is unrecoverable where the job is about to write
+    /// without it.
     pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);
         let (stripe, blind) = (job.window.stripe, job.blind);
@@ -296,7 +302,8 @@ impl Array {
         Gate::Wait
     }
 
-    /// What was written without parity is there: parity is computed from it, where that is possible.
+    /// What was written without parity is there: parity is computed from it, where that is
+    /// possible.
     pub(crate) fn recompute_parity(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         job.blind = Blind::Wrote;
@@ -369,7 +376,8 @@ impl Array {
             self.records.recorded.list = self.bad_blocks.sequence;
         }
         self.bad_blocks.written_added = version;
-        // (What came off it meanwhile is perhaps not flushed, though the list be as it was: it is written again.)
+        // (What came off it meanwhile is perhaps not flushed, though the list be as it was: it is
+        // written again.)
         if version == self.bad_blocks.wanted && stored == self.bad_blocks.list {
             self.bad_blocks.written = version;
         }

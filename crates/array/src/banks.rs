@@ -1,7 +1,9 @@
-//! Metadata that every member keeps in two banks, written in turn: which of all that was read is the newest.
+//! Metadata that every member keeps in two banks, written in turn: which of all that was read is
+//! the newest.
 //!
-//! A writing counts when it is durable on all members that are believed. So whatever one of them holds is new enough, if it
-//! could read both its banks; where it could not, the newest may be what it could not read.
+//! A writing counts when it is durable on all members that are believed. So whatever one of them
+//! holds is new enough, if it could read both its banks; where it could not, the newest may be what
+//! it could not read.
 
 /// Both banks of a member, as it reads them: nothing where it cannot.
 pub type Banks = [Option<Vec<u8>>; 2];
@@ -51,8 +53,9 @@ impl<T> Newest<T> {
     }
 }
 
-/// The sequence number from which a session goes on that found `newest`: its first writing goes to the other bank, and is
-/// newer than all that sessions before it have written, also where it cannot be read now.
+/// The sequence number from which a session goes on that found `newest`: its first writing goes to
+/// the other bank, and is newer than all that sessions before it have written, also where it cannot
+/// be read now.
 pub(crate) fn sequence_of_session(session_number: u64, newest: u64) -> u64 {
     newest.max(session_number << 32 | newest & 1)
 }

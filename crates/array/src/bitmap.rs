@@ -1,10 +1,11 @@
 //! The write-intent bitmap: which regions may be inconsistent if the array dies now.
 //!
-//! Three bits a region. *Dirty*: a write may be in flight, or parity updates live in the log; made durable
-//! before the first write to a clean region, cleared lazily after everything in the region is durable. *Resync*: check
-//! units are known not to fit (after a crash, or never synchronized). After an unclean stop, dirty regions
-//! become resync regions. *Missed*: a member that is away may lack what was written there. A second table, written when the array is stopped, says up to which sequence number each
-//! region's log has been applied.
+//! Three bits a region. *Dirty*: a write may be in flight, or parity updates live in the log; made
+//! durable before the first write to a clean region, cleared lazily after everything in the region
+//! is durable. *Resync*: check units are known not to fit (after a crash, or never synchronized).
+//! After an unclean stop, dirty regions become resync regions. *Missed*: a member that is away may
+//! lack what was written there. A second table, written when the array is stopped, says up to which
+//! sequence number each region's log has been applied.
 
 use parlour_units::Region;
 
@@ -204,7 +205,8 @@ pub(crate) fn encode_table(table: &[TableEntry], sequence: u64, array: Identity,
     out.sealed(CHECKSUM_AT)
 }
 
-/// The table in `block` and its own sequence number, if it is one of `array` with `regions` regions.
+/// The table in `block` and its own sequence number, if it is one of `array` with `regions`
+/// regions.
 pub(crate) fn decode_table(block: &[u8], array: Identity, regions: u32) -> Option<(u64, Vec<TableEntry>)> {
     let sequence = decode_header(block, TABLE_MAGIC, array, regions, table_bytes(regions))?;
     let mut from = Reader::new(&block[HEADER_BYTES..]);

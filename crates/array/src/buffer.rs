@@ -1,8 +1,8 @@
 //! Names for payload memory. The array plans with names; the driver owns the bytes.
 //!
-//! A buffer's name is taken here, its memory is given by the driver when an effect first mentions it, and
-//! goes back to the driver when the last reference is dropped ([`Buffers::poll_release`]). The budget bounds
-//! the sum of all lengths, so memory is bounded whatever the hosts do.
+//! A buffer's name is taken here, its memory is given by the driver when an effect first mentions
+//! it, and goes back to the driver when the last reference is dropped ([`Buffers::poll_release`]).
+//! The budget bounds the sum of all lengths, so memory is bounded whatever the hosts do.
 
 use parlour_units::Sectors;
 

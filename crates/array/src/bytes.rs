@@ -1,4 +1,5 @@
-//! Little-endian fields at fixed places: what superblock, write-intent bitmap and log headers are made of.
+//! Little-endian fields at fixed places: what superblock, write-intent bitmap and log headers are
+//! made of.
 
 /// Writes fields one after another into a block of fixed length.
 pub(crate) struct Writer {

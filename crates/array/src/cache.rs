@@ -1,10 +1,12 @@
-//! The preread cache: old data that need not be read before it is overwritten (Stodolsky §3, the data "cached").
+//! The preread cache: old data that need not be read before it is overwritten (Stodolsky §3, the
+//! data "cached").
 //!
-//! It copies nothing: what a host has just read or written stays in the host's buffer, which is held until it
-//! is the oldest and room is needed. What the cache says of a unit is what stands on the members:
+//! It copies nothing: what a host has just read or written stays in the host's buffer, which is
+//! held until it is the oldest and room is needed. What the cache says of a unit is what stands on
+//! the members:
 //!
-//! - a write takes its columns out of the cache when its plan is made, and puts the new content in when it
-//!   is done, both under its stripe's lock;
+//! - a write takes its columns out of the cache when its plan is made, and puts the new content in
+//!   when it is done, both under its stripe's lock;
 //! - a read puts in what it read only if no write to the stripe was under way or began meanwhile.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,7 +18,8 @@ use crate::job::HostId;
 use crate::layout::Unit;
 use crate::map::{Columns, Piece};
 
-/// Buffers longer than this (256 KiB) are not kept: who reads in long runs seldom writes them back in short ones.
+/// Buffers longer than this (256 KiB) are not kept: who reads in long runs seldom writes them back
+/// in short ones.
 const LONGEST: Sectors = Sectors::new(512);
 
 /// Columns of a unit whose content stands in a buffer.
@@ -91,7 +94,8 @@ impl PrereadCache {
         }
     }
 
-    /// What `pieces` overwrite is no longer known; reads of the stripe that are under way read old data.
+    /// What `pieces` overwrite is no longer known; reads of the stripe that are under way read old
+    /// data.
     pub(crate) fn forget(&mut self, stripe: Stripe, pieces: &[Piece]) {
         for (stripes, stale) in self.reads.values_mut() {
             *stale |= stripes.contains(&stripe);

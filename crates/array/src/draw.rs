@@ -1,9 +1,11 @@
-//! A layout as a drawing, in data: for each member, row by row, what lives there, as the papers' figures show it.
+//! A layout as a drawing, in data: for each member, row by row, what lives there, as the papers'
+//! figures show it.
 //!
-//! Layouts that are one rule for the whole member are drawn unit by unit ([`draw_units`]), those with far copies
-//! section by section. Layouts in regions are
-//! drawn region by region ([`draw_regions`], Stodolsky figures 7 to 9), and unit by unit inside one region
-//! ([`draw_region`], the inset of figure 8). Places count from the start of a member, metadata included.
+//! Layouts that are one rule for the whole member are drawn unit by unit ([`draw_units`]), those
+//! with far copies section by section. Layouts in regions are drawn region by region
+//! ([`draw_regions`], Stodolsky figures 7 to 9), and unit by unit inside one region
+//! ([`draw_region`], the inset of figure 8). Places count from the start of a member, metadata
+//! included.
 
 use std::fmt;
 
@@ -134,7 +136,8 @@ impl fmt::Display for Block {
 /// One row of a drawing: what each member holds there.
 pub type Row<T> = Vec<T>;
 
-/// The first `rows` units of each member; where copies are far, so many in all, of each section the first.
+/// The first `rows` units of each member; where copies are far, so many in all, of each section the
+/// first.
 pub fn draw_units(geometry: &Geometry, rows: usize) -> Vec<Row<Option<Cell>>> {
     let layout = geometry.layout();
     let from = |start: Sector, rows: usize| {
@@ -147,8 +150,9 @@ pub fn draw_units(geometry: &Geometry, rows: usize) -> Vec<Row<Option<Cell>>> {
     (0..copies).flat_map(|copy| from(Sector::ZERO + section * copy as u64, share(copy))).collect()
 }
 
-/// Regions row by row: for each member the blocks of the row's region, in the order of their slots. With several
-/// parity groups a row holds one region of each group. Empty where the layout is not in regions.
+/// Regions row by row: for each member the blocks of the row's region, in the order of their slots.
+/// With several parity groups a row holds one region of each group. Empty where the layout is not
+/// in regions.
 pub fn draw_regions(geometry: &Geometry, rows: usize) -> Vec<Row<Vec<Block>>> {
     let layout = geometry.layout();
     if layout.logs().is_none() {
@@ -166,8 +170,8 @@ pub fn draw_regions(geometry: &Geometry, rows: usize) -> Vec<Row<Vec<Block>>> {
     (0..count).map(row).collect()
 }
 
-/// The first `rows` units (or sublogs) of each member in one region; members of other parity groups have none.
-/// Empty where the layout is not in regions or has no such region.
+/// The first `rows` units (or sublogs) of each member in one region; members of other parity groups
+/// have none. Empty where the layout is not in regions or has no such region.
 pub fn draw_region(geometry: &Geometry, region: Region, rows: usize) -> Vec<Row<Option<Cell>>> {
     let layout = geometry.layout();
     if layout.logs().is_none() || region.get() >= layout.region_count() {
@@ -211,7 +215,8 @@ fn rows_from(
     (0..longest).map(|row| columns.iter().map(|column| column.get(row).copied()).collect()).collect()
 }
 
-/// What `slot` holds from `start` of the data area on, run after run. Space that is not used is passed over.
+/// What `slot` holds from `start` of the data area on, run after run. Space that is not used is
+/// passed over.
 fn runs(geometry: &Geometry, slot: Slot, start: Sector) -> impl Iterator<Item = Cell> {
     let end = Sector::new(geometry.stored().layout.length);
     let mut at = start;
@@ -270,7 +275,8 @@ fn add_region(geometry: &Geometry, region: Region, cells: &mut [Vec<Block>]) {
     cells.iter_mut().for_each(|blocks| blocks.sort_by_key(|block| block.at));
 }
 
-/// Adds `length` at `slot` to the member's block of that kind: a region keeps each kind in one piece.
+/// Adds `length` at `slot` to the member's block of that kind: a region keeps each kind in one
+/// piece.
 fn extend(
     geometry: &Geometry,
     cells: &mut [Vec<Block>],
@@ -382,7 +388,8 @@ mod tests {
         assert_eq!(labels(&rows), ["D0 D1 D2 D3", "D4 D5 D6 D7", "D1 D0 D3 D2", "D5 D4 D7 D6"]);
         let halves = [rows[0][0].unwrap().at, rows[2][0].unwrap().at];
         assert_eq!((halves[1].get() - halves[0].get()) % (128 * 512), 0);
-        // A stream's neighbouring units come from different members, each of which begins with another.
+        // A stream's neighbouring units come from different members, each of which begins with
+        // another.
         assert_eq!(drawn("raid1-far", 3)[..2], ["D0 D1 D2", "D3 D4 D5"]);
         assert_eq!(drawn("raid1-far", 3)[2..], ["D2 D0 D1", "D1 D2 D0"]);
     }
@@ -395,7 +402,8 @@ mod tests {
         let expected =
             ["P0-3 D0 D1 D2 D3", "D4 P4-7 D5 D6 D7", "D8 D9 P8-11 D10 D11", "D12 D13 D14 P12-15 D15"];
         assert_eq!(labels(&rows), expected);
-        // "If the logical request reads logical tracks 0-13, disk 1 must read its physical tracks 0, 2 and 3."
+        // "If the logical request reads logical tracks 0-13, disk 1 must read its physical tracks
+        // 0, 2 and 3."
         let read = |row: &Row<Option<Cell>>| match row[1].unwrap().content {
             Content::Data { number } => number <= 13,
             _ => false,

@@ -1,10 +1,10 @@
 //! What the array asks of its driver, and how the driver answers.
 //!
-//! An [`Effect`] is one access to one member or one small computation. Its payload is named by slices
-//! ([`Array::slices`](crate::Array::slices)), its metadata comes by value
-//! ([`Array::metadata`](crate::Array::metadata)). Effects that are handed out together may be carried out in
-//! any order and at the same time: where one must be done before another, the second is not handed out
-//! before the first was answered.
+//! An [`Effect`] is one access to one member or one small computation. Its payload is named by
+//! slices ([`Array::slices`](crate::Array::slices)), its metadata comes by value
+//! ([`Array::metadata`](crate::Array::metadata)). Effects that are handed out together may be
+//! carried out in any order and at the same time: where one must be done before another, the second
+//! is not handed out before the first was answered.
 
 use parlour_units::{Member, Sector, Sectors};
 
@@ -27,7 +27,8 @@ impl EffectId {
         )
     }
 
-    /// The number of the job that it is part of: a small one, which is another job's when that is done.
+    /// The number of the job that it is part of: a small one, which is another job's when that is
+    /// done.
     pub const fn job(self) -> u32 {
         (self.0 >> STEP_BITS) as u32 & (Self::LIMIT - 1)
     }
@@ -62,7 +63,8 @@ impl EffectId {
 pub enum Class {
     /// A host waits for it.
     Foreground,
-    /// The parity log: appending and reintegrating (Stodolsky §2; footnote 10: may yield to people).
+    /// The parity log: appending and reintegrating (Stodolsky §2; footnote 10: may yield to
+    /// people).
     Log,
     /// Superblocks, write-intent bitmap.
     Metadata,
@@ -104,10 +106,12 @@ pub enum Action<M = Member> {
         /// Answered only when it is on stable storage, as with RWF_DSYNC.
         durable: bool,
     },
-    /// Read `length` at `at` of `member` into the effect's first slice, and write there, in the same access, what `modify`
-    /// makes of it and of the second slice. What cannot be read is not written.
+    /// Read `length` at `at` of `member` into the effect's first slice, and write there, in the
+    /// same access, what `modify` makes of it and of the second slice. What cannot be read is not
+    /// written.
     ///
-    /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated) asks for it.
+    /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated)
+    /// asks for it.
     ReadModifyWrite {
         /// On which member.
         member: M,
@@ -120,10 +124,13 @@ pub enum Action<M = Member> {
         /// Answered only when it is on stable storage.
         durable: bool,
     },
-    /// The same, but written to another position of the same cylinder (Stodolsky §4, figure 14): when it begins, the driver takes
-    /// the one of [`Array::free_positions`](crate::Array::free_positions) that it reaches first, and it answers [`Outcome::Placed`].
+    /// The same, but written to another position of the same cylinder (Stodolsky §4, figure 14):
+    /// when it begins, the driver takes the one of
+    /// [`Array::free_positions`](crate::Array::free_positions) that it reaches first, and it
+    /// answers [`Outcome::Placed`].
     ///
-    /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated) asks for it.
+    /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated)
+    /// asks for it.
     Float {
         /// On which member.
         member: M,
@@ -150,7 +157,8 @@ pub enum Action<M = Member> {
         /// Which member.
         member: M,
     },
-    /// First slice = xor of all the others (none: zeroes; one: a copy). The first overlaps no other.
+    /// First slice = xor of all the others (none: zeroes; one: a copy). The first overlaps no
+    /// other.
     Xor,
     /// First slice ^= each of the others.
     XorInto,
@@ -175,7 +183,8 @@ impl<M: Copy> Action<M> {
         }
     }
 
-    /// Where on its member it is done, and over which length; flushes and computations have no place.
+    /// Where on its member it is done, and over which length; flushes and computations have no
+    /// place.
     pub(crate) const fn range(&self) -> Option<(Sector, Sectors)> {
         match *self {
             Action::Read { at, length, .. }
@@ -258,11 +267,11 @@ pub enum Fault {
     Gone,
     /// The member is shorter than it was: what it held there is lost, and it is to be failed.
     Truncated,
-    /// The member has no space for what should be there (ENOSPC, EDQUOT), or the system went on lacking what an access
-    /// takes: not the member's fault.
+    /// The member has no space for what should be there (ENOSPC, EDQUOT), or the system went on
+    /// lacking what an access takes: not the member's fault.
     NoSpace,
-    /// The same, and what was written to the member before and not yet flushed is perhaps lost: behind a page cache that is
-    /// told once, to whoever next makes something durable.
+    /// The same, and what was written to the member before and not yet flushed is perhaps lost:
+    /// behind a page cache that is told once, to whoever next makes something durable.
     Undurable,
 }
 

@@ -1,5 +1,5 @@
-//! What one request will do, step by step: the map, the strategy and the plan, from the array's own builders, for an
-//! array that is otherwise idle and whose logs are empty.
+//! What one request will do, step by step: the map, the strategy and the plan, from the array's own
+//! builders, for an array that is otherwise idle and whose logs are empty.
 
 use std::fmt;
 
@@ -75,7 +75,8 @@ pub struct Explanation {
     pub failed: Vec<u16>,
     /// Which data units the request touches, in the order of the array's addresses.
     pub map: Vec<MappedPiece>,
-    /// The plans, one a window (a stripe, or a part of a long one); direct reads are one plan for all stripes.
+    /// The plans, one a window (a stripe, or a part of a long one); direct reads are one plan for
+    /// all stripes.
     pub plans: Vec<ExplainedPlan>,
     /// Accesses to members that the host waits for.
     pub accesses: usize,
@@ -212,8 +213,9 @@ pub fn explain(
     })
 }
 
-/// The accesses to members that a host waits for when it asks an idle array in a simulation, all of whose members are there: a list
-/// for each plan, in it a list for each phase. Plans go on at the same time, and so do accesses of a phase.
+/// The accesses to members that a host waits for when it asks an idle array in a simulation, all of
+/// whose members are there: a list for each plan, in it a list for each phase. Plans go on at the
+/// same time, and so do accesses of a phase.
 ///
 /// # Errors
 /// As [`explain`].
@@ -374,7 +376,8 @@ impl<'a> Case<'a> {
         Ok(plans)
     }
 
-    /// The unit from which `piece` is read: itself, or in an idle array the first copy that is there.
+    /// The unit from which `piece` is read: itself, or in an idle array the first copy that is
+    /// there.
     fn readable(&self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
         let view = self.view(stripe);
         let copies = self.geometry.keeps_copies();
@@ -810,7 +813,8 @@ mod tests {
     fn a_long_read_joins_neighbouring_units_and_passes_over_parity() {
         let explanation = read(&geometry("raid5", 5), (0.0, 16.0), &[]);
         assert_eq!(strategies(&explanation), ["direct"]);
-        // Four stripes: of the five members, member 0 holds no parity in them, the others one unit each.
+        // Four stripes: of the five members, member 0 holds no parity in them, the others one unit
+        // each.
         let lengths: u64 = explanation.map.iter().map(|piece| piece.length.get()).sum();
         assert_eq!(lengths, UNIT.bytes().get() * 16);
         assert!(explanation.accesses < 16, "{}", explanation.accesses);

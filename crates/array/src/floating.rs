@@ -1,15 +1,20 @@
-//! Floating data and parity (Menon and Kasson 1992; Stodolsky §4, figure 14): where in its cylinder each unit is now.
+//! Floating data and parity (Menon and Kasson 1992; Stodolsky §4, figure 14): where in its cylinder
+//! each unit is now.
 //!
-//! The layout gives each unit a *home*, and leaves a track's worth of positions of each cylinder free. A small write puts a unit
-//! into whatever free position the heads reach first, and the position that it leaves is free from then on. So a unit never leaves its
-//! cylinder, and the array needs to know nothing of rotation: the driver, which does, chooses among
-//! [`Array::free_positions`] when it begins an access, and says which it took ([`Outcome::Placed`](crate::Outcome::Placed)).
+//! The layout gives each unit a *home*, and leaves a track's worth of positions of each cylinder
+//! free. A small write puts a unit into whatever free position the heads reach first, and the
+//! position that it leaves is free from then on. So a unit never leaves its cylinder, and the array
+//! needs to know nothing of rotation: the driver, which does, chooses among
+//! [`Array::free_positions`] when it begins an access, and says which it took
+//! ([`Outcome::Placed`](crate::Outcome::Placed)).
 //!
-//! - A unit is moved only under the exclusive lock of its stripe, and from its position to one that is free when the driver answers.
-//! - Reads take no lock: what they read is not written to before they are answered, though the unit be elsewhere by then.
+//! - A unit is moved only under the exclusive lock of its stripe, and from its position to one that
+//!   is free when the driver answers.
+//! - Reads take no lock: what they read is not written to before they are answered, though the unit
+//!   be elsewhere by then.
 //!
-//! The map is kept in memory alone (the paper asks for fault-tolerant memory in the controller): an array that floats is lost when
-//! it is stopped, and only simulations have one.
+//! The map is kept in memory alone (the paper asks for fault-tolerant memory in the controller): an
+//! array that floats is lost when it is stopped, and only simulations have one.
 
 use std::collections::BTreeMap;
 
@@ -106,8 +111,8 @@ impl Floats {
         (unit != u64::from(NOTHING)).then(|| self.in_position(location, position, unit))
     }
 
-    /// The positions of the cylinder of `slot` into which the unit there may be moved, in their order: its own, where it has to
-    /// stay.
+    /// The positions of the cylinder of `slot` into which the unit there may be moved, in their
+    /// order: its own, where it has to stay.
     fn free(&self, location: Location, member: Member) -> impl Iterator<Item = Location> + '_ {
         let (map, from, _) = self.find(location);
         let is_free = move |position: u64| match &self.bitmaps[map] {
@@ -176,8 +181,9 @@ impl Array {
         self.floats.as_ref().map_or(Some(location), |floats| floats.home(location))
     }
 
-    /// Where on its member the unit of an [`Action::Float`] may be written, in the order of sectors: each is the first of as
-    /// many as the unit has. It is to be asked when the access begins, and answered before another of the member does.
+    /// Where on its member the unit of an [`Action::Float`] may be written, in the order of
+    /// sectors: each is the first of as many as the unit has. It is to be asked when the access
+    /// begins, and answered before another of the member does.
     pub fn free_positions(&self, effect: EffectId) -> impl Iterator<Item = Sector> + '_ {
         let job = self.jobs.of_effect(effect).expect("positions are asked for before the answer");
         let found = match self.jobs.get(job).action(effect.step()) {

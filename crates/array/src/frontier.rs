@@ -54,7 +54,8 @@ impl Frontier {
         self.next = to;
     }
 
-    /// A stripe that was begun is done. After a restart of the work, a job of before may still come to its end.
+    /// A stripe that was begun is done. After a restart of the work, a job of before may still come
+    /// to its end.
     pub(crate) fn end(&mut self, stripe: Stripe) {
         self.under_way.remove(&stripe.get());
     }

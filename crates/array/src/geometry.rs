@@ -1,10 +1,11 @@
-//! An array's shape: its organization, its sizes, and where on a member everything lies. Fixed at creation and
-//! kept in every superblock; all that may change from one opening to the next is in [`Tuning`](crate::Tuning).
+//! An array's shape: its organization, its sizes, and where on a member everything lies. Fixed at
+//! creation and kept in every superblock; all that may change from one opening to the next is in
+//! [`Tuning`](crate::Tuning).
 //!
 //! ```text
-//! member   0          1 MiB·k                                          end − 1 MiB
-//!          ├ metadata ┼ data area: units of stripes, parity, logs ─────┼ tail ┤
-//!          superblock, write-intent bitmaps, region tables                         superblock's second copy
+//! member   0          1 MiB·k                                  end − 1 MiB
+//!          ├ metadata ┼ data area: stripe units, parity, logs ──┼ tail ┤
+//!          superblock, bitmaps, bad-block logs, tables           superblock's second copy
 //! ```
 
 use parlour_units::{Bytes, Sector, Sectors, Slot};
@@ -64,7 +65,8 @@ impl Cylinder {
         Sectors::new(self.track) * u64::from(self.tracks)
     }
 
-    /// Reservation for units of this length in it, and units that it holds: all but a track's worth.
+    /// Reservation for units of this length in it, and units that it holds: all but a track's
+    /// worth.
     pub(crate) fn positions(self, unit: u64) -> Option<(u16, u16)> {
         let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
         let positions = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
@@ -344,7 +346,8 @@ impl Geometry {
     /// The shape from what is kept of it.
     ///
     /// # Panics
-    /// Where `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] says so before.
+    /// Where `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] says so
+    /// before.
     pub fn from_stored(stored: StoredGeometry) -> Geometry {
         let layout = match (stored.organization.layout, stored.regions) {
             (LayoutChoice::Regions, Some(shape)) => Layout::regions(shape, stored.layout),
@@ -389,8 +392,8 @@ impl Geometry {
         self.layout.check_units()
     }
 
-    /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit repeats it too,
-    /// but may be behind its log.)
+    /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit
+    /// repeats it too, but may be behind its log.)
     pub fn keeps_copies(&self) -> bool {
         self.stored.organization.code == Code::Copy
     }
@@ -452,7 +455,8 @@ impl Geometry {
         Some(crate::log::header_length(segment, self.block()))
     }
 
-    /// Length of a table of applied sequence numbers, of which each member holds two where there are logs.
+    /// Length of a table of applied sequence numbers, of which each member holds two where there
+    /// are logs.
     pub fn table_length(&self) -> Sectors {
         table_length(self.layout.region_count())
     }
@@ -462,8 +466,8 @@ impl Geometry {
         self.bitmap_at(2) + self.table_length() * bank as u64
     }
 
-    /// Where list `bank` (0 or 1) of unreadable blocks lies: behind the tables; and its length. None where an array was made
-    /// without room for it.
+    /// Where list `bank` (0 or 1) of unreadable blocks lies: behind the tables; and its length.
+    /// None where an array was made without room for it.
     pub fn bad_block_log_at(&self, bank: usize) -> Option<(Sector, Sectors)> {
         let first = self.table_at(2);
         let end = first + BAD_BLOCK_LOG_LENGTH * 2;
@@ -481,8 +485,8 @@ impl Geometry {
         self.stored.consistency == Consistency::Journal
     }
 
-    /// Where each member's commit log starts, and its length; zero where there is none. It ends where the data
-    /// area starts.
+    /// Where each member's commit log starts, and its length; zero where there is none. It ends
+    /// where the data area starts.
     pub fn commit_log(&self) -> (Sector, Sectors) {
         let length = Sectors::new(self.stored.commit_log);
         (Sector::new(self.stored.data_start - self.stored.commit_log), length)
@@ -505,7 +509,8 @@ impl StoredGeometry {
         match self.organization.layout {
             LayoutChoice::Concatenated => "simple",
             LayoutChoice::Striped => "raid0",
-            // Both deal copies out to neighbours; what differs is whether there are as many as members.
+            // Both deal copies out to neighbours; what differs is whether there are as many as
+            // members.
             LayoutChoice::Neighbours if self.copies == self.layout.group_members => "raid1",
             LayoutChoice::Neighbours => "raid10",
             LayoutChoice::Far if self.copies == self.layout.group_members => "raid1-far",
@@ -608,7 +613,8 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
 
 /// The largest log segment: 16 MiB.
 pub(crate) const LARGEST_SEGMENT: Sectors = Sectors::new(32_768);
-/// A region takes at most about this much of a member (1 GiB), so that no reintegration holds it for long.
+/// A region takes at most about this much of a member (1 GiB), so that no reintegration holds it
+/// for long.
 const LARGEST_REGION: Sectors = Sectors::new(1 << 21);
 /// Members from here on (64 GiB) are large: segments of 1 MiB, shorter logs.
 const LARGE_MEMBER: Sectors = Sectors::new(1 << 27);
@@ -641,12 +647,14 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
         .ok_or(CreationError::NoRegionFits { segment: segment.bytes(), room: room.bytes() })
 }
 
-/// L ≈ 0.16 N balances a region that alone is written, its data cached (Stodolsky §6, as corrected).
+/// L ≈ 0.16 N balances a region that alone is written, its data cached (Stodolsky §6, as
+/// corrected).
 fn balanced_sublogs(members: u16) -> u16 {
     ((u32::from(members) * 16).div_ceil(100) as u16).clamp(1, members - 2)
 }
 
-/// Regions are never more than this: their write-intent bitmap and tables would take more than they save.
+/// Regions are never more than this: their write-intent bitmap and tables would take more than they
+/// save.
 pub(crate) const MOST_REGIONS: u32 = 1 << 20;
 
 /// As many regions as are wished for, within reason.
@@ -673,8 +681,8 @@ pub(crate) fn table_length(regions: u32) -> Sectors {
 const COMMIT_LOG_SHARE: u64 = 128;
 /// … at most this (8 MiB); …
 const USUAL_COMMIT_LOG: Sectors = Sectors::new(16_384);
-/// … or as a reintegration has to tell of the parity of a region, at most this (32 MiB), which bounds what is read when the
-/// array is opened (what does not fit is told of part by part); …
+/// … or as a reintegration has to tell of the parity of a region, at most this (32 MiB), which
+/// bounds what is read when the array is opened (what does not fit is told of part by part); …
 const LARGEST_COMMIT_LOG: Sectors = Sectors::new(65_536);
 /// … never more than this (1 GiB): its length is kept in 32 bits, and it is read into memory; …
 pub(crate) const MOST_COMMIT_LOG: Sectors = Sectors::new(1 << 21);
@@ -705,8 +713,8 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
     let data_units = logged_data_units(members, sublogs);
     let least = least_commit_log(creation.unit, members, sublogs);
-    // What is about to happen to a region's parity takes 48 bytes for each record of a sector, at the most. (How long a
-    // region's log is is not known yet: about so long.)
+    // What is about to happen to a region's parity takes 48 bytes for each record of a sector, at
+    // the most. (How long a region's log is is not known yet: about so long.)
     let segment = creation.log.segment.unwrap_or(Sectors::new(64));
     let wish = creation.log.regions.unwrap_or_else(|| default_regions(creation.member_length, segment));
     let share = creation.member_length.get() / u64::from(wish.max(1));
@@ -727,7 +735,8 @@ pub(crate) fn intent_log(commit_log: Sectors, block: Sectors) -> Sectors {
     Sectors::new(commit_log.get().div_ceil(4)).round_up(block)
 }
 
-/// Where the data area starts: behind metadata for the most regions that the member can have, and the commit log.
+/// Where the data area starts: behind metadata for the most regions that the member can have, and
+/// the commit log.
 fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
     let most_regions = match creation.organization.layout {
         LayoutChoice::Regions => {

@@ -1,7 +1,7 @@
 //! How stripes are hashed: by one multiplication, the same in every run.
 //!
-//! The standard library's hasher withstands whoever chooses keys, and draws randomness for that. Here no more keys are held than there
-//! are jobs, or stripes of a region, and no order ever shows.
+//! The standard library's hasher withstands whoever chooses keys, and draws randomness for that.
+//! Here no more keys are held than there are jobs, or stripes of a region, and no order ever shows.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -9,7 +9,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 /// A map by numbers of stripes.
 pub(crate) type ByStripe<K, V> = HashMap<K, V, BuildHasherDefault<Multiply>>;
 
-/// Multiplies by 2⁶⁴ divided by the golden ratio (Knuth, The Art of Computer Programming, section 6.4).
+/// Multiplies by 2⁶⁴ divided by the golden ratio (Knuth, The Art of Computer Programming, section
+/// 6.4).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Multiply(u64);
 

@@ -1,7 +1,7 @@
 //! Which members stand where, and how they are.
 //!
-//! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They are the same number
-//! until a spare or a replacement takes a failed member's slot.
+//! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They are
+//! the same number until a spare or a replacement takes a failed member's slot.
 
 use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
 
@@ -76,16 +76,16 @@ pub(crate) struct MemberRecord {
     pub(crate) unflushed: bool,
     /// Flushes under way.
     pub(crate) flushing: u32,
-    /// A flush failed, and the member had to be kept: what it was to make durable is lost perhaps, and a later
-    /// flush that succeeds would not say so.
+    /// A flush failed, and the member had to be kept: what it was to make durable is lost perhaps,
+    /// and a later flush that succeeds would not say so.
     pub(crate) flush_failed: bool,
     /// Read errors since it came.
     pub(crate) errors: u32,
     pub(crate) recent_errors: RecentErrors,
     /// By class.
     pub(crate) traffic: [Traffic; 5],
-    /// Which copy of the superblock is written first: the one that is damaged or older at the opening, so that a sound one
-    /// is left at any time.
+    /// Which copy of the superblock is written first: the one that is damaged or older at the
+    /// opening, so that a sound one is left at any time.
     pub(crate) worse_copy: usize,
     /// Whose session its superblocks name.
     pub(crate) epoch: Epoch,
@@ -99,11 +99,13 @@ pub(crate) struct SlotRecord {
     pub(crate) identity: Identity,
     /// The turn at which this member came to stand here: plans made before are not for it.
     pub(crate) since: u64,
-    /// Where the member is not active: but for regions that the map calls missed it holds what it should.
+    /// Where the member is not active: but for regions that the map calls missed it holds what it
+    /// should.
     pub(crate) keeps: Option<Kept>,
 }
 
-/// As many members are numbered from one opening to the next; the number behind them is no member's.
+/// As many members are numbered from one opening to the next; the number behind them is no
+/// member's.
 const NUMBERS: usize = u16::MAX as usize;
 
 /// Places and members.
@@ -161,8 +163,8 @@ impl Health {
         }
     }
 
-    /// Whether there is a number for another member. A number is never given twice: accesses of the one before may still
-    /// be under way.
+    /// Whether there is a number for another member. A number is never given twice: accesses of the
+    /// one before may still be under way.
     pub(crate) fn can_number(&self) -> bool {
         self.members.len() < NUMBERS
     }
@@ -190,7 +192,8 @@ impl Health {
         self.degraded = inactive().next().is_some();
     }
 
-    /// Whether members are away that may return, or are returning: what they miss is to be remembered.
+    /// Whether members are away that may return, or are returning: what they miss is to be
+    /// remembered.
     pub(crate) fn awaits_members(&self) -> bool {
         self.awaits
     }
@@ -246,8 +249,8 @@ impl Health {
         self.standing().any(|(_, member)| self.member(member).is_some_and(|record| record.flush_failed))
     }
 
-    /// Whether this is a flush of a member that failed to flush before and had to be kept: it says nothing new that it fails
-    /// again, and what it is for is not tried over and over.
+    /// Whether this is a flush of a member that failed to flush before and had to be kept: it says
+    /// nothing new that it fails again, and what it is for is not tried over and over.
     pub(crate) fn cannot_flush(&self, action: Action) -> bool {
         let Action::Flush { member } = action else { return false };
         self.member(member).is_some_and(|record| record.flush_failed)
@@ -270,7 +273,8 @@ impl Health {
         let layout = geometry.layout();
         let gone = |slot: Slot| match self.state(slot) {
             SlotState::Active => false,
-            // A stripe's lock is held while it is rebuilt: for who holds it now, it is or it is not.
+            // A stripe's lock is held while it is rebuilt: for who holds it now, it is or it is
+            // not.
             SlotState::Rebuilding => !self.rebuilt.has(stripe),
             SlotState::Failed => true,
         };

@@ -1,9 +1,9 @@
 //! How far numbers can have come: those that a session gives lie in a range of its own.
 //!
 //! Records, entries of commit logs and stamps of segments are numbered from 2⁴⁰ times the session's
-//! number on, bitmaps, tables and bad-block logs from 2³² times. A structure that claims a number from a
-//! session that never was is damaged or forged: it does not count, or what is numbered from now on
-//! would come before it.
+//! number on, bitmaps, tables and bad-block logs from 2³² times. A structure that claims a number
+//! from a session that never was is damaged or forged: it does not count, or what is numbered from
+//! now on would come before it.
 
 use parlour_units::Slot;
 
@@ -71,7 +71,8 @@ pub(crate) fn sequences_are_used(session_number: u64, newest: u64) -> bool {
     newest >= (session_number << SESSION_WRITES_BITS) + (1 << (SESSION_WRITES_BITS - 2))
 }
 
-/// Maps, tables and bad-block logs, as read by slot, that claim to be from sessions that never were.
+/// Maps, tables and bad-block logs, as read by slot, that claim to be from sessions that never
+/// were.
 pub(crate) fn beyond(
     assembly: &Assembly,
     bitmaps: &[Banks],

@@ -109,8 +109,8 @@ impl Array {
         self.submit_part(now, request, Sectors::ZERO);
     }
 
-    /// The same for a part of a longer request, whose payload begins at `start` in the buffer. Each part is
-    /// answered for itself.
+    /// The same for a part of a longer request, whose payload begins at `start` in the buffer. Each
+    /// part is answered for itself.
     pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
         self.advance_clock(now);
         self.maintenance.last_host = Some(self.now);
@@ -236,7 +236,8 @@ impl Array {
         self.answer(request, error.map_or(Ok(()), Err));
     }
 
-    /// Where a data unit is missing its content is in all the others: it is durable only when they are.
+    /// Where a data unit is missing its content is in all the others: it is durable only when they
+    /// are.
     fn durability_is_shared(&self, request: Request) -> bool {
         !self.is_durably_whole()
             && self.geometry.organization().code == Code::Xor
@@ -248,13 +249,14 @@ impl Array {
             })
     }
 
-    /// Whether all members are there and whole, and would be after a crash: no rebuild's end is yet to be recorded.
+    /// Whether all members are there and whole, and would be after a crash: no rebuild's end is yet
+    /// to be recorded.
     pub(crate) fn is_durably_whole(&self) -> bool {
         !self.health.is_degraded() && self.maintenance.rebuilt.is_empty()
     }
 
-    /// Whether a member of `stripe` is missing, or not yet whole: also where it has been rebuilt, as long as that is not
-    /// durable.
+    /// Whether a member of `stripe` is missing, or not yet whole: also where it has been rebuilt,
+    /// as long as that is not durable.
     fn is_short_of_members(&self, stripe: Stripe) -> bool {
         let layout = self.geometry.layout();
         let mut slots = layout.units().map(|unit| layout.locate(stripe, unit).slot);
@@ -276,8 +278,8 @@ impl Array {
 
     // Reads.
 
-    /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each stripe where
-    /// something is missing.
+    /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each
+    /// stripe where something is missing.
     fn begin_read(&mut self, host: HostId, request: Request) {
         let logged = self.geometry.is_logged();
         let refused = |stripe| self.is_stalled(self.region_of(stripe).0) || self.is_left_to_redo(stripe);
@@ -324,9 +326,9 @@ impl Array {
         }
     }
 
-    /// Whether what is read now would perhaps change after a crash: it is still to be brought up to its records; a record of
-    /// it was given up and would be redone; or it is read from one of several copies that may differ, and is not yet
-    /// recorded which members those are.
+    /// Whether what is read now would perhaps change after a crash: it is still to be brought up to
+    /// its records; a record of it was given up and would be redone; or it is read from one of
+    /// several copies that may differ, and is not yet recorded which members those are.
     fn waits_for_recovery(&self, request: Request) -> bool {
         let layout = self.geometry.layout();
         let unrecorded = self.geometry.keeps_copies() && self.records.barrier();
@@ -347,7 +349,8 @@ impl Array {
         regions.into_iter().for_each(|region| self.hasten_recovery(region));
     }
 
-    /// A region was recovered, or the members' states are recorded: reads that waited for it look again.
+    /// A region was recovered, or the members' states are recorded: reads that waited for it look
+    /// again.
     pub(crate) fn resume_recovered_hosts(&mut self) {
         for host in std::mem::take(&mut self.hosts.recovery_waiters) {
             let request = self.hosts.get(host).request;
@@ -385,8 +388,8 @@ impl Array {
         let layout = self.geometry.layout();
         let readable = |unit: &Unit| self.health.readable(layout.locate(stripe, *unit).slot, stripe);
         let mut copies = layout.units().filter(readable);
-        // Until a region is resynced its copies may differ: all must read the one that the others will follow, and none
-        // while they follow one that is gone meanwhile.
+        // Until a region is resynced its copies may differ: all must read the one that the others
+        // will follow, and none while they follow one that is gone meanwhile.
         if self.records.resync.get(layout.region_of(stripe).0) {
             return copies.next().filter(|_| !self.locks.is_exclusive(stripe));
         }
@@ -470,7 +473,8 @@ impl Array {
         (first..end.from_start().get().div_ceil(data.get())).map(Stripe::new)
     }
 
-    /// Some of a read failed: what is unreadable is repaired, then all is read again as the array now is.
+    /// Some of a read failed: what is unreadable is repaired, then all is read again as the array
+    /// now is.
     pub(crate) fn read_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         if self.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(id);
@@ -483,7 +487,8 @@ impl Array {
             return self.read_failed(id, self.refusal());
         }
         if !self.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
-            // Of a member that was failed for it nothing is computed here: all is read again without it.
+            // Of a member that was failed for it nothing is computed here: all is read again
+            // without it.
             return match failures.iter().all(|failure| self.health.slot_of(failure.member).is_some()) {
                 true => self.compute_unreadable(id, failures),
                 false => self.repairs_done(id),
@@ -519,7 +524,8 @@ impl Array {
                 self.start_read(host, window, UnitSet::of(unit));
                 continue;
             }
-            // Copies that may differ are read from the first still, but for the blocks that cannot be read there.
+            // Copies that may differ are read from the first still, but for the blocks that cannot
+            // be read there.
             for index in 0..columns.length() / block {
                 let from = columns.from + block * index;
                 let columns = Columns::new(from, from + block);
@@ -545,8 +551,8 @@ impl Array {
         self.jobs.stripe(job).targets = without;
     }
 
-    /// Whether a member that is gone had to be kept, because the array has nothing to replace it: then what
-    /// needs it fails, and is not tried for ever.
+    /// Whether a member that is gone had to be kept, because the array has nothing to replace it:
+    /// then what needs it fails, and is not tried for ever.
     pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
         let kept = |failure: &FailedAccess| self.health.slot_of(failure.member).is_some();
         failures.iter().any(|failure| failure.fault.is_of_member() && kept(failure))
@@ -708,7 +714,8 @@ impl Array {
         }
     }
 
-    /// Whether parity that stands in for a missing member's data does not come up to date before the next opening.
+    /// Whether parity that stands in for a missing member's data does not come up to date before
+    /// the next opening.
     fn flush_lacks_parity(&self) -> bool {
         let lacks = self.counters.out_of_space && !self.geometry.is_logged() && !self.is_durably_whole();
         lacks && self.logs.as_ref().is_some_and(|logs| logs.any_stalled())
@@ -737,7 +744,8 @@ impl Array {
         self.host_job_done(host, Ok(()));
     }
 
-    /// A member that could not be flushed is failed by now: the others are flushed again after that is durable.
+    /// A member that could not be flushed is failed by now: the others are flushed again after that
+    /// is durable.
     pub(crate) fn flush_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
         self.end_job(id);

@@ -53,7 +53,8 @@ pub(crate) enum Kind {
     CommitFlush { turn: u64 },
     /// What is about to happen to parity is written to a commit log.
     Intent { region: Region },
-    /// After a crash, parity is compared with what it was to become; `again` once some of it could not be read.
+    /// After a crash, parity is compared with what it was to become; `again` once some of it could
+    /// not be read.
     Probe { region: Region, intents: Vec<Intent>, again: bool },
     /// Members are flushed after a reintegration.
     ReintegrateFlush { region: Region },
@@ -162,7 +163,8 @@ pub(crate) enum Blind {
     Wrote,
 }
 
-/// In a repair: whether what is to be repaired was looked at for itself. The access that failed was longer, perhaps.
+/// In a repair: whether what is to be repaired was looked at for itself. The access that failed was
+/// longer, perhaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// It was not.
@@ -189,7 +191,8 @@ pub(crate) struct FailedAccess {
     pub(crate) member: Member,
     pub(crate) at: Sector,
     pub(crate) length: Sectors,
-    /// The member was to make something durable: that it could not is known since it said so, and not since its plan ended.
+    /// The member was to make something durable: that it could not is known since it said so, and
+    /// not since its plan ended.
     pub(crate) undurable: bool,
 }
 
@@ -307,8 +310,8 @@ impl Job {
         (0..self.plan.steps.len() as u32).map(|step| self.action(step))
     }
 
-    /// What step `step` asks for, of the member that it is for. Which one that is, where it is for a slot, is settled when
-    /// the step is handed out; before, it is [`NOBODY`].
+    /// What step `step` asks for, of the member that it is for. Which one that is, where it is for
+    /// a slot, is settled when the step is handed out; before, it is [`NOBODY`].
     pub(crate) fn action(&self, step: u32) -> Action {
         self.plan.steps[step as usize].action.map(|target| match target {
             Target::Slot(_) => self.members[step as usize],

@@ -1,9 +1,10 @@
-//! The disk array as a state machine: no clock, no thread, no file, no socket, no random numbers, no payload.
+//! The disk array as a state machine: no clock, no thread, no file, no socket, no random numbers,
+//! no payload.
 //!
-//! Read in this order: [`layout`] (where a unit lives), [`organization`] (the four choices), [`plan`] (how a
-//! request is carried out), [`array`](Array) (the machine that carries plans out), then `stripe.rs` (what a job waits
-//! for), `log/` (parity logging), `maintenance/` (failure, rebuild, resync, scrub) and `metadata.rs` (what is
-//! durable before what).
+//! Read in this order: [`layout`] (where a unit lives), [`organization`] (the four choices),
+//! [`plan`] (how a request is carried out), [`array`](Array) (the machine that carries plans out),
+//! then `stripe.rs` (what a job waits for), `log/` (parity logging), `maintenance/` (failure,
+//! rebuild, resync, scrub) and `metadata.rs` (what is durable before what).
 
 mod abandon;
 mod array;

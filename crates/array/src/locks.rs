@@ -1,6 +1,7 @@
 //! Stripe locks: what works on one stripe waits its turn, what works on others passes.
 //!
-//! A job holds at most one lock and takes it after it has its memory and log space, so nothing waits in a circle.
+//! A job holds at most one lock and takes it after it has its memory and log space, so nothing
+//! waits in a circle.
 
 use std::collections::VecDeque;
 

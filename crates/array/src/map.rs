@@ -4,7 +4,8 @@ use parlour_units::{Sector, Sectors, Stripe};
 
 use crate::layout::{Layout, Unit};
 
-/// A range of places inside a unit. What stands at one column in all units of a stripe is one codeword.
+/// A range of places inside a unit. What stands at one column in all units of a stripe is one
+/// codeword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Columns {
     /// The first.
@@ -60,7 +61,8 @@ pub struct Window {
     pub columns: Columns,
 }
 
-/// The windows that a range of the array touches, in the order of stripes; at most `slice` columns each.
+/// The windows that a range of the array touches, in the order of stripes; at most `slice` columns
+/// each.
 pub fn windows(layout: &Layout, at: Sector, length: Sectors, slice: Sectors) -> impl Iterator<Item = Window> {
     let unit = layout.unit_length();
     let slices = unit.get().div_ceil(slice.get());
@@ -114,6 +116,23 @@ pub fn pieces(layout: &Layout, at: Sector, length: Sectors, window: Window, piec
     }
 }
 
+/// The parts of `columns` that none of `covered` has.
+pub(crate) fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
+    let mut parts = vec![columns];
+    for cover in covered {
+        parts = parts
+            .into_iter()
+            .flat_map(|part| {
+                let left = Columns::new(part.from, part.to.min(cover.from));
+                let right = Columns::new(part.from.max(cover.to), part.to);
+                [left, right]
+            })
+            .filter(|part| !part.is_empty())
+            .collect();
+    }
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,5 +175,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_later_records_cover_is_cut_out() {
+        let columns = |from, to| Columns::new(Sectors::new(from), Sectors::new(to));
+        let left = uncovered(columns(0, 10), &[columns(2, 4), columns(4, 5), columns(8, 20)]);
+        assert_eq!(left, [columns(0, 2), columns(5, 8)]);
+        assert!(uncovered(columns(2, 4), &[columns(0, 10)]).is_empty());
     }
 }

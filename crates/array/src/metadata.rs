@@ -1,10 +1,12 @@
 //! What the array keeps of itself on its members, and what must be durable before what.
 //!
 //! - A region's dirty bit before the first write to the region.
-//! - A member's exclusion, in the survivors' superblocks, before any write completes that the member missed.
+//! - A member's exclusion, in the survivors' superblocks, before any write completes that the
+//!   member missed.
 //! - Data and parity before a dirty bit is cleared; everything before a superblock says "clean".
 //!
-//! One superblock writing and one map writing are under way at a time; what comes meanwhile goes into the next.
+//! One superblock writing and one map writing are under way at a time; what comes meanwhile goes
+//! into the next.
 
 mod informed;
 mod stop;
@@ -48,8 +50,8 @@ pub(crate) struct Records {
     pub(crate) clean: bool,
     /// Until all members have this session's first superblock.
     opening: bool,
-    /// The member table as it was read. An opening that does not come to its end says nothing else: who was absent then has
-    /// missed nothing.
+    /// The member table as it was read. An opening that does not come to its end says nothing else:
+    /// who was absent then has missed nothing.
     found: Vec<Entry>,
     /// All members know that its opening has come to its end.
     begun: bool,
@@ -57,27 +59,32 @@ pub(crate) struct Records {
     pub(crate) wanted: u64,
     writing: Option<u64>,
     pub(crate) written: u64,
-    /// No member that stands could be told of the version called written: it was tried with either copy first.
+    /// No member that stands could be told of the version called written: it was tried with either
+    /// copy first.
     untold: bool,
     /// The version being written is tried again with the other copy first.
     other_copy: bool,
-    /// The version that holds the newest exclusion: no degraded write completes before it is written.
+    /// The version that holds the newest exclusion: no degraded write completes before it is
+    /// written.
     exclusion: u64,
     barrier_waiters: Vec<JobId>,
     pub(crate) dirty: Bits,
     durable: Bits,
     pub(crate) resync: Bits,
-    /// Those of them whose parity lacks records that this session has given up: nothing is computed from it.
+    /// Those of them whose parity lacks records that this session has given up: nothing is computed
+    /// from it.
     pub(crate) outdated: Bits,
     bitmap_sequence: u64,
     bitmap_wanted: bool,
     bitmap_writing: Option<StoredBitmap>,
     /// Regions that are durably known to be resynced.
     durable_resync: Bits,
-    /// Regions in which members that are away may lack what was written; and those of which that is durable.
+    /// Regions in which members that are away may lack what was written; and those of which that is
+    /// durable.
     pub(crate) out_of_sync: Bits,
     durable_out_of_sync: Bits,
-    /// The table of the regions' logs: how often it was written, which regions wait for the next, and the one on its way.
+    /// The table of the regions' logs: how often it was written, which regions wait for the next,
+    /// and the one on its way.
     table_sequence: u64,
     table_waiters: Vec<Region>,
     table_wanted: bool,
@@ -141,7 +148,8 @@ impl Records {
             exclusion: u64::from(start.enabled),
             barrier_waiters: Vec::new(),
             durable: start.map.dirty.clone(),
-            // What is read at the opening is perhaps not on all members, and what follows from it is on none.
+            // What is read at the opening is perhaps not on all members, and what follows from it
+            // is on none.
             durable_resync: match is_planted(Bug::GivenUpReadAtOnce) {
                 true => start.map.resync.clone(),
                 false => Bits::new(regions),
@@ -172,8 +180,8 @@ impl Records {
         }
     }
 
-    /// Whether `region` need not be resynced, or it is durable that it has to be. What is durable and about to be
-    /// overwritten is not.
+    /// Whether `region` need not be resynced, or it is durable that it has to be. What is durable
+    /// and about to be overwritten is not.
     pub(crate) fn resync_is_durable(&self, region: Region) -> bool {
         let stays = |map: &StoredBitmap| map.resync.get(region);
         !self.resync.get(region)
@@ -213,8 +221,8 @@ impl Records {
         self.sessions.get(usize::from(self.opening)).copied()
     }
 
-    /// Whether nobody could be told who was excluded: after a crash that member would be believed, and nothing that is written
-    /// now is durable.
+    /// Whether nobody could be told who was excluded: after a crash that member would be believed,
+    /// and nothing that is written now is durable.
     pub(crate) fn is_untold(&self) -> bool {
         self.untold
     }
@@ -308,7 +316,8 @@ impl Array {
         true
     }
 
-    /// Something in `region` is repaired: until that is flushed, a member that goes away may lack it.
+    /// Something in `region` is repaired: until that is flushed, a member that goes away may lack
+    /// it.
     pub(crate) fn note_repair(&mut self, region: Region) {
         if self.mode == Mode::Serving && self.records.enabled && self.tuning.bitmap {
             self.records.bitmap_wanted |= !self.records.dirty.get(region);
@@ -409,8 +418,8 @@ impl Array {
 
     pub(crate) fn clean_flush_done(&mut self, id: JobId) {
         if self.records.barrier() || self.health.has_lost_writes() {
-            // A member was failed meanwhile. Until that is durable it counts after a crash, with what it has not flushed. Or it
-            // had to be kept, and could not flush.
+            // A member was failed meanwhile. Until that is durable it counts after a crash, with
+            // what it has not flushed. Or it had to be kept, and could not flush.
             return self.clean_flush_broken(id);
         }
         self.end_job(id);
@@ -447,8 +456,8 @@ impl Array {
         }
     }
 
-    /// Takes the numbers of a further session when many of this one's are used, so that none ever runs out: no write goes on
-    /// before superblocks say so.
+    /// Takes the numbers of a further session when many of this one's are used, so that none ever
+    /// runs out: no write goes on before superblocks say so.
     fn renew_session(&mut self) {
         let records = &self.records;
         let session = records.session_number;
@@ -470,7 +479,8 @@ impl Array {
         if let Some(logs) = &mut self.logs {
             logs.may_number_up_to(records.session_number);
         }
-        // A table that is written when the array stops is to be of the session that superblocks name.
+        // A table that is written when the array stops is to be of the session that superblocks
+        // name.
         let sequence = sequence_of_session(records.session_number, records.table_sequence);
         records.informed_from.1 += sequence - records.table_sequence;
         records.both_from.1 += sequence - records.table_sequence;
@@ -503,8 +513,9 @@ impl Array {
         }
     }
 
-    /// Before the session is said to have begun, all members are given what perhaps only the one had from whom it was read;
-    /// and what a rebuild has passed over is on the list before it is said how far it has come.
+    /// Before the session is said to have begun, all members are given what perhaps only the one
+    /// had from whom it was read; and what a rebuild has passed over is on the list before it is
+    /// said how far it has come.
     fn superblock_due(&self) -> bool {
         let tells = || {
             let informed = self.records.begun || self.members_are_informed();
@@ -515,8 +526,8 @@ impl Array {
 
     fn bitmap_due(&self) -> bool {
         let records = &self.records;
-        // An opening that does not come to its end leaves no trace. A member whose exclusion is not durable would be older
-        // than the others after a crash, and has missed nothing.
+        // An opening that does not come to its end leaves no trace. A member whose exclusion is not
+        // durable would be older than the others after a crash, and has missed nothing.
         let may_begin = !records.barrier() || self.bitmap_begins();
         let wanted = records.bitmap_wanted || self.bitmap_is_due_for_joining_member();
         records.enabled && wanted && records.bitmap_writing.is_none() && may_begin
@@ -689,8 +700,9 @@ impl Array {
         self.records.writers[region.as_usize()]
     }
 
-    /// A record could not be written everywhere. A member that could be done without is failed by now, and
-    /// the survivors' superblocks are to be written again; one that could not is left as it is.
+    /// A record could not be written everywhere. A member that could be done without is failed by
+    /// now, and the survivors' superblocks are to be written again; one that could not is left as
+    /// it is.
     pub(crate) fn record_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         if !matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
             return self.record_done(id, false);
@@ -737,8 +749,8 @@ impl Array {
         self.announce_rebuilt();
         self.forget_out_of_sync();
         if std::mem::take(&mut self.records.opening) {
-            // Nothing is written to data or parity before all members know that the opening has come to its end: a member
-            // that does not has missed nothing.
+            // Nothing is written to data or parity before all members know that the opening has
+            // come to its end: a member that does not has missed nothing.
             self.records.recorded.opened = self.records.session_number;
             self.record_exclusion();
         } else if !std::mem::replace(&mut self.records.begun, true) {
@@ -784,8 +796,8 @@ impl Array {
         }
     }
 
-    /// Passes when it is durable that `region` is to be resynced after a crash: its check units are about to be written
-    /// without a record. Else parks `job`.
+    /// Passes when it is durable that `region` is to be resynced after a crash: its check units are
+    /// about to be written without a record. Else parks `job`.
     pub(crate) fn pass_unlogged(&mut self, region: Region, job: JobId) -> bool {
         self.records.resync.set(region);
         self.pass_resync_durable(region, job)

@@ -1,9 +1,10 @@
-//! Members whose own metadata is older than the others': copies that were taken earlier, or members that lost what they
-//! had called durable (G5). Their data is not believed.
+//! Members whose own metadata is older than the others': copies that were taken earlier, or members
+//! that lost what they had called durable (G5). Their data is not believed.
 //!
-//! A writing of the map, the table or the list begins when the one before is durable on all members. So a member that was
-//! there all the time holds at least the one before the newest, and at least what a superblock says to be durable
-//! everywhere. A member that cannot read its banks, or finds them torn, says nothing about its age.
+//! A writing of the map, the table or the list begins when the one before is durable on all
+//! members. So a member that was there all the time holds at least the one before the newest, and
+//! at least what a superblock says to be durable everywhere. A member that cannot read its banks,
+//! or finds them torn, says nothing about its age.
 
 use crate::assembly::Assembly;
 use crate::bad_block_log::BadBlockLog;
@@ -32,7 +33,8 @@ pub(crate) fn older_slots(
     let bad_block_log_sequence =
         |bytes: &[u8]| Some(BadBlockLog::decode(bytes, array, block)?.0).filter(within);
     let mut older = older_of(assembly, bitmaps, map, bitmap_sequence);
-    // Where no commit log is kept it is written when the array stops: who came later has it since then.
+    // Where no commit log is kept it is written when the array stops: who came later has it since
+    // then.
     if assembly.geometry.is_logged() || assembly.superblock.clean {
         older.extend(older_of(assembly, tables, table, table_sequence));
     }

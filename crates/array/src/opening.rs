@@ -181,10 +181,10 @@ impl Array {
         let taken_on_trust = trusted_regions(assembly, &map);
         let starts_over = *force && !taken_on_trust.is_empty();
         if *force {
-            // Where parity stands in for data it is the data now: there is nothing else that it could not fit.
-            // A rebuild that was under way starts over, so that this is true of all of the member. (With several
-            // sublogs, or several groups without logs, some stripes of a region lie beside the member: those are still to
-            // be resynced.)
+            // Where parity stands in for data it is the data now: there is nothing else that it
+            // could not fit. A rebuild that was under way starts over, so that this is true of all
+            // of the member. (With several sublogs, or several groups without logs, some stripes of
+            // a region lie beside the member: those are still to be resynced.)
             let all_stripes = match geometry.layout().logs() {
                 Some(logs) => logs.shape().sublogs == 1,
                 None => geometry.layout().groups() == 1 || is_planted(Bug::ForceTrustsAllGroups),
@@ -289,7 +289,8 @@ impl Array {
     }
 }
 
-/// Takes members away whose own metadata is older than the others', unless the array needs them and that is accepted.
+/// Takes members away whose own metadata is older than the others', unless the array needs them and
+/// that is accepted.
 fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
     let Opening { assembly, bitmaps, tables, bad_block_logs, force, .. } = opening;
     let older = older_slots(assembly, bitmaps, tables, bad_block_logs);
@@ -331,8 +332,8 @@ fn gone(assembly: &Assembly) -> Vec<Slot> {
     (0..assembly.geometry.members()).filter(|slot| !whole(*slot)).map(Slot::new).collect()
 }
 
-/// Regions whose parity may not fit and has to stand in for data of a member that is gone. Copies need no other copy
-/// to be read.
+/// Regions whose parity may not fit and has to stand in for data of a member that is gone. Copies
+/// need no other copy to be read.
 fn trusted_regions(assembly: &Assembly, map: &StoredBitmap) -> Vec<Region> {
     if assembly.geometry.organization().code != Code::Xor {
         return Vec::new();
@@ -373,8 +374,9 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
     members.iter().enumerate().map(standing).collect()
 }
 
-/// Where records are durable before their data, regions whose log stands on a member that is missing, or was not
-/// whole, cannot be redone: their parity follows from their data, all of which stands elsewhere.
+/// Where records are durable before their data, regions whose log stands on a member that is
+/// missing, or was not whole, cannot be redone: their parity follows from their data, all of which
+/// stands elsewhere.
 fn unrecoverable(
     assembly: &Assembly,
     commits: &[CommitLogContent],
@@ -393,8 +395,9 @@ fn unrecoverable(
     regions.into_iter().for_each(|region| map.resync.set(region));
 }
 
-/// After a clean shutdown the logs of dirty regions are still to be read. After any other they are void, unless records
-/// were durable before their data: then what the commit logs hold is to be redone.
+/// After a clean shutdown the logs of dirty regions are still to be read. After any other they are
+/// void, unless records were durable before their data: then what the commit logs hold is to be
+/// redone.
 fn open_logs(
     opening: &Opening,
     map: &StoredBitmap,
@@ -410,7 +413,8 @@ fn open_logs(
     let nothing = TableEntry { applied: first_sequence, stored: Stored::default() };
     let mut table = if whole { table } else { vec![nothing; regions] };
     if !geometry.is_logged() {
-        // Their parity follows from their data: nothing that their logs held counts any more, also when it has followed.
+        // Their parity follows from their data: nothing that their logs held counts any more, also
+        // when it has followed.
         map.resync.iter().for_each(|region| table[region.as_usize()] = nothing);
     }
     let mut logs = Logs::new(geometry, tuning, first_sequence, &table)?;
@@ -426,8 +430,8 @@ fn open_logs(
     Some(logs)
 }
 
-/// After a crash: members whose commit log could be read, and has lost entries that count. Where none of the last session is
-/// left all of them are lost: each session begins with one.
+/// After a crash: members whose commit log could be read, and has lost entries that count. Where
+/// none of the last session is left all of them are lost: each session begins with one.
 fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec<Slot> {
     let superblock = &assembly.superblock;
     if superblock.clean || is_planted(Bug::LostEntriesIgnored) {
@@ -464,7 +468,8 @@ fn open_commit_logs(
     logs.commits = Some(commits);
 }
 
-/// How long a member must be for its superblocks to be found: the caller reads [`Geometry::superblocks_at`].
+/// How long a member must be for its superblocks to be found: the caller reads
+/// [`Geometry::superblocks_at`].
 pub fn is_long_enough(length: Sectors) -> bool {
     length >= crate::geometry::ALIGNMENT * 2
 }

@@ -1,5 +1,5 @@
-//! An organization is four choices: layout, code, update, read. The names that people know are rows of one
-//! table; a combination that makes no sense is refused with the reason.
+//! An organization is four choices: layout, code, update, read. The names that people know are rows
+//! of one table; a combination that makes no sense is refused with the reason.
 
 use parlour_units::words::{did_you_mean, meant};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,8 @@ pub enum LayoutChoice {
     Regions,
     /// Striped over all members; copies on the next member, in a later section of it.
     Far,
-    /// One check unit a stripe; cylinders of data and cylinders of parity, each with a track's worth of free room.
+    /// One check unit a stripe; cylinders of data and cylinders of parity, each with a track's
+    /// worth of free room.
     Cylinders,
 }
 
@@ -76,8 +77,8 @@ pub enum Update {
     InPlace,
     /// Later, from a log of parity updates (Stodolsky §2).
     Logged,
-    /// With the write; data and parity go wherever in their cylinders the heads come first (Stodolsky §4). For drives that tell
-    /// where their heads are, which only simulated ones do.
+    /// With the write; data and parity go wherever in their cylinders the heads come first
+    /// (Stodolsky §4). For drives that tell where their heads are, which only simulated ones do.
     Floating,
 }
 
@@ -90,13 +91,13 @@ impl Update {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consistency {
-    /// Records are buffered and the data is overwritten at once; after a crash, regions that were being written are
-    /// resynced from their data (the papers' behaviour).
+    /// Records are buffered and the data is overwritten at once; after a crash, regions that were
+    /// being written are resynced from their data (the papers' behaviour).
     #[default]
     #[serde(alias = "resync")]
     Bitmap,
-    /// No data is overwritten before its record is durable; after a crash records are redone, and no parity is
-    /// computed anew.
+    /// No data is overwritten before its record is durable; after a crash records are redone, and
+    /// no parity is computed anew.
     #[serde(alias = "logged")]
     Journal,
 }
@@ -128,7 +129,8 @@ pub enum ReadChoice {
     ShortestQueue,
     /// The copy whose member's head is nearest.
     NearestHead,
-    /// Any copy, as if drawn: the request's number, mixed, says which. The same requests read the same copies.
+    /// Any copy, as if drawn: the request's number, mixed, says which. The same requests read the
+    /// same copies.
     Random,
 }
 
@@ -363,7 +365,8 @@ pub const NAMED: [NamedOrganization; 10] = {
             Direct,
             Copies::One,
         ),
-        // The first copies are nearest to the members' beginnings, and only they lie behind one another.
+        // The first copies are nearest to the members' beginnings, and only they lie behind one
+        // another.
         row(
             "raid1-far",
             "every member a copy, of which each begins with another part",

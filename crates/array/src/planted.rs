@@ -1,10 +1,10 @@
 //! Known bugs that can be planted, one at a time, so that the tests themselves are tested.
 //!
-//! Nothing of this is in a program that people run: without the feature `planted-bugs`, [`is_planted`] is the constant
-//! `false`. With it, [`plant`] chooses the bug of the whole process.
+//! Nothing of this is in a program that people run: without the feature `planted-bugs`,
+//! [`is_planted`] is the constant `false`. With it, [`plant`] chooses the bug of the whole process.
 
-// A program that is given to users is built without debug assertions: planted bugs cannot be in it, whoever asks for
-// them. (`crates/array/tests/released.rs` tries.)
+// A program that is given to users is built without debug assertions: planted bugs cannot be in it,
+// whoever asks for them. (`crates/array/tests/released.rs` tries.)
 #[cfg(all(feature = "planted-bugs", not(debug_assertions)))]
 compile_error!(
     "the feature planted-bugs puts known bugs into the array, for tests of the tests: it cannot be built without debug \
@@ -33,7 +33,8 @@ pub enum Bug {
     FailedFlushForgotten,
     /// A durable write of data is none.
     DurableIgnored,
-    /// Writes go on before the exclusion of a member is durable (nor do they wait for what it will miss).
+    /// Writes go on before the exclusion of a member is durable (nor do they wait for what it will
+    /// miss).
     WritesBeforeExclusion,
     /// The rebuild's frontier is recorded before what was rebuilt is flushed.
     FrontierBeforeFlush,
@@ -47,7 +48,8 @@ pub enum Bug {
     OverwriteOrderIgnored,
     /// Parity is used in place while its log holds more.
     ParityBehindLogUsed,
-    /// Records are called applied before the exclusion of a member whose parity lacks them is durable.
+    /// Records are called applied before the exclusion of a member whose parity lacks them is
+    /// durable.
     AppliedBeforeExclusion,
     /// What is written while a member is away is not remembered as missed.
     MissedForgotten,
@@ -77,9 +79,11 @@ pub enum Bug {
     ListedWithoutFlush,
     /// A block that cannot be computed in a rebuild is passed over, and does not go on the list.
     PassedOverUnlisted,
-    /// What could not be read when it was to be compared after a crash is believed as soon as it can be read.
+    /// What could not be read when it was to be compared after a crash is believed as soon as it
+    /// can be read.
     UncomparedBelieved,
-    /// The same once power is cut again, because a table counts its records before it is durably on the list.
+    /// The same once power is cut again, because a table counts its records before it is durably on
+    /// the list.
     TableBeforeList,
     /// The copy of the superblock that is sound is overwritten first.
     SoundSuperblockFirst,
@@ -137,7 +141,8 @@ pub enum Bug {
     LostLogNotResynced,
     /// What an opening has given up is read before that is recorded.
     GivenUpReadAtOnce,
-    /// A durable write to an array without a member is answered before the parity that holds it is flushed.
+    /// A durable write to an array without a member is answered before the parity that holds it is
+    /// flushed.
     DegradedDurableNotFlushed,
     /// A flush of an array without a member passes by what its logs hold.
     DegradedFlushBeforeParity,
@@ -248,7 +253,8 @@ impl Bug {
         [Bug::FlushDoesNothing, Bug::WritesBeforeDirtyBit, Bug::GivenUpReadAtOnce, Bug::ZeroedBeforeRecord];
     /// Bugs of members that are excluded while parity is written.
     pub const OF_EXCLUSION: [Bug; 1] = [Bug::AppliedBeforeExclusion];
-    /// Bugs that take away what makes something durable before something else: power has to be pulled to find them.
+    /// Bugs that take away what makes something durable before something else: power has to be
+    /// pulled to find them.
     pub const OF_DURABILITY: [Bug; 25] = [
         Bug::FlushDoesNothing,
         Bug::FlushSkipsMember,

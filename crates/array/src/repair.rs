@@ -1,5 +1,5 @@
-//! Repairs: what a member cannot read is computed from the rest of its stripe and written again, while the job that met
-//! it waits.
+//! Repairs: what a member cannot read is computed from the rest of its stripe and written again,
+//! while the job that met it waits.
 
 use parlour_units::{Sector, Sectors, Slot};
 
@@ -23,8 +23,8 @@ impl Array {
         }
     }
 
-    /// Starts a repair that `parent` waits for, now or when some of its others have ended: repairs do not wait for memory,
-    /// and an access that failed may have been long.
+    /// Starts a repair that `parent` waits for, now or when some of its others have ended: repairs
+    /// do not wait for memory, and an access that failed may have been long.
     pub(crate) fn start_repair(&mut self, parent: JobId, window: Window, targets: UnitSet) {
         let job = self.jobs.get_mut(parent);
         if job.repairs == REPAIRS_AT_ONCE {
@@ -79,9 +79,9 @@ impl Array {
         list
     }
 
-    /// Copies that are not in sync are repaired block by block, and only where the block itself cannot be read: what was
-    /// read once from one of them must not turn into what the others hold. Says whether parts of the repair go on in
-    /// its place.
+    /// Copies that are not in sync are repaired block by block, and only where the block itself
+    /// cannot be read: what was read once from one of them must not turn into what the others hold.
+    /// Says whether parts of the repair go on in its place.
     pub(crate) fn narrows_repair(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (region, purpose) = (job.region, job.purpose);
@@ -99,8 +99,8 @@ impl Array {
         false
     }
 
-    /// What a repair reads is unreadable somewhere: each half is repaired for itself, down to a block, so that no
-    /// more is lost than has lost its redundancy. Says whether there are halves.
+    /// What a repair reads is unreadable somewhere: each half is repaired for itself, down to a
+    /// block, so that no more is lost than has lost its redundancy. Says whether there are halves.
     pub(crate) fn halve_repair(&mut self, id: JobId, parent: JobId) -> bool {
         let block = self.geometry.block();
         let StripeJob { window, targets, .. } = *self.jobs.stripe(id);
@@ -116,8 +116,8 @@ impl Array {
         true
     }
 
-    /// A repair of one block has no source: perhaps the block itself can be read. Says whether that is worth a try, or
-    /// has just failed.
+    /// A repair of one block has no source: perhaps the block itself can be read. Says whether that
+    /// is worth a try, or has just failed.
     pub(crate) fn probe_target(&mut self, id: JobId) -> bool {
         let copies = self.geometry.keeps_copies();
         let probe = &mut self.jobs.stripe(id).probe;
@@ -129,8 +129,9 @@ impl Array {
         true
     }
 
-    /// A block that a repair has written cannot be read: it is read once more, and if that fails too, its member does not hold
-    /// what is written to it, and is excluded. Says whether the repair is about that.
+    /// A block that a repair has written cannot be read: it is read once more, and if that fails
+    /// too, its member does not hold what is written to it, and is excluded. Says whether the
+    /// repair is about that.
     pub(crate) fn reads_back(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let StripeJob { window, targets, probe, .. } = *self.jobs.stripe(id);
         let layout = self.geometry.layout();
@@ -155,7 +156,8 @@ impl Array {
         true
     }
 
-    /// Adds the units that a repair could not read to those that it rewrites. Says whether there were any.
+    /// Adds the units that a repair could not read to those that it rewrites. Says whether there
+    /// were any.
     pub(crate) fn repair_more(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let stripe = self.jobs.stripe(id).window.stripe;
         let layout = self.geometry.layout();

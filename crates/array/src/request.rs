@@ -13,7 +13,8 @@ pub struct Tag(pub u64);
 pub enum Operation {
     /// Fill the request's buffer.
     Read,
-    /// Write the request's buffer; with `durable`, answer when it would survive a power failure (FUA).
+    /// Write the request's buffer; with `durable`, answer when it would survive a power failure
+    /// (FUA).
     Write {
         /// Whether to answer only when it is durable.
         durable: bool,
@@ -75,7 +76,8 @@ pub enum RequestError {
     /// The array may not be written, because a member has run out of space.
     #[error("the array is read-only, because a member has no space left")]
     NoSpace,
-    /// More members are missing than the organization survives, or a block has lost its last redundancy.
+    /// More members are missing than the organization survives, or a block has lost its last
+    /// redundancy.
     #[error("data is lost: more has failed here than the organization survives")]
     Lost,
     /// It could only be done slowly, and the host asked to be told.

@@ -1,9 +1,10 @@
-//! Members that were away: what they missed is remembered by region, and nothing else of them is rebuilt when they return.
+//! Members that were away: what they missed is remembered by region, and nothing else of them is
+//! rebuilt when they return.
 //!
-//! A member that was whole when it was excluded holds all that was durable on it then. What was not lies in regions that
-//! were dirty; what it has missed since lies in regions that were entered since, or are resynced without it. All of them are
-//! *missed* in the map, those that are written to before they are. Until the superblocks say that nobody is away any
-//! more, none is taken off.
+//! A member that was whole when it was excluded holds all that was durable on it then. What was not
+//! lies in regions that were dirty; what it has missed since lies in regions that were entered
+//! since, or are resynced without it. All of them are *missed* in the map, those that are written
+//! to before they are. Until the superblocks say that nobody is away any more, none is taken off.
 
 use parlour_units::{Region, Slot, Stripe};
 
@@ -27,12 +28,14 @@ pub(crate) struct Kept {
     session: u64,
     /// No superblock of its own has a higher sequence number: else it was used apart.
     sequence: u32,
-    /// It holds at least so many of the session's bitmaps: else it is a copy that was taken earlier.
+    /// It holds at least so many of the session's bitmaps: else it is a copy that was taken
+    /// earlier.
     bitmaps: u32,
 }
 
 impl Kept {
-    /// `map` is the newest map that it holds, of those of the session with this number and those before.
+    /// `map` is the newest map that it holds, of those of the session with this number and those
+    /// before.
     fn new(session: Option<Identity>, sequence: u64, session_number: u64, map: u64) -> Option<Kept> {
         let bitmaps = map.saturating_sub(session_number << SESSION_WRITES_BITS);
         Some(Kept {
@@ -46,8 +49,9 @@ impl Kept {
         EntryState::MayReturn { session: self.session, sequence: self.sequence, bitmaps: self.bitmaps }
     }
 
-    /// Whether a member with this superblock is the one, as it was when it was seen last. When it was excluded as soon as
-    /// a session had begun, its superblock perhaps does not yet say that this opening came to its end.
+    /// Whether a member with this superblock is the one, as it was when it was seen last. When it
+    /// was excluded as soon as a session had begun, its superblock perhaps does not yet say that
+    /// this opening came to its end.
     fn is(self, superblock: &Superblock) -> bool {
         let seen = [Some(superblock.session()), superblock.last_completed()];
         let same = seen.map(|seen| seen.map(short)).contains(&Some(self.session));
@@ -70,8 +74,9 @@ fn short(session: Identity) -> u64 {
     u64::from_le_bytes(first.try_into().expect("an identity has sixteen bytes"))
 }
 
-/// What the slot of an entry keeps of its member: see [`SlotRecord::keeps`](crate::health::SlotRecord::keeps). A member
-/// that should be there, and is not, was whole until its last session ended.
+/// What the slot of an entry keeps of its member: see
+/// [`SlotRecord::keeps`](crate::health::SlotRecord::keeps). A member that should be there, and is
+/// not, was whole until its last session ended.
 pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
     let superblock = &assembly.superblock;
     // What was shorter for a while, or is older than it should be, has lost what was there.
@@ -92,8 +97,8 @@ pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
     }
 }
 
-/// What was not durable on members that are not there now, they miss. (If all are there it is forgotten as soon as
-/// superblocks say so.)
+/// What was not durable on members that are not there now, they miss. (If all are there it is
+/// forgotten as soon as superblocks say so.)
 pub(crate) fn merge_out_of_sync(map: &mut StoredBitmap, standing: &[Standing]) {
     let inactive = |one: &Standing| one.state != SlotState::Active || one.info.is_none();
     if !standing.iter().any(|one| inactive(one) && one.keeps.is_some()) {
@@ -107,9 +112,10 @@ pub(crate) fn merge_out_of_sync(map: &mut StoredBitmap, standing: &[Standing]) {
 }
 
 impl Array {
-    /// The slot to which the member with this superblock and these bitmaps may return, to be rebuilt only in what it has missed:
-    /// it was whole when it was excluded from that slot, has been used nowhere since, and is no copy that was taken before.
-    /// Its identity is then the one of its superblock. The caller reads [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
+    /// The slot to which the member with this superblock and these bitmaps may return, to be
+    /// rebuilt only in what it has missed: it was whole when it was excluded from that slot, has
+    /// been used nowhere since, and is no copy that was taken before. Its identity is then the one
+    /// of its superblock. The caller reads [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
     pub fn may_return(&self, superblock: &Superblock, bitmaps: &Banks) -> Option<Slot> {
         let regions = self.geometry.layout().region_count();
         let slot = self.health.slots.iter().position(|slot| {
@@ -127,7 +133,8 @@ impl Array {
         awaits.then_some(self.identity)
     }
 
-    /// The member in `slot` is about to be excluded. If nothing is wrong with what it holds it may return.
+    /// The member in `slot` is about to be excluded. If nothing is wrong with what it holds it may
+    /// return.
     pub(crate) fn note_may_return(&mut self, slot: Slot, cause: FailureCause) {
         let trusted = match cause {
             FailureCause::Gone | FailureCause::Asked => true,
@@ -155,7 +162,8 @@ impl Array {
         records.want_bitmap();
     }
 
-    /// A member that had to be kept could not flush what is in dirty regions: should it be away later, it misses that.
+    /// A member that had to be kept could not flush what is in dirty regions: should it be away
+    /// later, it misses that.
     pub(crate) fn note_unflushed(&mut self) {
         let records = &mut self.records;
         records.out_of_sync.merge(&records.dirty);
@@ -169,7 +177,8 @@ impl Array {
         }
     }
 
-    /// Nobody is away any more, and superblocks say so. (When it is being stopped, the next opening does it.)
+    /// Nobody is away any more, and superblocks say so. (When it is being stopped, the next opening
+    /// does it.)
     pub(crate) fn forget_out_of_sync(&mut self) {
         let recorded = self.records.written == self.records.wanted && self.mode == Mode::Serving;
         let awaits = self.health.awaits_members() || self.health.has_lost_writes();

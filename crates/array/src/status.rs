@@ -27,7 +27,8 @@ pub enum Event {
         /// Its slot.
         slot: Slot,
     },
-    /// A member has had more read errors of late than it should: it goes on serving, and is to be replaced.
+    /// A member has had more read errors of late than it should: it goes on serving, and is to be
+    /// replaced.
     MemberFailing {
         /// Its slot.
         slot: Slot,
@@ -66,19 +67,22 @@ pub enum Event {
         /// The first sector of the array in its stripe.
         stripe: Sector,
     },
-    /// A member's commit log has lost entries that count: the regions whose records it holds are resynced.
+    /// A member's commit log has lost entries that count: the regions whose records it holds are
+    /// resynced.
     CommitLogDamaged {
         /// Its slot.
         slot: Slot,
     },
-    /// The log of a region has lost records that count, or does not hold what it should: the region is resynced.
+    /// The log of a region has lost records that count, or does not hold what it should: the region
+    /// is resynced.
     LogDamaged {
         /// Which region.
         region: Region,
         /// In which slots its log stands.
         slots: Vec<Slot>,
     },
-    /// After a crash, what stands there is none of what was written: it is computed from the rest of its stripe.
+    /// After a crash, what stands there is none of what was written: it is computed from the rest
+    /// of its stripe.
     BlockDamaged {
         /// In which slot.
         slot: Slot,
@@ -98,21 +102,24 @@ pub enum Event {
         /// Which member.
         member: Member,
     },
-    /// Metadata has a valid checksum, and a number that no session so far has given: it does not count.
+    /// Metadata has a valid checksum, and a number that no session so far has given: it does not
+    /// count.
     Implausible {
         /// In which slot.
         slot: Slot,
         /// Which structure.
         what: &'static str,
     },
-    /// A superblock is another session's: another server has opened the array, and this one leaves it alone.
+    /// A superblock is another session's: another server has opened the array, and this one leaves
+    /// it alone.
     Superseded {
         /// The member on which that was found.
         member: Member,
         /// The other server's session.
         session: Identity,
     },
-    /// There is no space or memory for the array's metadata on a member: this server leaves the array as it is.
+    /// There is no space or memory for the array's metadata on a member: this server leaves the
+    /// array as it is.
     Halted {
         /// Its slot.
         slot: Slot,
@@ -256,7 +263,8 @@ pub struct Status {
     pub memory: (Bytes, Bytes),
 }
 
-/// What is held for requests and work under way: all of it zero, the cache apart, when nothing is under way.
+/// What is held for requests and work under way: all of it zero, the cache apart, when nothing is
+/// under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Jobs that have not ended.
@@ -282,11 +290,13 @@ pub struct MemberStatus {
     pub member: Option<u16>,
     /// "active", "rebuilding" or "failed".
     pub state: &'static str,
-    /// Whether its member was whole when it was excluded: if it comes back, only what it has missed is rebuilt.
+    /// Whether its member was whole when it was excluded: if it comes back, only what it has missed
+    /// is rebuilt.
     pub may_return: bool,
     /// Read errors.
     pub errors: u32,
-    /// Whether there were more of late than [`Tuning::error_threshold`](crate::Tuning): it is to be replaced.
+    /// Whether there were more of late than [`Tuning::error_threshold`](crate::Tuning): it is to be
+    /// replaced.
     pub failing: bool,
     /// Accesses of hosts, log, metadata, rebuild and scrub.
     pub traffic: [TrafficStatus; 5],
@@ -322,7 +332,8 @@ pub struct LogStatus {
     pub reintegrating: u32,
     /// Regions that are yet to be brought up to their records after a crash.
     pub recovering: u32,
-    /// How often the region that was reintegrated least was, of those used since the array was opened.
+    /// How often the region that was reintegrated least was, of those used since the array was
+    /// opened.
     pub least_reintegrations: u64,
 }
 
@@ -407,7 +418,8 @@ impl Array {
         tasks.into_iter().flatten().any(|task| !task.stopped)
     }
 
-    /// How many regions are to be resynced, or would have to be after a crash: that they need not is recorded last.
+    /// How many regions are to be resynced, or would have to be after a crash: that they need not
+    /// is recorded last.
     pub fn unsynced_regions(&self) -> u32 {
         self.records.unsynced()
     }
@@ -438,7 +450,8 @@ impl Array {
         others.filter(missing).count() as u16
     }
 
-    /// The state of `slot` that a crash would leave: what is rebuilt is whole when that is recorded.
+    /// The state of `slot` that a crash would leave: what is rebuilt is whole when that is
+    /// recorded.
     pub(crate) fn known_state(&self, slot: Slot) -> SlotState {
         let state = self.health.state(slot);
         let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == slot);

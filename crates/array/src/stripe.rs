@@ -1,8 +1,9 @@
 //! Jobs on one stripe: what they wait for, how their plans are chosen, how they end.
 //!
-//! A job passes its gates in one order: memory, log space, lock, dirty bit, settled parity, exclusions. It
-//! reserves memory and log space before it takes its lock, and holds one lock at most; what it waits for
-//! behind the lock (a map, a superblock, a reintegration) needs no stripe lock. So nothing waits in a circle.
+//! A job passes its gates in one order: memory, log space, lock, dirty bit, settled parity,
+//! exclusions. It reserves memory and log space before it takes its lock, and holds one lock at
+//! most; what it waits for behind the lock (a map, a superblock, a reintegration) needs no stripe
+//! lock. So nothing waits in a circle.
 
 mod cached;
 
@@ -33,7 +34,8 @@ pub(crate) enum Gate {
     Ended,
 }
 
-/// A plan that failed more often than this fails its request: each failure costs a member or a repair.
+/// A plan that failed more often than this fails its request: each failure costs a member or a
+/// repair.
 pub(crate) const ATTEMPTS: u32 = 200;
 
 impl Array {
@@ -116,7 +118,8 @@ impl Array {
 
     fn memory_gate(&mut self, id: JobId) -> Gate {
         let StripeJob { memory, purpose, .. } = *self.jobs.stripe(id);
-        // A repair is waited for by a job that has its memory already: if it waited too, nothing might ever move.
+        // A repair is waited for by a job that has its memory already: if it waited too, nothing
+        // might ever move.
         let waits = !matches!(purpose, Purpose::Repair { .. });
         if waits && (!self.memory_waiters.is_empty() || !self.memory_fits(memory)) {
             self.memory_waiters.push_back(id);
@@ -148,8 +151,8 @@ impl Array {
         moved
     }
 
-    /// Whether writes to `region` go through its log now. Where records are durable before their data, they do as long as
-    /// the log's members stand; elsewhere only while all do.
+    /// Whether writes to `region` go through its log now. Where records are durable before their
+    /// data, they do as long as the log's members stand; elsewhere only while all do.
     pub(crate) fn logs_writes(&self, region: Region) -> bool {
         if self.logs.is_none() || self.records.resync.get(region) {
             return false;
@@ -191,8 +194,8 @@ impl Array {
         let job = self.jobs.stripe(id);
         let cancels = large == LargeWrite::Cancel || job.content.unmaps();
         let method = match durable {
-            // What new parity is made of is not known if a crash comes between its units: only differences are told, and
-            // whole stripes.
+            // What new parity is made of is not known if a crash comes between its units: only
+            // differences are told, and whole stripes.
             true => {
                 let cancels = large == LargeWrite::Cancel;
                 self.builder.durable_method(view, &job.pieces, job.content, cancels)
@@ -282,7 +285,8 @@ impl Array {
         }
         if self.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
             if self.records.closing == Some(region) {
-                // The region is closed when all its writers are done, and they may need this lock for their repairs.
+                // The region is closed when all its writers are done, and they may need this lock
+                // for their repairs.
                 self.let_go_of_stripe(id);
                 self.jobs.stripe(id).stage = Stage::Lock;
             }
@@ -292,8 +296,8 @@ impl Array {
         self.pass(id, Stage::Settle)
     }
 
-    /// A job that uses the parity in place waits until what the log holds for its stripe is in it, and then
-    /// keeps the region from being reintegrated.
+    /// A job that uses the parity in place waits until what the log holds for its stripe is in it,
+    /// and then keeps the region from being reintegrated.
     fn settle_gate(&mut self, id: JobId) -> Gate {
         let job = self.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
@@ -331,7 +335,8 @@ impl Array {
         }
         let index = self.region_of(stripe).1;
         if !self.records.enabled && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
-            // The parity is behind the log, and an array that writes nothing cannot bring it up to date.
+            // The parity is behind the log, and an array that writes nothing cannot bring it up to
+            // date.
             return self.end_stripe(id, Err(RequestError::Lost));
         }
         self.settled_gate(region, stripe, cancels, id)
@@ -370,7 +375,8 @@ impl Array {
         self.end_stripe(id, result)
     }
 
-    /// Passes when nothing live is logged for `stripe` (or is about to be voided) and no reintegration runs.
+    /// Passes when nothing live is logged for `stripe` (or is about to be voided) and no
+    /// reintegration runs.
     fn settled_gate(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> Gate {
         let suspended = self.is_suspended(region);
         let index = self.geometry.layout().region_of(stripe).1 as u32;
@@ -438,7 +444,8 @@ impl Array {
         }
     }
 
-    /// Whether the array still stands as it did when the job's way to the log was chosen; else the job goes back.
+    /// Whether the array still stands as it did when the job's way to the log was chosen; else the
+    /// job goes back.
     fn method_holds(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (stripe, method, holds) = (job.window.stripe, job.method, job.holds_parity);
@@ -468,8 +475,9 @@ impl Array {
         }
     }
 
-    /// Where records are durable before their data, a write without one passes only when it is durable that its region is
-    /// to be resynced after a crash; and where it could have a record by now, it begins again.
+    /// Where records are durable before their data, a write without one passes only when it is
+    /// durable that its region is to be resynced after a crash; and where it could have a record by
+    /// now, it begins again.
     fn pass_without_record(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.method);
@@ -477,14 +485,16 @@ impl Array {
             return true;
         }
         if purpose != Purpose::Write {
-            // Records that were given up count after a crash until this is durable: not on top of new parity.
+            // Records that were given up count after a crash until this is durable: not on top of
+            // new parity.
             return self.pass_resync_durable(region, id);
         }
         if method.is_some() {
             return true;
         }
-        // Parity that is on the list is computed from the data, whatever a record would say. But a zero record that still
-        // counts would be done again after a crash, and undo what has no record.
+        // Parity that is on the list is computed from the data, whatever a record would say. But a
+        // zero record that still counts would be done again after a crash, and undo what has no
+        // record.
         if self.jobs.stripe(id).blind != Blind::No {
             if self.commits().zeroes_count(region) {
                 self.need_resync(region);
@@ -522,7 +532,8 @@ impl Array {
         match stripe_job.purpose {
             // Its member is there and cannot read it, and parity does not fit.
             Purpose::Read if unsynced && !stripe_job.targets.is_empty() => Err(Lost),
-            // What nobody holds any more is not computed from parity that lacks some of what was written.
+            // What nobody holds any more is not computed from parity that lacks some of what was
+            // written.
             Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
             Purpose::Rebuild { .. } if outdated && view.any_data(stripe_job.targets) => Err(Lost),
             Purpose::Read => {
@@ -548,7 +559,8 @@ impl Array {
                 }
                 Ok(())
             }
-            // Parity that may not fit its data makes good data bad; what it should be follows from the data alone.
+            // Parity that may not fit its data makes good data bad; what it should be follows from
+            // the data alone.
             Purpose::Repair { .. }
                 if unsynced && view.any_data(stripe_job.targets) && !is_planted(Bug::RepairFromUnsynced) =>
             {
@@ -680,7 +692,8 @@ impl Array {
             self.need_resync(region);
             self.lose_missing(id);
         }
-        // Where else a write that was committed could not be done, its member is gone: the parity says what it should hold.
+        // Where else a write that was committed could not be done, its member is gone: the parity
+        // says what it should hold.
         self.end_landing(id);
         if no_space {
             self.refuse_stripe(id);
@@ -701,7 +714,8 @@ impl Array {
         let stands = |failure: &&FailedAccess| self.health.slot_of(failure.member).is_some();
         let unreadable = failures.iter().filter(stands).any(|failure| failure.fault == Fault::Unreadable);
         match purpose {
-            // What is lost here cannot be computed from what is unreadable, unless another copy is left.
+            // What is lost here cannot be computed from what is unreadable, unless another copy is
+            // left.
             Purpose::Rebuild { .. } | Purpose::Resync { .. }
                 if unreadable && !self.begin_again_from_another_copy(id, failures) =>
             {
@@ -717,7 +731,8 @@ impl Array {
             Purpose::Repair { .. } if unreadable || is_planted(Bug::RepairLostWithMember) => {
                 self.end_stripe(id, Err(RequestError::Lost));
             }
-            // A member is gone, perhaps the one that was to be repaired: who waits looks again at what is left.
+            // A member is gone, perhaps the one that was to be repaired: who waits looks again at
+            // what is left.
             Purpose::Repair { .. } => {
                 self.end_stripe(id, Ok(()));
             }
@@ -738,8 +753,8 @@ impl Array {
         }
     }
 
-    /// Whether copies are left that are not among those that could not be read. The stripe is then done from its start,
-    /// because others may write to it while it is repaired.
+    /// Whether copies are left that are not among those that could not be read. The stripe is then
+    /// done from its start, because others may write to it while it is repaired.
     fn begin_again_from_another_copy(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let unit_length = self.geometry.layout().unit_length();
         let first = Columns::new(Sectors::ZERO, self.tuning.slice.min(unit_length));
@@ -760,7 +775,8 @@ impl Array {
     pub(crate) fn replan(&mut self, id: JobId) {
         let job = self.jobs.stripe(id);
         if job.committed {
-            // The records count, wherever the data got to: from here the stripe is updated in place.
+            // The records count, wherever the data got to: from here the stripe is updated in
+            // place.
             job.committed = false;
             job.method = None;
         }
@@ -813,15 +829,16 @@ impl Array {
         Gate::Ended
     }
 
-    /// Whether this is a repair of what may be had without it: a scrub compares nothing that is not there, and would ask for the
-    /// same repair again.
+    /// Whether this is a repair of what may be had without it: a scrub compares nothing that is not
+    /// there, and would ask for the same repair again.
     fn had_without_repair(&self, purpose: Purpose) -> bool {
         let Purpose::Repair { parent } = purpose else { return false };
         let waits = &self.jobs.get(parent).kind;
         !matches!(waits, Some(Kind::Stripe(job)) if job.purpose == Purpose::Scrub)
     }
 
-    /// Whether a write whose plan failed has perhaps changed what members hold, or is committed. Reads come first.
+    /// Whether a write whose plan failed has perhaps changed what members hold, or is committed.
+    /// Reads come first.
     fn has_perhaps_written(&self, id: JobId) -> bool {
         let job = self.jobs.get(id);
         let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
@@ -838,8 +855,8 @@ impl Array {
         }
     }
 
-    /// The data of a committed write is not on its members, and they stand: what was committed counts until it is durable
-    /// that its region is to be resynced.
+    /// The data of a committed write is not on its members, and they stand: what was committed
+    /// counts until it is durable that its region is to be resynced.
     fn give_up_landing(&mut self, id: JobId) {
         if let Some((name, _)) = self.jobs.stripe(id).entry {
             let commits = self.commits();

@@ -1,7 +1,8 @@
 //! The superblock: what every member says of itself and of its array. `docs/format.md` draws it.
 //!
-//! Two copies stand at both ends of a member. They are written one after the other, each durable before
-//! the next, with a rising sequence number: whatever is torn, one whole copy is left, and the higher one counts.
+//! Two copies stand at both ends of a member. They are written one after the other, each durable
+//! before the next, with a rising sequence number: whatever is torn, one whole copy is left, and
+//! the higher one counts.
 
 use parlour_units::Sectors;
 
@@ -16,9 +17,11 @@ use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadCho
 pub const SUPERBLOCK_BYTES: usize = 4_096;
 /// Its first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
-/// The version of the format: any change of the bytes that are written raises it, or adds a feature bit.
+/// The version of the format: any change of the bytes that are written raises it, or adds a feature
+/// bit.
 pub const FORMAT_VERSION: u32 = 2;
-/// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign one.
+/// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign
+/// one.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
 /// Entries of the member table: members first, then spares.
 pub(crate) const MEMBER_ENTRIES: usize = 96;
@@ -66,13 +69,13 @@ pub struct Superblock {
     pub sessions: Vec<Identity>,
     /// Whether the array was shut down cleanly: nothing in flight, logs complete.
     pub clean: bool,
-    /// Whether this is the first superblock of its session: until all members had it nothing was written, so a
-    /// member that still stands in the session before has missed nothing.
+    /// Whether this is the first superblock of its session: until all members had it nothing was
+    /// written, so a member that still stands in the session before has missed nothing.
     pub opening: bool,
     /// Whether the features in it allow writing (set by [`Superblock::decode`], not kept).
     pub writable: bool,
-    /// Which of the two copies this is, 0 or 1 (set by [`Superblock::decode_copies`], not kept): the other is worse, and is to
-    /// be written first.
+    /// Which of the two copies this is, 0 or 1 (set by [`Superblock::decode_copies`], not kept):
+    /// the other is worse, and is to be written first.
     pub copy: usize,
     /// The array's shape.
     pub geometry: StoredGeometry,
@@ -95,8 +98,8 @@ pub struct Recorded {
     pub table: u64,
     /// Of the bad-block log.
     pub list: u64,
-    /// The number of the last session whose opening came to its end: each commit log has an entry of it. (A long session
-    /// takes further numbers.)
+    /// The number of the last session whose opening came to its end: each commit log has an entry
+    /// of it. (A long session takes further numbers.)
     pub opened: u64,
 }
 
@@ -120,18 +123,21 @@ pub enum EntryState {
     Rebuilding {
         /// Stripes that are rebuilt, durably.
         frontier: u64,
-        /// It was away: behind the frontier it holds what it should in regions that the map does not call missed.
+        /// It was away: behind the frontier it holds what it should in regions that the map does
+        /// not call missed.
         returning: bool,
     },
     /// Excluded: what it holds is not believed.
     Failed,
-    /// Excluded, and whole until then: but for regions that the map calls missed it still holds what it should.
+    /// Excluded, and whole until then: but for regions that the map calls missed it still holds
+    /// what it should.
     MayReturn {
         /// The first eight bytes of the last session that it saw begin.
         session: u64,
         /// No superblock of its own has a higher sequence number.
         sequence: u32,
-        /// It holds at least so many of the bitmaps that this session wrote (at most [`MOST_MAPS`]).
+        /// It holds at least so many of the bitmaps that this session wrote (at most
+        /// [`MOST_MAPS`]).
         bitmaps: u32,
     },
     /// Ready to take a failed member's slot.
@@ -271,7 +277,8 @@ impl Superblock {
         }
     }
 
-    /// Whether what stands in `block` names this array and session, where it can be read: whether it is sound is not looked at.
+    /// Whether what stands in `block` names this array and session, where it can be read: whether
+    /// it is sound is not looked at.
     pub(crate) fn names(block: &[u8], array: Identity, session: Identity) -> bool {
         let mut from = Reader::new(block);
         Identity(from.seek(ARRAY_AT).array()) == array && Identity(from.seek(SESSIONS_AT).array()) == session
@@ -287,8 +294,8 @@ impl Superblock {
         if self.opening { self.session_before() } else { Some(self.session()) }
     }
 
-    /// Whether `other` knows of a session that came after the last that this one knows to have begun. However often this one
-    /// was opened in vain since, it has missed that.
+    /// Whether `other` knows of a session that came after the last that this one knows to have
+    /// begun. However often this one was opened in vain since, it has missed that.
     pub(crate) fn is_behind(&self, other: &Superblock) -> bool {
         let last = self.last_completed();
         let earlier = other.sessions.iter().skip(usize::from(other.opening) + 1);
@@ -407,7 +414,8 @@ fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeome
     Ok(geometry)
 }
 
-// A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the format.
+// A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the
+// format.
 const _: () = assert!(matches!(LayoutChoice::ALL[6], LayoutChoice::Parity(Rotation::LeftSymmetric)));
 const _: () = assert!(matches!(LayoutChoice::ALL[9], LayoutChoice::Regions));
 const _: () = assert!(matches!(LayoutChoice::ALL[10], LayoutChoice::Far));
@@ -454,7 +462,8 @@ mod tests {
         assert!(!names(superblock.array, superblock.member));
     }
 
-    /// One without any session was called diverged from itself, and numbers at their end could not rise.
+    /// One without any session was called diverged from itself, and numbers at their end could not
+    /// rise.
     #[test]
     fn sessions_and_numbers_that_were_never_written_are_nonsense() {
         let good = new_superblock();

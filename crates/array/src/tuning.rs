@@ -25,10 +25,11 @@ pub enum LogFlush {
     Watermark(u32),
 }
 
-/// How a full-stripe write passes the log (Stodolsky §2.5). Where records are durable before their data, all but
-/// [`LargeWrite::Cancel`] log differences: a stripe that is written in place and cut short by a crash loses the unit of a
-/// member that is lost at the same time, and where it is written to in part before a second crash, blocks of it are called
-/// damaged. It is for simulations.
+/// How a full-stripe write passes the log (Stodolsky §2.5). Where records are durable before their
+/// data, all but [`LargeWrite::Cancel`] log differences: a stripe that is written in place and cut
+/// short by a crash loses the unit of a member that is lost at the same time, and where it is
+/// written to in part before a second crash, blocks of it are called damaged. It is for
+/// simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeWrite {
     /// New parity goes to the log as an overwrite record.
@@ -37,16 +38,19 @@ pub enum LargeWrite {
     Cancel,
 }
 
-/// What only the drives of a simulation can do, or only an array without payload may leave undone: the papers' machines need
-/// it ([`Array::open_simulated`](crate::Array::open_simulated)). What is off is done as everywhere else.
+/// What only the drives of a simulation can do, or only an array without payload may leave undone:
+/// the papers' machines need it ([`Array::open_simulated`](crate::Array::open_simulated)). What is
+/// off is done as everywhere else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Simulated {
-    /// Whether a small write reads what it overwrites, and what it makes of parity, in the same access
-    /// ([`Action::ReadModifyWrite`](crate::Action::ReadModifyWrite); Stodolsky §3, footnote 4), parity's after the data's if
-    /// it needs what that reads (footnote 9). Nowhere where records are durable before their data: they come between.
+    /// Whether a small write reads what it overwrites, and what it makes of parity, in the same
+    /// access ([`Action::ReadModifyWrite`](crate::Action::ReadModifyWrite); Stodolsky §3, footnote
+    /// 4), parity's after the data's if it needs what that reads (footnote 9). Nowhere where
+    /// records are durable before their data: they come between.
     pub combined: bool,
-    /// Whether what is about to be overwritten is always known, so that it need not be read (Stodolsky §3: the data is
-    /// "cached"). Parity is read still. It is not known, but taken for zeroes: what is computed from it is wrong.
+    /// Whether what is about to be overwritten is always known, so that it need not be read
+    /// (Stodolsky §3: the data is "cached"). Parity is read still. It is not known, but taken for
+    /// zeroes: what is computed from it is wrong.
     pub old_data_known: bool,
 }
 
@@ -61,10 +65,12 @@ pub struct Tuning {
     pub slice: Sectors,
     /// Accesses to a member are merged up to this length.
     pub longest_access: Sectors,
-    /// Between what is read of a member, what is not wanted is read along if it is at most so long, as parity in large reads
-    /// (Chen §8.1.3: else it costs a drive without read-ahead a revolution). A read that does takes as much more memory.
+    /// Between what is read of a member, what is not wanted is read along if it is at most so long,
+    /// as parity in large reads (Chen §8.1.3: else it costs a drive without read-ahead a
+    /// revolution). A read that does takes as much more memory.
     pub read_through: Sectors,
-    /// Whether a copy is written only when the one before it is, and not all at the same time (Stodolsky §8.2, footnote 11).
+    /// Whether a copy is written only when the one before it is, and not all at the same time
+    /// (Stodolsky §8.2, footnote 11).
     pub copies_in_turn: bool,
     /// Memory for log buffers.
     pub log_memory: Sectors,
@@ -72,11 +78,11 @@ pub struct Tuning {
     pub log_pool: LogPool,
     /// When they are appended.
     pub log_flush: LogFlush,
-    /// Reservation at the end of a log segment that nothing was put into is not written where it is at least so long: its second
-    /// header takes an access of its own then.
+    /// Reservation at the end of a log segment that nothing was put into is not written where it is
+    /// at least so long: its second header takes an access of its own then.
     pub segment_gap: Sectors,
-    /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1) and records are not
-    /// durable before their data.
+    /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1)
+    /// and records are not durable before their data.
     pub large_write: Option<LargeWrite>,
     /// Reintegrations at once: each has a buffer of [`Tuning::reintegration_memory`].
     pub reintegration_buffers: u32,
@@ -88,7 +94,8 @@ pub struct Tuning {
     pub live_records: u64,
     /// Memory for data that need not be read before it is overwritten. Zero: no cache.
     pub preread_cache: Sectors,
-    /// Read errors beyond which a member is reported as failing; half of them are forgotten in each hour.
+    /// Read errors beyond which a member is reported as failing; half of them are forgotten in each
+    /// hour.
     pub error_threshold: u32,
     /// A region is marked clean again after it was idle this long.
     pub clean_after: Duration,
@@ -96,13 +103,14 @@ pub struct Tuning {
     pub maintenance_depth: u32,
     /// The same while hosts wait.
     pub maintenance_depth_busy: u32,
-    /// Rebuild makes its frontier durable each time it has gone this many bytes of stripes, in sectors.
+    /// Rebuild makes its frontier durable each time it has gone this many bytes of stripes, in
+    /// sectors.
     pub checkpoint: Sectors,
-    /// How often superblocks are read back, at least, to see whether another server has opened the array. None: never, where
-    /// no other server can be.
+    /// How often superblocks are read back, at least, to see whether another server has opened the
+    /// array. None: never, where no other server can be.
     pub fence: Option<Duration>,
-    /// Records and segments after which a session takes the numbers of a further one, by superblocks that say so: a quarter
-    /// of a session's at the most.
+    /// Records and segments after which a session takes the numbers of a further one, by
+    /// superblocks that say so: a quarter of a session's at the most.
     pub session_records: u64,
     /// Whether regions are marked dirty durably. A simulation of the papers' machines does without.
     pub bitmap: bool,

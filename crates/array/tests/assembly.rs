@@ -1,5 +1,5 @@
-//! Members in any order make their array; what is stale, foreign, doubled, truncated, damaged or too few is named and
-//! refused; an unclean degraded array is opened only by force.
+//! Members in any order make their array; what is stale, foreign, doubled, truncated, damaged or
+//! too few is named and refused; an unclean degraded array is opened only by force.
 
 mod common;
 

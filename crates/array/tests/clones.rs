@@ -1,5 +1,6 @@
-//! A member that is put back as it was some time ago: a copy that was taken while the array was served, or a device that
-//! lost what it had called durable. Its own metadata says that it is older, and it is not believed.
+//! A member that is put back as it was some time ago: a copy that was taken while the array was
+//! served, or a device that lost what it had called durable. Its own metadata says that it is
+//! older, and it is not believed.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -92,7 +93,8 @@ fn a_copy_of_a_replacement_that_was_taken_as_soon_as_it_was_rebuilt_is_not_belie
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_copy_that_is_put_back_after_a_kill_is_not_believed_once_metadata_was_written_twice() {
-    // (Where records stay in logs no region goes idle: until the array is stopped nothing shows the age.)
+    // (Where records stay in logs no region goes idle: until the array is stopped nothing shows the
+    // age.)
     for setup in [Setup::named("raid1", 2), Setup::named("raid5", 4)] {
         let (mut world, mut content) = written(&setup);
         let copy = world.disks[1].clone();

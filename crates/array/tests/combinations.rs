@@ -1,4 +1,5 @@
-//! Layout × code × update × read: each combination passes the corpus's random requests, or is refused with its reason.
+//! Layout × code × update × read: each combination passes the corpus's random requests, or is
+//! refused with its reason.
 
 mod common;
 

@@ -130,8 +130,8 @@ fn regions_and_what_is_in_them_are_bounded_by_the_member_and_by_each_other() {
     for grain in [0, 1 << 30, u64::MAX] {
         assert_eq!(refused_shape(&good, |it| it.grain = grain), "rounding of shares");
     }
-    // A million regions of a stripe each, on a member long enough: the bitmaps do not fit before the
-    // data area.
+    // A million regions of a stripe each, on a member long enough: the bitmaps do not fit before
+    // the data area.
     let crowded = |it: &mut StoredGeometry| {
         let shape = it.regions.as_mut().expect("it has regions");
         (shape.regions, shape.stripes, shape.sublog_segments) = (1 << 20, 1, 1);

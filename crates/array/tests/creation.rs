@@ -1,4 +1,5 @@
-//! What is asked of a new array and cannot be is refused before anything is computed from it; what can be is sound.
+//! What is asked of a new array and cannot be is refused before anything is computed from it; what
+//! can be is sound.
 
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};

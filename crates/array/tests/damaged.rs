@@ -1,5 +1,6 @@
-//! Metadata of logs that is damaged: entries, headers, records and payloads that have rotted or were never written.
-//! None of it may be taken for absent, and nothing may read wrong for it. Each test is the story of one defect.
+//! Metadata of logs that is damaged: entries, headers, records and payloads that have rotted or
+//! were never written. None of it may be taken for absent, and nothing may read wrong for it. Each
+//! test is the story of one defect.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -22,7 +23,8 @@ fn setup() -> Setup {
     Setup { member_length: 6 * 2_048, ..Setup::logged(5) }
 }
 
-/// An array that was written to all over, and then by `writes` small durable writes, each answered before the next.
+/// An array that was written to all over, and then by `writes` small durable writes, each answered
+/// before the next.
 fn written(setup: &Setup, seed: u64, writes: usize) -> (World, Expected) {
     let mut world = World::new(setup, seed);
     let mut random = Random(seed);
@@ -81,7 +83,8 @@ impl Expected {
     }
 }
 
-/// An entry of a commit log: its number, where it is on the disk in bytes, and the length of its header.
+/// An entry of a commit log: its number, where it is on the disk in bytes, and the length of its
+/// header.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     number: u64,

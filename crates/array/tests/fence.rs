@@ -143,8 +143,8 @@ fn an_array_that_is_alone_is_not_mistaken_for_another() {
     }
 }
 
-/// The time had come to read superblocks, and could not be used while they were being written: whoever
-/// drove the array was called again and again meanwhile.
+/// The time had come to read superblocks, and could not be used while they were being written:
+/// whoever drove the array was called again and again meanwhile.
 #[test]
 fn no_timeout_is_asked_for_that_nothing_can_be_done_about() {
     let setup = fenced(Setup::named("raid5", 4));

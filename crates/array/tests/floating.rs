@@ -1,4 +1,5 @@
-//! Floating data and parity (Stodolsky §4, figure 14): units move, nothing is lost, and a small write is two accesses.
+//! Floating data and parity (Stodolsky §4, figure 14): units move, nothing is lost, and a small
+//! write is two accesses.
 
 mod common;
 
@@ -13,7 +14,8 @@ fn setup() -> Setup {
     Setup::named("floating", 5)
 }
 
-/// Where all units are, having checked that each is in the cylinder of its home, and alone in its position.
+/// Where all units are, having checked that each is in the cylinder of its home, and alone in its
+/// position.
 fn locations(world: &World) -> Vec<Location> {
     let layout = world.array.geometry().layout();
     let cylinder = world.setup.cylinder.length();
@@ -103,8 +105,8 @@ fn a_small_write_is_two_accesses_one_after_the_other() {
     assert_eq!(accesses(&mut world, unit * 3, unit), [Some(Modify::Replace), Some(Modify::Xor)]);
 }
 
-/// Stodolsky §8.1: without preread the data and parity accesses go at the same time. There is no revolution for the data to save, and
-/// it is written where it is.
+/// Stodolsky §8.1: without preread the data and parity accesses go at the same time. There is no
+/// revolution for the data to save, and it is written where it is.
 #[test]
 fn a_small_write_whose_old_data_is_known_is_two_accesses_at_once() {
     let mut setup = setup();
@@ -138,7 +140,8 @@ fn a_read_finds_its_unit_though_it_moves_before_the_read_is_served() {
     let mut random = Random(SEED);
     let read = world.read(0, unit);
     let waiting = world.pending.pop().expect("the read waits");
-    // The unit and its neighbours move again and again; the position that is being read is not written to.
+    // The unit and its neighbours move again and again; the position that is being read is not
+    // written to.
     for _ in 0..30 {
         for at in [0, 1, 2, 3, 4, 8] {
             world.write_now(at * unit, &payload(&mut random, unit)).expect("it can be written");

@@ -1,5 +1,5 @@
-//! For each layout: the map and its inverse agree, units of a stripe lie on different members, a region's sublogs
-//! avoid its data members, nothing overlaps, load is even.
+//! For each layout: the map and its inverse agree, units of a stripe lie on different members, a
+//! region's sublogs avoid its data members, nothing overlaps, load is even.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -303,7 +303,8 @@ fn a_stream_over_far_copies_takes_all_members_in_turn_and_passes_over_nothing() 
 
 #[test]
 fn the_papers_array_wastes_under_one_part_in_a_hundred() {
-    // Stodolsky figure 12: 22 IBM 0661 of 949 cylinders, 14 tracks, 48 sectors; K = 1, L = 6, stripe unit 2 KB.
+    // Stodolsky figure 12: 22 IBM 0661 of 949 cylinders, 14 tracks, 48 sectors; K = 1, L = 6,
+    // stripe unit 2 KB.
     for (sublogs, track) in [(1, None), (6, None), (1, Some(48)), (6, Some(48))] {
         let tracks = 949 * 14u64;
         let request = parlour_array::layout::ShapeRequest {

@@ -29,8 +29,8 @@ fn is_rewriting(world: &World) -> bool {
     rewritten(world).is_some()
 }
 
-/// An array that is about to rewrite parity, and what may be read at its start: what was written last, and, if that was
-/// not answered, what was there before.
+/// An array that is about to rewrite parity, and what may be read at its start: what was written
+/// last, and, if that was not answered, what was there before.
 fn about_to_rewrite() -> (World, [Vec<u8>; 2]) {
     let mut setup = Setup::logged(4);
     setup.member_length = 3 * 2_048;
@@ -138,7 +138,8 @@ fn a_whole_stripe_that_is_cut_off_while_it_is_written_in_slices_has_parity_that_
         let mut random = Random(seed);
         let stripe = world.array.geometry().layout().stripe_data().get();
         for number in 0..4 {
-            // The first slice of the first unit is not written: of the stripe only the second slice is written whole.
+            // The first slice of the first unit is not written: of the stripe only the second slice
+            // is written whole.
             world.write(number * stripe + 8, &payload(&mut random, stripe - 8));
         }
         for _ in 0..random.below(100) {
@@ -337,7 +338,8 @@ fn with_large_regions() -> Setup {
 
 type Content = std::collections::BTreeMap<u64, Vec<u8>>;
 
-/// Writes `count` blocks into the first `within` sectors, none of which is on the members' stable storage but for its record.
+/// Writes `count` blocks into the first `within` sectors, none of which is on the members' stable
+/// storage but for its record.
 fn write_blocks(world: &mut World, count: u64, within: u64) -> Content {
     world.settle();
     world.all_volatile();
@@ -553,7 +555,8 @@ fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
     assert_eq!(world.array.status().unreadable, Bytes::ZERO);
 }
 
-/// The status said that all redundancy was there before that was recorded: a crash then cost more than a member.
+/// The status said that all redundancy was there before that was recorded: a crash then cost more
+/// than a member.
 #[test]
 fn a_resync_that_is_over_stays_over_after_a_crash() {
     let setup = Setup { zeroed: false, ..Setup::logged(4) };

@@ -351,7 +351,8 @@ fn a_killed_array_keeps_what_was_flushed_and_resyncs() {
             for _ in 0..twin.random.below(20) {
                 twin.world.step();
             }
-            // What was in flight is old or new; the reference takes what is there after the restart.
+            // What was in flight is old or new; the reference takes what is there after the
+            // restart.
             let world = std::mem::replace(&mut twin.world, World::new(&Setup::named("raid0", 2), 1));
             twin.world = world.reopen(false).expect("all members are there");
             twin.world.settle();

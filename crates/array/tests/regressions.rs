@@ -476,7 +476,8 @@ fn a_bad_header_of_a_free_position_costs_nothing() {
     assert_eq!(bad, 0);
 }
 
-/// It stood alone with the map: what was being written was forgotten when the only other member could not read its own.
+/// It stood alone with the map: what was being written was forgotten when the only other member
+/// could not read its own.
 #[test]
 fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     let mut w = World::new(&Setup::logged(5), SEED);
@@ -725,7 +726,8 @@ fn a_long_trim_goes_on_in_parts() {
     }
 }
 
-/// With one data unit a stripe its parity repeats the data, but for what the log still holds: it is no copy.
+/// With one data unit a stripe its parity repeats the data, but for what the log still holds: it is
+/// no copy.
 #[test]
 fn parity_of_one_data_unit_is_no_copy_while_its_log_is_live() {
     let setup = logging(3);
@@ -766,8 +768,8 @@ fn bad_sectors_in_different_columns_cost_nothing() {
     }
 }
 
-/// What was changed behind the array's back while records of it wait to be redone fits none of them. It is computed from
-/// the rest of its stripe, which still has what was written.
+/// What was changed behind the array's back while records of it wait to be redone fits none of
+/// them. It is computed from the rest of its stripe, which still has what was written.
 #[test]
 fn what_fits_no_record_after_a_crash_does_not_spread() {
     let mut w = World::new(&Setup::logged(4), SEED);

@@ -1,5 +1,5 @@
-//! What a second reading of the code found: openings that came to no end, ends of rebuilds that are not recorded yet, and
-//! reads that nobody can repair. Each test is the story of one defect.
+//! What a second reading of the code found: openings that came to no end, ends of rebuilds that are
+//! not recorded yet, and reads that nobody can repair. Each test is the story of one defect.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -28,7 +28,8 @@ fn carry_out(world: &mut World, wanted: impl Fn(&Effect) -> bool) -> bool {
     found.is_some()
 }
 
-/// Opens the array from some of its members, and kills it when one of them has its first superblock.
+/// Opens the array from some of its members, and kills it when one of them has its first
+/// superblock.
 fn open_in_vain(world: World, present: &[usize], told: u16) -> World {
     let World { disks, setup, random, sessions, .. } = world;
     let mut world = World::open(&setup, disks, present.to_vec(), random, sessions, false).unwrap();
@@ -197,7 +198,8 @@ fn a_durable_write_is_durable_where_a_rebuild_has_ended_and_that_is_not_recorded
         world.all_volatile();
         rebuild_unrecorded(&mut world);
         let other = |effect: &Effect| !(0..4).any(|member| is_superblock_of(&setup, effect, member));
-        // The stripe in which place 1 holds the second unit: the first is written, and then the second durably.
+        // The stripe in which place 1 holds the second unit: the first is written, and then the
+        // second durably.
         let layout = world.array.geometry().layout();
         let holds = |stripe: u64| layout.locate(Stripe::new(stripe), Unit::new(1)).slot == Slot::new(1);
         let stripe = (0..6).find(|stripe| holds(*stripe)).unwrap();

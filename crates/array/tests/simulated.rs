@@ -1,4 +1,5 @@
-//! What the papers' machines do otherwise: which accesses a write or read consists of, and in which order.
+//! What the papers' machines do otherwise: which accesses a write or read consists of, and in which
+//! order.
 
 mod common;
 
@@ -15,7 +16,8 @@ fn setup(name: &str, simulated: Simulated) -> Setup {
     Setup { simulated, ..Setup::named(name, 5) }
 }
 
-/// A letter for each access that waits to be done, in the order of members: read, write, exchange, modify.
+/// A letter for each access that waits to be done, in the order of members: read, write, exchange,
+/// modify.
 fn waiting(world: &World) -> String {
     let letter = |action: Action| match action {
         Action::Read { .. } => 'r',
@@ -134,7 +136,8 @@ fn copies_are_written_together_or_one_after_the_other() {
     assert_eq!(steps(&setup), ["w", "w", "w"]);
 }
 
-/// Chen §8.1.3: of three stripes of five members each, some members hold data on both sides of parity.
+/// Chen §8.1.3: of three stripes of five members each, some members hold data on both sides of
+/// parity.
 #[test]
 fn a_long_read_skips_parity_or_reads_it_along() {
     let mut setup = Setup::named("raid5", 5);
@@ -149,7 +152,8 @@ fn a_long_read_skips_parity_or_reads_it_along() {
         assert_eq!(world.done[&tag], (Ok(()), bytes));
         count
     };
-    // Parity is the last of the first member's units, the first of the last member's, and in the middle of three.
+    // Parity is the last of the first member's units, the first of the last member's, and in the
+    // middle of three.
     assert_eq!(accesses(&setup), 8);
     setup.tuning.read_through = Sectors::new(15);
     assert_eq!(accesses(&setup), 8, "parity is longer");

@@ -1,4 +1,5 @@
-//! The system has no memory or space for an access: that is no member's fault, and costs nothing but the array's service.
+//! The system has no memory or space for an access: that is no member's fault, and costs nothing
+//! but the array's service.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -8,7 +9,8 @@ use parlour_array::organization::{Code, Consistency};
 use parlour_array::{Action, Class, Event, Mode, Operation, Repair, RequestError};
 use parlour_units::{Region, Slot};
 
-/// Cuts the power: nothing is left of what was not flushed, nor of what was under way. The array is opened again.
+/// Cuts the power: nothing is left of what was not flushed, nor of what was under way. The array is
+/// opened again.
 fn cut(mut world: World) -> World {
     world.pending.clear();
     world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
@@ -112,8 +114,8 @@ fn records_that_wait_for_the_next_opening_are_given_up_when_their_log_is_lost() 
     assert!(read.count() > content.len() / 2);
 }
 
-/// The array is opened again with records in its logs, and lacks memory when a member fails: what that held follows from
-/// parity and logs alone.
+/// The array is opened again with records in its logs, and lacks memory when a member fails: what
+/// that held follows from parity and logs alone.
 fn starved_without_a_member(mut world: World) -> World {
     world.settle();
     world.stop();
@@ -157,7 +159,8 @@ fn loses_a_member_and_comes_back(mut world: World, lost: u16, blocks: &[(u64, Ve
     }
 }
 
-/// A seed found it: the region was out of sync, and a member that failed meanwhile could not be computed.
+/// A seed found it: the region was out of sync, and a member that failed meanwhile could not be
+/// computed.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up() {
     for lost in 0..4 {
@@ -191,7 +194,8 @@ fn a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up() {
     }
 }
 
-/// What a missing member held is in parity that cannot be brought up to date: a flush fails, and the array can be stopped.
+/// What a missing member held is in parity that cannot be brought up to date: a flush fails, and
+/// the array can be stopped.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_flush_that_needs_parity_without_memory_is_answered() {
     let mut world = World::new(&Setup::named("parity-logging", 4), SEED);
@@ -235,8 +239,8 @@ fn a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening
     }
 }
 
-/// A seed found it: what a member that is not there any more found no memory for made the array read-only, and left a
-/// stripe out of sync.
+/// A seed found it: what a member that is not there any more found no memory for made the array
+/// read-only, and left a stripe out of sync.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_a_member_lacked_that_was_failed_meanwhile_is_no_want_of_the_arrays() {
     for setup in [Setup::named("raid5", 4), Setup::named("parity-logging", 4), Setup::logged(4)] {
@@ -304,7 +308,8 @@ fn an_opening_that_cannot_be_recorded_halts_and_makes_no_member_older() {
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn metadata_that_finds_no_room_while_the_array_is_served_halts_it_as_a_crash_would() {
-    // (Records in a log that is not crash-safe keep their region dirty: without a member it would open by force only.)
+    // (Records in a log that is not crash-safe keep their region dirty: without a member it would
+    // open by force only.)
     let logs = |setup: &Setup| setup.organization == Setup::logged(4).organization;
     let unsafe_log = |setup: &Setup| logs(setup) && setup.consistency == Consistency::Bitmap;
     for setup in halting_setups().into_iter().filter(|setup| !unsafe_log(setup)) {

@@ -1,5 +1,5 @@
-//! Everything at once: hosts, dying members, replacements, spares, scrubs, stops, kills and power failures with
-//! volatile caches, at random, against a model of what each sector may hold.
+//! Everything at once: hosts, dying members, replacements, spares, scrubs, stops, kills and power
+//! failures with volatile caches, at random, against a model of what each sector may hold.
 
 #![allow(
     dead_code,
@@ -393,7 +393,8 @@ impl Model {
                     let times = 1 + self.r.below(3);
                     for _ in 0..times {
                         if self.healthy() && !self.synced() {
-                            // A crash came meanwhile: nothing can be computed for who takes an active member's place.
+                            // A crash came meanwhile: nothing can be computed for who takes an
+                            // active member's place.
                             break;
                         }
                         let (index, info) = self.w().new_disk();

@@ -1,4 +1,5 @@
-//! Whole stripes become zeroes by a record, and give their space back: little is written for that, and no crash undoes it.
+//! Whole stripes become zeroes by a record, and give their space back: little is written for that,
+//! and no crash undoes it.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -178,7 +179,8 @@ fn written() -> (World, u64) {
     (world, stripe)
 }
 
-/// Zeroes that no flush has covered are there all the same if they were read after the crash, and stay.
+/// Zeroes that no flush has covered are there all the same if they were read after the crash, and
+/// stay.
 #[test]
 fn what_became_zeroes_is_zeroes_after_a_cut_and_the_loss_of_any_member() {
     for seed in 0..60 {
@@ -204,7 +206,8 @@ fn what_became_zeroes_is_zeroes_after_a_cut_and_the_loss_of_any_member() {
     }
 }
 
-/// A write that finds neither old data nor parity has no record: a zero record from before must not undo it.
+/// A write that finds neither old data nor parity has no record: a zero record from before must not
+/// undo it.
 #[test]
 fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     let (mut world, stripe) = written();
@@ -228,8 +231,9 @@ fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     assert!(world.read_now(0, 8).unwrap() == bytes);
 }
 
-/// An array with a record of stripe 0 and one of zeroes, to stripe 3 of which a write has no record: their region is to be
-/// resynced. Before that write comes another to stripe 2, if `beside`, whose record is being committed: that is the second.
+/// An array with a record of stripe 0 and one of zeroes, to stripe 3 of which a write has no
+/// record: their region is to be resynced. Before that write comes another to stripe 2, if
+/// `beside`, whose record is being committed: that is the second.
 fn to_be_resynced(beside: bool) -> (World, Vec<u8>, Option<Effect>) {
     let mut world = World::new(&Setup::logged(4), SEED);
     let layout = world.array.geometry().layout().clone();

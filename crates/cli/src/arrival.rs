@@ -1,7 +1,8 @@
 //! Waiting for members that come late, as some do at boot.
 //!
-//! An array tells which members it counts on. It is waited for those that are absent, if they can come: where a directory
-//! was named, or a path that is not there. Members that the array has excluded are not waited for.
+//! An array tells which members it counts on. It is waited for those that are absent, if they can
+//! come: where a directory was named, or a path that is not there. Members that the array has
+//! excluded are not waited for.
 
 use std::path::{Path, PathBuf};
 use std::thread::sleep;

@@ -80,7 +80,8 @@ pub(crate) fn ask(socket: &Path, request: &Request) -> Result<Value, CommandErro
     }
 }
 
-/// What to keep in mind of a new member that lies outside the array's directory: nothing there leads to it.
+/// What to keep in mind of a new member that lies outside the array's directory: nothing there
+/// leads to it.
 pub(crate) fn reminder(array: &Path, member: &Path) -> String {
     let canonical = |path: &Path| path.canonicalize().ok();
     let inside = canonical(member).and_then(|path| path.parent().map(Path::to_owned)) == canonical(array);

@@ -6,8 +6,8 @@ use parlour_array::Geometry;
 
 use crate::settings::{ConfigFile, ShapeOptions};
 
-/// Takes `text` as a configuration file and settles an array by it, and the tuning of a server, as `create` and `serve`
-/// do.
+/// Takes `text` as a configuration file and settles an array by it, and the tuning of a server, as
+/// `create` and `serve` do.
 ///
 /// # Errors
 /// What people would be told.

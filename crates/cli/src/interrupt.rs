@@ -6,10 +6,12 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-/// The exit status of a command that an interrupt ended, as shells give it: 128 and the signal's number.
+/// The exit status of a command that an interrupt ended, as shells give it: 128 and the signal's
+/// number.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// What an interrupt sets. The next one ends the program, as does the first where it cannot be caught.
+/// What an interrupt sets. The next one ends the program, as does the first where it cannot be
+/// caught.
 pub(crate) fn stop_when_interrupted() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let _ = flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), stop.clone());

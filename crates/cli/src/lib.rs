@@ -1,7 +1,8 @@
 //! The `parlour` program: a disk array in software, served over NBD.
 //!
-//! Read `arguments.rs` for what can be asked, `commands/` for what is then done (a file each), `settings/` for what options
-//! and configuration files have in common, `serve/` for the array's way to the network.
+//! Read `arguments.rs` for what can be asked, `commands/` for what is then done (a file each),
+//! `settings/` for what options and configuration files have in common, `serve/` for the array's
+//! way to the network.
 
 mod arguments;
 mod arrival;

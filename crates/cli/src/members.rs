@@ -62,7 +62,8 @@ type Look = Result<Candidate, MembersError>;
 /// Threads that read at once: a directory may hold any number of files.
 const AT_ONCE: usize = 64;
 
-/// Reads superblocks. A read that has timed out is not started again; its result counts when it comes.
+/// Reads superblocks. A read that has timed out is not started again; its result counts when it
+/// comes.
 #[derive(Debug)]
 pub(crate) struct Looks {
     patience: parlour_units::Duration,
@@ -81,7 +82,8 @@ impl Looks {
         Looks { patience, silent: RefCell::default() }
     }
 
-    /// What stands at a path, by its superblock. Takes no lock, so that it works while the array is served.
+    /// What stands at a path, by its superblock. Takes no lock, so that it works while the array is
+    /// served.
     ///
     /// # Errors
     /// It cannot be read, or not in time.
@@ -132,7 +134,8 @@ impl Looks {
         Ok(members)
     }
 
-    /// The files and devices in `directory` that have a superblock, whole or damaged, in the order of their names.
+    /// The files and devices in `directory` that have a superblock, whole or damaged, in the order
+    /// of their names.
     fn members_in(&self, directory: &Path) -> Result<Vec<PathBuf>, MembersError> {
         let unreadable = |source| MembersError::unreadable(directory, source);
         let (mut members, mut forbidden) = (Vec::new(), None);

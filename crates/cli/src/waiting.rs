@@ -12,7 +12,8 @@ use crate::status::{Task, progress};
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Looks again and again until there is no task any more, or it has stopped. Returns the last one that was seen.
+/// Looks again and again until there is no task any more, or it has stopped. Returns the last one
+/// that was seen.
 ///
 /// # Errors
 /// Those of `look`.

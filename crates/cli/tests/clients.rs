@@ -58,7 +58,8 @@ fn nbdinfo_tells_what_is_served(row: Row, state: State) {
     for (key, value) in expected.as_object().expect("an object") {
         assert_eq!(export[key], *value, "{key} in {export}");
     }
-    // At least what the members hold when each unit is kept on all of them, at most all that they hold.
+    // At least what the members hold when each unit is kept on all of them, at most all that they
+    // hold.
     let member = MEBIBYTES << 20;
     assert!(array.capacity() > member / 2 && array.capacity() < member * u64::from(row.members));
     let map = succeed(tool(&array.bench, "nbdinfo").args(["--map", "--totals", "--json"]).arg(array.uri()));
@@ -76,7 +77,8 @@ fn nbdcopy_gives_back_what_it_took(row: Row, state: State) {
     for seed in [1, 2] {
         make_image(&array.bench.path("in"), array.capacity(), seed);
         copy("in", &array.uri());
-        // What was written before a member failed is to be there afterwards, and what is written without it.
+        // What was written before a member failed is to be there afterwards, and what is written
+        // without it.
         if state == State::Degraded && seed == 1 {
             array.fail(FAILED);
         }

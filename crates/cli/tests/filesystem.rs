@@ -25,8 +25,8 @@ const FILES: usize = 50;
 /// The member that goes.
 const LOST: usize = 1;
 
-/// Copies a directory after the other, each to its end on the disk, and says so. Then goes on writing until it is told to
-/// end, so that whatever happens until then happens while it writes.
+/// Copies a directory after the other, each to its end on the disk, and says so. Then goes on
+/// writing until it is told to end, so that whatever happens until then happens while it writes.
 const COPY: &str = "
     set -eu
     for directory in tree/*; do
@@ -116,7 +116,8 @@ impl<'a> Attached<'a> {
 }
 
 impl Drop for Attached<'_> {
-    /// Where a test failed: without nbdfuse nothing waits for the array any more, and all can be unmounted.
+    /// Where a test failed: without nbdfuse nothing waits for the array any more, and all can be
+    /// unmounted.
     fn drop(&mut self) {
         if matches!(self.fuse.try_wait(), Ok(Some(_))) && self.device.is_none() {
             return;
@@ -165,7 +166,8 @@ fn verify_tree(array: &Array) {
     assert_eq!(count.trim(), (DIRECTORIES * SUBDIRECTORIES * FILES).to_string());
 }
 
-/// Attaches anew what was detached, checks the file system without changing it, and then every file.
+/// Attaches anew what was detached, checks the file system without changing it, and then every
+/// file.
 fn verify_from_disk(array: &Array) {
     let mut attached = Attached::new(array);
     succeed(tool(&array.bench, "fsck.ext4").args(["-f", "-n"]).arg(attached.device()));

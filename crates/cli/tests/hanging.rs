@@ -1,5 +1,5 @@
-//! Members that do not answer (a network block device whose server pauses, seen as a file through FUSE), and members that
-//! come late or come back.
+//! Members that do not answer (a network block device whose server pauses, seen as a file through
+//! FUSE), and members that come late or come back.
 
 mod common;
 mod tools;
@@ -65,7 +65,8 @@ impl Paused {
         Paused { control, _mounted: mounted }
     }
 
-    /// Waits until the server has ended while its member still hangs; returns what it said on standard error.
+    /// Waits until the server has ended while its member still hangs; returns what it said on
+    /// standard error.
     fn end_of(&self, served: Served) -> String {
         end_of(served, || self.command("r"))
     }
@@ -100,8 +101,8 @@ fn until_ended(process: u32) {
 
 /// Waits until the server has ended while its member still hangs, and has it answer then.
 fn end_of(served: Served, resume: impl FnOnce()) -> String {
-    // Where the system holds one of its threads, in an access of that member, the process stays a zombie until it is
-    // answered.
+    // Where the system holds one of its threads, in an access of that member, the process stays a
+    // zombie until it is answered.
     until_ended(served.id());
     resume();
     let (status, error) = served.end();
@@ -217,7 +218,8 @@ fn a_server_with_a_hung_member_ends_when_it_is_told_to() {
     let _ = writer.wait();
 }
 
-/// A server some of whose reads, those of which `$reads` is true, wait for as long as there is a fifo `stuck`.
+/// A server some of whose reads, those of which `$reads` is true, wait for as long as there is a
+/// fifo `stuck`.
 macro_rules! stuck {
     ($reads:literal) => {
         [
@@ -247,7 +249,8 @@ fn free(bench: &Workbench) {
     drop(fifo.expect("a fifo"));
 }
 
-/// Serves arrays one of whose members hangs, and replaces it. The server says `reason` of the member.
+/// Serves arrays one of whose members hangs, and replaces it. The server says `reason` of the
+/// member.
 fn is_done_without(server: &[&str], reason: &str) {
     for (organization, members) in ROWS {
         let bench = Workbench::new();
@@ -315,7 +318,8 @@ fn up_makes_no_array_in_a_directory_whose_only_file_hangs() {
     assert!(std::fs::read(bench.path("backing")).expect("a file") == before);
 }
 
-/// The superblock of a member that hung afterwards counts: a member that is stale by it is not believed.
+/// The superblock of a member that hung afterwards counts: a member that is stale by it is not
+/// believed.
 #[test]
 fn a_stale_member_is_not_served_because_the_newer_one_hangs_in_the_opening() {
     if !is_root("a member that hangs in an opening, through FUSE") {
@@ -337,8 +341,8 @@ fn a_stale_member_is_not_served_because_the_newer_one_hangs_in_the_opening() {
     served.stop();
 }
 
-/// The members that answer lead to the server. (The command ends, but stays a zombie until its read is
-/// answered, as the server does.)
+/// The members that answer lead to the server. (The command ends, but stays a zombie until its read
+/// is answered, as the server does.)
 #[test]
 fn the_status_of_a_served_array_is_shown_though_a_named_member_hangs() {
     if !is_root("a member that hangs, through FUSE") {

@@ -1,5 +1,5 @@
-//! Arrays on disks that hang, rot, lose writes or are slow, and under the kernel's own NBD client: in
-//! the lab's kernel, where the disks are device-mapper's.
+//! Arrays on disks that hang, rot, lose writes or are slow, and under the kernel's own NBD client:
+//! in the lab's kernel, where the disks are device-mapper's.
 
 mod common;
 mod lab;

@@ -1,4 +1,5 @@
-//! A server that is killed while it is written to: nothing that was flushed is lost, and all redundancy fits again.
+//! A server that is killed while it is written to: nothing that was flushed is lost, and all
+//! redundancy fits again.
 
 mod common;
 mod tools;
@@ -14,8 +15,8 @@ use tools::{
 const MEBIBYTES: u64 = 64;
 const ROUNDS: usize = 6;
 
-/// Where threads write, a server dies between a write of data and that of its parity; io_uring is given both at once and
-/// mostly does both.
+/// Where threads write, a server dies between a write of data and that of its parity; io_uring is
+/// given both at once and mostly does both.
 const THREADS: &str = "--io threads";
 const URING: &str = "--io uring";
 
@@ -133,7 +134,8 @@ fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushe
     array.close();
 }
 
-/// A job that writes every other block, so that each stripe holds blocks of two of them. `offset` says which.
+/// A job that writes every other block, so that each stripe holds blocks of two of them. `offset`
+/// says which.
 fn job(array: &Array, offset: &str, further: &[&str]) -> Command {
     let mut job = fio(array);
     job.args([
@@ -150,8 +152,8 @@ fn job(array: &Array, offset: &str, further: &[&str]) -> Command {
     job
 }
 
-/// What one job of fio wrote to its end is right after the server was killed in the middle of another, which wrote to the
-/// same stripes.
+/// What one job of fio wrote to its end is right after the server was killed in the middle of
+/// another, which wrote to the same stripes.
 fn fio_finds_what_it_wrote(row: Row) {
     let mut array = Array::new(row, MEBIBYTES, "", THREADS);
     let written = &mut job(&array, "--offset=0", &["--end_fsync=1"]);
@@ -188,7 +190,8 @@ fn fio_finds_in_a_killed_parity_log_what_it_wrote() {
     fio_finds_what_it_wrote(PARITY_LOGGING);
 }
 
-/// Members are sparse: what counts is how many regions there are, and that most of them are to be recovered.
+/// Members are sparse: what counts is how many regions there are, and that most of them are to be
+/// recovered.
 #[test]
 fn a_server_that_recovers_hundreds_of_regions_needs_little_memory() {
     const MEMBER_MEBIBYTES: u64 = 512 << 10;

@@ -1,4 +1,5 @@
-//! The life of an array through the program: made, served, looked at, failed, replaced, stopped, served again.
+//! The life of an array through the program: made, served, looked at, failed, replaced, stopped,
+//! served again.
 
 mod common;
 mod tools;
@@ -119,7 +120,8 @@ fn a_server_that_was_started_to_outlive_its_terminal_does() {
     served.stop();
 }
 
-/// SIGXFSZ killed a server whose member reached the limit on the size of files. What finds no room for metadata halts.
+/// SIGXFSZ killed a server whose member reached the limit on the size of files. What finds no room
+/// for metadata halts.
 #[test]
 fn a_limit_on_the_size_of_files_counts_as_no_space_and_kills_nobody() {
     let bench = Workbench::new();
@@ -290,7 +292,8 @@ fn a_member_that_comes_back_is_rebuilt_only_in_what_it_has_missed() {
     served.stop();
 }
 
-/// A server whose standard error lay on the members' full disk died of the line that told of the full disk.
+/// A server whose standard error lay on the members' full disk died of the line that told of the
+/// full disk.
 #[test]
 fn a_server_whose_standard_error_cannot_be_written_goes_on() {
     let bench = Workbench::new();

@@ -21,7 +21,8 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc, bytes)
 }
 
-/// The CRC-32C of `parts` laid end to end, without gathering them; how they are cut makes no difference.
+/// The CRC-32C of `parts` laid end to end, without gathering them; how they are cut makes no
+/// difference.
 pub fn crc32c_of(parts: &[&[u8]]) -> u32 {
     parts.iter().fold(0, |crc, part| crc32c_append(crc, part))
 }

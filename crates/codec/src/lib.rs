@@ -1,7 +1,8 @@
 //! The arithmetic of a disk array, over plain byte slices.
 //!
-//! This crate computes and does nothing else: it knows no layout and does no I/O. All of the project's SIMD
-//! lives here, behind safe functions that choose the widest instructions of the processor at run time.
+//! This crate computes and does nothing else: it knows no layout and does no I/O. All of the
+//! project's SIMD lives here, behind safe functions that choose the widest instructions of the
+//! processor at run time.
 //!
 //! - [`xor`] has parity, deltas and comparisons;
 //! - [`checksum`] has CRC-32C;

@@ -1,8 +1,9 @@
 //! Keyed 64-bit checksums of sectors, linear under exclusive or.
 //!
-//! A checksum is the inner product of the sector's 64 words with 64 key words in GF(2⁶⁴). Two different sectors have
-//! the same one with probability 2⁻⁶⁴ over the keys. It is linear: the checksum of old ⊕ new is that of old ⊕ that
-//! of new, so one pair of checksums tells both sides of a write and guards the difference between them.
+//! A checksum is the inner product of the sector's 64 words with 64 key words in GF(2⁶⁴). Two
+//! different sectors have the same one with probability 2⁻⁶⁴ over the keys. It is linear: the
+//! checksum of old ⊕ new is that of old ⊕ that of new, so one pair of checksums tells both sides of
+//! a write and guards the difference between them.
 
 /// Bytes of a sector.
 pub const SECTOR_BYTES: usize = 512;
@@ -40,7 +41,8 @@ impl SectorKey {
     pub fn checksum(&self, sector: &[u8; SECTOR_BYTES]) -> u64 {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("pclmulqdq") {
-            // SAFETY: `product_pclmul` is unsafe to call only because it needs PCLMULQDQ, and the line above found it.
+            // SAFETY: `product_pclmul` is unsafe to call only because it needs PCLMULQDQ, and the
+            // line above found it.
             return reduce(unsafe { product_pclmul(sector, &self.words) });
         }
         reduce(product(sector, &self.words))
@@ -98,7 +100,8 @@ fn product_pclmul(sector: &[u8; SECTOR_BYTES], key: &[u64; WORDS]) -> u128 {
 
 /// The product modulo the field's polynomial, x⁶⁴ + x⁴ + x³ + x + 1.
 fn reduce(product: u128) -> u64 {
-    // The upper half times the polynomial has at most 68 bits; its own upper half is folded in once more.
+    // The upper half times the polynomial has at most 68 bits; its own upper half is folded in once
+    // more.
     let fold = |high: u64| {
         let high = u128::from(high);
         high ^ high << 1 ^ high << 3 ^ high << 4

@@ -1,7 +1,8 @@
 //! Exclusive or of byte slices, and the comparisons that go with it.
 //!
-//! The slices of one call have one length, of any size and alignment. Unequal lengths are a programming error
-//! that would spoil parity silently, so every function here panics on them, in release builds too.
+//! The slices of one call have one length, of any size and alignment. Unequal lengths are a
+//! programming error that would spoil parity silently, so every function here panics on them, in
+//! release builds too.
 
 /// `dst ^= src`.
 ///
@@ -47,7 +48,8 @@ pub fn is_zero(bytes: &[u8]) -> bool {
 pub fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
     const CHUNK: usize = 512;
     assert_same_length(a.len(), b.len());
-    // Whole chunks go through the C library's vectorised comparison; only the one that differs is searched.
+    // Whole chunks go through the C library's vectorised comparison; only the one that differs is
+    // searched.
     let chunk = a.chunks(CHUNK).zip(b.chunks(CHUNK)).position(|(x, y)| x != y)?;
     let start = chunk * CHUNK;
     let within = a[start..].iter().zip(&b[start..]).position(|(x, y)| x != y)?;
@@ -63,11 +65,13 @@ enum Start {
     Zero,
 }
 
-/// The part of the destination that is finished before the next is begun. It stays in the first-level cache
-/// while group after group of sources is added, and is long enough for the prefetcher to follow each source.
+/// The part of the destination that is finished before the next is begun. It stays in the
+/// first-level cache while group after group of sources is added, and is long enough for the
+/// prefetcher to follow each source.
 const TILE: usize = 4096;
 
-/// Sources added per pass over a tile: enough that the tile's own traffic is small, few enough for registers.
+/// Sources added per pass over a tile: enough that the tile's own traffic is small, few enough for
+/// registers.
 const GROUP: usize = 4;
 
 /// Bytes that one step of the inner loop holds in registers: four AVX2 vectors.
@@ -81,20 +85,23 @@ fn combine(dst: &mut [u8], sources: &[&[u8]], start: Start) {
     // AVX-512 was measured and is no faster: at these widths the caches are the limit.
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        // SAFETY: `combine_avx2` is unsafe to call only because it needs AVX2, and the line above found it.
+        // SAFETY: `combine_avx2` is unsafe to call only because it needs AVX2, and the line above
+        // found it.
         return unsafe { combine_avx2(dst, sources, start) };
     }
     combine_tiles(dst, sources, start);
 }
 
-/// [`combine_tiles`] compiled for AVX2: loops over fixed blocks, which come out as fast as intrinsics.
+/// [`combine_tiles`] compiled for AVX2: loops over fixed blocks, which come out as fast as
+/// intrinsics.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn combine_avx2(dst: &mut [u8], sources: &[&[u8]], start: Start) {
     combine_tiles(dst, sources, start);
 }
 
-/// Works tile by tile, group by group. All of it is inlined, to be compiled for its caller's features.
+/// Works tile by tile, group by group. All of it is inlined, to be compiled for its caller's
+/// features.
 #[inline(always)]
 fn combine_tiles(dst: &mut [u8], sources: &[&[u8]], start: Start) {
     for (index, tile) in dst.chunks_mut(TILE).enumerate() {

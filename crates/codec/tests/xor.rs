@@ -47,7 +47,8 @@ fn naive_xor_of(length: usize, sources: &[&[u8]]) -> Vec<u8> {
     (0..length).map(|i| sources.iter().fold(0, |sum, source| sum ^ source[i])).collect()
 }
 
-/// A destination full of old bytes at an odd address, with bytes on both sides that must stay as they are.
+/// A destination full of old bytes at an odd address, with bytes on both sides that must stay as
+/// they are.
 struct Destination {
     bytes: Vec<u8>,
     skew: usize,

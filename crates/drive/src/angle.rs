@@ -54,7 +54,8 @@ pub struct Spindle {
 }
 
 impl Spindle {
-    /// What has passed by less than this is not waited for again: times are whole nanoseconds, angles are not.
+    /// What has passed by less than this is not waited for again: times are whole nanoseconds,
+    /// angles are not.
     const SLACK: u32 = 1 << 14;
 
     /// The angle at an instant.

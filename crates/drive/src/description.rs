@@ -1,6 +1,7 @@
 //! What a drive's file says.
 //!
-//! `docs/drives.md` tells each key with its unit. What cannot be a drive is refused by the key that is wrong.
+//! `docs/drives.md` tells each key with its unit. What cannot be a drive is refused by the key that
+//! is wrong.
 
 use parlour_units::Duration;
 use serde::Deserialize;
@@ -26,7 +27,8 @@ pub struct Description {
     /// What else is to be known.
     #[serde(default)]
     pub note: Option<String>,
-    /// How far DiskSim 4.0's model of the drive is from measurements of it: its demerit figure, in milliseconds.
+    /// How far DiskSim 4.0's model of the drive is from measurements of it: its demerit figure, in
+    /// milliseconds.
     #[serde(default)]
     pub disksim_rms_ms: Option<f64>,
     /// What moves.
@@ -107,7 +109,8 @@ pub enum SeekTable {
         /// Milliseconds a root of cylinders.
         #[serde(default)]
         root: f64,
-        /// Whether `d` counts the cylinder at which the arm stops, as it does unless told otherwise.
+        /// Whether `d` counts the cylinder at which the arm stops, as it does unless told
+        /// otherwise.
         #[serde(default = "yes")]
         destination_counts: bool,
     },
@@ -175,7 +178,8 @@ pub struct BufferTable {
     pub caches_writes: bool,
     /// The part of a read that is there before the bus is taken.
     pub read_watermark: f64,
-    /// Blocks that are there before a write begins; the size from which a write is long; blocks of a long one.
+    /// Blocks that are there before a write begins; the size from which a write is long; blocks of
+    /// a long one.
     pub write_buffered: (u64, u64, u64),
 }
 
@@ -285,7 +289,8 @@ pub struct ZoneTable {
     /// Spares of each group; tracks where `spares_per` says so.
     #[serde(default)]
     pub spares: u64,
-    /// What was found bad and is passed over: sectors, or tracks, counted from the zone's beginning.
+    /// What was found bad and is passed over: sectors, or tracks, counted from the zone's
+    /// beginning.
     #[serde(default)]
     pub slips: Vec<u64>,
     /// What was found bad, and where its content is instead.
@@ -307,7 +312,8 @@ pub struct StripsTable {
     pub advance: f64,
     /// Cylinders of a pattern.
     pub cylinders: u32,
-    /// Strips: first cylinder, start (revolutions), step (revolutions), 1 inwards or -1 outwards, cylinders, head.
+    /// Strips: first cylinder, start (revolutions), step (revolutions), 1 inwards or -1 outwards,
+    /// cylinders, head.
     pub rows: Vec<(u32, f64, f64, i8, u32, u32)>,
 }
 
@@ -323,7 +329,8 @@ impl Description {
         })
     }
 
-    /// What it is, if nothing moves. None: it has [mechanics](Description::mechanics) and [electronics](Description::electronics).
+    /// What it is, if nothing moves. None: it has [mechanics](Description::mechanics) and
+    /// [electronics](Description::electronics).
     ///
     /// # Errors
     /// It cannot be such a drive, or is not told to be either kind.

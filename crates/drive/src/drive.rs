@@ -1,7 +1,8 @@
 //! A drive that serves one access after the other.
 //!
-//! Nothing happens by itself: what the drive goes on with after an access (reading ahead, writing what it has cached) is worked
-//! out when the next one comes. So an access costs no events, however many sectors pass.
+//! Nothing happens by itself: what the drive goes on with after an access (reading ahead, writing
+//! what it has cached) is worked out when the next one comes. So an access costs no events, however
+//! many sectors pass.
 
 use parlour_units::{Duration, Instant};
 
@@ -23,7 +24,8 @@ pub struct Drive {
     segments: Vec<Segment>,
     /// The blocks that were written last.
     last_write: (u64, u64),
-    /// The first of the blocks that go onto the platters without a pause, up to the last, and when it began to.
+    /// The first of the blocks that go onto the platters without a pause, up to the last, and when
+    /// it began to.
     run: (u64, Instant),
     last: Way,
     served: u64,
@@ -114,8 +116,8 @@ impl Drive {
         served
     }
 
-    /// Serves an access that comes at `now` and reads blocks, to write them anew as they come round again: the arm is moved
-    /// once (Stodolsky et al., section 3).
+    /// Serves an access that comes at `now` and reads blocks, to write them anew as they come round
+    /// again: the arm is moved once (Stodolsky et al., section 3).
     pub fn modify(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
         self.served += 1;
         let (mut arm, free) = self.stop(now);
@@ -138,7 +140,8 @@ impl Drive {
         Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
     }
 
-    /// Reads some blocks, and then writes as many, to the one of `places` that comes by first. Says which.
+    /// Reads some blocks, and then writes as many, to the one of `places` that comes by first. Says
+    /// which.
     ///
     /// # Panics
     /// Where there is no place.
@@ -159,7 +162,8 @@ impl Drive {
     fn read(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
         let end = block + blocks;
         let holds = |segment: &Segment| segment.first <= block && block < segment.end;
-        // What comes off the platters next is as good as there: a fast bus has the blocks before it as soon as they have passed.
+        // What comes off the platters next is as good as there: a fast bus has the blocks before it
+        // as soon as they have passed.
         let comes = |(stream, segment): &(Stream, usize)| {
             (self.segments[*segment].end == block && stream.goes_on(block)).then_some(*segment)
         };
@@ -228,8 +232,8 @@ impl Drive {
         Served { done, parts: parts + rest, hit: Hit::Miss }
     }
 
-    /// Sends blocks from `block` to `end` to the host, from `begin` on; those from `coming` on as the stream brings them. Says
-    /// when the host has them, and what the moving parts did for it.
+    /// Sends blocks from `block` to `end` to the host, from `begin` on; those from `coming` on as
+    /// the stream brings them. Says when the host has them, and what the moving parts did for it.
     fn deliver(
         &self,
         stream: Option<&mut Stream>,
@@ -336,7 +340,8 @@ impl Drive {
         Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
     }
 
-    /// When the buffer has room for all up to `end`, which is on the platters at `written`: when what lies a segment before is.
+    /// When the buffer has room for all up to `end`, which is on the platters at `written`: when
+    /// what lies a segment before is.
     fn has_room(&self, end: u64, written: Instant) -> Instant {
         let (first, begun) = self.run;
         let leaves = end.saturating_sub(self.electronics.buffer.segment_blocks);
@@ -347,8 +352,8 @@ impl Drive {
         begun + Duration::from_nanoseconds((written.since(begun).nanoseconds() as f64 * part) as u64)
     }
 
-    /// Writes blocks whose data comes from `data` on, one after the other: what has not come when its sector passes waits for
-    /// the next revolution. Says when the last is written.
+    /// Writes blocks whose data comes from `data` on, one after the other: what has not come when
+    /// its sector passes waits for the next revolution. Says when the last is written.
     fn onto_platters(
         &mut self,
         (mut arm, begin): (Arm, Instant),

@@ -39,7 +39,8 @@ pub struct Buffer {
     pub caches_writes: bool,
     /// The part of a read that must be there before the bus is taken again.
     pub read_watermark: f64,
-    /// Blocks that must be there before a write begins on the platters: most, and from which size on more.
+    /// Blocks that must be there before a write begins on the platters: most, and from which size
+    /// on more.
     pub write_buffered: WriteBuffered,
 }
 
@@ -66,7 +67,8 @@ pub enum ReadAhead {
     Cylinder(u64),
     /// So many blocks.
     Blocks(u64),
-    /// To the end of the track with the block after the request; one track more if the segment holds more than that track.
+    /// To the end of the track with the block after the request; one track more if the segment
+    /// holds more than that track.
     TrackAndNext,
 }
 
@@ -112,7 +114,8 @@ pub struct Overheads {
     pub write_completion: Duration,
     /// A write's arm does not get there sooner.
     pub least_write_seek: Duration,
-    /// What a write costs that follows another elsewhere, on drives that leave the bus before its data.
+    /// What a write costs that follows another elsewhere, on drives that leave the bus before its
+    /// data.
     pub second_write: Option<SecondWrite>,
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A drive is described by a file (`drives/*.toml`), and knows nothing of arrays.
 //!
-//! Read [`surface`] (where a block is), [`seek`] and [`angle`] (how far away that is), [`mechanics`] (what an access costs the moving parts),
-//! [`electronics`] and [`drive`] (and with buffers and a bus). A drive in which nothing moves is [`solid`].
+//! Read [`surface`] (where a block is), [`seek`] and [`angle`] (how far away that is),
+//! [`mechanics`] (what an access costs the moving parts), [`electronics`] and [`drive`] (and with
+//! buffers and a bus). A drive in which nothing moves is [`solid`].
 
 pub mod angle;
 pub mod catalogue;

@@ -138,9 +138,9 @@ impl Mechanics {
         Pass { begins, ends: begins + transfer, blocks: count, turn, parts }
     }
 
-    /// How long it takes until the first of `sectors` passes; with zero latency, how much of the time
-    /// nothing that is wanted passes. Then, how long until any that is wanted does, and how many of
-    /// the first pass only after the others.
+    /// How long it takes until the first of `sectors` passes; with zero latency, how much of the
+    /// time nothing that is wanted passes. Then, how long until any that is wanted does, and how
+    /// many of the first pass only after the others.
     fn rotation(&self, arrived: Instant, way: Way, place: Place, sectors: u64) -> (Duration, Duration, u64) {
         let wait = self.spindle.wait(arrived, place.angle);
         let takes_any = match way {
@@ -159,8 +159,8 @@ impl Mechanics {
         (rest + boundary, boundary, sector.min(sectors))
     }
 
-    /// The first block of the track of `block` from which on all pass before `block` does, if the heads
-    /// are there at `arrived`; `block` itself, if none does.
+    /// The first block of the track of `block` from which on all pass before `block` does, if the
+    /// heads are there at `arrived`; `block` itself, if none does.
     pub fn passes_before(&self, arrived: Instant, block: u64) -> u64 {
         let place = self.surface.place(block);
         let wait = self.spindle.wait(arrived, place.angle);

@@ -18,8 +18,8 @@ pub enum Discipline {
     Look,
     /// On in one direction, then from the lowest cylinder again.
     Clook,
-    /// The nearest first, where turning back counts as so many parts of all cylinders more: V(R) of Geist and Daniel (1987).
-    /// V(0) is SSTF, V(1) is LOOK.
+    /// The nearest first, where turning back counts as so many parts of all cylinders more: V(R) of
+    /// Geist and Daniel (1987). V(0) is SSTF, V(1) is LOOK.
     Vscan(f64),
     /// The shortest positioning time first, less so many times what it has waited.
     Sptf {
@@ -77,7 +77,8 @@ impl<T: Copy> Queue<T> {
         self.waiting.push_back(waiting);
     }
 
-    /// The next one, with the arm where it is now. `positioning` says how long it would take to be over the first sector.
+    /// The next one, with the arm where it is now. `positioning` says how long it would take to be
+    /// over the first sector.
     pub fn pop(
         &mut self,
         arm: Arm,

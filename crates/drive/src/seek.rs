@@ -29,7 +29,8 @@ pub enum SeekError {
 }
 
 impl SeekCurve {
-    /// Points of distance and milliseconds; linear between them, and on along the last two. No distance takes no time.
+    /// Points of distance and milliseconds; linear between them, and on along the last two. No
+    /// distance takes no time.
     pub fn table(points: &[(u32, f64)], cylinders: u32) -> Result<SeekCurve, SeekError> {
         if points.len() < 2 {
             return Err(SeekError::FewPoints);
@@ -48,8 +49,8 @@ impl SeekCurve {
         })
     }
 
-    /// `constant + linear · d + root · √d` milliseconds, d being the cylinders that are passed, the last one included or not
-    /// (Stodolsky et al., figure 12, do not).
+    /// `constant + linear · d + root · √d` milliseconds, d being the cylinders that are passed, the
+    /// last one included or not (Stodolsky et al., figure 12, do not).
     pub fn formula(
         (constant, linear, root): (f64, f64, f64),
         destination_counts: bool,
@@ -76,7 +77,8 @@ impl SeekCurve {
         Ok(SeekCurve { times })
     }
 
-    /// The time for a distance in cylinders. Beyond the drive's last cylinder it is that of the longest.
+    /// The time for a distance in cylinders. Beyond the drive's last cylinder it is that of the
+    /// longest.
     pub fn time(&self, distance: u32) -> Duration {
         let last = self.times.len() - 1;
         Duration::from_nanoseconds(self.times[(distance as usize).min(last)].into())
@@ -87,7 +89,8 @@ impl SeekCurve {
         self.times.len() as u32 - 1
     }
 
-    /// The mean over pairs of cylinders, each drawn for itself and uniformly: distance 0 counts, and takes no time.
+    /// The mean over pairs of cylinders, each drawn for itself and uniformly: distance 0 counts,
+    /// and takes no time.
     pub fn mean(&self) -> Duration {
         let cylinders = self.times.len() as f64;
         let weighed = |(distance, time): (usize, &u32)| {

@@ -1,4 +1,5 @@
-//! A drive without mechanics, as a solid-state drive is: latencies that do not depend on the place, and several accesses at once.
+//! A drive without mechanics, as a solid-state drive is: latencies that do not depend on the place,
+//! and several accesses at once.
 
 use parlour_units::{Bytes, Duration};
 use serde::Deserialize;

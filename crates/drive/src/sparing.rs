@@ -1,8 +1,8 @@
 //! Where a zone keeps its spare sectors, and what was moved out of the way of bad ones.
 //!
-//! Sectors (or tracks) of a zone are numbered in the order in which blocks would fill it if nothing were spare or bad. A bad
-//! one is *slipped*: all that follow in its group, the part of the zone that shares spares, move on by one. A *defect* is
-//! replaced by another place instead.
+//! Sectors (or tracks) of a zone are numbered in the order in which blocks would fill it if nothing
+//! were spare or bad. A bad one is *slipped*: all that follow in its group, the part of the zone
+//! that shares spares, move on by one. A *defect* is replaced by another place instead.
 
 /// What shares spares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,8 @@ impl Sparing {
         Ok(sparing)
     }
 
-    /// Groups and items in them as one number, in order. What moves on no item of a group is behind all of these.
+    /// Groups and items in them as one number, in order. What moves on no item of a group is behind
+    /// all of these.
     fn key(&self, group: u64, item: u64) -> u64 {
         group * (self.usable + 1) + item
     }
@@ -118,7 +119,8 @@ impl Sparing {
         if group == 0 { 0 } else { self.slips.partition_point(|slip| *slip < self.key(group, 0)) }
     }
 
-    /// The item of block `block` as if nothing were bad: its group, its number in it; and the block's sector in the item.
+    /// The item of block `block` as if nothing were bad: its group, its number in it; and the
+    /// block's sector in the item.
     fn item(&self, block: u64) -> ((u64, u64), u64) {
         let (item, within) = match self.grain {
             1 => (block, 0),
@@ -147,8 +149,8 @@ impl Sparing {
         Spot { sector: item * self.grain + within, turned }
     }
 
-    /// How many blocks, from `block` of the zone on, are in sectors that follow one another: until a group ends, or a sector comes
-    /// that was slipped or stands elsewhere.
+    /// How many blocks, from `block` of the zone on, are in sectors that follow one another: until
+    /// a group ends, or a sector comes that was slipped or stands elsewhere.
     pub(crate) fn straight(&self, block: u64) -> u64 {
         let ((group, rest), within) = self.item(block);
         let key = self.key(group, rest);
@@ -166,7 +168,8 @@ impl Sparing {
     }
 }
 
-/// Of each slip the first item of its group that is moved on by it, after those that are listed before it have moved it.
+/// Of each slip the first item of its group that is moved on by it, after those that are listed
+/// before it have moved it.
 fn first_moved(slips: &[u64], group: u64, usable: u64) -> Vec<(u64, u64)> {
     let mut moved: Vec<(u64, u64)> = Vec::with_capacity(slips.len());
     for slip in slips {

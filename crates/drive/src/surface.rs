@@ -1,7 +1,8 @@
 //! Where blocks are on the platters.
 //!
-//! A drive's cylinders are divided into zones, whose tracks are of one length. The blocks of a zone fill its tracks one after
-//! the other, in an order and at angles that the zone's [`Arrangement`] says.
+//! A drive's cylinders are divided into zones, whose tracks are of one length. The blocks of a zone
+//! fill its tracks one after the other, in an order and at angles that the zone's [`Arrangement`]
+//! says.
 
 use crate::angle::Angle;
 use crate::sparing::{Shape, Sparing};
@@ -20,7 +21,8 @@ pub enum Arrangement {
         /// The same, where a new cylinder begins: more by this.
         cylinder_skew: u64,
     },
-    /// In strips of neighbouring cylinders on one surface, then on the next, in patterns that recur.
+    /// In strips of neighbouring cylinders on one surface, then on the next, in patterns that
+    /// recur.
     Strips {
         /// Where the zone's first track begins.
         first: Angle,
@@ -171,8 +173,8 @@ impl Surface {
         self.blocks
     }
 
-    /// Where all cylinders are alike, one after the other, and hold blocks and nothing else: blocks of a track, and tracks of a
-    /// cylinder.
+    /// Where all cylinders are alike, one after the other, and hold blocks and nothing else: blocks
+    /// of a track, and tracks of a cylinder.
     pub fn cylinder(&self) -> Option<(u64, u64)> {
         let [zone] = &self.zones[..] else { return None };
         let Shape { cylinders, heads, sectors } = zone.shape;
@@ -193,8 +195,8 @@ impl Surface {
         self.zones[zone].place(block - self.zones[zone].first, zone as u32)
     }
 
-    /// The place of `block`; and how many blocks from there on, of at most `most`, are on the same track, and how many sectors
-    /// these take up.
+    /// The place of `block`; and how many blocks from there on, of at most `most`, are on the same
+    /// track, and how many sectors these take up.
     pub fn run(&self, block: u64, most: u64) -> (Place, u64, u64) {
         let place = self.place(block);
         let room = u64::from(place.track) - place.sector;

@@ -1,7 +1,8 @@
 //! A drive against measurements of it: the distance between two distributions of service times.
 //!
-//! The figure is the *demerit* of Ruemmler and Wilkes: the root mean square of the horizontal distance between the measured
-//! and the modelled cumulative distribution, computed in the bins of DiskSim 4.0, so that both can be compared.
+//! The figure is the *demerit* of Ruemmler and Wilkes: the root mean square of the horizontal
+//! distance between the measured and the modelled cumulative distribution, computed in the bins of
+//! DiskSim 4.0, so that both can be compared.
 
 use parlour_units::{Duration, Instant};
 

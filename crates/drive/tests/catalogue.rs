@@ -56,7 +56,8 @@ fn every_drive_has_electronics_that_can_be() {
     }
 }
 
-/// The specification's first page: 75,000 reads and 36,000 writes of 4 KiB a second, 500 and 460 MB/s, a read in 50 µs.
+/// The specification's first page: 75,000 reads and 36,000 writes of 4 KiB a second, 500 and 460
+/// MB/s, a read in 50 µs.
 #[test]
 fn the_solid_drive_does_what_its_specification_says() {
     let solid = Description::parse(find("intel-dc-s3700").unwrap()).unwrap().solid().unwrap().unwrap();
@@ -152,8 +153,8 @@ fn runs_end_with_their_tracks() {
     }
 }
 
-/// Over a fast bus the host has a block as soon as it has passed the head: the next one is asked for when it begins to come, and
-/// was once waited for a whole revolution.
+/// Over a fast bus the host has a block as soon as it has passed the head: the next one is asked
+/// for when it begins to come, and was once waited for a whole revolution.
 #[test]
 fn drives_that_read_on_are_read_at_the_rate_of_their_platters() {
     for name in ["seagate-st31200w", "molnar-uw-scsi", "seagate-exos-x20"] {
@@ -171,7 +172,8 @@ fn drives_that_read_on_are_read_at_the_rate_of_their_platters() {
     }
 }
 
-/// Over a bus that is faster. A buffer takes what it has room for at once, and the rest as the platters take what was there; it was once without end.
+/// Over a bus that is faster. A buffer takes what it has room for at once, and the rest as the
+/// platters take what was there; it was once without end.
 #[test]
 fn drives_that_cache_writes_take_them_at_the_rate_of_their_platters() {
     for name in ["molnar-uw-scsi", "seagate-exos-x20"] {

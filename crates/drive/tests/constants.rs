@@ -1,7 +1,8 @@
 //! No number of the catalogue changes unnoticed.
 //!
-//! What each drive is, all of its numbers together, has a fingerprint that is written down here. Whether two parts in a hundred of any
-//! number make another fingerprint, and another drive to whoever waits for it, is tried for each.
+//! What each drive is, all of its numbers together, has a fingerprint that is written down here.
+//! Whether two parts in a hundred of any number make another fingerprint, and another drive to
+//! whoever waits for it, is tried for each.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use std::collections::BTreeSet;
@@ -15,8 +16,8 @@ use parlour_drive::mechanics::Way;
 use parlour_units::{Duration, Instant};
 use toml::Value;
 
-/// What each drive was when it was last compared with its source. (A field of the drive that gets another name gives it another
-/// fingerprint too.)
+/// What each drive was when it was last compared with its source. (A field of the drive that gets
+/// another name gives it another fingerprint too.)
 const FINGERPRINTS: [(&str, u64); DRIVES.len()] = [
     ("amdahl-6380", 0xa44e_ab19_7efa_3c6f),
     ("dec-rz26", 0x603b_3f30_9a68_3d28),
@@ -86,7 +87,8 @@ enum Step {
     Index(usize),
 }
 
-/// The ways to all numbers of a drive, times among them. How far DiskSim's model is from the drive is none of these.
+/// The ways to all numbers of a drive, times among them. How far DiskSim's model is from the drive
+/// is none of these.
 fn numbers(value: &Value) -> Vec<Path> {
     let below = |step: Step, value: &Value| {
         let deeper = numbers(value).into_iter();
@@ -147,7 +149,8 @@ fn changed(file: &Value, path: &Path) -> Option<Result<Description, toml::de::Er
 /// Numbers of a file that are tried.
 const TRIED: usize = 400;
 
-/// Numbers that are the source's, but of what the drive does not have, by the key that stands over them.
+/// Numbers that are the source's, but of what the drive does not have, by the key that stands over
+/// them.
 const WITHOUT_EFFECT: [(&str, &str, &str); 3] = [
     ("dec-rz26", "table", "the last seek but one goes to its last cylinder"),
     ("hp-c2247a", "slips", "among the spares"),

@@ -47,7 +47,8 @@ fn random_accesses_cost_the_mean_seek_half_a_revolution_and_their_transfer() {
     assert!((mean(sum.transfer) - 13.9 * 4.0 / 48.0).abs() < 1e-3, "{}", mean(sum.transfer));
 }
 
-/// A read, modify and write of a block takes a revolution after the read (Stodolsky et al., section 3).
+/// A read, modify and write of a block takes a revolution after the read (Stodolsky et al., section
+/// 3).
 #[test]
 fn a_write_after_a_read_of_the_same_block_waits_for_it_to_come_round() {
     let drive = ibm_0661();
@@ -124,9 +125,9 @@ fn with_zero_latency_a_track_takes_a_revolution_from_anywhere() {
     assert!(write.total() > drive.spindle.revolution + Duration::from_millis(5), "{}", write.total());
 }
 
-/// The RZ26 and the Atlas 10K read on to the end of the track, and with zero latency what is read on,
-/// or the request's own end, may pass first. The host gets blocks in their order all the same: the bus
-/// sends each when it has passed, and those before it are sent.
+/// The RZ26 and the Atlas 10K read on to the end of the track, and with zero latency what is read
+/// on, or the request's own end, may pass first. The host gets blocks in their order all the same:
+/// the bus sends each when it has passed, and those before it are sent.
 #[test]
 fn the_host_has_a_read_when_each_block_has_passed_and_those_behind_it_are_sent() {
     for (name, watermark) in

@@ -1,7 +1,7 @@
 //! Measures the ways to carry accesses out: `cargo run --release --example backends [DIRECTORY…]`.
 //!
-//! For each directory, size and depth it prints accesses per second of each way, as the median of five
-//! interleaved runs. It is where the limit of what is done at once comes from.
+//! For each directory, size and depth it prints accesses per second of each way, as the median of
+//! five interleaved runs. It is where the limit of what is done at once comes from.
 
 use std::path::Path;
 use std::sync::Arc;

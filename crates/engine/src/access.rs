@@ -112,8 +112,9 @@ fn drops_sync_flag() -> bool {
 }
 
 impl Access {
-    /// An access named `id`. The parts of a read must be lent to be changed; those of a read or write are as
-    /// long as the range together, and a zeroing or flush has none. A flush has no range.
+    /// An access named `id`. The parts of a read must be lent to be changed; those of a read or
+    /// write are as long as the range together, and a zeroing or flush has none. A flush has no
+    /// range.
     ///
     /// # Panics
     /// If the parts or the range are not so, or the range is not of the member's whole blocks.
@@ -228,8 +229,8 @@ impl Access {
         &zeroes[..zeroes.len().min(usize::try_from(self.remaining()).unwrap_or(usize::MAX))]
     }
 
-    /// Refuses what must not be begun: a write to a file that was truncated would make it long again, and the
-    /// hole would read as if somebody had written zeroes.
+    /// Refuses what must not be begun: a write to a file that was truncated would make it long
+    /// again, and the hole would read as if somebody had written zeroes.
     pub(crate) fn admit(&self, round: Round) -> Result<(), Failure> {
         if self.member.is_given_up() {
             return Err(Failure::Unanswered);
@@ -263,8 +264,9 @@ impl Access {
         }
     }
 
-    /// Whether the step may be done again after it failed. A flush may not: that it failed is perhaps about what was
-    /// written before, and the system tells of that once. Nor may a durable write behind the page cache, which flushes.
+    /// Whether the step may be done again after it failed. A flush may not: that it failed is
+    /// perhaps about what was written before, and the system tells of that once. Nor may a durable
+    /// write behind the page cache, which flushes.
     fn may_be_repeated(&self) -> bool {
         match self.step {
             Step::Sync => false,

@@ -24,15 +24,17 @@ pub trait IoBackend: fmt::Debug + Send {
     /// If the way itself is broken.
     fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()>;
 
-    /// Gives all accesses of `member` up, which has to be marked so before ([`Member::give_up`]). Those that are not with
-    /// the kernel come back in `done` as failed; the others when the kernel answers, if ever.
+    /// Gives all accesses of `member` up, which has to be marked so before ([`Member::give_up`]).
+    /// Those that are not with the kernel come back in `done` as failed; the others when the kernel
+    /// answers, if ever.
     fn give_up(&mut self, member: &Member, done: &mut Vec<Done>);
 
-    /// Whether it has to be asked again soon, though nothing will make it readable: the system lacked the means.
+    /// Whether it has to be asked again soon, though nothing will make it readable: the system
+    /// lacked the means.
     fn is_stalled(&self) -> bool;
 
-    /// Readable when there may be something to reap. Some accesses are done when `submit` returns, and do not
-    /// make it readable: reap once after submitting, before waiting.
+    /// Readable when there may be something to reap. Some accesses are done when `submit` returns,
+    /// and do not make it readable: reap once after submitting, before waiting.
     fn wait_fd(&self) -> BorrowedFd<'_>;
 
     /// How many accesses were taken and not handed back, those that were given up among them.

@@ -1,12 +1,13 @@
-//! Accesses that wait for a place with the kernel, a lane for each member: one that does not answer does not keep the
-//! places of the others.
+//! Accesses that wait for a place with the kernel, a lane for each member: one that does not answer
+//! does not keep the places of the others.
 
 use std::collections::VecDeque;
 
 use crate::access::{Access, Priority};
 use crate::member::Serial;
 
-/// One of so many accesses that leave is from the background while both wait, so that it is not starved.
+/// One of so many accesses that leave is from the background while both wait, so that it is not
+/// starved.
 const SHARE: u32 = 16;
 
 /// A queue that puts people first, and serves members in turn.
@@ -86,7 +87,8 @@ impl Backlog {
         }
     }
 
-    /// Gives `member`'s accesses up: those that wait are returned, those that are out count no more.
+    /// Gives `member`'s accesses up: those that wait are returned, those that are out count no
+    /// more.
     pub(crate) fn give_up(&mut self, member: Serial) -> Vec<Access> {
         let Some(index) = self.lane(member) else { return Vec::new() };
         let lane = &mut self.lanes[index];
@@ -127,7 +129,8 @@ impl Lane {
         self.foreground.len() + self.background.len()
     }
 
-    /// Whether it was given up and nothing of it is left. Lanes of members at work stay, empty or not.
+    /// Whether it was given up and nothing of it is left. Lanes of members at work stay, empty or
+    /// not.
     fn is_over(&self) -> bool {
         self.given_up && self.out == 0 && self.waiting() == 0
     }

@@ -1,8 +1,8 @@
 //! Arithmetic between buffers: check units, deltas and comparisons.
 //!
-//! The first part is the destination or the reference, the others are the sources; all have one length.
-//! Nothing is allocated. Parts that overlap where they must not, or that an access is filling, panic: the plan
-//! is wrong and would spoil a check unit.
+//! The first part is the destination or the reference, the others are the sources; all have one
+//! length. Nothing is allocated. Parts that overlap where they must not, or that an access is
+//! filling, panic: the plan is wrong and would spoil a check unit.
 
 use parlour_codec::sector::{SECTOR_BYTES, SectorKey};
 use parlour_codec::xor as codec;
@@ -63,7 +63,8 @@ fn differ(memory: &Memory, a: Part, b: Part) -> bool {
     }
 }
 
-/// Applies `first` to the destination and the first group of sources, and adds the sources after it.
+/// Applies `first` to the destination and the first group of sources, and adds the sources after
+/// it.
 fn combine(memory: &mut Memory, parts: &[Part], first: impl FnOnce(&mut [u8], &[&[u8]])) {
     let (destination, sources) = split(parts);
     // A loan: while it is out, a source that overlaps the destination is refused.

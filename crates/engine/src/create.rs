@@ -1,4 +1,5 @@
-//! Creating an array on members: all of them are looked at first, and only then is anything written.
+//! Creating an array on members: all of them are looked at first, and only then is anything
+//! written.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -118,8 +119,8 @@ pub enum CreateError {
 /// Creates an array.
 ///
 /// # Errors
-/// If it is impossible, or a member holds something and [`CreateRequest::force`] is not set; then nothing is
-/// changed, and files that were made are removed again.
+/// If it is impossible, or a member holds something and [`CreateRequest::force`] is not set; then
+/// nothing is changed, and files that were made are removed again.
 pub fn create(request: &CreateRequest) -> Result<CreateReport, CreateError> {
     if request.name.len() > LONGEST_NAME {
         return Err(CreateError::Name(request.name.clone()));

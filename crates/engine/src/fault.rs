@@ -14,10 +14,11 @@ pub enum Fault {
     Truncated,
     /// The member has no room for what should be there; not its fault.
     NoSpace,
-    /// The member had no room for what it was to make durable, and what was written to it before is perhaps lost with
-    /// that; not its fault.
+    /// The member had no room for what it was to make durable, and what was written to it before is
+    /// perhaps lost with that; not its fault.
     Undurable,
-    /// The system lacked the means for the access, and went on lacking them; not the member's fault.
+    /// The system lacked the means for the access, and went on lacking them; not the member's
+    /// fault.
     Starved,
 }
 
@@ -44,8 +45,9 @@ impl Failure {
     /// The failure of a read for the reason `errno`.
     pub fn of_read(errno: Errno) -> Failure {
         let fault = match errno {
-            // The block layer's words for a medium error, a failed protection check and a target error, and
-            // the file systems' for a bad checksum: all are about this place, not about the member.
+            // The block layer's words for a medium error, a failed protection check and a target
+            // error, and the file systems' for a bad checksum: all are about this place, not about
+            // the member.
             Errno::IO | Errno::NODATA | Errno::ILSEQ | Errno::REMOTEIO | Errno::BADMSG | Errno::UCLEAN => {
                 Fault::Unreadable
             }
@@ -56,18 +58,21 @@ impl Failure {
 
     /// The failure of a write, zeroing or flush for the reason `errno`.
     ///
-    /// A drive remaps bad sectors when they are written, so one that cannot be written is at its end.
+    /// A drive remaps bad sectors when they are written, so one that cannot be written is at its
+    /// end.
     pub fn of_write(errno: Errno) -> Failure {
         let fault = match errno {
-            // FBIG is a limit on the size of files: the member is as innocent of it as of a full disk.
+            // FBIG is a limit on the size of files: the member is as innocent of it as of a full
+            // disk.
             Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::NoSpace,
             _ => Fault::Gone,
         };
         Failure::Refused { fault, errno }
     }
 
-    /// The failure of a write that was to be durable, for the reason `errno`, on a member behind the page cache. That is
-    /// told once of all that was written before, so no such write is done again.
+    /// The failure of a write that was to be durable, for the reason `errno`, on a member behind
+    /// the page cache. That is told once of all that was written before, so no such write is done
+    /// again.
     pub(crate) fn of_cached_durable_write(errno: Errno) -> Failure {
         match Failure::of_write(errno) {
             Failure::Refused { fault: Fault::NoSpace, errno } => {

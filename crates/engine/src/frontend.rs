@@ -12,8 +12,9 @@ use crate::requests::Asked;
 
 /// Serves hosts by some protocol, on the server's thread.
 ///
-/// Every buffer that [`Port::reserve`] gave is to be given back by [`Port::release`], not before the completion
-/// of the request that it was submitted with. `now` is time since the array was opened.
+/// Every buffer that [`Port::reserve`] gave is to be given back by [`Port::release`], not before
+/// the completion of the request that it was submitted with. `now` is time since the array was
+/// opened.
 pub trait Frontend {
     /// Readable when there is something to do.
     fn wait_fd(&self) -> BorrowedFd<'_>;
@@ -27,8 +28,8 @@ pub trait Frontend {
     /// The request that was submitted with `tag` is done. A read's payload is in its buffer.
     fn complete(&mut self, tag: u64, result: Result<(), RequestError>, port: &mut Port<'_>);
 
-    /// Sends what was queued since the last call, and asks again for buffers that were refused. Called once a
-    /// turn, after the completions.
+    /// Sends what was queued since the last call, and asks again for buffers that were refused.
+    /// Called once a turn, after the completions.
     fn flush(&mut self, port: &mut Port<'_>);
 
     /// When [`Frontend::poll`] is to be called even if nothing is ready.
@@ -58,8 +59,9 @@ impl<'a> Port<'a> {
         self.submitted
     }
 
-    /// A buffer of at least `length` bytes for a payload; `None` when hosts have all the memory that they may
-    /// have: ask again at [`Frontend::flush`]. With nothing else in use every length is granted.
+    /// A buffer of at least `length` bytes for a payload; `None` when hosts have all the memory
+    /// that they may have: ask again at [`Frontend::flush`]. With nothing else in use every length
+    /// is granted.
     pub fn reserve(&mut self, length: Bytes) -> Option<BufferId> {
         self.machine.reserve(Sectors::new(length.get().div_ceil(512).max(1)))
     }
@@ -85,8 +87,8 @@ impl<'a> Port<'a> {
         self.machine.release(buffer);
     }
 
-    /// Submits a request of a client, as the frontend numbers them from 0: clients take turns. Its answer comes by
-    /// [`Frontend::complete`] with `tag`, never from within this call.
+    /// Submits a request of a client, as the frontend numbers them from 0: clients take turns. Its
+    /// answer comes by [`Frontend::complete`] with `tag`, never from within this call.
     pub fn submit(
         &mut self,
         client: u32,

@@ -3,8 +3,9 @@
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Starts a thread. If it panics the process is aborted: what the thread was doing would never be answered, and the
-/// rest would wait for it for ever. An array survives that as it survives any crash.
+/// Starts a thread. If it panics the process is aborted: what the thread was doing would never be
+/// answered, and the rest would wait for it for ever. An array survives that as it survives any
+/// crash.
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     Builder::new().name(name.into()).spawn(move || {
         let _guard = AbortOnPanic;

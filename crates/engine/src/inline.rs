@@ -4,9 +4,10 @@ use crate::access::{Access, Done, Step};
 use crate::member::Round;
 use crate::perform::perform_at_once;
 
-/// The longest access to memory that is done at once. `examples/backends.rs` measures it: io_uring is slower at
-/// every size up to here, by 30 times for one 4 KiB read and by a tenth for 1 MiB, since somebody has to copy the
-/// bytes and nobody is waited for. What is longer would keep everybody else waiting.
+/// The longest access to memory that is done at once. `examples/backends.rs` measures it: io_uring
+/// is slower at every size up to here, by 30 times for one 4 KiB read and by a tenth for 1 MiB,
+/// since somebody has to copy the bytes and nobody is waited for. What is longer would keep
+/// everybody else waiting.
 const LIMIT: u64 = 1 << 20;
 
 /// Does accesses in the caller's thread.

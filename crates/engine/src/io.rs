@@ -14,7 +14,8 @@ use crate::uring::Ring;
 /// How accesses are to be carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Short ones to members on memory at once, others through io_uring; through threads where it is refused.
+    /// Short ones to members on memory at once, others through io_uring; through threads where it
+    /// is refused.
     #[default]
     Auto,
     /// All through io_uring.

@@ -179,7 +179,8 @@ impl Scouting {
     }
 
     fn former_member(&self, path: &Path) -> Option<JoiningMember> {
-        // Without a lock at first: most of what lies about is no member, and none of this array's business.
+        // Without a lock at first: most of what lies about is no member, and none of this array's
+        // business.
         let is_ours = |member: &Member| superblock(member).filter(|found| found.array == self.array);
         is_ours(&Member::open(path, Mode::Looking).ok()?)?;
         let member = Member::open(path, Mode::ReadWrite).ok()?;

@@ -3,14 +3,18 @@
 //! From the bottom up:
 //! - [`Member`] is an open, locked member: what it is, and its few synchronous accesses;
 //! - [`Memory`] owns the payload bytes, by buffer, and lends parts of them to accesses under way;
-//! - [`Access`] is one read, write, zeroing or flush of a member, and [`Io`] carries accesses out: through
-//!   io_uring, a pool of threads, or at once where that is cheapest;
+//! - [`Access`] is one read, write, zeroing or flush of a member, and [`Io`] carries accesses out:
+//!   through io_uring, a pool of threads, or at once where that is cheapest;
 //! - [`compute`] is the arithmetic between buffers;
-//! - `machine.rs` holds the array and does what it asks, and [`recorder`] writes down what passes between them;
-//! - [`create`], [`open`] and [`examine`] are an array's beginning, its assembly, and a look at a member;
-//! - [`Server`] is the loop: hosts by way of a [`Frontend`], members, and commands through [`control`].
+//! - `machine.rs` holds the array and does what it asks, and [`recorder`] writes down what passes
+//!   between them;
+//! - [`create`], [`open`] and [`examine`] are an array's beginning, its assembly, and a look at a
+//!   member;
+//! - [`Server`] is the loop: hosts by way of a [`Frontend`], members, and commands through
+//!   [`control`].
 //!
-//! `unsafe` code lives under `src/uring/` only: memory that the kernel works on while the program goes on.
+//! `unsafe` code lives under `src/uring/` only: memory that the kernel works on while the program
+//! goes on.
 
 #![deny(unsafe_code)]
 

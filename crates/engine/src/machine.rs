@@ -1,11 +1,13 @@
-//! The array with its members and its memory: carries effects out and tells the array what became of them.
+//! The array with its members and its memory: carries effects out and tells the array what became
+//! of them.
 //!
-//! Buffers get memory when an effect, or a host, first mentions them. The array uses a buffer's name again as
-//! soon as its last reference is gone, so released memory is taken back before any effect is looked at.
+//! Buffers get memory when an effect, or a host, first mentions them. The array uses a buffer's
+//! name again as soon as its last reference is gone, so released memory is taken back before any
+//! effect is looked at.
 //!
-//! A member that leaves an access unanswered for too long, and one that is excluded, is *given up*: all its accesses are
-//! answered to the array as gone. The kernel may still carry them out. Until it has answered all of them their memory is
-//! in quarantine and the member is asked for nothing.
+//! A member that leaves an access unanswered for too long, and one that is excluded, is *given up*:
+//! all its accesses are answered to the array as gone. The kernel may still carry them out. Until
+//! it has answered all of them their memory is in quarantine and the member is asked for nothing.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,13 +31,13 @@ use crate::roster::Roster;
 use crate::seam::{self, Task};
 use crate::uring::Lease;
 
-/// Rounds of foreground work before others get their turn: as many as the longest chain of phases that a small
-/// write goes through.
+/// Rounds of foreground work before others get their turn: as many as the longest chain of phases
+/// that a small write goes through.
 const ROUNDS: usize = 16;
 /// Background effects that are begun at once.
 const BACKGROUND_BATCH: usize = 64;
-/// Bytes of the logs' long work that are begun before hosts are looked at again: where members are memory it is done
-/// at once.
+/// Bytes of the logs' long work that are begun before hosts are looked at again: where members are
+/// memory it is done at once.
 const LOG_BATCH: u64 = 1 << 20;
 /// An access that is longer is long work, and so is what is computed for the logs.
 const LONG: u64 = 64 << 10;
@@ -167,7 +169,8 @@ impl Machine {
         self.requests.in_flight()
     }
 
-    /// Members that have become slow, or are not any more. What they are at counts as long as it has taken so far.
+    /// Members that have become slow, or are not any more. What they are at counts as long as it
+    /// has taken so far.
     pub(crate) fn look_at_pace(&mut self) -> Vec<Change> {
         if !self.pace.is_due(self.now) {
             return Vec::new();
@@ -311,8 +314,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Begins effects until one comes that can wait: the array hands those out last. Of the logs' long work, as much
-    /// is begun as `budget` has bytes.
+    /// Begins effects until one comes that can wait: the array hands those out last. Of the logs'
+    /// long work, as much is begun as `budget` has bytes.
     fn collect_foreground(&mut self, budget: &mut u64) {
         while let Some(effect) = self.next_effect() {
             if seam::priority(effect.class) == Priority::Background {
@@ -334,7 +337,8 @@ impl Machine {
         }
     }
 
-    /// Whether it is long work for the logs. What is computed for them is, however short: computations keep their order.
+    /// Whether it is long work for the logs. What is computed for them is, however short:
+    /// computations keep their order.
     fn is_long(&self, effect: &Effect) -> bool {
         let computes = !matches!(Task::from(effect.action), Task::Access(..));
         effect.class == Class::Log && (computes || self.bytes_of(effect) > LONG)
@@ -434,8 +438,8 @@ impl Machine {
         self.batch.push(access.with_patience(to_std(self.patience) / 2));
     }
 
-    /// Memory for the effect's own bytes, one slice behind the other; filled with them if they are to be
-    /// written.
+    /// Memory for the effect's own bytes, one slice behind the other; filled with them if they are
+    /// to be written.
     fn metadata_room(&mut self, effect: EffectId, fill: bool) -> Option<Part> {
         let own = |slice: &&parlour_array::Slice| slice.buffer == BufferId::METADATA;
         let slices = self.array.slices(effect).iter().filter(own);
@@ -457,7 +461,8 @@ impl Machine {
         Some(room)
     }
 
-    /// Lists the parts of memory that an effect's slices mean. `metadata` is where its own bytes are.
+    /// Lists the parts of memory that an effect's slices mean. `metadata` is where its own bytes
+    /// are.
     fn locate(&mut self, effect: EffectId, metadata: Option<Buffer>) {
         self.parts.clear();
         let mut own = 0;
@@ -510,9 +515,10 @@ impl Machine {
         reaped.map(|()| count)
     }
 
-    /// A write that is under way while its member's file is truncated makes the file longer again, and what is
-    /// read there from then on is zeroes that nobody wrote. All that was done with a file that is short by now
-    /// has failed. Where accesses are done one after another it is enough to look after the writes.
+    /// A write that is under way while its member's file is truncated makes the file longer again,
+    /// and what is read there from then on is zeroes that nobody wrote. All that was done with a
+    /// file that is short by now has failed. Where accesses are done one after another it is enough
+    /// to look after the writes.
     fn distrust_truncated(&mut self, done: &mut [Done]) {
         self.touched.clear();
         for done in done.iter().filter(|done| done.result.is_ok()) {
@@ -584,7 +590,8 @@ impl Machine {
         self.ask_again(flight.member);
     }
 
-    /// A member that had to be kept is asked again when nothing of what was given up is left that could still be done.
+    /// A member that had to be kept is asked again when nothing of what was given up is left that
+    /// could still be done.
     fn ask_again(&mut self, member: u16) {
         let Some(open) = self.roster.get(member).cloned() else { return };
         let late = self.flights.iter().flatten().any(|flight| flight.member == member && flight.given_up);

@@ -1,11 +1,12 @@
 //! Payload memory by buffer: page-aligned, recycled by size, lent to accesses.
 //!
-//! A buffer is taken with a number of the caller's (the array's buffer number, small and dense) and released
-//! with it. New memory is zero; recycled memory holds what it held. Parts that an access under way reads or
-//! fills cannot be reached by anybody else: a plan that let them be is stopped here, before it spoils data.
+//! A buffer is taken with a number of the caller's (the array's buffer number, small and dense) and
+//! released with it. New memory is zero; recycled memory holds what it held. Parts that an access
+//! under way reads or fills cannot be reached by anybody else: a plan that let them be is stopped
+//! here, before it spoils data.
 //!
-//! Memory that accesses work on which nobody waits for any more is *quarantined*: its buffer goes on in other memory,
-//! and it is used again only when the last of these accesses has returned.
+//! Memory that accesses work on which nobody waits for any more is *quarantined*: its buffer goes
+//! on in other memory, and it is used again only when the last of these accesses has returned.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -163,7 +164,8 @@ impl Memory {
         self.pages_mut(part.buffer).write(part.start..part.start + part.length)
     }
 
-    /// Lends a part to be read (written to a member): one lease, or several for a long run of zeroes.
+    /// Lends a part to be read (written to a member): one lease, or several for a long run of
+    /// zeroes.
     ///
     /// # Panics
     /// As [`Memory::read`], except that zeroes may be of any length.
@@ -190,7 +192,8 @@ impl Memory {
         self.pages_mut(part.buffer).lend(range, true, owner(part.buffer))
     }
 
-    /// Ends a loan. What was read reaches its buffer, even if the memory that it was read into is in quarantine.
+    /// Ends a loan. What was read reaches its buffer, even if the memory that it was read into is
+    /// in quarantine.
     ///
     /// # Panics
     /// If the lease is not of this memory.
@@ -229,8 +232,8 @@ impl Memory {
         places.find_map(|(index, start)| Some((index, start?)))
     }
 
-    /// Payload buffer `number` goes on in other memory with the same bytes, if any part of it is lent. The memory that it
-    /// had is used by nobody else until all leases are given back.
+    /// Payload buffer `number` goes on in other memory with the same bytes, if any part of it is
+    /// lent. The memory that it had is used by nobody else until all leases are given back.
     pub(crate) fn quarantine(&mut self, number: u32) {
         let Some(slot) = self.payload.get_mut(number as usize) else { return };
         let Some(old) = slot.take_if(|pages| pages.is_lent()) else { return };
@@ -318,8 +321,8 @@ impl Recycler {
         self.classes[class].push(pages);
     }
 
-    /// Before new memory is taken, lets go of released memory of other sizes (the largest first) that would
-    /// exceed the bound together with it.
+    /// Before new memory is taken, lets go of released memory of other sizes (the largest first)
+    /// that would exceed the bound together with it.
     fn make_room(&mut self, size: usize) {
         while self.retained > 0 && self.in_use + self.retained + size > self.retain {
             let largest = self.classes.iter_mut().rev().find_map(Vec::pop);

@@ -1,9 +1,10 @@
 //! Members that are much slower than their siblings.
 //!
-//! Every ten seconds the median time of each member's reads and writes in them is compared with the median of its siblings'
-//! medians. A member is slow when its own is at least eight times as long, and longer than eight milliseconds, twice in a
-//! row; and no longer when it is at most twice as long, twice in a row. A median is not moved by some accesses that took
-//! long, and members with few accesses are not judged.
+//! Every ten seconds the median time of each member's reads and writes in them is compared with the
+//! median of its siblings' medians. A member is slow when its own is at least eight times as long,
+//! and longer than eight milliseconds, twice in a row; and no longer when it is at most twice as
+//! long, twice in a row. A median is not moved by some accesses that took long, and members with
+//! few accesses are not judged.
 
 use parlour_units::{Duration, Instant};
 

@@ -42,7 +42,8 @@ pub struct ServerStatus {
     pub requests_in_flight: usize,
     /// Accesses of members that are under way.
     pub accesses_in_flight: usize,
-    /// Accesses of members that were excluded for not answering, or while they were accessed, which the system still has.
+    /// Accesses of members that were excluded for not answering, or while they were accessed, which
+    /// the system still has.
     pub accesses_given_up: usize,
     /// Memory that these may still work on, and that is used for nothing else meanwhile.
     pub quarantined: Bytes,

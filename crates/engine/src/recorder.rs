@@ -70,7 +70,8 @@ impl Sink for Shared {
 struct Lines(BufWriter<File>);
 
 impl Lines {
-    /// What cannot be written is missing from the file, and replaying it will say so: serving goes on.
+    /// What cannot be written is missing from the file, and replaying it will say so: serving goes
+    /// on.
     fn write(&mut self, value: &impl serde::Serialize) {
         let _ = serde_json::to_writer(&mut self.0, value)
             .map_err(io::Error::from)

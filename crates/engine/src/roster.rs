@@ -71,7 +71,8 @@ impl Roster {
         }
     }
 
-    /// Has the lengths looked at of members whose length cannot be looked at while they are accessed.
+    /// Has the lengths looked at of members whose length cannot be looked at while they are
+    /// accessed.
     pub(crate) fn look_at_lengths(&self) {
         self.entries.iter().filter_map(|entry| entry.member.as_ref()).for_each(Member::look_at_length);
     }

@@ -1,5 +1,6 @@
-//! Setting space aside on members: metadata and commit logs must not run out of it; data, parity and the logs of regions may
-//! stay sparse. (Where those find no space, what is in the commit logs counts, and the array becomes read-only.)
+//! Setting space aside on members: metadata and commit logs must not run out of it; data, parity
+//! and the logs of regions may stay sparse. (Where those find no space, what is in the commit logs
+//! counts, and the array becomes read-only.)
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,8 @@ use parlour_units::{Bytes, Sector};
 
 use crate::member::{Member, MemberError};
 
-/// Sets space aside on `member` for its superblocks, bitmaps, tables, bad-block logs and commit log.
+/// Sets space aside on `member` for its superblocks, bitmaps, tables, bad-block logs and commit
+/// log.
 pub(crate) fn preallocate_metadata(member: &Member, geometry: &Geometry) -> Result<(), MemberError> {
     member.preallocate(Sector::ZERO, geometry.data_start().from_start())?;
     let [_, second] = Geometry::superblocks_at(member.length());

@@ -13,14 +13,15 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Asks the server to stop: hosts are drained, the array is stopped, and the server returns. May be called
-    /// in a signal's handler, and more than once.
+    /// Asks the server to stop: hosts are drained, the array is stopped, and the server returns.
+    /// May be called in a signal's handler, and more than once.
     pub fn request_stop(&self) {
         // A full pipe has said it already; without a reader there is nobody to tell.
         let _ = rustix::io::write(&*self.writer, &[1]);
     }
 
-    /// A descriptor of its own, to be given to those who tell of signals by writing a byte. It does not block.
+    /// A descriptor of its own, to be given to those who tell of signals by writing a byte. It does
+    /// not block.
     ///
     /// # Errors
     /// If there is no descriptor left.

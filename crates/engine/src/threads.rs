@@ -1,7 +1,7 @@
 //! Accesses by a pool of threads, where io_uring is refused.
 //!
-//! There are as many threads as are needed for so many accesses of each member at once: one that does not answer keeps no
-//! other waiting.
+//! There are as many threads as are needed for so many accesses of each member at once: one that
+//! does not answer keeps no other waiting.
 
 use std::io;
 use std::mem;
@@ -87,7 +87,8 @@ impl Threads {
         }
     }
 
-    /// Starts threads for what could be begun and is not, as far as the system allows. There are always some.
+    /// Starts threads for what could be begun and is not, as far as the system allows. There are
+    /// always some.
     fn grow(&mut self) {
         let lacking = {
             let queue = lock(&self.shared.queue);
@@ -214,7 +215,8 @@ impl Shared {
     }
 }
 
-/// Locks. Every change under these locks is complete at every point, so a panic elsewhere spoils nothing.
+/// Locks. Every change under these locks is complete at every point, so a panic elsewhere spoils
+/// nothing.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,11 @@
-//! Somebody who sees what the kernel is asked to do with members, and when it has done it: tests of durability find out
-//! from it what a power cut would have left.
+//! Somebody who sees what the kernel is asked to do with members, and when it has done it: tests of
+//! durability find out from it what a power cut would have left.
 
 use std::fmt;
 use std::path::Path;
 
-/// Sees each change of a member. Told by several threads at once where accesses are done by several.
+/// Sees each change of a member. Told by several threads at once where accesses are done by
+/// several.
 pub trait Witness: fmt::Debug + Send + Sync {
     /// The kernel is about to be asked. The number that is returned comes back with the answer.
     fn asked(&self, member: &Path, change: Change) -> u64;
@@ -20,7 +21,8 @@ pub enum Change {
     Write {
         /// Where.
         at: u64,
-        /// What. Where it has too many parts for one system call, the kernel does less and is asked again.
+        /// What. Where it has too many parts for one system call, the kernel does less and is asked
+        /// again.
         bytes: Vec<u8>,
         /// With RWF_DSYNC.
         durable: bool,

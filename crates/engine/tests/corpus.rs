@@ -1,5 +1,5 @@
-//! The array's conformance corpus on real files: the second world. The cases, and what they must come to, are those of
-//! the in-memory world.
+//! The array's conformance corpus on real files: the second world. The cases, and what they must
+//! come to, are those of the in-memory world.
 
 mod common;
 #[path = "../../array/tests/corpus/mod.rs"]
@@ -118,7 +118,8 @@ impl corpus::World for OnFiles {
     }
 
     fn member(&mut self, slot: u16) -> Vec<u8> {
-        // A hole in a file reads as what is there; buffered and direct reads agree once all is written.
+        // A hole in a file reads as what is there; buffered and direct reads agree once all is
+        // written.
         self.served().host.flush().expect("a flush succeeds");
         std::fs::read(&self.members[usize::from(slot)]).expect("the member is a file")
     }

@@ -1,4 +1,5 @@
-//! Members that do not answer: they are given up after a while, or as soon as somebody fails them, and all else goes on.
+//! Members that do not answer: they are given up after a while, or as soon as somebody fails them,
+//! and all else goes on.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! Lives of arrays: at random they are written, stopped, killed, lose a member while hosts go on (it is failed, or
-//! its file is truncated under them), get another one, and always hold what was written.
+//! Lives of arrays: at random they are written, stopped, killed, lose a member while hosts go on
+//! (it is failed, or its file is truncated under them), get another one, and always hold what was
+//! written.
 
 mod common;
 
@@ -135,7 +136,8 @@ impl Life {
         self.whole = false;
     }
 
-    /// A new member takes the place of the one that was lost; sometimes the server stops in between.
+    /// A new member takes the place of the one that was lost; sometimes the server stops in
+    /// between.
     fn mend(&mut self, served: Served, reference: &mut Reference) -> Served {
         if self.whole {
             return served;

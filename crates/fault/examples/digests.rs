@@ -1,5 +1,6 @@
-//! Prints a digest of each of a range of seeds: of all answers, their times, and how many accesses they took. Two versions of
-//! the array behave alike on the seeds whose digests are equal, which is what a change that should change nothing is held to.
+//! Prints a digest of each of a range of seeds: of all answers, their times, and how many accesses
+//! they took. Two versions of the array behave alike on the seeds whose digests are equal, which is
+//! what a change that should change nothing is held to.
 //!
 //! ```text
 //! cargo run --release -p parlour-fault --example digests -- FIRST COUNT

@@ -1,5 +1,5 @@
-//! The fault atlas: which faults the organization promises to survive in the state that the array is in. The tester injects no
-//! others, unless it is told to.
+//! The fault atlas: which faults the organization promises to survive in the state that the array
+//! is in. The tester injects no others, unless it is told to.
 
 use parlour_array::layout::{Location, Occupant, Unit};
 use parlour_array::organization::Code;
@@ -27,7 +27,8 @@ impl Run<'_> {
             | Fault::FailedFlush
             | Fault::LyingFlush
             | Fault::Replacement => self.serves() && self.can_do_without(slot),
-            // A place that cannot be read after it was rewritten either is more than a transient error.
+            // A place that cannot be read after it was rewritten either is more than a transient
+            // error.
             Fault::TransientError if self.is_weak(slot) => false,
             Fault::LatentError | Fault::TransientError => {
                 self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(slot)
@@ -82,13 +83,15 @@ impl Run<'_> {
             .filter(|other| *other != slot && self.geometry.share_stripes(Slot::new(slot), Slot::new(*other)))
             .collect();
         let weak = peers.iter().filter(|other| self.is_weak(**other)).count();
-        // A copy is whole by itself. Where records are redone after a crash, nothing is unsynced by it.
+        // A copy is whole by itself. Where records are redone after a crash, nothing is unsynced by
+        // it.
         let copies = self.geometry.organization().code == Code::Copy;
         weak < tolerance && (copies || !self.is_unsynced())
     }
 
-    /// Disks of members any one of which may be lost in the very cut of power that comes now. Where that is not promised the
-    /// array says so when it is opened, and what it says is lost is forgiven.
+    /// Disks of members any one of which may be lost in the very cut of power that comes now. Where
+    /// that is not promised the array says so when it is opened, and what it says is lost is
+    /// forgiven.
     pub(crate) fn expendable(&self) -> Vec<usize> {
         let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
         let all = self.disks_if_all_there().filter(|_| sure && self.geometry.fault_tolerance() > 0);
@@ -150,8 +153,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether what `unit` of `stripe` should hold at this column could not be had from the others: no copy is left, or a unit
-    /// is missing that parity needs.
+    /// Whether what `unit` of `stripe` should hold at this column could not be had from the others:
+    /// no copy is left, or a unit is missing that parity needs.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let copies = self.geometry.organization().code == Code::Copy;
         let mut others = self.geometry.layout().units().filter(|other| *other != unit);
@@ -174,7 +177,8 @@ impl Run<'_> {
             || self.scars.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
     }
 
-    /// Whether a request on these sectors may fail, because a stripe of it has lost more than it can.
+    /// Whether a request on these sectors may fail, because a stripe of it has lost more than it
+    /// can.
     pub(crate) fn may_be_lost(&self, at: u64, length: u64, durable: bool) -> bool {
         let gone = match self.limits.beyond {
             true => (0..self.geometry.members()).filter(|slot| self.is_gone(*slot)).count(),
@@ -183,7 +187,8 @@ impl Run<'_> {
         if self.scars.is_empty() && self.given_up.is_empty() && gone == 0 {
             return false;
         }
-        // A log that is lost takes with it what parity lacks; and where somebody cannot flush nothing is called durable.
+        // A log that is lost takes with it what parity lacks; and where somebody cannot flush
+        // nothing is called durable.
         let logs = self.geometry.layout().logs().is_some();
         let hurt = gone + usize::from(gone > 0 && !self.scars.is_empty());
         let tolerance = usize::from(self.geometry.fault_tolerance());

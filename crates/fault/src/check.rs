@@ -1,5 +1,5 @@
-//! What must hold when nothing is under way: all is read, redundancy fits data by a scrub and by a look at the members
-//! themselves, and nothing is held that nobody uses.
+//! What must hold when nothing is under way: all is read, redundancy fits data by a scrub and by a
+//! look at the members themselves, and nothing is held that nobody uses.
 
 use parlour_array::layout::{Location, Occupant, Unit};
 use parlour_array::organization::Code;
@@ -17,7 +17,8 @@ use crate::violation::Violation;
 const LONGEST_REQUEST: u64 = 512 * 8;
 
 impl Run<'_> {
-    /// Heals what is wrong with the members, replaces those that are gone, and waits until the array is whole.
+    /// Heals what is wrong with the members, replaces those that are gone, and waits until the
+    /// array is whole.
     pub(crate) fn make_whole(&mut self) -> Result<(), Violation> {
         if self.limits.beyond {
             return Ok(());
@@ -78,7 +79,8 @@ impl Run<'_> {
         }
         let serving = self.world.array.mode() == Mode::Serving;
         if serving && self.geometry.fault_tolerance() > 0 && self.is_whole() {
-            // Who did not flush so far is spared: a member that is lost in a scrub says nothing of the scrub.
+            // Who did not flush so far is spared: a member that is lost in a scrub says nothing of
+            // the scrub.
             self.mend_flushes();
             self.mend_what_is_silent()?;
             self.clean_scrub()?;
@@ -234,8 +236,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The array never held more payload than its tuning lets it: what hosts, requests under way, logs, reintegrations and
-    /// the cache may have, and one request, one job and one log beyond that, which go on alone however large they are.
+    /// The array never held more payload than its tuning lets it: what hosts, requests under way,
+    /// logs, reintegrations and the cache may have, and one request, one job and one log beyond
+    /// that, which go on alone however large they are.
     pub(crate) fn memory_is_bounded(&self) -> Result<(), Violation> {
         let (tuning, layout) = (&self.script.options.tuning, self.geometry.layout());
         let stripe = layout.unit_length() * layout.units().count() as u64;
@@ -289,9 +292,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A unit rots: a bit of it turns, or it holds what was meant for another place, or what a write that was lost should have
-    /// replaced. A scrub that is not asked to repair says so and changes nothing; one that is, does, where redundancy
-    /// tells what is right.
+    /// A unit rots: a bit of it turns, or it holds what was meant for another place, or what a
+    /// write that was lost should have replaced. A scrub that is not asked to repair says so and
+    /// changes nothing; one that is, does, where redundancy tells what is right.
     pub(crate) fn rot(&mut self, number: u64) -> Result<(), Violation> {
         self.settle()?;
         let serving = self.world.array.mode() == Mode::Serving;
@@ -323,7 +326,8 @@ impl Run<'_> {
         result
     }
 
-    /// What stands in place of `good`: the same but for a bit, or what stands elsewhere on the member.
+    /// What stands in place of `good`: the same but for a bit, or what stands elsewhere on the
+    /// member.
     fn rotten(&self, disk: usize, good: &[u8], number: u64) -> Vec<u8> {
         if (number >> 58).is_multiple_of(2) {
             let mut rotten = good.to_vec();
@@ -351,7 +355,8 @@ impl Run<'_> {
             return Err(Violation::Repair(format!("a scrub found {} rotten places of 1", report.mismatches)));
         }
         let copies = self.geometry.organization().code == Code::Copy;
-        // Of two copies nobody knows which is right; and where data and parity do not fit the data is believed.
+        // Of two copies nobody knows which is right; and where data and parity do not fit the data
+        // is believed.
         let unknown = if copies { self.geometry.layout().check_units() == 1 } else { data };
         if unknown {
             self.world.shelf.disks[disk].write(Sector::new(sector), good, true);

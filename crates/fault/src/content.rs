@@ -1,5 +1,5 @@
-//! What stands in a sector: 512 bytes that follow from who wrote them and where, so that a look at a sector says whose
-//! it is, and no mixture of two can be taken for either.
+//! What stands in a sector: 512 bytes that follow from who wrote them and where, so that a look at
+//! a sector says whose it is, and no mixture of two can be taken for either.
 
 use std::cell::Cell;
 use std::fmt;
@@ -78,8 +78,8 @@ impl Value {
     }
 }
 
-/// The words behind a sector's first two. Words of different streams are unlike in every bit, and no word needs the one
-/// before it.
+/// The words behind a sector's first two. Words of different streams are unlike in every bit, and
+/// no word needs the one before it.
 fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
     let first = mix(number ^ mix(sector));
     (1..).map(move |index: u64| {
@@ -88,8 +88,8 @@ fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The bytes of a sector. They never change: buffers and members share them instead of copying, and what follows from them is
-/// found out only once.
+/// The bytes of a sector. They never change: buffers and members share them instead of copying, and
+/// what follows from them is found out only once.
 #[derive(Clone)]
 pub(crate) struct SectorBytes(Rc<Bytes>);
 

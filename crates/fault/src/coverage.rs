@@ -50,7 +50,8 @@ pub enum Fault {
     MetadataError,
     /// A member that was away comes back, and is rebuilt in what it has missed.
     Comeback,
-    /// What an excluded member was to write lands, in part or as a whole, after it was answered as failed.
+    /// What an excluded member was to write lands, in part or as a whole, after it was answered as
+    /// failed.
     LateWrite,
     /// A write of metadata, of a log or of parity is answered as done, and was not.
     LostWrite,
@@ -62,7 +63,8 @@ pub enum Fault {
     DamagedMetadata,
     /// A copy of a member that was taken while the array was served stands in its slot.
     Clone,
-    /// Flushes of a member are answered as done and make nothing durable; power is cut, and the member is given up.
+    /// Flushes of a member are answered as done and make nothing durable; power is cut, and the
+    /// member is given up.
     LyingFlush,
     /// The system goes on lacking what an access takes.
     Starvation,
@@ -234,8 +236,8 @@ pub struct Coverage {
     counts: [[u64; State::ALL.len()]; Fault::ALL.len()],
 }
 
-/// Whether arrays promise to survive `fault` in `state`, and the tester therefore tries it. (Some arrays do not: no pair is
-/// promised by RAID 0 that costs a member.)
+/// Whether arrays promise to survive `fault` in `state`, and the tester therefore tries it. (Some
+/// arrays do not: no pair is promised by RAID 0 that costs a member.)
 pub fn is_promised(fault: Fault, state: State) -> bool {
     let writable = !matches!(state, State::Stopping | State::ReadOnly);
     match fault {

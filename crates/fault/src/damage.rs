@@ -1,5 +1,5 @@
-//! Metadata that can be read, and is not what was written there: rot of one copy or of both, of a segment's headers or its payload, of
-//! an entry in the middle of a commit log.
+//! Metadata that can be read, and is not what was written there: rot of one copy or of both, of a
+//! segment's headers or its payload, of an entry in the middle of a commit log.
 
 use std::fmt;
 

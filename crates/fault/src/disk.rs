@@ -1,8 +1,8 @@
 //! A member: what it has on stable storage, what is only in its cache, and what is wrong with it.
 //!
-//! A write that was answered is what is read from then on. It survives a power cut if it was asked to be durable, or if a
-//! flush that began after it has completed; else each of its sectors, on its own, holds what was stable or any version
-//! written since.
+//! A write that was answered is what is read from then on. It survives a power cut if it was asked
+//! to be durable, or if a flush that began after it has completed; else each of its sectors, on its
+//! own, holds what was stable or any version written since.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +128,8 @@ pub(crate) struct Disk {
     pub(crate) silent: Option<Silent>,
     /// Sectors that do not hold what was written there, and what that was.
     tainted: BTreeMap<u64, SectorBytes>,
-    /// By part of the commit log: the sectors of the newest entry, and of those that a crash has cut off perhaps.
+    /// By part of the commit log: the sectors of the newest entry, and of those that a crash has
+    /// cut off perhaps.
     pub(crate) newest: [Vec<Range<u64>>; 2],
     /// How many times slower than others.
     pub(crate) slow: u64,
@@ -249,7 +250,8 @@ impl Disk {
         self.put_all(at, zeroes, durable);
     }
 
-    /// Puts what `new` has into these sectors of a page, as far as it goes: to which sector, is returned.
+    /// Puts what `new` has into these sectors of a page, as far as it goes: to which sector, is
+    /// returned.
     fn put(
         &mut self,
         sectors: Range<u64>,
@@ -258,7 +260,8 @@ impl Disk {
     ) -> u64 {
         let (write, page, first) = (self.writes, sectors.start / PAGE_SECTORS, sectors.start);
         if !self.tainted.is_empty() {
-            // What is overwritten is as if nothing had been wrong with it: no cut of power brings it back.
+            // What is overwritten is as if nothing had been wrong with it: no cut of power brings
+            // it back.
             self.heal(sectors.start..sectors.end);
         }
         let slots = &mut self.image.page_mut(page)[offset(first)..];
@@ -311,8 +314,8 @@ impl Disk {
         }
     }
 
-    /// The array is gone. Of what it did not make durable nothing is promised, nor of commit logs' newest entries, which
-    /// nothing else names: what is wrong with these is not tried.
+    /// The array is gone. Of what it did not make durable nothing is promised, nor of commit logs'
+    /// newest entries, which nothing else names: what is wrong with these is not tried.
     pub(crate) fn heal_what_is_cut_off(&mut self, power: bool) {
         let newest: Vec<Range<u64>> = self.newest.iter().flatten().cloned().collect();
         newest.into_iter().for_each(|sectors| self.heal(sectors));

@@ -1,15 +1,17 @@
 //! The exhaustive check: a small script on a tiny array, cut off at every moment.
 //!
-//! The script is played once. At each moment of it, before and after everything that happens, power is cut: each choice
-//! of the writes that were not durable is found on the members, and none or any one member is lost. (Where nothing of
-//! the caches is lost, the process is killed as well, which is to lose less.) Each such *case* is opened again, recovers,
-//! is read, made whole and checked by the oracle that judges seeds too. Also, each member dies or is replaced after each
-//! step of the script. Where a scenario says so, all of this happens once more in the recovery from each cut; and a member
-//! that was lost at the first may be there again after the second.
+//! The script is played once. At each moment of it, before and after everything that happens, power
+//! is cut: each choice of the writes that were not durable is found on the members, and none or any
+//! one member is lost. (Where nothing of the caches is lost, the process is killed as well, which
+//! is to lose less.) Each such *case* is opened again, recovers, is read, made whole and checked by
+//! the oracle that judges seeds too. Also, each member dies or is replaced after each step of the
+//! script. Where a scenario says so, all of this happens once more in the recovery from each cut;
+//! and a member that was lost at the first may be there again after the second.
 //!
-//! Cases that are alike, the same bytes on the members that are left and the same promises, are tried once. What is not
-//! tried: subsets of writes where a cut leaves many, which are counted ([`Tally::untried`], `exhaustive/kept.rs`); cuts
-//! in the recovery from torn writes; and orders in which accesses might be answered, other than the one that the seed draws.
+//! Cases that are alike, the same bytes on the members that are left and the same promises, are
+//! tried once. What is not tried: subsets of writes where a cut leaves many, which are counted
+//! ([`Tally::untried`], `exhaustive/kept.rs`); cuts in the recovery from torn writes; and orders in
+//! which accesses might be answered, other than the one that the seed draws.
 
 mod case;
 mod kept;
@@ -183,7 +185,8 @@ impl Check {
     /// Tries one choice with no member lost, and with any one.
     fn lose(&mut self, before: &[Cut], index: usize, moment: &Moment, power: bool, kept: &Kept) {
         let digests: Vec<u64> = found(moment, kept).iter().map(|disk| disk.digest(&self.key)).collect();
-        // Where copies may still differ, only a cut of power excuses that what was read of a member is lost with it.
+        // Where copies may still differ, only a cut of power excuses that what was read of a member
+        // is lost with it.
         let expendable = moment.expendable.iter().filter(|_| power || moment.synced);
         let lost = expendable.map(|lost| (Some(*lost), None));
         // Where nothing stands in for what is missing, who was lost before may be there again.
@@ -207,7 +210,8 @@ impl Check {
         }
     }
 
-    /// Tries one case; and all that can happen in its recovery, where it is a first cut and the scenario says so.
+    /// Tries one case; and all that can happen in its recovery, where it is a first cut and the
+    /// scenario says so.
     fn recover(&mut self, before: &[Cut], cut: Cut, moment: &Moment) {
         let again = self.scenario.again.is_some() && before.is_empty() && cut.power && !cut.kept.is_torn();
         let cuts = [before, &[cut]].concat();

@@ -1,11 +1,13 @@
-//! The fault tester: the same array that serves data, on byte-accurate members in virtual time, with every fault that disks
-//! and power have, and an oracle that knows what each sector may hold.
+//! The fault tester: the same array that serves data, on byte-accurate members in virtual time,
+//! with every fault that disks and power have, and an oracle that knows what each sector may hold.
 //!
-//! A *seed* stands for a run: an array of drawn shape, hosts' requests, and faults. The same seed gives the same run, to the
-//! byte. [`run`] runs one; [`explain`] finds the shortest list of events that still fails and tells its story.
+//! A *seed* stands for a run: an array of drawn shape, hosts' requests, and faults. The same seed
+//! gives the same run, to the byte. [`run`] runs one; [`explain`] finds the shortest list of events
+//! that still fails and tells its story.
 //!
-//! Read `script.rs` (what will happen), `disk.rs` (a member), `world.rs` (the driver), `oracle.rs` (what may stand
-//! where), `atlas.rs` (which faults are to be survived when), `run/` (how they come together), `check.rs` (what must hold at rest).
+//! Read `script.rs` (what will happen), `disk.rs` (a member), `world.rs` (the driver), `oracle.rs`
+//! (what may stand where), `atlas.rs` (which faults are to be survived when), `run/` (how they come
+//! together), `check.rs` (what must hold at rest).
 
 mod atlas;
 mod check;
@@ -87,7 +89,8 @@ pub fn organization(seed: u64, limits: &Limits) -> &'static str {
     Script::draw(seed, limits).options.row.name
 }
 
-/// Runs `seed` again, with fewer and fewer events, in at most `attempts` runs. None where it does not fail.
+/// Runs `seed` again, with fewer and fewer events, in at most `attempts` runs. None where it does
+/// not fail.
 pub fn explain(seed: u64, limits: &Limits, attempts: u32) -> Option<Story> {
     let script = Script::draw(seed, limits);
     let violation = play(&script, limits, false).violation?;
@@ -139,8 +142,9 @@ fn play(script: &Script, limits: &Limits, listen: bool) -> Report {
     report
 }
 
-/// An array that has lost more than it survives may say so where it has, and stop; it may not read wrong. (One that keeps a
-/// silent member waits for it at each access; and a member that is left alone cannot know what it has missed.)
+/// An array that has lost more than it survives may say so where it has, and stop; it may not read
+/// wrong. (One that keeps a silent member waits for it at each access; and a member that is left
+/// alone cannot know what it has missed.)
 fn counts(violation: &Violation, limits: &Limits) -> bool {
     let wrong = matches!(violation, Violation::WrongContent { .. } | Violation::Error { .. });
     wrong || matches!(violation, Violation::Seam(_) | Violation::Panic(_)) || !limits.beyond

@@ -1,4 +1,5 @@
-//! What a seed's array is made like: every choice is drawn, extremes more often than anyone would choose them.
+//! What a seed's array is made like: every choice is drawn, extremes more often than anyone would
+//! choose them.
 
 use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization, Update};
 use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning};
@@ -34,7 +35,8 @@ pub(crate) struct Load {
     pub(crate) long: u64,
 }
 
-/// Rows that are drawn where none is given: the table's first. With later ones, seeds would tell other stories.
+/// Rows that are drawn where none is given: the table's first. With later ones, seeds would tell
+/// other stories.
 const DRAWN: usize = 8;
 
 impl Options {
@@ -150,7 +152,8 @@ fn draw_tuning(random: &mut Random, block: u64, segment: Option<Sectors>) -> Tun
     }
 }
 
-/// Draws what came later, without a change of what is drawn after it: seeds go on telling their stories.
+/// Draws what came later, without a change of what is drawn after it: seeds go on telling their
+/// stories.
 fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
     let mut apart = Random::new(random.clone().next());
     let often = [2, 50, 1_000].map(|milliseconds| Some(Duration::from_millis(milliseconds)));
@@ -171,7 +174,8 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
     tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));
 }
 
-/// One array in so many is larger, and where it has logs it has hundreds or thousands of regions, each written to little.
+/// One array in so many is larger, and where it has logs it has hundreds or thousands of regions,
+/// each written to little.
 const MANY_REGIONS: u64 = 256;
 
 fn draw_load(random: &mut Random) -> Load {

@@ -1,12 +1,14 @@
 //! What each sector may hold.
 //!
-//! A sector is a register that several write at the same time. Its history is a list of writes with the ticks at which
-//! they began, were answered, and were *gone*: overwritten by a write that began after they were answered, or ruled out by a read.
-//! A read may return a write that was not gone when the read began. A power cut is like a read that began when
-//! the last completed flush did, except for what a durable write overwrote. What is read after a power cut stays.
+//! A sector is a register that several write at the same time. Its history is a list of writes with
+//! the ticks at which they began, were answered, and were *gone*: overwritten by a write that began
+//! after they were answered, or ruled out by a read. A read may return a write that was not gone
+//! when the read began. A power cut is like a read that began when the last completed flush did,
+//! except for what a durable write overwrote. What is read after a power cut stays.
 //!
-//! Copies that do not follow the first yet promise less: what a read of the first has ruled out another may still hold, and
-//! shows it if the first is lost before they follow, or before that is flushed and power is cut.
+//! Copies that do not follow the first yet promise less: what a read of the first has ruled out
+//! another may still hold, and shows it if the first is lost before they follow, or before that is
+//! flushed and power is cut.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -74,11 +76,13 @@ pub(crate) struct Oracle {
     cut: u64,
     /// A member was excluded since power was cut last.
     excluded: bool,
-    /// Reads that began before may have read a copy that is gone since, and the others did not follow.
+    /// Reads that began before may have read a copy that is gone since, and the others did not
+    /// follow.
     gone_copy: u64,
     /// What was there then and is read since is on stable storage.
     stable: bool,
-    /// What nobody promises anything of may read one way now and another later, until it is written.
+    /// What nobody promises anything of may read one way now and another later, until it is
+    /// written.
     pub(crate) doubts_stay: bool,
     /// Reads under way began at these ticks.
     reads: BTreeMap<u64, u32>,
@@ -203,7 +207,8 @@ impl Oracle {
         let entries = &mut self.sectors[sector as usize];
         let settled = entries.iter().filter(|entry| fits(entry)).all(|entry| entry.ended < began);
         if settled && began >= gone_copy && entries.len() > 1 {
-            // It was read from what was left by the cut: a flush makes it no more durable than it was.
+            // It was read from what was left by the cut: a flush makes it no more durable than it
+            // was.
             let left = cut > 0 && entries.iter().filter(|e| fits(e)).all(|e| e.ended <= cut);
             let ruled_out = |entry: &&mut Entry| !fits(entry) && entry.ended < began && entry.gone > began;
             for entry in entries.iter_mut().filter(ruled_out) {
@@ -241,8 +246,8 @@ impl Oracle {
         self.floor = self.floor.max(began);
     }
 
-    /// A member was excluded: what was read of it may be gone with it in the next cut; or at once, if it was `not_copied`
-    /// to the others yet.
+    /// A member was excluded: what was read of it may be gone with it in the next cut; or at once,
+    /// if it was `not_copied` to the others yet.
     pub(crate) fn member_excluded(&mut self, not_copied: bool) {
         if self.promises.read_outlasts_members {
             return;
@@ -255,8 +260,8 @@ impl Oracle {
         }
     }
 
-    /// The array is gone, with power or without; perhaps while other copies were `not_copied` from the first. What was
-    /// under way may have been done, or in part.
+    /// The array is gone, with power or without; perhaps while other copies were `not_copied` from
+    /// the first. What was under way may have been done, or in part.
     pub(crate) fn crash(&mut self, power: bool, not_copied: bool) {
         let now = self.now();
         let (floor, stays, excluded) = (self.floor, self.stable, self.excluded);

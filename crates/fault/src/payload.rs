@@ -1,5 +1,5 @@
-//! The memory behind buffers' names, and what is computed in it. Memory that is given back keeps its old bytes, so that who
-//! reads a buffer before it was filled reads something wrong.
+//! The memory behind buffers' names, and what is computed in it. Memory that is given back keeps
+//! its old bytes, so that who reads a buffer before it was filled reads something wrong.
 
 use parlour_array::{Action, Array, BufferId, Effect, Slice};
 use parlour_codec::xor::is_zero;

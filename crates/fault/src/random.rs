@@ -1,5 +1,5 @@
-//! Random numbers that follow from a seed: a generator for what is drawn in order, and a keyed hash for what must stay as it
-//! is when something else is taken out of a script.
+//! Random numbers that follow from a seed: a generator for what is drawn in order, and a keyed hash
+//! for what must stay as it is when something else is taken out of a script.
 
 /// SplitMix64's last step: each bit of `z` changes half of the result's.
 pub(crate) fn mix(mut z: u64) -> u64 {

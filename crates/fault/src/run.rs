@@ -30,7 +30,8 @@ pub struct Limits {
     pub consistency: Option<Consistency>,
     /// About how many requests hosts make.
     pub requests: u64,
-    /// Inject more than the organization survives: then it may say "lost" where it is, but never read wrong.
+    /// Inject more than the organization survives: then it may say "lost" where it is, but never
+    /// read wrong.
     pub beyond: bool,
 }
 
@@ -80,8 +81,8 @@ pub(crate) struct Run<'a> {
     pub(crate) opening: bool,
     /// A disk that this session does without.
     returning: Option<usize>,
-    /// A crash came while a member was missing, which may be called older than the others since. Or numbers were called
-    /// implausible, and logs may be called damaged for it.
+    /// A crash came while a member was missing, which may be called older than the others since. Or
+    /// numbers were called implausible, and logs may be called damaged for it.
     pub(crate) behind: bool,
     /// Sectors of disks that could not be read since all was whole.
     pub(crate) scars: Vec<(usize, u64)>,
@@ -247,7 +248,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Lets the array come to rest: nothing is under way, nobody waits, what can be rebuilt, resynced and scrubbed is.
+    /// Lets the array come to rest: nothing is under way, nobody waits, what can be rebuilt,
+    /// resynced and scrubbed is.
     pub(crate) fn settle(&mut self) -> Result<(), Violation> {
         self.until("the array does not come to rest", |run| {
             !run.world.is_busy() && run.open.is_empty() && run.waiting.is_empty() && run.is_done()
@@ -417,7 +419,8 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Told::BadBlocksRecorded { slot, at, length, .. } => self.listed(slot, at, length),
-            // (Numbers may be called implausible that are not: docs/reliability.md. What follows from it is not checked.)
+            // (Numbers may be called implausible that are not: docs/reliability.md. What follows
+            // from it is not checked.)
             Told::Implausible { .. } => {
                 self.behind = true;
                 Ok(())
@@ -509,8 +512,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a kill would have it forgotten that a flush failed. What that flush was for may be gone by any later time,
-    /// though flushes of the next session succeed: no more is promised than after a cut of power.
+    /// Whether a kill would have it forgotten that a flush failed. What that flush was for may be
+    /// gone by any later time, though flushes of the next session succeed: no more is promised than
+    /// after a cut of power.
     fn forgets_failed_flush(&self) -> bool {
         let disks = &self.world.shelf.disks;
         let failed = |disk: &usize| disks[*disk].flushes == Flushes::Failed;
@@ -531,7 +535,8 @@ impl<'a> Run<'a> {
         // After a flush that failed on a member which had to be kept nobody knows what is durable.
         let dares = match self.limits.beyond {
             true if fault == Fault::FailedFlush => false,
-            // Copies that have no room differ, and it is not promised that the one which was read stays.
+            // Copies that have no room differ, and it is not promised that the one which was read
+            // stays.
             true if fault.is_of_space() && self.geometry.organization().code == Code::Copy => {
                 self.survives(fault, slot)
             }
@@ -593,8 +598,8 @@ impl<'a> Run<'a> {
         self.geometry.organization().code == Code::Copy && self.is_unsynced()
     }
 
-    /// Whether there are copies that follow the first, but perhaps not on stable storage: after a cut of power they follow
-    /// again, unless the first is gone before.
+    /// Whether there are copies that follow the first, but perhaps not on stable storage: after a
+    /// cut of power they follow again, unless the first is gone before.
     fn may_be_uncopied(&self) -> bool {
         let copies = self.geometry.organization().code == Code::Copy;
         copies && self.geometry.fault_tolerance() > 0 && self.world.array.status().dirty_regions > 0
@@ -683,15 +688,16 @@ impl<'a> Run<'a> {
         self.collect()
     }
 
-    /// A disk that nobody has used in this array, with something on it; in some seeds one that was a member before, with all
-    /// that it held then.
+    /// A disk that nobody has used in this array, with something on it; in some seeds one that was
+    /// a member before, with all that it held then.
     fn new_disk(&mut self) -> usize {
         let index = self.world.shelf.disks.len();
         let length = self.script.options.creation.member_length;
         let former = self.former_members().next();
         if let Some(former) = former.filter(|_| self.script.has_more()) {
             let disk = &mut self.world.shelf.disks[former];
-            // As a driver does: until the array writes its own, nobody takes it for the member that it was.
+            // As a driver does: until the array writes its own, nobody takes it for the member that
+            // it was.
             let blank = [0; parlour_array::SUPERBLOCK_BYTES];
             Geometry::superblocks_at(disk.length).iter().for_each(|at| disk.write(*at, &blank, true));
             self.renamed += 1;

@@ -1,5 +1,5 @@
-//! What will happen: hosts' requests and faults, drawn from the seed before anything runs. An event that is taken out leaves
-//! the others as they were, so that a failing script can be made shorter.
+//! What will happen: hosts' requests and faults, drawn from the seed before anything runs. An event
+//! that is taken out leaves the others as they were, so that a failing script can be made shorter.
 
 use std::fmt;
 
@@ -21,7 +21,8 @@ pub(crate) struct Script {
     pub(crate) events: Vec<Event>,
 }
 
-/// Something that happens at a time. The clock of events stands still while the array is given time to come to rest.
+/// Something that happens at a time. The clock of events stands still while the array is given time
+/// to come to rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) number: u64,
@@ -87,7 +88,8 @@ pub(crate) enum What {
     Rival(u64),
     /// Somebody copies a member that is being used.
     Clone(u16),
-    /// One of the copies is put in its member's slot when the array has been stopped next; the number says which.
+    /// One of the copies is put in its member's slot when the array has been stopped next; the
+    /// number says which.
     PutClone(u64),
     /// Metadata of a member, or a log on it, rots.
     Damage(u16, Damage),
@@ -216,8 +218,8 @@ impl Script {
 }
 
 impl Script {
-    /// Whether more befalls the array than what is drawn in order: sectors of metadata cannot be read, and former members
-    /// come back as new ones.
+    /// Whether more befalls the array than what is drawn in order: sectors of metadata cannot be
+    /// read, and former members come back as new ones.
     pub(crate) fn has_more(&self) -> bool {
         Keyed::new(self.seed ^ MORE).of(&[0]).is_multiple_of(8)
     }
@@ -227,8 +229,8 @@ impl Script {
         Keyed::new(self.seed ^ RETURNS).of(&[0]).is_multiple_of(4)
     }
 
-    /// Whether members that do not answer, or are excluded, are given up: their accesses are answered at once, and what they
-    /// were to write may land later.
+    /// Whether members that do not answer, or are excluded, are given up: their accesses are
+    /// answered at once, and what they were to write may land later.
     pub(crate) fn gives_up(&self) -> bool {
         Keyed::new(self.seed ^ GIVING_UP).of(&[0]).is_multiple_of(8)
     }
@@ -408,7 +410,8 @@ const SILENT: u64 = 400_121;
 const DAMAGE: u64 = 416_196;
 /// Names the seeds in which copies of members are used: none of those either.
 const CLONES: u64 = 500_229;
-/// Names the seeds in which there is no room for anything, or too little memory: none of those either.
+/// Names the seeds in which there is no room for anything, or too little memory: none of those
+/// either.
 const SHORTAGES: u64 = 500_440;
 /// Names the seeds in which flushes lie: none of those either.
 const LIES: u64 = 500_745;
@@ -451,7 +454,8 @@ impl Draw {
             self.wait();
             let what = self.fault();
             self.push(what);
-            // Faults on faults: what a lone fault finds right may be wrong in the middle of another.
+            // Faults on faults: what a lone fault finds right may be wrong in the middle of
+            // another.
             while self.random.chance(3) {
                 let longest = 1 << self.random.below(16);
                 self.at = self.at + Duration::from_micros(self.random.below(longest));

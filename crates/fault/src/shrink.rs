@@ -1,12 +1,13 @@
-//! From a script that fails to the shortest that still fails in the same way: events are taken out, many at once and then
-//! fewer.
+//! From a script that fails to the shortest that still fails in the same way: events are taken out,
+//! many at once and then fewer.
 
 use crate::play;
 use crate::run::Limits;
 use crate::script::Script;
 use crate::violation::Violation;
 
-/// Takes out what is not needed, in at most `attempts` runs. Returns the script that is left, and how it fails.
+/// Takes out what is not needed, in at most `attempts` runs. Returns the script that is left, and
+/// how it fails.
 pub(crate) fn shrink(
     script: Script,
     violation: Violation,

@@ -1,8 +1,10 @@
-//! Writes that go wrong and are answered as done: lost, in another place, or with a bit turned. They befall metadata, logs
-//! and parity; what is wrong with hosts' data no array without checksums can know.
+//! Writes that go wrong and are answered as done: lost, in another place, or with a bit turned.
+//! They befall metadata, logs and parity; what is wrong with hosts' data no array without checksums
+//! can know.
 //!
-//! What is silently wrong is on one member, and all others are sound. So it is promised (f = 1) that nothing reads wrong for it, as
-//! long as no other member is lost: it is noticed when the array reads it, or a scrub finds it (parity), or it is overwritten.
+//! What is silently wrong is on one member, and all others are sound. So it is promised (f = 1)
+//! that nothing reads wrong for it, as long as no other member is lost: it is noticed when the
+//! array reads it, or a scrub finds it (parity), or it is overwritten.
 
 use std::fmt;
 use std::ops::Range;
@@ -103,7 +105,8 @@ impl Area {
         Area::ALL.into_iter().filter(is_there).collect()
     }
 
-    /// What a write of `length` at `at` of `slot`'s member is of, if it is of one kind, and not hosts' data.
+    /// What a write of `length` at `at` of `slot`'s member is of, if it is of one kind, and not
+    /// hosts' data.
     fn of(
         geometry: &Geometry,
         member_length: Sectors,
@@ -210,7 +213,8 @@ pub(crate) fn turned(sector: &SectorBytes, number: u64) -> SectorBytes {
 }
 
 impl Disk {
-    /// Whether a write to `at` of the member in `slot` is to go wrong: what it does is returned, and what stood there.
+    /// Whether a write to `at` of the member in `slot` is to go wrong: what it does is returned,
+    /// and what stood there.
     pub(crate) fn silence(
         &mut self,
         geometry: &Geometry,
@@ -224,7 +228,8 @@ impl Disk {
         Some((silent, before))
     }
 
-    /// The write has been done: it goes wrong. Returns the sectors that are not what they should be.
+    /// The write has been done: it goes wrong. Returns the sectors that are not what they should
+    /// be.
     pub(crate) fn go_wrong(
         &mut self,
         geometry: &Geometry,

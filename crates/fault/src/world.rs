@@ -1,8 +1,9 @@
-//! The driver: carries out the array's effects on members in memory, each after a time of its own, and holds the array to
-//! the seam's contract.
+//! The driver: carries out the array's effects on members in memory, each after a time of its own,
+//! and holds the array to the seam's contract.
 //!
-//! Where it gives members up, as the engine does, all accesses of a member that does not answer, or is excluded, are answered
-//! at once as gone; and what was to be written may still land, in part or as a whole, at any later time.
+//! Where it gives members up, as the engine does, all accesses of a member that does not answer, or
+//! is excluded, are answered at once as gone; and what was to be written may still land, in part or
+//! as a whole, at any later time.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -150,7 +151,8 @@ pub(crate) struct Loose {
     pub(crate) cached: bool,
 }
 
-/// What comes next in the queue: when, in which order, which access, and whether it is answered then.
+/// What comes next in the queue: when, in which order, which access, and whether it is answered
+/// then.
 type Due = Reverse<(u64, u64, u32, bool)>;
 
 /// A request is answered.
@@ -453,7 +455,8 @@ impl World {
         Ok(())
     }
 
-    /// What was read into `buffer`. The array gives it back, unless it is about to repair something from it.
+    /// What was read into `buffer`. The array gives it back, unless it is about to repair something
+    /// from it.
     fn read_into(&mut self, buffer: BufferId) -> Result<Vec<SectorBytes>, Violation> {
         while let Some(released) = self.array.poll_release() {
             if released == buffer {
@@ -782,7 +785,8 @@ impl World {
         }
     }
 
-    /// What a cut of power now may leave of what is not durable, in the order in which it reaches the members.
+    /// What a cut of power now may leave of what is not durable, in the order in which it reaches
+    /// the members.
     pub(crate) fn loose(&mut self) -> Vec<Loose> {
         let mut loose = Vec::new();
         for (disk, member) in self.shelf.disks.iter().enumerate().filter(|(_, disk)| !disk.dead) {
@@ -806,7 +810,8 @@ impl World {
         loose
     }
 
-    /// The array is gone: what was under way is done in part; without power, so is what was not flushed.
+    /// The array is gone: what was under way is done in part; without power, so is what was not
+    /// flushed.
     pub(crate) fn crash(&mut self, power: bool) -> Shelf {
         self.shelf.crashes += 1;
         let crash = self.shelf.crashes;

@@ -1,4 +1,5 @@
-//! The tester tested: known bugs are planted in the array, one at a time, and each is found within a stated number of seeds.
+//! The tester tested: known bugs are planted in the array, one at a time, and each is found within
+//! a stated number of seeds.
 #![cfg(feature = "planted-bugs")]
 #![expect(clippy::disallowed_methods, reason = "the crate has no threads, its tests do")]
 
@@ -83,7 +84,8 @@ fn every_planted_bug_is_found() {
     assert!(missed.is_empty(), "not found within {SEEDS} seeds: {missed:?}");
 }
 
-/// Each list is gone through by a test of the tests: here, in `planted_exhaustive.rs`, in the array's and in the engine's.
+/// Each list is gone through by a test of the tests: here, in `planted_exhaustive.rs`, in the
+/// array's and in the engine's.
 #[test]
 fn every_bug_is_in_a_list() {
     let bad_block_logs: [&[Bug]; 12] = [

@@ -69,7 +69,8 @@ fn no_organization_breaks_a_promise() {
     assert!(never.is_empty(), "no seed met {}", never.join(", "));
 }
 
-/// Rows of the table that are not drawn where none is given, because seeds would tell other stories then.
+/// Rows of the table that are not drawn where none is given, because seeds would tell other stories
+/// then.
 #[test]
 fn organizations_that_are_not_drawn_break_no_promise_either() {
     let drawn = run_all(0, 400, &Limits::default());

@@ -1,4 +1,5 @@
-//! What seeds have found in crash-safe logging, each by its story. (What they found before is told by hand, in the array's tests.)
+//! What seeds have found in crash-safe logging, each by its story. (What they found before is told
+//! by hand, in the array's tests.)
 
 use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Limits, run};

@@ -89,7 +89,8 @@ fn check_table(path: &Path, prefix: &str, table: &toml::Table, known: &Value) ->
     })
 }
 
-/// Tables have the keys of their settings, and so has each of several tables. What else there is, is a value.
+/// Tables have the keys of their settings, and so has each of several tables. What else there is,
+/// is a value.
 fn check_value(path: &Path, key: &str, value: &toml::Value, known: &Value) -> Result<(), FileError> {
     let settings = match known {
         Value::Array(several) => several.first().filter(|one| one.is_object()),

@@ -1,4 +1,5 @@
-//! All runs of an experiment, on all cores; figures come in the order of the axes, whichever run ends first.
+//! All runs of an experiment, on all cores; figures come in the order of the axes, whichever run
+//! ends first.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +15,8 @@ use crate::experiment::prepared::{Outcome, PointError, Prepared};
 /// What a run has shown, or why it shows nothing.
 pub type Shown = Result<Outcome, ControlError<PointError>>;
 
-/// Whether whoever follows a run has broken it off: then its figures are of a part of what was to be measured, or it has none.
+/// Whether whoever follows a run has broken it off: then its figures are of a part of what was to
+/// be measured, or it has none.
 pub fn is_interrupted(shown: &Shown) -> bool {
     match shown {
         Ok(outcome) => outcome.report.ended == Ended::Interrupted,
@@ -22,7 +24,8 @@ pub fn is_interrupted(shown: &Shown) -> bool {
     }
 }
 
-/// Somebody who follows runs, and may break them off. Runs are named by their number, and go on at the same time.
+/// Somebody who follows runs, and may break them off. Runs are named by their number, and go on at
+/// the same time.
 pub trait Follow: Sync {
     /// Whether a run is begun.
     fn begins(&self, _run: usize) -> bool {
@@ -53,7 +56,8 @@ pub fn run_all(prepared: &[Prepared], done: impl Fn() + Sync) -> Vec<Shown> {
     shown.into_iter().map(|report| report.expect("nobody keeps a run from beginning")).collect()
 }
 
-/// Runs all that is prepared, and has somebody follow. None is what a run has shown that was not begun.
+/// Runs all that is prepared, and has somebody follow. None is what a run has shown that was not
+/// begun.
 pub fn follow_all(prepared: &[Prepared], follow: &impl Follow) -> Vec<Option<Shown>> {
     let next = AtomicUsize::new(0);
     let shown: Mutex<Vec<Option<Shown>>> = Mutex::new(prepared.iter().map(|_| None).collect());

@@ -1,5 +1,5 @@
-//! The page of what was reproduced, in a browser: every chart is drawn, on a desk and on a phone, answers to fingers, and no script
-//! complains.
+//! The page of what was reproduced, in a browser: every chart is drawn, on a desk and on a phone,
+//! answers to fingers, and no script complains.
 
 mod browser;
 
@@ -22,7 +22,8 @@ const HEIGHT: u32 = 9_000;
 /// Charts of the study below, and the first of all.
 const CHARTS: usize = 6;
 
-/// A paper with one of each: verdicts, axes, curves, a figure of several parts, a drawing, one that cannot be drawn.
+/// A paper with one of each: verdicts, axes, curves, a figure of several parts, a drawing, one that
+/// cannot be drawn.
 fn study() -> Study {
     Study::of(Paper::Chen)
         .number("ch.28", |_| Ok(Finding::simulated(27.1).with_model(27.9)))

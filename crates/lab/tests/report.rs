@@ -1,4 +1,5 @@
-//! The report on all five papers, in a browser: what stands in it is from a glance at the simulations, but it is the same page.
+//! The report on all five papers, in a browser: what stands in it is from a glance at the
+//! simulations, but it is the same page.
 
 mod browser;
 

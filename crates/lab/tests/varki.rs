@@ -1,10 +1,11 @@
 //! The closed fork-join network of Varki and Wang beside the simulated array.
 //!
-//! The paper's mean error is 6% (§4), with sizes that are drawn and yet are spread over just k units, which it does not explain. Here a
-//! request is k whole stripe units, and begins with one. On the grid of `experiments/varki/units.toml` (128 KiB, 512 KiB, 2 MiB and 4 MiB,
-//! k = 1…21, 1 to 20 processes that do not think or think for 30 ms) the mean error is 4.0% with the printed maximum, 3.0% with that of
-//! normal times, 2.9% with that of the drive's own times taken as independent, and 2.8% with that of siblings that are at one place.
-//! Below, a part of it.
+//! The paper's mean error is 6% (§4), with sizes that are drawn and yet are spread over just k
+//! units, which it does not explain. Here a request is k whole stripe units, and begins with one.
+//! On the grid of `experiments/varki/units.toml` (128 KiB, 512 KiB, 2 MiB and 4 MiB, k = 1…21, 1 to
+//! 20 processes that do not think or think for 30 ms) the mean error is 4.0% with the printed
+//! maximum, 3.0% with that of normal times, 2.9% with that of the drive's own times taken as
+//! independent, and 2.8% with that of siblings that are at one place. Below, a part of it.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use std::num::NonZeroU32;
@@ -39,7 +40,8 @@ precision = 0.015
 think = [{ name = "none" }, { name = "30 ms", workload.think = { exponential = "30ms" } }]
 "#;
 
-/// A run: the values of its axes, and the mean response in ms. The first axis is the think time, the last the number of processes.
+/// A run: the values of its axes, and the mean response in ms. The first axis is the think time,
+/// the last the number of processes.
 struct Run {
     labels: Vec<String>,
     response: f64,
@@ -154,8 +156,9 @@ kind = [
 workload.processes = [1, 4, 12, 20]
 "#;
 
-/// Beyond the paper. Small writes: 6%, and 1.5% where each access is made by itself; half a stripe, and all of one: 12% and 6.5%. (Of
-/// these all disks have to do with each request, and go nearly in step: then requests are counted at their disks for too long.)
+/// Beyond the paper. Small writes: 6%, and 1.5% where each access is made by itself; half a stripe,
+/// and all of one: 12% and 6.5%. (Of these all disks have to do with each request, and go nearly in
+/// step: then requests are counted at their disks for too long.)
 #[test]
 fn writes_take_about_as_long_as_modelled() {
     for drive in ["ibm-0661", "hp-c2247a"] {
@@ -206,7 +209,8 @@ kind = [
 workload.processes = [1, 2, 8, 16]
 "#;
 
-/// Beyond the paper. The mean errors of reads of one unit, four, eight of eight, and of writes of all nine.
+/// Beyond the paper. The mean errors of reads of one unit, four, eight of eight, and of writes of
+/// all nine.
 #[test]
 fn contention_for_buses_is_about_as_modelled() {
     let runs = simulated(&["members=9", "array.unit=32KiB", "drive.model=ibm-0661"], BUSES);

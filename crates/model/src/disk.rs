@@ -1,6 +1,8 @@
-//! What the models know of a disk, and what its accesses cost (Stodolsky et al., §3 and §4, figures 5 and 12).
+//! What the models know of a disk, and what its accesses cost (Stodolsky et al., §3 and §4, figures
+//! 5 and 12).
 //!
-//! An access is a mean seek, half a revolution, and what passes under the head. The letters in the comments are the paper's.
+//! An access is a mean seek, half a revolution, and what passes under the head. The letters in the
+//! comments are the paper's.
 
 use parlour_drive::mechanics::Mechanics;
 use parlour_drive::surface::{Arrangement, Zone};
@@ -45,13 +47,13 @@ pub enum DiskError {
     EmptyUnit,
 }
 
-/// The mean delay until a free block passes, in data units: Menon and Kasson's, whom §4 cites, for disks like the
-/// [example](Disk::IBM_0661)'s with one free track in a cylinder.
+/// The mean delay until a free block passes, in data units: Menon and Kasson's, whom §4 cites, for
+/// disks like the [example](Disk::IBM_0661)'s with one free track in a cylinder.
 pub const FLOATING_DELAY: f64 = 0.76;
 
 impl Disk {
-    /// The IBM 0661 ("Lightning") with the values that the paper reckons with (figures 3 and 12), and units of 2 KB. Its curve's own
-    /// mean seek is 12.69 ms: [`Disk::of`] has that.
+    /// The IBM 0661 ("Lightning") with the values that the paper reckons with (figures 3 and 12),
+    /// and units of 2 KB. Its curve's own mean seek is 12.69 ms: [`Disk::of`] has that.
     pub const IBM_0661: Disk = Disk {
         seek: 12.5,
         rotation: 13.9 / 2.0,
@@ -63,8 +65,9 @@ impl Disk {
         unit: 2.0,
     };
 
-    /// What a drive's moving parts come to, with data units of `unit`. The seek is the mean over pairs of blocks; a track is as
-    /// long as the mean of all tracks. Overheads, buffers and the settling before writes are not the paper's, and left out.
+    /// What a drive's moving parts come to, with data units of `unit`. The seek is the mean over
+    /// pairs of blocks; a track is as long as the mean of all tracks. Overheads, buffers and the
+    /// settling before writes are not the paper's, and left out.
     ///
     /// # Errors
     /// `unit` is empty, or the drive has no revolution, tracks or cylinders.
@@ -90,8 +93,8 @@ impl Disk {
         disk.checked()
     }
 
-    /// Itself, if it can be: times are not negative, a revolution takes time, and counts are at least 1 (`D` and the unit's
-    /// size: positive).
+    /// Itself, if it can be: times are not negative, a revolution takes time, and counts are at
+    /// least 1 (`D` and the unit's size: positive).
     ///
     /// # Errors
     /// The first value that cannot be.
@@ -126,24 +129,27 @@ impl Disk {
         2.0 * self.rotation / self.units
     }
 
-    /// Reading or writing `units` somewhere: `S + (1 + 2·units/D)R`. With one unit it is §3's `t_w`.
+    /// Reading or writing `units` somewhere: `S + (1 + 2·units/D)R`. With one unit it is §3's
+    /// `t_w`.
     pub fn access(&self, units: f64) -> f64 {
         self.seek + self.rotation + units * self.transfer()
     }
 
-    /// Reading `units`, waiting until they come by again, and writing them, at one go: `S + (3 + 2·units/D)R`. With one unit it is §3's
-    /// `t_rmw`. `units` are at most a track.
+    /// Reading `units`, waiting until they come by again, and writing them, at one go: `S + (3 +
+    /// 2·units/D)R`. With one unit it is §3's `t_rmw`. `units` are at most a track.
     pub fn read_modify_write(&self, units: f64) -> f64 {
         self.access(units) + 2.0 * self.rotation
     }
 
-    /// Reading a unit and writing it into the first free place that passes: `S + (1 + 5.52/D)R + H` (§4).
+    /// Reading a unit and writing it into the first free place that passes: `S + (1 + 5.52/D)R + H`
+    /// (§4).
     pub fn floating_update(&self) -> f64 {
         self.access(1.0) + self.head_switch + (FLOATING_DELAY + 1.0) * self.transfer()
     }
 
-    /// `count` tracks of one cylinder, one after the other: `S + (2K+1)R + (K−1)H`, §3's `t_Ktrack`. A disk with zero
-    /// latency for it begins with whatever passes, and does not wait (footnote 5).
+    /// `count` tracks of one cylinder, one after the other: `S + (2K+1)R + (K−1)H`, §3's
+    /// `t_Ktrack`. A disk with zero latency for it begins with whatever passes, and does not wait
+    /// (footnote 5).
     pub fn track_run(&self, count: f64, zero_latency: bool) -> f64 {
         let wait = if zero_latency { 0.0 } else { self.rotation };
         self.seek + wait + 2.0 * self.rotation * count + self.head_switch * (count - 1.0)
@@ -154,7 +160,8 @@ impl Disk {
         2.0 * self.rotation * self.tracks + self.head_switch * (self.tracks - 1.0)
     }
 
-    /// A random access to `cylinders` that follow one another; a part of a cylinder counts as that part of a pass.
+    /// A random access to `cylinders` that follow one another; a part of a cylinder counts as that
+    /// part of a pass.
     pub fn cylinder_run(&self, cylinders: f64) -> f64 {
         let seeks = (cylinders - 1.0).max(0.0);
         self.seek + self.rotation + cylinders * self.cylinder_pass() + seeks * self.single_cylinder_seek
@@ -196,8 +203,8 @@ impl Disk {
     }
 }
 
-/// How much later than a track the next one of its cylinder begins, in milliseconds, in a drive's first zone (figure 12: as long as a
-/// head switch). None: its tracks are in strips.
+/// How much later than a track the next one of its cylinder begins, in milliseconds, in a drive's
+/// first zone (figure 12: as long as a head switch). None: its tracks are in strips.
 pub fn track_skew(mechanics: &Mechanics) -> Option<f64> {
     let zone = mechanics.surface.zones().first()?;
     match zone.arrangement {
@@ -209,11 +216,13 @@ pub fn track_skew(mechanics: &Mechanics) -> Option<f64> {
     }
 }
 
-/// The mean seek between two blocks that are drawn at random, in milliseconds: between cylinders that count as much as they hold.
+/// The mean seek between two blocks that are drawn at random, in milliseconds: between cylinders
+/// that count as much as they hold.
 pub fn mean_seek(mechanics: &Mechanics) -> f64 {
     let zones = mechanics.surface.zones();
     let last = zones.iter().map(|zone| u64::from(zone.cylinder) + zone.shape.cylinders).max().unwrap_or(0);
-    // `within[d]` is the sum of the seeks over fewer than `d` cylinders. So what a cylinder has to do with a whole zone is a difference.
+    // `within[d]` is the sum of the seeks over fewer than `d` cylinders. So what a cylinder has to
+    // do with a whole zone is a difference.
     let mut within = vec![0.0; last as usize + 1];
     for distance in 0..last as usize {
         within[distance + 1] = within[distance] + milliseconds(mechanics.seek.time(distance as u32));

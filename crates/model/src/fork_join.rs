@@ -1,28 +1,34 @@
-//! Mean values of a disk array whose requests fork into sub-requests and join again, with so many processes that wait for their answers
-//! and think (Varki and Wang §2.1–2.3).
+//! Mean values of a disk array whose requests fork into sub-requests and join again, with so many
+//! processes that wait for their answers and think (Varki and Wang §2.1–2.3).
 //!
-//! A request of k siblings goes to k of n disks, each of which serves in the order of coming. With m processes
+//! A request of k siblings goes to k of n disks, each of which serves in the order of coming. With
+//! m processes
 //!
 //! > R(m) = O_k S + (k/n) S Q(m−1),  X(m) = m / (R(m) + Z),  Q(m) = R(m) X(m),  Q(0) = 0.
 //!
-//! S is a disk's mean service time, O_k S that of the last of k siblings ([`order`](crate::order), and
-//! [`Service::last_of`](crate::service::Service::last_of)), Z the time that processes think.
+//! S is a disk's mean service time, O_k S that of the last of k siblings ([`order`](crate::order),
+//! and [`Service::last_of`](crate::service::Service::last_of)), Z the time that processes think.
 //!
-//! It is an approximation in three ways that partly make up for one another: what is being served when a sub-request comes is counted as
-//! if it had only begun; a request is counted at all its disks until the last is done; and siblings are taken to wait equally long.
-//! Against the simulated array its mean error is 3% to 4% over the paper's grid, depending on the maximum that is taken
-//! (`crates/lab/tests/varki.rs`). The first shows where nothing makes up for it: of single accesses whose service times vary little,
-//! responses come out up to 20% too long. [`Network::partly_served`] is without it, and within 2%.
+//! It is an approximation in three ways that partly make up for one another: what is being served
+//! when a sub-request comes is counted as if it had only begun; a request is counted at all its
+//! disks until the last is done; and siblings are taken to wait equally long. Against the simulated
+//! array its mean error is 3% to 4% over the paper's grid, depending on the maximum that is taken
+//! (`crates/lab/tests/varki.rs`). The first shows where nothing makes up for it: of single accesses
+//! whose service times vary little, responses come out up to 20% too long.
+//! [`Network::partly_served`] is without it, and within 2%.
 //!
-//! The paper leaves open how sizes that are drawn are spread over just k disks, how those that are normal or uniform scatter, and in
-//! which unit it measures times. Here a request is k stripe units, all of one size, and times are in ms; requests of several sizes are
-//! several phases, each with its own k.
+//! The paper leaves open how sizes that are drawn are spread over just k disks, how those that are
+//! normal or uniform scatter, and in which unit it measures times. Here a request is k stripe
+//! units, all of one size, and times are in ms; requests of several sizes are several phases, each
+//! with its own k.
 //!
-//! Beyond the paper, requests may go through several forks and joins one after the other ([`Phase`]), as writes do
-//! ([`writes`](crate::writes)), or through one of several, as requests of different sizes do: each phase has its own R and Q, and what is
-//! seen in a disk's queue is the sum over phases of (k/n) S Q(m−1). And there may be a [`Bus`].
+//! Beyond the paper, requests may go through several forks and joins one after the other
+//! ([`Phase`]), as writes do ([`writes`](crate::writes)), or through one of several, as requests of
+//! different sizes do: each phase has its own R and Q, and what is seen in a disk's queue is the
+//! sum over phases of (k/n) S Q(m−1). And there may be a [`Bus`].
 //!
-//! Times are in ms, throughputs in requests a second. An evaluation takes some nanoseconds for each process and phase.
+//! Times are in ms, throughputs in requests a second. An evaluation takes some nanoseconds for each
+//! process and phase.
 
 use std::num::NonZeroU32;
 
@@ -45,7 +51,8 @@ pub struct Phase {
     pub deviation: f64,
     /// Mean service time of the last of the siblings, in ms: O_k S.
     pub last: f64,
-    /// Where the phase before was on the same disks, and at the same places: the times as they are if a disk did nothing between.
+    /// Where the phase before was on the same disks, and at the same places: the times as they are
+    /// if a disk did nothing between.
     pub undisturbed: Option<Undisturbed>,
 }
 
@@ -58,7 +65,8 @@ pub struct Undisturbed {
     pub last: f64,
 }
 
-/// What carries data between disks and hosts. It serves in the order of coming, and a transfer always takes as long.
+/// What carries data between disks and hosts. It serves in the order of coming, and a transfer
+/// always takes as long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bus {
     /// One for all, before or after disks are busy with a request.
@@ -66,8 +74,9 @@ pub enum Bus {
         /// Milliseconds of each request.
         transfer: f64,
     },
-    /// One for each so many disks. What is read crosses it while it comes off the platters, if the bus is free; what is written crosses
-    /// while the arm moves. So a disk's time is longer by what it waits for the bus, and no more; and it is busy meanwhile.
+    /// One for each so many disks. What is read crosses it while it comes off the platters, if the
+    /// bus is free; what is written crosses while the arm moves. So a disk's time is longer by what
+    /// it waits for the bus, and no more; and it is busy meanwhile.
     Strings {
         /// Disks of each.
         disks: u32,
@@ -97,7 +106,8 @@ pub struct Measures {
     pub throughput: f64,
     /// Requests in the array: Q.
     pub queue: f64,
-    /// The part of the time in which a disk is busy. (Of an approximation: it may come out a little above 1.)
+    /// The part of the time in which a disk is busy. (Of an approximation: it may come out a little
+    /// above 1.)
     pub utilization: f64,
 }
 
@@ -159,7 +169,8 @@ fn time(name: &'static str, value: f64) -> Result<(), NetworkError> {
 }
 
 impl Phase {
-    /// What each request goes through: so many siblings, whose service times are distributed so, each for itself.
+    /// What each request goes through: so many siblings, whose service times are distributed so,
+    /// each for itself.
     pub fn new(siblings: NonZeroU32, times: &Distribution) -> Phase {
         Phase {
             visits: 1.0,
@@ -202,8 +213,8 @@ impl Phase {
         Ok(())
     }
 
-    /// S and O_k S if a disk was left alone since the phase before with this probability, each disk by itself: one that was not makes the
-    /// last late.
+    /// S and O_k S if a disk was left alone since the phase before with this probability, each disk
+    /// by itself: one that was not makes the last late.
     fn times(&self, alone: f64) -> (f64, f64) {
         match self.undisturbed {
             None => (self.service, self.last),
@@ -216,7 +227,8 @@ impl Phase {
 }
 
 impl Network {
-    /// An array of so many disks, whose requests all go through one fork and join (the paper's), and whose processes think so many ms.
+    /// An array of so many disks, whose requests all go through one fork and join (the paper's),
+    /// and whose processes think so many ms.
     ///
     /// # Errors
     /// There is none with these parameters.
@@ -252,9 +264,9 @@ impl Network {
         }
     }
 
-    /// The same, but what a single access finds being served has a part of its time behind it: what is left of S is S(1 + c²)/2 in the
-    /// mean, c being its coefficient of variation. Siblings find it whole: that they wait differently long, which the model leaves out,
-    /// is about as much.
+    /// The same, but what a single access finds being served has a part of its time behind it: what
+    /// is left of S is S(1 + c²)/2 in the mean, c being its coefficient of variation. Siblings find
+    /// it whole: that they wait differently long, which the model leaves out, is about as much.
     #[must_use]
     pub fn partly_served(self) -> Network {
         Network { partly_served: true, ..self }
@@ -361,7 +373,8 @@ impl Found {
         };
     }
 
-    /// What requests take at least, as a string carries no more than it can: from a process's request to its next all have crossed it.
+    /// What requests take at least, as a string carries no more than it can: from a process's
+    /// request to its next all have crossed it.
     fn least(&self, network: &Network, processes: u32) -> f64 {
         let Some(Bus::Strings { disks, transfer }) = network.bus else { return 0.0 };
         let crossing = f64::from(disks) * transfer * self.over(network, |phase, _| network.part(phase));
@@ -387,8 +400,8 @@ impl Found {
         Seen { whole, rest }
     }
 
-    /// S and O_k S of each phase. A disk does nothing between two phases at one place if nobody else is there when the first is done,
-    /// and nobody comes until the last of its siblings is.
+    /// S and O_k S of each phase. A disk does nothing between two phases at one place if nobody
+    /// else is there when the first is done, and nobody comes until the last of its siblings is.
     fn settle_times(&mut self, network: &Network) {
         let idle = (1.0 - self.measures.utilization).max(0.0);
         let accesses = self.over(network, |phase, _| network.part(phase)) * self.measures.throughput / 1e3;
@@ -402,9 +415,9 @@ impl Found {
 
     /// How long an access waits for its string.
     ///
-    /// Of the other d − 1 disks of a string each is at the bus as often as it makes accesses, x, times the time W + T that each of them
-    /// takes there; one that crosses has half of it behind it. So W = (d − 1) x T (W + T/2); and x falls as W grows: W is found by
-    /// halving.
+    /// Of the other d − 1 disks of a string each is at the bus as often as it makes accesses, x,
+    /// times the time W + T that each of them takes there; one that crosses has half of it behind
+    /// it. So W = (d − 1) x T (W + T/2); and x falls as W grows: W is found by halving.
     fn bus_wait(&self, network: &Network, processes: u32) -> f64 {
         let Some(Bus::Strings { disks, transfer }) = network.bus else { return 0.0 };
         let others = f64::from(disks) - 1.0;
@@ -428,9 +441,10 @@ impl Found {
     }
 }
 
-/// How long the last sibling waits for its string because of the others on it. What is written crosses as soon as it comes: the last one
-/// begins that much later, which counts as far as the slowest does not take longer anyway. What is read crosses as it comes off the
-/// platters, from the first sibling on, which is done as long before the mean as the last is after it.
+/// How long the last sibling waits for its string because of the others on it. What is written
+/// crosses as soon as it comes: the last one begins that much later, which counts as far as the
+/// slowest does not take longer anyway. What is read crosses as it comes off the platters, from the
+/// first sibling on, which is done as long before the mean as the last is after it.
 fn siblings_wait(network: &Network, phase: &Phase, late: f64) -> f64 {
     let Some(Bus::Strings { disks, transfer }) = network.bus else { return 0.0 };
     let on_string = (network.part(phase) * f64::from(disks)).max(1.0);

@@ -1,9 +1,10 @@
 //! Continuous-time Markov chains that end: how long until then, and where they are meanwhile.
 //!
-//! What is asked of them here is stiff: disks fail once in 10⁵ hours and are repaired in one, and data is lost when several fail within
-//! an hour, so that means of 10²⁰ hours follow from rates of 1. Neither computation subtracts, so each result is as exact as the rates
-//! are, however far they are apart: the mean by elimination of states (Grassmann, Taksar and Heyman), the probabilities by uniformization
-//! over a short time, and that squared.
+//! What is asked of them here is stiff: disks fail once in 10⁵ hours and are repaired in one, and
+//! data is lost when several fail within an hour, so that rates of 1 give means of 10²⁰ hours.
+//! Neither computation subtracts, so each result is as exact as the rates are, however far they are
+//! apart: the mean by elimination of states (Grassmann, Taksar and Heyman), the probabilities by
+//! uniformization over a short time, and that squared.
 
 /// A chain of states that are left at constant rates, and one more, the end, which is not left.
 #[derive(Clone, Debug)]
@@ -38,12 +39,14 @@ pub enum ChainError {
 }
 
 impl Chain {
-    /// States 0 to `states` − 1, and no way between them yet. Space grows with the square of their number, and time with its cube.
+    /// States 0 to `states` − 1, and no way between them yet. Space grows with the square of their
+    /// number, and time with its cube.
     pub fn new(states: usize) -> Chain {
         Chain { states, rates: vec![0.0; states * (states + 1)] }
     }
 
-    /// Lets `from` be left for `to` at a rate (per unit of time, whatever unit the other rates have), beyond what was there.
+    /// Lets `from` be left for `to` at a rate (per unit of time, whatever unit the other rates
+    /// have), beyond what was there.
     pub fn go(&mut self, from: usize, to: usize, rate: f64) -> Result<(), ChainError> {
         self.known(to)?;
         self.add(from, to, rate)
@@ -107,7 +110,8 @@ impl Chain {
         self.reached(state).iter().any(|&state| self.row(state)[self.states] > 0.0)
     }
 
-    /// How probable each state is some time after the chain was in `start`; last, how probable it is that it has ended.
+    /// How probable each state is some time after the chain was in `start`; last, how probable it
+    /// is that it has ended.
     pub fn probabilities(&self, start: usize, time: f64) -> Result<Vec<f64>, ChainError> {
         self.known(start)?;
         if !time.is_finite() || time < 0.0 {
@@ -124,8 +128,9 @@ impl Chain {
         Ok(matrix.cells[start * width..][..width].to_vec())
     }
 
-    /// The probabilities over a time in which the fastest state is left once at most: `Σ e^(−x) x^k/k! U^k`, where `U` is what happens at
-    /// one of the moments that come at the fastest state's rate, and `x` how many of them come.
+    /// The probabilities over a time in which the fastest state is left once at most: `Σ e^(−x)
+    /// x^k/k! U^k`, where `U` is what happens at one of the moments that come at the fastest
+    /// state's rate, and `x` how many of them come.
     fn over(&self, time: f64, fastest: f64) -> Matrix {
         let width = self.states + 1;
         let mut moment = Matrix::one(width);
@@ -140,8 +145,8 @@ impl Chain {
             moment.cells[state * width + state] = (1.0 - left / fastest).max(0.0);
         }
         let moments = fastest * time;
-        // Horner's rule from the 24th term on: 1/24! is below what can be told from 0 beside 1; deeper terms than a chain is
-        // deep add nothing that the shallow ones lack.
+        // Horner's rule from the 24th term on: 1/24! is below what can be told from 0 beside 1;
+        // deeper terms than a chain is deep add nothing that the shallow ones lack.
         let terms = TERMS.max(width);
         let mut sum = Matrix::one(width);
         for term in (1..=terms).rev() {
@@ -159,13 +164,15 @@ impl Chain {
 /// Terms of the exponential series of a number up to 1 that can be told from nothing.
 const TERMS: usize = 24;
 
-/// Gaussian elimination without subtraction. Of a state that is taken out, what comes to it goes on at once to where it would have
-/// gone, and the time that it would have spent there is added to the states from which it came.
+/// Gaussian elimination without subtraction. Of a state that is taken out, what comes to it goes on
+/// at once to where it would have gone, and the time that it would have spent there is added to the
+/// states from which it came.
 struct Elimination {
     states: usize,
     /// Rates between those that are left; the last column is the end.
     rates: Vec<f64>,
-    /// The time that goes by for each unit of time in a state: itself, and what follows in states taken out.
+    /// The time that goes by for each unit of time in a state: itself, and what follows in states
+    /// taken out.
     worth: Vec<f64>,
 }
 
@@ -298,8 +305,9 @@ mod tests {
 
     #[test]
     fn rates_a_million_million_apart_cost_no_digits() {
-        // Four failures in a row, each a million times rarer than its repair; the mean from state to state is a sum of terms that are all
-        // positive, so that it can be had in another way without loss.
+        // Four failures in a row, each a million times rarer than its repair; the mean from state
+        // to state is a sum of terms that are all positive, so that it can be had in another way
+        // without loss.
         let (failing, repair) = (1e-6, 1e6);
         let mut chain = Chain::new(4);
         let mut step = 0.0;
@@ -314,7 +322,8 @@ mod tests {
         (0..3).for_each(|state| chain.go(state, state + 1, failing).unwrap());
         chain.end(3, failing).unwrap();
         near(chain.mean_time(0).unwrap(), mean, 1e-13);
-        // Long before the mean, and long after the repairs, the probability to have ended is the share of the mean that has gone by.
+        // Long before the mean, and long after the repairs, the probability to have ended is the
+        // share of the mean that has gone by.
         near(chain.probabilities(0, 1e3).unwrap()[4], 1e3 / mean, 1e-6);
     }
 

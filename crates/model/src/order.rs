@@ -1,11 +1,14 @@
-//! The expected maximum of several times: when the last of k sub-requests is done (Varki and Wang §2.2).
+//! The expected maximum of several times: when the last of k sub-requests is done (Varki and Wang
+//! §2.2).
 //!
-//! The paper takes positioning times for normal and the maximum of k of them for `p + σ √(2 ln k)`. Here σ is their standard deviation
-//! (the text says coefficient of variation) and the logarithm is natural. That is the leading term for large k, and far
-//! too much for small ones: 1.18 σ instead of 0.56 σ for k = 2. So the exact maximum is here, too: of normal,
-//! exponential and uniform times, and of times as they were measured or computed.
+//! The paper takes positioning times for normal and the maximum of k of them for `p + σ √(2 ln k)`.
+//! Here σ is their standard deviation (the text says coefficient of variation) and the logarithm is
+//! natural. That is the leading term for large k, and far too much for small ones: 1.18 σ instead
+//! of 0.56 σ for k = 2. So the exact maximum is here, too: of normal, exponential and uniform
+//! times, and of times as they were measured or computed.
 //!
-//! All times are drawn independently of one another, and are in one unit, whichever that is; the rest of the crate uses milliseconds.
+//! All times are drawn independently of one another, and are in one unit, whichever that is; the
+//! rest of the crate uses milliseconds.
 
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
@@ -132,7 +135,8 @@ impl Distribution {
         Distribution::of(pieces.collect())
     }
 
-    /// Times as they were counted: so many in the bin between an edge and the next. In each bin they lie evenly.
+    /// Times as they were counted: so many in the bin between an edge and the next. In each bin
+    /// they lie evenly.
     ///
     /// # Errors
     /// There are no times, edges fall or are negative, or a count is.
@@ -187,7 +191,8 @@ impl Distribution {
         }
     }
 
-    /// The same times a little coarser, each with its weight: of what was measured or computed, the middle of each bin.
+    /// The same times a little coarser, each with its weight: of what was measured or computed, the
+    /// middle of each bin.
     pub(crate) fn middles(&self) -> Vec<(f64, f64)> {
         match &self.0 {
             Kind::Empirical(pieces) => parts(pieces).map(|(piece, part)| (part, piece.middle())).collect(),
@@ -195,7 +200,8 @@ impl Distribution {
         }
     }
 
-    /// The time that this part of all times is below; `part` is taken to lie between 0 and 1. (Of normal times one may be negative.)
+    /// The time that this part of all times is below; `part` is taken to lie between 0 and 1. (Of
+    /// normal times one may be negative.)
     pub fn quantile(&self, part: f64) -> f64 {
         let part = part.clamp(0.0, 1.0);
         match &self.0 {
@@ -255,7 +261,8 @@ fn empirical_maximum(pieces: &[Piece], count: f64) -> f64 {
     for piece in pieces {
         let up_to_power = piece.up_to.powf(count);
         let (width, part) = (piece.high - piece.low, piece.up_to - below);
-        // The mean of Fᵏ over the piece; of a small part it is Fᵏ in its middle, which loses no digits.
+        // The mean of Fᵏ over the piece; of a small part it is Fᵏ in its middle, which loses no
+        // digits.
         let inside = match part > SMALL {
             true => (up_to_power * piece.up_to - below_power * below) / ((count + 1.0) * part),
             false => f64::midpoint(piece.up_to, below).powf(count),
@@ -271,8 +278,8 @@ const STEP: f64 = 0.125;
 /// Up to 10 deviations.
 const POINTS: usize = 81;
 
-/// Of standard normal times: ∫₀^∞ (1 − Φᵏ − (1 − Φ)ᵏ) by the trapezoid rule, which for a function as smooth as this one is
-/// exact to the last digits.
+/// Of standard normal times: ∫₀^∞ (1 − Φᵏ − (1 − Φ)ᵏ) by the trapezoid rule, which for a function
+/// as smooth as this one is exact to the last digits.
 fn normal_maximum(count: f64) -> f64 {
     static TAILS: OnceLock<[f64; POINTS]> = OnceLock::new();
     let tails = TAILS.get_or_init(|| std::array::from_fn(|index| normal_tail(index as f64 * STEP)));

@@ -1,8 +1,9 @@
 //! How long until data is lost (Stodolsky §7, figure 20).
 //!
-//! Disks fail independently and live exponentially long. An array is a number of parity groups, each of which survives the failure of
-//! some of its disks: mirroring's groups are a disk and its copies, and in RAID 4 and 5, floating parity and parity logging all disks are
-//! one group. Times are in hours, as in the paper; its tables are in years of [`HOURS_PER_YEAR`].
+//! Disks fail independently and live exponentially long. An array is a number of parity groups,
+//! each of which survives the failure of some of its disks: mirroring's groups are a disk and its
+//! copies, and in RAID 4 and 5, floating parity and parity logging all disks are one group. Times
+//! are in hours, as in the paper; its tables are in years of [`HOURS_PER_YEAR`].
 
 use std::collections::BTreeMap;
 
@@ -37,7 +38,8 @@ pub enum Spares {
     Kept {
         /// How many.
         spares: u32,
-        /// The mean time, in hours, until a disk is there that replaces one that failed. Each is ordered for itself.
+        /// The mean time, in hours, until a disk is there that replaces one that failed. Each is
+        /// ordered for itself.
         replacement: f64,
     },
 }
@@ -98,7 +100,8 @@ pub enum ReliabilityError {
 const MOST_STATES: usize = 1_000;
 
 impl Redundancy {
-    /// `groups` of `members` disks each (`G` and `N` of §7), each of which survives the failure of `tolerance` of its disks.
+    /// `groups` of `members` disks each (`G` and `N` of §7), each of which survives the failure of
+    /// `tolerance` of its disks.
     pub fn new(groups: u32, members: u32, tolerance: u32) -> Result<Redundancy, ReliabilityError> {
         if groups == 0 || members == 0 {
             return Err(ReliabilityError::Empty { groups, members });
@@ -114,7 +117,8 @@ impl Redundancy {
         Redundancy::new(1, disks, 0)
     }
 
-    /// Mirroring (RAID 1, 0+1, 10, and with far copies), of 2 copies or, as f-copy shadowing (§9), of more.
+    /// Mirroring (RAID 1, 0+1, 10, and with far copies), of 2 copies or, as f-copy shadowing (§9),
+    /// of more.
     pub fn mirrored(disks: u32, copies: u32) -> Result<Redundancy, ReliabilityError> {
         if copies == 0 || !disks.is_multiple_of(copies) {
             return Err(ReliabilityError::Copies { disks, copies });
@@ -122,8 +126,9 @@ impl Redundancy {
         Redundancy::new(disks / copies, copies, copies - 1)
     }
 
-    /// One group with check units: RAID 4, 5 and 6, floating data and parity, parity logging (a log lies on other disks than the data and
-    /// the parity that it is for, so that it fails as a part of the group), each also for more failures than one (§9).
+    /// One group with check units: RAID 4, 5 and 6, floating data and parity, parity logging (a log
+    /// lies on other disks than the data and the parity that it is for, so that it fails as a part
+    /// of the group), each also for more failures than one (§9).
     pub fn checked(disks: u32, tolerance: u32) -> Result<Redundancy, ReliabilityError> {
         Redundancy::new(1, disks, tolerance)
     }
@@ -148,13 +153,15 @@ fn time(what: &'static str, hours: f64) -> Result<f64, ReliabilityError> {
 
 /// The mean time to data loss, in hours, with a large pool of spares and exponential repair times.
 ///
-/// For arrays that survive one failure this is §7's formula, and for more its extension, in which all failed disks of a group are
-/// repaired at the same time. One group's is exact. Groups lose data as if it befell each for itself and exponentially, which is as
-/// good as exact as long as repair is much faster than failure.
+/// For arrays that survive one failure this is §7's formula, and for more its extension, in which
+/// all failed disks of a group are repaired at the same time. One group's is exact. Groups lose
+/// data as if it befell each for itself and exponentially, which is as good as exact as long as
+/// repair is much faster than failure.
 pub fn mttdl(redundancy: Redundancy, lifetimes: Lifetimes) -> Result<f64, ReliabilityError> {
     let Lifetimes { failure, repair } = lifetimes.check()?;
     let mut sum = 0.0;
-    // The mean time from one more failure to the next: until something happens, and if that is a repair, all over again.
+    // The mean time from one more failure to the next: until something happens, and if that is a
+    // repair, all over again.
     let mut step = 0.0;
     for failed in 0..=redundancy.tolerance {
         step = failure / f64::from(redundancy.members - failed) * (1.0 + f64::from(failed) / repair * step);
@@ -163,8 +170,8 @@ pub fn mttdl(redundancy: Redundancy, lifetimes: Lifetimes) -> Result<f64, Reliab
     Ok(sum / f64::from(redundancy.groups))
 }
 
-/// The mean time to data loss, in hours, with a large pool of spares where each repair takes the same time, `lifetimes.repair`. For arrays
-/// that survive one failure at most.
+/// The mean time to data loss, in hours, with a large pool of spares where each repair takes the
+/// same time, `lifetimes.repair`. For arrays that survive one failure at most.
 pub fn mttdl_with_fixed_repair(
     redundancy: Redundancy,
     lifetimes: Lifetimes,
@@ -183,26 +190,30 @@ pub fn mttdl_with_fixed_repair(
     }
 }
 
-/// `R(t)`: the probability that no data is lost within a time, from the mean time to data loss in the same unit (§7).
+/// `R(t)`: the probability that no data is lost within a time, from the mean time to data loss in
+/// the same unit (§7).
 pub fn survival(time: f64, mttdl: f64) -> f64 {
     (-time / mttdl).exp()
 }
 
 /// An array as a Markov chain: disks, spares, and spares' replacements.
 ///
-/// A failed disk is rebuilt onto a spare as soon as there is one, most endangered groups first. Whatever failed, disk or spare, is
-/// ordered, and comes into the place of a missing spare. A spare that a disk is being rebuilt onto may fail, too.
+/// A failed disk is rebuilt onto a spare as soon as there is one, most endangered groups first.
+/// Whatever failed, disk or spare, is ordered, and comes into the place of a missing spare. A spare
+/// that a disk is being rebuilt onto may fail, too.
 #[derive(Clone, Debug)]
 pub struct SparedArray {
     chain: Chain,
 }
 
-/// Failed disks of each degraded group, most first; and how many good spares there are, if they are counted.
+/// Failed disks of each degraded group, most first; and how many good spares there are, if they are
+/// counted.
 type State = (Vec<u32>, u32);
 
 impl SparedArray {
-    /// Up to `degraded_at_once` groups are degraded at a time: what fails in others meanwhile is left out. 1 is what figure 20(b)
-    /// goes by (within 0.02% of its numbers, of which the paper names no model); from the number of groups on, nothing is left out.
+    /// Up to `degraded_at_once` groups are degraded at a time: what fails in others meanwhile is
+    /// left out. 1 is what figure 20(b) goes by (within 0.02% of its numbers, of which the paper
+    /// names no model); from the number of groups on, nothing is left out.
     pub fn new(
         redundancy: Redundancy,
         lifetimes: Lifetimes,
@@ -223,7 +234,8 @@ impl SparedArray {
         Ok(self.chain.mean_time(0)?)
     }
 
-    /// The probability that within some hours data is lost, of a whole array with all its spares: exact where it is small, too.
+    /// The probability that within some hours data is lost, of a whole array with all its spares:
+    /// exact where it is small, too.
     pub fn loss(&self, hours: f64) -> Result<f64, ReliabilityError> {
         Ok(self.chain.probabilities(0, hours)?.last().copied().unwrap_or(0.0))
     }
@@ -329,7 +341,8 @@ impl Rules {
         Some((failed, good))
     }
 
-    /// Each good spare is being rebuilt onto, as long as there are failed disks; a spare is used up then.
+    /// Each good spare is being rebuilt onto, as long as there are failed disks; a spare is used up
+    /// then.
     fn rebuilds(&self, (failed, good): &State, mut spares: u32, used: u32) -> Vec<(Option<State>, f64)> {
         let mut moves = Vec::new();
         for (group, gone) in failed.iter().enumerate() {
@@ -409,7 +422,8 @@ mod tests {
         assert!(survival(10.0, nonredundant) < 0.02);
     }
 
-    /// st.mttdl1.*: the paper names no model, so that no digits can follow; the errata promise 0.2%.
+    /// st.mttdl1.*: the paper names no model, so that no digits can follow; the errata promise
+    /// 0.2%.
     #[test]
     fn figure_20b_follows_from_a_spare_that_can_fail() {
         let years = |redundancy| {
@@ -419,23 +433,27 @@ mod tests {
         near(years(parity_logging()), 18_568.4, 3e-4);
     }
 
-    /// The same by hand: whole or degraded, spare or none; of the linear equations of the four means, solved by elimination.
+    /// The same by hand: whole or degraded, spare or none; of the linear equations of the four
+    /// means, solved by elimination.
     #[test]
     fn a_single_spare_is_a_chain_of_four_states() {
         let (failure, repair, replacement) = (1.0 / 300_000.0, 1.0, 1.0 / 72.0);
         for (groups, members) in [(11.0, 2.0), (1.0, 22.0)] {
             let (first, second) = (groups * members * failure, (members - 1.0) * failure);
-            // whole = 1/out + (first·degraded + failure·bare)/out, and so on, each replaced into the others until `whole` is alone.
+            // whole = 1/out + (first·degraded + failure·bare)/out, and so on, each replaced into
+            // the others until `whole` is alone.
             let out =
                 [first + failure, second + repair + failure, first + replacement, second + 2.0 * replacement];
             let mut means = [0.0; 4];
-            // Gauss and Seidel would take 10⁹ rounds: the two fast states are solved for exactly, and the rest in two unknowns.
-            // degraded = a0 + a1·bare, stranded = b0 + b1·bare, by substitution.
+            // Gauss and Seidel would take 10⁹ rounds: the two fast states are solved for exactly,
+            // and the rest in two unknowns. degraded = a0 + a1·bare, stranded = b0 + b1·bare, by
+            // substitution.
             let loop_share = failure * 2.0 * replacement / (out[1] * out[3]);
             let a0 = (1.0 / out[1] + failure / out[1] / out[3]) / (1.0 - loop_share);
             let a1 = repair / out[1] / (1.0 - loop_share);
             let (b0, b1) = (1.0 / out[3] + 2.0 * replacement / out[3] * a0, 2.0 * replacement / out[3] * a1);
-            // bare·out2 = 1 + first·stranded + replacement·whole; whole·out0 = 1 + first·degraded + failure·bare
+            // bare·out2 = 1 + first·stranded + replacement·whole; whole·out0 = 1 + first·degraded +
+            // failure·bare
             let (c0, c1) = ((1.0 + first * b0) / (out[2] - first * b1), replacement / (out[2] - first * b1));
             means[0] = (1.0 + first * (a0 + a1 * c0) + failure * c0) / (out[0] - (first * a1 + failure) * c1);
             let redundancy = Redundancy::new(groups as u32, members as u32, 1).unwrap();

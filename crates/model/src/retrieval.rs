@@ -1,17 +1,19 @@
 //! Retrieval of whole files, and what it costs (Hauser, Berman, Thoma).
 //!
-//! Two indicators say how fast a configuration is: the Average Retrieval Time of a file by one process, and the Average Additional Time
-//! per File per Process, which is the slope of retrieval time over the number of processes. Bang is a rate made of both. Sizes are in
-//! kilobytes of 1,000 bytes, times in seconds, rates in megabytes a second, capacities in gigabytes and prices in thousands of dollars,
-//! as in the tables.
+//! Two indicators say how fast a configuration is: the Average Retrieval Time of a file by one
+//! process, and the Average Additional Time per File per Process, which is the slope of retrieval
+//! time over the number of processes. Bang is a rate made of both. Sizes are in kilobytes of 1,000
+//! bytes, times in seconds, rates in megabytes a second, capacities in gigabytes and prices in
+//! thousands of dollars, as in the tables.
 
 /// A straight line through measured points, by least squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Where it begins. Of retrieval time over file size: the Average Positioning Time (Preliminary study).
+    /// Where it begins. Of retrieval time over file size: the Average Positioning Time (Preliminary
+    /// study).
     pub intercept: f64,
-    /// How it rises. Of time over size: the inverse of the Data Transfer Rate; over processes: the Average Additional Time per File per
-    /// Process.
+    /// How it rises. Of time over size: the inverse of the Data Transfer Rate; over processes: the
+    /// Average Additional Time per File per Process.
     pub slope: f64,
     /// The intercept's standard error; unknown of two points.
     pub intercept_error: Option<f64>,
@@ -74,8 +76,8 @@ pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / number
 }
 
-/// Positioning time and transfer rate (Preliminary study): of points of file size (KB) and average retrieval time (s), the line's
-/// intercept in seconds, and the inverse of its slope in MB/s.
+/// Positioning time and transfer rate (Preliminary study): of points of file size (KB) and average
+/// retrieval time (s), the line's intercept in seconds, and the inverse of its slope in MB/s.
 pub fn positioning_and_rate(points: &[(f64, f64)]) -> Result<(f64, f64), LineError> {
     let line = Line::through(points)?;
     Ok((line.intercept, 1e-3 / line.slope))
@@ -265,7 +267,8 @@ mod tests {
         );
     }
 
-    /// ha.1.2: of figure 8's four configurations, best and worst for either kind of access, and the two kinds.
+    /// ha.1.2: of figure 8's four configurations, best and worst for either kind of access, and the
+    /// two kinds.
     #[test]
     fn ten_files_differ_by_less_than_1_2_seconds() {
         let six = [TABLE_1[0], TABLE_1[1], TABLE_1[5], TABLE_1[9], TABLE_1[13]];
@@ -298,7 +301,8 @@ mod tests {
         assert_eq!(format!("{:.1}-{:.1}", track_rate(72, 5_400.0), track_rate(127, 5_400.0)), "3.3-5.9");
     }
 
-    /// Anscombe's first quartet, whose line every textbook has: y = 3.0001 + 0.50009 x, errors 1.1247 and 0.1179, r² = 0.6665.
+    /// Anscombe's first quartet, whose line every textbook has: y = 3.0001 + 0.50009 x, errors
+    /// 1.1247 and 0.1179, r² = 0.6665.
     #[test]
     fn a_line_is_the_textbooks() {
         let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];

@@ -1,6 +1,7 @@
 //! Writes of a RAID 5 as forks and joins: what Varki and Wang §5 leave to later.
 //!
-//! A write of w of the G data units of a stripe takes one of three ways (Chen et al. §3), each a fork and join or two:
+//! A write of w of the G data units of a stripe takes one of three ways (Chen et al. §3), each a
+//! fork and join or two:
 //!
 //! | method | reads | then writes |
 //! | --- | --- | --- |
@@ -8,11 +9,12 @@
 //! | reconstruct | G − w: the rest of the stripe | w + 1, elsewhere |
 //! | full stripe (w = G) | none | G + 1 |
 //!
-//! What is written where it was read is there sooner, unless the disk has done something else meanwhile: the arm is at its place, and a
-//! revolution, less what was read, has to pass on the disk that was read last; on the others any part of one.
+//! What is written where it was read is there sooner, unless the disk has done something else
+//! meanwhile: the arm is at its place, and a revolution, less what was read, has to pass on the
+//! disk that was read last; on the others any part of one.
 //!
-//! In one access a disk reads, waits for a revolution, and writes (Stodolsky et al., footnote 4): then data comes first and parity after it
-//! (footnote 9), and of one unit only.
+//! In one access a disk reads, waits for a revolution, and writes (Stodolsky et al., footnote 4):
+//! then data comes first and parity after it (footnote 9), and of one unit only.
 
 use std::num::NonZeroU32;
 
@@ -123,15 +125,16 @@ pub fn combined(modify: &Service) -> Vec<Phase> {
 }
 
 impl Accesses<'_> {
-    /// So many units, each on a disk of its own, are read, and when all are, written where they were read. `together` is as in
-    /// [`Service::last_of`].
+    /// So many units, each on a disk of its own, are read, and when all are, written where they
+    /// were read. `together` is as in [`Service::last_of`].
     pub fn rewrite(&self, siblings: NonZeroU32, together: f64) -> [Phase; 2] {
         let undisturbed = Some(self.again(siblings));
         [self.read.phase(siblings, together), Phase { undisturbed, ..self.write.phase(siblings, together) }]
     }
 
-    /// Units that are written where they have just been read, if their disks did nothing else. All are written at the same time, when the
-    /// last was read: its disk has to wait for the rest of a revolution, the others for any part of one.
+    /// Units that are written where they have just been read, if their disks did nothing else. All
+    /// are written at the same time, when the last was read: its disk has to wait for the rest of a
+    /// revolution, the others for any part of one.
     fn again(&self, siblings: NonZeroU32) -> Undisturbed {
         let (count, revolution) = (f64::from(siblings.get()), self.write.revolution);
         let passed = self.read.passing + self.read.after_passing() + self.write.lead;

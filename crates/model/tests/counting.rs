@@ -1,5 +1,5 @@
-//! The formulas of parity logging against a controller that does the accesses one by one, and counts; against enumeration; and against
-//! integrals.
+//! The formulas of parity logging against a controller that does the accesses one by one, and
+//! counts; against enumeration; and against integrals.
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::reintegration::{Targets, long_seek, longest_stroke};
@@ -110,7 +110,8 @@ fn same(computed: Work, counted: Work) {
 
 #[test]
 fn a_striped_log_costs_what_a_controller_counts() {
-    // Six disks of 50 cylinders, of which parity and log are 60 each, in one region: 30 of each sublog's disk, 10 of each disk's parity.
+    // Six disks of 50 cylinders, of which parity and log are 60 each, in one region: 30 of each
+    // sublog's disk, 10 of each disk's parity.
     for segment in [1, 2, 3] {
         let with = Logging { sublogs: Sublogs::Striped(2), regions: 1, segment, ..Logging::default() };
         let controller = Controller { segment, sublogs: vec![120; 2], parity: vec![40; 6], failures: 1 };
@@ -120,7 +121,8 @@ fn a_striped_log_costs_what_a_controller_counts() {
 
 #[test]
 fn a_log_that_is_longer_than_the_parity_costs_what_a_controller_counts() {
-    // Two regions, of 18 cylinders of parity and 54 of log each: 3 of each disk's parity, 18 of each sublog.
+    // Two regions, of 18 cylinders of parity and 54 of log each: 3 of each disk's parity, 18 of
+    // each sublog.
     let with = Logging { sublogs: Sublogs::Striped(3), ratio: 3.0, regions: 2, ..Logging::default() };
     let controller = Controller { segment: 1, sublogs: vec![72; 3], parity: vec![12; 6], failures: 1 };
     same(model(array(6, 36.0, 1, with)).small_write(), controller.cycles(2));
@@ -135,7 +137,8 @@ fn an_unstriped_log_costs_what_a_controller_counts() {
 
 #[test]
 fn surviving_two_failures_costs_what_a_controller_counts() {
-    // Eight disks of 60 cylinders: two copies of a log on two disks each, two sets of check units; 80 cylinders each.
+    // Eight disks of 60 cylinders: two copies of a log on two disks each, two sets of check units;
+    // 80 cylinders each.
     let with = Logging { sublogs: Sublogs::Striped(2), regions: 1, ..Logging::default() };
     let controller = Controller { segment: 1, sublogs: vec![160; 2], parity: vec![40; 8], failures: 2 };
     same(model(array(8, 60.0, 2, with)).small_write(), controller.cycles(2));
@@ -215,7 +218,8 @@ fn regions_fill_the_array_and_their_parity_protects_their_data() {
         let model = model(array(disks, 949.0, failures, with));
         let logging = model.logging().expect("it logs");
         let (n, f, l) = (f64::from(disks), f64::from(failures), f64::from(sublogs));
-        // Each cylinder of check units stands for a stripe over the disks without log of its region.
+        // Each cylinder of check units stands for a stripe over the disks without log of its
+        // region.
         let data = (n - f * l - f) * logging.parity();
         let redundant = f * (logging.parity() + logging.log());
         near(7.0 * (data + redundant), n * 949.0, 1e-12);
@@ -303,7 +307,8 @@ fn reintegrating_less_than_a_cylinder_a_disk_takes_no_negative_seek() {
     near(corrected.write - printed.write, (1.0 - 9.49 / 22.0) * 2.0, 1e-9);
 }
 
-/// The mean of the longest of `arms` distances between points of a grid and, each, a point of its own or one that they have in common.
+/// The mean of the longest of `arms` distances between points of a grid and, each, a point of its
+/// own or one that they have in common.
 fn enumerated(arms: u32, targets: Targets) -> f64 {
     let points = 600;
     let place = |index: usize| (index as f64 + 0.5) / points as f64;
@@ -392,7 +397,8 @@ fn whole_tracks_are_counted() {
     assert_eq!(model.logging().expect("it logs").whole_tracks(14 * 949), None);
     let last = model.logging().expect("it logs").whole_tracks(14 * 949 / 22).expect("there is room for one");
     assert_eq!((last.parity, last.sublog), (1.0, 22.0));
-    // Two failures, logs half as long: two sets of check units of 132 tracks, two logs of 66, and 14 times 132 of data.
+    // Two failures, logs half as long: two sets of check units of 132 tracks, two logs of 66, and
+    // 14 times 132 of data.
     let with = Logging { sublogs: Sublogs::Striped(3), ratio: 0.5, ..Logging::default() };
     let twice = Array { failures: 2, ..Array::example(Organization::ParityLogging(with)) }
         .model()

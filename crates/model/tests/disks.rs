@@ -1,6 +1,8 @@
-//! The models' disk, made from a drive of the catalogue, against the drive itself doing the accesses.
+//! The models' disk, made from a drive of the catalogue, against the drive itself doing the
+//! accesses.
 //!
-//! Of the paper's figure 12: the seek curve's mean and longest are 12.69 and 25.6 ms, against 12.5 and 25 (papers' errata).
+//! Of the paper's figure 12: the seek curve's mean and longest are 12.69 and 25.6 ms, against 12.5
+//! and 25 (papers' errata).
 
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue::{self, DRIVES};
@@ -31,7 +33,8 @@ fn spread(count: usize, seed: f64) -> impl Iterator<Item = [f64; 3]> {
     (0..count).map(move |index| steps.map(|step| (seed + step * index as f64).fract()))
 }
 
-/// The mean milliseconds of `access`, begun at any time, from any cylinder, at any multiple of `grain`.
+/// The mean milliseconds of `access`, begun at any time, from any cylinder, at any multiple of
+/// `grain`.
 fn mean(mechanics: &Mechanics, grain: u64, mut access: impl FnMut(&mut Arm, Instant, u64) -> f64) -> f64 {
     let count = 60_000;
     let places = mechanics.surface.blocks() / grain;

@@ -1,4 +1,5 @@
-//! The closed fork-join network against chains that are solved and networks that are simulated, both small.
+//! The closed fork-join network against chains that are solved and networks that are simulated,
+//! both small.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -15,8 +16,9 @@ fn network(disks: u32, siblings: u32, times: &Distribution, think: f64) -> Netwo
     Network::new(disks, Phase::new(count(siblings), times), think).unwrap()
 }
 
-/// Requests a ms of processes that think, and then wait for one of some disks that is drawn; all times are exponential. The chain's
-/// states are how many are at each disk; it is left to itself until it stands still.
+/// Requests a ms of processes that think, and then wait for one of some disks that is drawn; all
+/// times are exponential. The chain's states are how many are at each disk; it is left to itself
+/// until it stands still.
 fn solved(disks: usize, processes: u32, (service, think): (f64, f64)) -> f64 {
     let mut likely = BTreeMap::from([(vec![0_u32; disks], 1.0)]);
     // Shorter than any state is kept in the mean.
@@ -58,8 +60,8 @@ fn single_accesses_of_exponential_times_are_those_of_the_markov_chain() {
     }
 }
 
-/// How far one disk is ahead of the other is as likely each from −m to m, and requests are answered when the one that is behind is done:
-/// X = 2m / (2m + 1) / S, so R = (m + ½) S.
+/// How far one disk is ahead of the other is as likely each from −m to m, and requests are answered
+/// when the one that is behind is done: X = 2m / (2m + 1) / S, so R = (m + ½) S.
 #[test]
 fn two_siblings_on_two_disks_of_exponential_times_are_exact() {
     let network = network(2, 2, &Distribution::exponential(10.0).unwrap(), 0.0);
@@ -87,7 +89,8 @@ fn measures_follow_the_printed_recursion() {
     }
 }
 
-/// Processes that take their disks and times from a generator: one after the other, whichever asks first.
+/// Processes that take their disks and times from a generator: one after the other, whichever asks
+/// first.
 fn simulated(disks: u64, processes: usize, think: f64, time: impl Fn(&mut Drawn) -> f64) -> f64 {
     let mut drawn = Drawn(11);
     let mut free = vec![0.0_f64; disks as usize];

@@ -12,7 +12,8 @@ use parlour_units::{Duration, Instant};
 
 const REQUESTS: usize = 24_000;
 
-/// How long a drive takes for requests that begin at blocks which are drawn, with nothing between; in ms.
+/// How long a drive takes for requests that begin at blocks which are drawn, with nothing between;
+/// in ms.
 fn measured(parts: &Parts, work: Work, blocks: u64, mut place: impl FnMut() -> u64) -> Vec<f64> {
     let mut drive = Drive::new(parts.mechanics.clone(), parts.electronics.clone());
     let mut now = Instant::ZERO;
@@ -45,8 +46,9 @@ fn deviation(times: &[f64]) -> f64 {
     mean(times.iter().map(|time| (time - center).powi(2))).sqrt()
 }
 
-/// The mean within half a percent, the deviation within 7 (the model does not know that seeks to the outer and inner cylinders, where
-/// tracks are longest and shortest, are the longest), the largest of eight within one and a half.
+/// The mean within half a percent, the deviation within 7 (the model does not know that seeks to
+/// the outer and inner cylinders, where tracks are longest and shortest, are the longest), the
+/// largest of eight within one and a half.
 #[test]
 fn times_of_random_accesses_are_the_drives_own() {
     for (name, work, sizes) in [
@@ -99,7 +101,8 @@ fn times_within_neighbouring_cylinders_are_the_drives_own() {
     }
 }
 
-/// Runs of just so many reads; the drive that does not read ahead misses the next sector by what a command costs.
+/// Runs of just so many reads; the drive that does not read ahead misses the next sector by what a
+/// command costs.
 #[test]
 fn reads_in_runs_take_as_long_as_the_drive_takes_for_them() {
     for (name, blocks, length, part) in [
@@ -125,7 +128,8 @@ fn reads_in_runs_take_as_long_as_the_drive_takes_for_them() {
     }
 }
 
-/// Siblings that were at one place before are apart by what their platters turn; others by what their arms have to move, too.
+/// Siblings that were at one place before are apart by what their platters turn; others by what
+/// their arms have to move, too.
 #[test]
 fn the_last_of_siblings_is_as_late_as_drives_are() {
     let parts = Parts::find("hp-c2247a");

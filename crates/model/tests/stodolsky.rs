@@ -1,5 +1,6 @@
-//! Every number that Stodolsky et al. (CMU-CS-93-200) print and that follows from their formulas, to the printed digits;
-//! where it does not follow, the test says why, and what does. Reliability is elsewhere, and so is what the paper simulated.
+//! Every number that Stodolsky et al. (CMU-CS-93-200) print and that follows from their formulas,
+//! to the printed digits; where it does not follow, the test says why, and what does. Reliability
+//! is elsewhere, and so is what the paper simulated.
 
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue;
@@ -153,7 +154,8 @@ fn footnote_5_zero_latency_log_writes() {
 fn figure_13_overheads() {
     let corrected = example(unstriped()).small_write();
     prints(corrected.log_write, 2, "2.78"); // st.fig13.logwrite
-    // st.fig13.logread and st.fig13.parity: 1.29 ms each does not follow from the formulas (erratum).
+    // st.fig13.logread and st.fig13.parity: 1.29 ms each does not follow from the formulas
+    // (erratum).
     let printed_formulas = example(read_as(Reading::Unclamped)).small_write();
     for (reading, parity) in [(corrected, "1.50"), (printed_formulas, "1.49")] {
         prints(reading.log_read, 2, "1.27");
@@ -161,7 +163,8 @@ fn figure_13_overheads() {
         prints(reading.parity_write, 2, parity);
     }
     prints(example(read_as(Reading::Simplified)).small_write().parity_read, 2, "1.50");
-    // One seek a region, and T+1 head switches, make it 1.285; and 1.29 if regions are of nine whole cylinders.
+    // One seek a region, and T+1 head switches, make it 1.285; and 1.29 if regions are of nine
+    // whole cylinders.
     let reading = Reading::Figure13;
     prints(example(read_as(reading)).small_write().parity_read, 3, "1.285");
     let whole = Array { disk: Disk { cylinders: 900.0, ..DISK }, ..Array::example(read_as(reading)) };
@@ -178,7 +181,8 @@ fn figure_13_overheads() {
 
 #[test]
 fn section_10_parity_loggings_rate() {
-    // st.36.7 follows from figure 13's 1.29 ms only. The printed formulas give 36.2 (erratum), without negative seeks 36.1.
+    // st.36.7 follows from figure 13's 1.29 ms only. The printed formulas give 36.2 (erratum),
+    // without negative seeks 36.1.
     let rate = |reading| cached(read_as(reading)).throughput_per_disk(1.0);
     prints(rate(Reading::Figure13), 1, "36.7");
     prints(rate(Reading::Unclamped), 1, "36.2");
@@ -187,7 +191,8 @@ fn section_10_parity_loggings_rate() {
 
 #[test]
 fn figure_15_rates_of_all_organizations() {
-    // The figure's bars are not in the text; these are the formulas' values by hand: 1000/(2S + (6 + 4/D)R), and so on.
+    // The figure's bars are not in the text; these are the formulas' values by hand: 1000/(2S + (6
+    // + 4/D)R), and so on.
     let rate = |organization| example(organization).throughput_per_disk(1.0);
     prints(rate(Organization::Nonredundant), 2, "48.52");
     prints(rate(Organization::Mirrored), 2, "24.26");
@@ -226,7 +231,8 @@ fn figure_16_crossovers() {
     };
     for reading in [Reading::Corrected, Reading::Unclamped] {
         let wins = |units, over| with(units, read_as(reading)) > with(units, over);
-        // st.fig16.mirror: from 13 on. st.fig16.text says "13 or fewer" where it should be 12 (erratum).
+        // st.fig16.mirror: from 13 on. st.fig16.text says "13 or fewer" where it should be 12
+        // (erratum).
         assert!((1..=12).all(|units| !wins(units, Organization::Mirrored)));
         assert!((13..=60).all(|units| wins(units, Organization::Mirrored)));
         // st.fig16.raid5
@@ -237,7 +243,8 @@ fn figure_16_crossovers() {
 
 #[test]
 fn section_2_4_regions_that_are_not_whole_tracks_cost_little() {
-    // st.discrete: a head switch and a seek for each log write cost less than 3%, whatever is preread.
+    // st.discrete: a head switch and a seek for each log write cost less than 3%, whatever is
+    // preread.
     let more = (DISK.head_switch + DISK.single_cylinder_seek) / DISK.units;
     prints(100.0 * more / total(&cached(unstriped())), 1, "1.0");
     prints(100.0 * more / total(&example(unstriped())), 1, "0.6");
@@ -259,7 +266,8 @@ fn figure_19_reintegration_of_an_unstriped_log_takes_longer_than_its_period() {
     for targets in [Targets::Common, Targets::Independent] {
         let takes = |model: &Model| logs(model).reintegration(targets, 0.0).total();
         let period = |model: &Model| model.reintegration_period(1.0).expect("it logs");
-        // st.fig19.caption: with the old data known, but not with prereads, and not with two sublogs.
+        // st.fig19.caption: with the old data known, but not with prereads, and not with two
+        // sublogs.
         let (known, blind) = (cached(unstriped()), example(unstriped()));
         assert!(takes(&known) > period(&known), "{} {}", takes(&known), period(&known));
         assert!(takes(&blind) < period(&blind));
@@ -274,7 +282,8 @@ fn figure_19_reintegration_of_an_unstriped_log_takes_longer_than_its_period() {
 fn figure_22_reading_one_long_sublog_takes_seconds() {
     let read = |sublogs| logs(&example(striped(sublogs))).sublog_read() / 1e3;
     prints(read(1), 2, "2.03"); // st.fig22.seconds: more than 1
-    // More sublogs take room from the data, so that logs are longer: beyond 11 sublogs do not become shorter.
+    // More sublogs take room from the data, so that logs are longer: beyond 11 sublogs do not
+    // become shorter.
     assert!((2..=11).all(|sublogs| read(sublogs) < read(sublogs - 1)));
     prints(read(12), 9, &format!("{:.9}", read(11)));
     prints(read(6), 2, "0.45");
@@ -357,7 +366,8 @@ fn figure_30_failures_cost_parity_logging_least() {
 
 #[test]
 fn section_10_lraid_x4() {
-    // st.lraid.624: Tfewtrackseek is the curve's time with five cylinders passed, the destination not counted.
+    // st.lraid.624: Tfewtrackseek is the curve's time with five cylinders passed, the destination
+    // not counted.
     let file = catalogue::find("ibm-0661").expect("the catalogue has it");
     let mechanics = Description::parse(file).and_then(|drive| drive.mechanics(Angle::default()));
     let seek = 1e3 * mechanics.expect("it moves").seek.time(5 + 1).as_secs_f64();
@@ -365,7 +375,8 @@ fn section_10_lraid_x4() {
     let with_2_percent = lraid::peak_throughput(&DISK, seek, 2.4);
     prints(with_2_percent, 0, "624");
     prints(with_2_percent / 22.0, 1, "28.4"); // st.lraid.28.4
-    // st.lraid.760: 760.6, whose digits behind the point are dropped; st.lraid.34.5 follows from 760.
+    // st.lraid.760: 760.6, whose digits behind the point are dropped; st.lraid.34.5 follows from
+    // 760.
     let most = lraid::most_throughput(&DISK, seek);
     prints(most, 1, "760.6");
     prints(most.floor() / 22.0, 1, "34.5");
@@ -386,7 +397,8 @@ fn figure_2_tpc_a() {
 fn figure_26_airline_mix() {
     prints(100.0 * share(&AIRLINE, Way::Read), 0, "82"); // st.fig26.reads
     prints(100.0 * share(&AIRLINE, Way::Write), 0, "18");
-    // st.fig26.read and st.fig26.write: 4.61 and 5.71 KB are the airline's; the listed mix means more (erratum).
+    // st.fig26.read and st.fig26.write: 4.61 and 5.71 KB are the airline's; the listed mix means
+    // more (erratum).
     prints(mean_size(&AIRLINE, Way::Read), 2, "4.98");
     prints(mean_size(&AIRLINE, Way::Write), 2, "6.28");
 }

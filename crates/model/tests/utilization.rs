@@ -260,7 +260,8 @@ fn figure_27_the_airline_mix_by_hand() {
     let overhead = model(Array::example(logging)).small_write().overhead();
     near(work(logging, true), access + 0.18 * 13.9 + 0.565 * overhead, 1e-12);
     near(work(logging, false), access + 0.565 * overhead, 1e-12);
-    // Parity logging is substantially better than RAID 5, and as good as mirroring where old data is known.
+    // Parity logging is substantially better than RAID 5, and as good as mirroring where old data
+    // is known.
     assert!(work(Organization::Raid5, true) > 1.09 * work(logging, true));
     near(work(logging, false), work(Organization::Mirrored, false), 0.01);
     let model = model(Array::example(logging));
@@ -284,7 +285,8 @@ fn reintegration_is_shorter_with_more_sublogs_and_no_longer_with_a_common_target
         let model = model(Array::example(Organization::ParityLogging(logging)));
         model.logging().expect("it logs").reintegration(targets, 0.0).total()
     };
-    // (More sublogs than eight make regions' parity and logs so much longer that it takes longer again.)
+    // (More sublogs than eight make regions' parity and logs so much longer that it takes longer
+    // again.)
     for sublogs in 2..=8 {
         assert!(takes(sublogs, Targets::Common) < takes(sublogs - 1, Targets::Common));
         assert!(takes(sublogs, Targets::Common) < takes(sublogs, Targets::Independent));

@@ -20,7 +20,8 @@ fn alone(parts: &Parts, disks: u32, write: Write, method: Method) -> f64 {
     Network::of(disks, phases, 0.0).unwrap().with(1).unwrap().response
 }
 
-/// How long one write after the other takes drives that turn each for itself: first some are read, then some written, at one place.
+/// How long one write after the other takes drives that turn each for itself: first some are read,
+/// then some written, at one place.
 fn done(parts: &Parts, disks: usize, reads: std::ops::Range<usize>, writes: std::ops::Range<usize>) -> f64 {
     let mut drawn = Drawn(3);
     let mut drives = vec![Drive::new(parts.mechanics.clone(), parts.electronics.clone()); disks];

@@ -1,4 +1,5 @@
-//! A disk in memory, served over NBD: `memory SIZE_IN_MIB SOCKET_OR_ADDRESS...`, until it is killed.
+//! A disk in memory, served over NBD: `memory SIZE_IN_MIB SOCKET_OR_ADDRESS...`, until it is
+//! killed.
 
 use std::error::Error;
 use std::path::Path;

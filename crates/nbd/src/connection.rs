@@ -55,8 +55,9 @@ impl Connection {
         }
     }
 
-    /// Handles at most one message at the front of `input`; an answer that needs no backend is appended to
-    /// `output`. The input that was not consumed must come again at the front of the next call's.
+    /// Handles at most one message at the front of `input`; an answer that needs no backend is
+    /// appended to `output`. The input that was not consumed must come again at the front of the
+    /// next call's.
     pub fn advance(&mut self, terms: &Terms, input: &[u8], output: &mut Vec<u8>) -> Advance {
         let advance = match &mut self.phase {
             Phase::Handshake(handshake) => {
@@ -138,12 +139,12 @@ impl Connection {
         }
     }
 
-    /// Says that `taken` bytes of the payload were received. Returns how many are still to come; at zero the
-    /// write is whole, and headers follow.
+    /// Says that `taken` bytes of the payload were received. Returns how many are still to come; at
+    /// zero the write is whole, and headers follow.
     ///
     /// # Panics
-    /// When `taken` is above what remained of the payload, which is an error of the caller and not of the
-    /// client.
+    /// When `taken` is above what remained of the payload, which is an error of the caller and not
+    /// of the client.
     pub fn take_payload(&mut self, taken: u32) -> u32 {
         let Phase::Payload { remaining, .. } = &mut self.phase else {
             assert_eq!(taken, 0, "no payload is due");
@@ -158,9 +159,9 @@ impl Connection {
         left
     }
 
-    /// Answers a request: appends the reply to `output`. After a read that went well, the data must follow in
-    /// the stream; its length in bytes is returned. A write is answered only when its payload is whole. An
-    /// `id` that is not in flight is ignored.
+    /// Answers a request: appends the reply to `output`. After a read that went well, the data must
+    /// follow in the stream; its length in bytes is returned. A write is answered only when its
+    /// payload is whole. An `id` that is not in flight is ignored.
     pub fn complete(
         &mut self,
         id: RequestId,
@@ -199,9 +200,9 @@ impl Connection {
         }
     }
 
-    /// Answers a [`Request::BlockStatus`] with the extents from its offset on. They may reach beyond its end
-    /// and stop short of it; with none, all is said to be allocated. Any other request is completed without
-    /// error.
+    /// Answers a [`Request::BlockStatus`] with the extents from its offset on. They may reach
+    /// beyond its end and stop short of it; with none, all is said to be allocated. Any other
+    /// request is completed without error.
     pub fn complete_block_status(&mut self, id: RequestId, extents: &[Extent], output: &mut Vec<u8>) {
         let Some(InFlight { cookie, request: Request::BlockStatus { length, req_one, .. } }) = self.get(id)
         else {

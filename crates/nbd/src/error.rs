@@ -28,8 +28,8 @@ pub enum NbdError {
     /// A read with `NBD_CMD_FLAG_DF` is too large to be answered in one piece.
     #[error("value too large")]
     Eoverflow = 75,
-    /// A `NBD_CMD_WRITE_ZEROES` with `NBD_CMD_FLAG_FAST_ZERO` would not be fast. For any other request it is
-    /// sent as [`Einval`](Self::Einval), as the protocol demands.
+    /// A `NBD_CMD_WRITE_ZEROES` with `NBD_CMD_FLAG_FAST_ZERO` would not be fast. For any other
+    /// request it is sent as [`Einval`](Self::Einval), as the protocol demands.
     #[error("operation not supported")]
     Enotsup = 95,
     /// The server is shutting down.
@@ -92,7 +92,8 @@ pub enum Disconnect {
     /// An option did not begin with `IHAVEOPT`.
     #[error("bad option magic {0:#x}")]
     OptionMagic(u64),
-    /// A client that did not ask for fixed newstyle sent an option other than `NBD_OPT_EXPORT_NAME`.
+    /// A client that did not ask for fixed newstyle sent an option other than
+    /// `NBD_OPT_EXPORT_NAME`.
     #[error("option {0} without fixed newstyle negotiation")]
     NotFixedNewstyle(u32),
     /// `NBD_OPT_EXPORT_NAME` named an export that is not here; it has no error reply.
@@ -115,8 +116,8 @@ pub enum ConfigError {
     /// The minimum block size is not a power of two from 1 to 65536.
     #[error("minimum block size {0} is not a power of two between 1 and 65536")]
     MinimumBlock(u32),
-    /// The preferred block size is not a power of two between the larger of 512 and the minimum, and the
-    /// maximum.
+    /// The preferred block size is not a power of two between the larger of 512 and the minimum,
+    /// and the maximum.
     #[error(
         "preferred block size {0} is not a power of two between 512, the minimum and the maximum block size"
     )]
@@ -130,8 +131,8 @@ pub enum ConfigError {
     /// The maximum length of an option is not between 4608 bytes and 64 KiB.
     #[error("maximum option length {0} is not between 4608 and 65536 bytes")]
     OptionLength(u32),
-    /// A limit on requests in flight, connections, connections of a client, or handshakes is zero, or that on
-    /// connections above 65535.
+    /// A limit on requests in flight, connections, connections of a client, or handshakes is zero,
+    /// or that on connections above 65535.
     #[error(
         "limits on requests in flight, connections and handshakes must be at least 1, and connections at most 65535"
     )]

@@ -31,27 +31,29 @@ pub enum Event {
     NeedInput,
     /// A message was handled, and answered if it wants an answer; call again with what is left.
     Handled,
-    /// A request came. Answer it, at any time and in any order, with [`Connection::complete`](crate::Connection::complete). The payload of
-    /// a [`Request::Write`] follows as [`Event::Payload`].
+    /// A request came. Answer it, at any time and in any order, with
+    /// [`Connection::complete`](crate::Connection::complete). The payload of a [`Request::Write`]
+    /// follows as [`Event::Payload`].
     Request {
         /// Names it.
         id: RequestId,
         /// What is asked for.
         request: Request,
     },
-    /// The input stands in the payload of this write: take up to `remaining` bytes from its front, or from
-    /// the socket, and say so with [`Connection::take_payload`](crate::Connection::take_payload).
+    /// The input stands in the payload of this write: take up to `remaining` bytes from its front,
+    /// or from the socket, and say so with
+    /// [`Connection::take_payload`](crate::Connection::take_payload).
     Payload {
         /// The write.
         id: RequestId,
         /// Bytes still to come, not zero.
         remaining: u32,
     },
-    /// [`Limits::in_flight`](crate::Limits::in_flight) requests are in flight: call again when one was
-    /// completed.
+    /// [`Limits::in_flight`](crate::Limits::in_flight) requests are in flight: call again when one
+    /// was completed.
     AtLimit,
-    /// The client took its leave (`NBD_CMD_DISC`, `NBD_OPT_ABORT`): take no more input, answer what is in
-    /// flight, send what is in the output, close.
+    /// The client took its leave (`NBD_CMD_DISC`, `NBD_OPT_ABORT`): take no more input, answer what
+    /// is in flight, send what is in the output, close.
     Finished,
     /// The client broke the protocol: close.
     Disconnect(Disconnect),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::error::ConfigError;
 use crate::wire::{self, STRING_LIMIT};
 
-/// What the export can do beyond reading and writing. Commands and flags that are not offered are refused.
+/// What the export can do beyond reading and writing. Commands and flags that are not offered are
+/// refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// Offer `NBD_CMD_FLUSH`.
@@ -16,12 +17,13 @@ pub struct Features {
     pub trim: bool,
     /// Offer `NBD_CMD_WRITE_ZEROES`.
     pub write_zeroes: bool,
-    /// Offer `NBD_CMD_FLAG_FAST_ZERO`: the backend answers [`Enotsup`](crate::NbdError::Enotsup) at once
-    /// where zeroing is no faster than writing.
+    /// Offer `NBD_CMD_FLAG_FAST_ZERO`: the backend answers [`Enotsup`](crate::NbdError::Enotsup) at
+    /// once where zeroing is no faster than writing.
     pub fast_zero: bool,
     /// Offer `NBD_CMD_CACHE`.
     pub cache: bool,
-    /// A flush on one connection covers what was answered on all of them (`NBD_FLAG_CAN_MULTI_CONN`).
+    /// A flush on one connection covers what was answered on all of them
+    /// (`NBD_FLAG_CAN_MULTI_CONN`).
     pub multi_conn: bool,
     /// Tell clients that the medium turns (`NBD_FLAG_ROTATIONAL`).
     pub rotational: bool,
@@ -52,9 +54,9 @@ pub struct Export {
     pub size: u64,
     /// Writes, trims and zeroes are refused with `EPERM`.
     pub read_only: bool,
-    /// Minimum block size in bytes, a power of two up to 64 KiB: offsets and lengths are multiples of it.
-    /// Above 1, a client that never learns of block sizes (`NBD_OPT_EXPORT_NAME`) meets `EINVAL` where it
-    /// disregards it.
+    /// Minimum block size in bytes, a power of two up to 64 KiB: offsets and lengths are multiples
+    /// of it. Above 1, a client that never learns of block sizes (`NBD_OPT_EXPORT_NAME`) meets
+    /// `EINVAL` where it disregards it.
     pub minimum_block: u32,
     /// Preferred block size in bytes, a power of two of at least 512.
     pub preferred_block: u32,
@@ -65,34 +67,38 @@ pub struct Export {
 /// What one client may use up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time, closed ones with requests in flight included; more are accepted and closed at
-    /// once.
+    /// Connections at a time, closed ones with requests in flight included; more are accepted and
+    /// closed at once.
     pub connections: usize,
     /// Connections of one client: a TCP address, or another user than the server's own and root.
     pub per_client: usize,
     /// Of all connections, so many are for Unix sockets.
     pub reserved_for_unix: usize,
-    /// Of all connections, so many more are for the server's own user and root, through Unix sockets.
+    /// Of all connections, so many more are for the server's own user and root, through Unix
+    /// sockets.
     pub reserved_for_owner: usize,
-    /// Connections in their handshake, of each kind: TCP, other users', the owner's. One more closes the oldest.
+    /// Connections in their handshake, of each kind: TCP, other users', the owner's. One more
+    /// closes the oldest.
     pub handshakes: usize,
     /// Longest option data, in bytes, 4608 to 65536; a longer option is skipped and answered
     /// `NBD_REP_ERR_TOO_BIG`.
     pub option_length: u32,
     /// Options a client may send before it must have begun transmission.
     pub options: u32,
-    /// Largest read or write in bytes, from 64 KiB to 1 GiB: the maximum block size told to clients.
+    /// Largest read or write in bytes, from 64 KiB to 1 GiB: the maximum block size told to
+    /// clients.
     pub payload: u32,
-    /// Requests in flight on a connection, and read payloads queued to be sent. More are left in the socket.
+    /// Requests in flight on a connection, and read payloads queued to be sent. More are left in
+    /// the socket.
     pub in_flight: u16,
-    /// Bytes of payload that a connection may hold while it asks for more: what is being written, read, or
-    /// waits to be sent. Above it, one that holds nothing may still have one request. So a client that stops
-    /// reading does not keep the memory of all.
+    /// Bytes of payload that a connection may hold while it asks for more: what is being written,
+    /// read, or waits to be sent. Above it, one that holds nothing may still have one request. So a
+    /// client that stops reading does not keep the memory of all.
     pub held: u32,
     /// Time from accepting a connection to the end of its handshake.
     pub handshake_timeout: Duration,
-    /// Time in which a client that owes us the rest of a payload, or that has replies to take, must make
-    /// progress: 64 KiB or all that was due.
+    /// Time in which a client that owes us the rest of a payload, or that has replies to take, must
+    /// make progress: 64 KiB or all that was due.
     pub stall_timeout: Duration,
     /// The same while it keeps memory that another client waits for.
     pub low_space_timeout: Duration,

@@ -227,8 +227,8 @@ impl Handshake {
     }
 
     /// `NBD_OPT_LIST_META_CONTEXT` and `NBD_OPT_SET_META_CONTEXT`. No query, or `base:`, lists
-    /// `base:allocation` but does not select it; a query of another namespace finds nothing; one without a
-    /// namespace is invalid.
+    /// `base:allocation` but does not select it; a query of another namespace finds nothing; one
+    /// without a namespace is invalid.
     fn meta_context(
         &mut self,
         terms: &Terms,

@@ -52,8 +52,9 @@ pub(crate) fn error(output: &mut Vec<u8>, cookie: u64, error: NbdError, message:
     output[start + 4..start + 6].copy_from_slice(&((length - 6) as u16).to_be_bytes());
 }
 
-/// Answers a block status query of `length` bytes: extents are cut to it, merged where alike, and only the
-/// first is sent with `req_one`. No extents at all read as allocated data, which the protocol always allows.
+/// Answers a block status query of `length` bytes: extents are cut to it, merged where alike, and
+/// only the first is sent with `req_one`. No extents at all read as allocated data, which the
+/// protocol always allows.
 pub(crate) fn block_status(
     output: &mut Vec<u8>,
     cookie: u64,

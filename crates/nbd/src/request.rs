@@ -1,12 +1,13 @@
-//! A request: its header on the wire, the rules it must keep, and what becomes of it for the backend.
+//! A request: its header on the wire, the rules it must keep, and what becomes of it for the
+//! backend.
 
 use crate::error::Refusal;
 use crate::export::Terms;
 use crate::negotiated::Negotiated;
 use crate::wire::{self, Reader};
 
-/// A request that keeps the rules: inside the export, aligned to the minimum block size, not empty, not above
-/// [`Limits::payload`](crate::Limits::payload) where it carries data, and offered by
+/// A request that keeps the rules: inside the export, aligned to the minimum block size, not empty,
+/// not above [`Limits::payload`](crate::Limits::payload) where it carries data, and offered by
 /// [`Features`](crate::Features). Offsets and lengths are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -47,7 +48,8 @@ pub enum Request {
         fua: bool,
         /// Keep the space allocated.
         no_hole: bool,
-        /// Answer [`Enotsup`](crate::NbdError::Enotsup) at once unless this is faster than writing zeroes.
+        /// Answer [`Enotsup`](crate::NbdError::Enotsup) at once unless this is faster than writing
+        /// zeroes.
         fast_zero: bool,
     },
     /// `NBD_CMD_CACHE`: will be read soon.
@@ -182,8 +184,8 @@ impl Header {
         if self.flags & !(fua | own) == 0 { Ok(()) } else { Err(Refusal::InvalidFlag) }
     }
 
-    /// The protocol leaves requests of length zero open; here they are errors, as a structured reply has no
-    /// way to carry a read of no bytes in a content chunk.
+    /// The protocol leaves requests of length zero open; here they are errors, as a structured
+    /// reply has no way to carry a read of no bytes in a content chunk.
     fn check_range(&self, terms: &Terms) -> Result<(), Refusal> {
         let (export, length) = (terms.export(), u64::from(self.length));
         if length == 0 {

@@ -305,8 +305,8 @@ fn an_idle_client_is_kept_and_a_late_handshake_dropped() {
     assert_eq!(rig.server.deadline(), None);
 }
 
-/// A process that was stopped for 33 seconds judged the time before it read, and reset a client that had sent all of its
-/// write by then.
+/// A process that was stopped for 33 seconds judged the time before it read, and reset a client
+/// that had sent all of its write by then.
 #[test]
 fn what_has_come_while_the_process_was_stopped_is_read_before_anybody_is_late() {
     let mut rig = Rig::new(limits(), 4);

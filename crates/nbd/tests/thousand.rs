@@ -1,5 +1,5 @@
-//! A thousand connections at once, most of them a nuisance. The only test of its program, because it looks at the
-//! memory of the whole process.
+//! A thousand connections at once, most of them a nuisance. The only test of its program, because
+//! it looks at the memory of the whole process.
 
 mod common;
 

@@ -1,4 +1,5 @@
-//! Runs with one setting after another, until one shows what is wanted. Each run is of a fresh world, which the caller makes.
+//! Runs with one setting after another, until one shows what is wanted. Each run is of a fresh
+//! world, which the caller makes.
 
 use std::error::Error;
 
@@ -14,7 +15,8 @@ pub struct Step<S> {
     pub setting: S,
     /// Requests a second.
     pub throughput: Estimate,
-    /// The quantile of response times that is looked at; where throughput is what is wanted, the 90th percentile.
+    /// The quantile of response times that is looked at; where throughput is what is wanted, the
+    /// 90th percentile.
     pub quantile: Duration,
 }
 
@@ -54,11 +56,13 @@ pub enum ControlError<E: Error + 'static> {
     NoDepth,
 }
 
-/// Finds the think time at which so many requests a second are answered, to within a part of it (Stodolsky et al., section 8).
-/// Where they are not reached without thinking, that is what it comes to, and the target is not met.
+/// Finds the think time at which so many requests a second are answered, to within a part of it
+/// (Stodolsky et al., section 8). Where they are not reached without thinking, that is what it
+/// comes to, and the target is not met.
 ///
-/// A process that thinks for Z and waits for R asks every Z + R: as processes do not wait longer the more they think, the time
-/// from one answer to the next grows with the think time, and by at most Z for each process.
+/// A process that thinks for Z and waits for R asks every Z + R: as processes do not wait longer
+/// the more they think, the time from one answer to the next grows with the think time, and by at
+/// most Z for each process.
 ///
 /// # Errors
 /// A run gave no figures, or there is nothing to be reached.
@@ -111,14 +115,16 @@ struct Tried {
     gap: f64,
 }
 
-/// The next think time to try, in seconds: on the line between what is known to be too short and too long.
+/// The next think time to try, in seconds: on the line between what is known to be too short and
+/// too long.
 fn next_think(gap: f64, short: Option<Tried>, long: Option<Tried>, processes: f64) -> f64 {
     match (short, long) {
         (Some(short), Some(long)) => {
             let part = ((gap - short.gap) / (long.gap - short.gap)).clamp(0.05, 0.95);
             short.think + part * (long.think - short.think)
         }
-        // As if they waited no less. They do, so that it is too short by much where the drives are busy at all times.
+        // As if they waited no less. They do, so that it is too short by much where the drives are
+        // busy at all times.
         (Some(short), None) => {
             short.think + (processes * (gap - short.gap) * 1.05).max(short.think).max(1e-6)
         }
@@ -132,12 +138,14 @@ fn next_think(gap: f64, short: Option<Tried>, long: Option<Tried>, processes: f6
 pub enum Limit {
     /// This.
     Time(Duration),
-    /// So many times what they are with one outstanding request (Chen et al., section 7.3: four times an idle array's).
+    /// So many times what they are with one outstanding request (Chen et al., section 7.3: four
+    /// times an idle array's).
     TimesIdle(f64),
 }
 
-/// Finds the largest number of outstanding requests with which this part of all is answered within a limit (Chen et al.,
-/// section 6: nine tenths). Where it is not even met with one, that is what it comes to; and it is not more than `most`.
+/// Finds the largest number of outstanding requests with which this part of all is answered within
+/// a limit (Chen et al., section 6: nine tenths). Where it is not even met with one, that is what
+/// it comes to; and it is not more than `most`.
 ///
 /// # Errors
 /// A run gave no figures, or there is nothing to be kept.

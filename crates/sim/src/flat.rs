@@ -1,4 +1,5 @@
-//! A drive without mechanics: times that do not depend on where and when, and several accesses at once.
+//! A drive without mechanics: times that do not depend on where and when, and several accesses at
+//! once.
 
 use parlour_drive::mechanics::Way;
 use parlour_drive::solid::Solid;

@@ -15,7 +15,8 @@ pub enum Deed {
     Fail(Slot),
     /// The drive in a place dies: it answers nothing but errors from then on, whatever that loses.
     Die(Slot),
-    /// Another drive comes into a place, and is rebuilt. Without a string of its own it hangs on that of the first drive of the place.
+    /// Another drive comes into a place, and is rebuilt. Without a string of its own it hangs on
+    /// that of the first drive of the place.
     Replace(Slot, Box<Member>),
     /// A spare comes. It takes the place of a failed member at once, if there is one.
     Spare(Box<Member>),

@@ -1,8 +1,10 @@
 //! Virtual time: the same arrays that serve data, on models of drives. There is no payload at all.
 //!
-//! Read [`world`] (how effects become accesses of drives), [`member`] (a drive and what waits for it), [`paths`] (what lies between),
-//! [`opening`] and [`volume`] (arrays, new and again), [`health`] (what befalls them), [`run`] (hosts, and what becomes of their requests), [`report`] and [`history`] (what a run has shown), [`statistics`] (how sure that is), [`control`] (runs, until one
-//! shows what is wanted).
+//! Read [`world`] (how effects become accesses of drives), [`member`] (a drive and what waits for
+//! it), [`paths`] (what lies between), [`opening`] and [`volume`] (arrays, new and again),
+//! [`health`] (what befalls them), [`run`] (hosts, and what becomes of their requests), [`report`]
+//! and [`history`] (what a run has shown), [`statistics`] (how sure that is), [`control`] (runs,
+//! until one shows what is wanted).
 
 pub mod control;
 pub mod flat;

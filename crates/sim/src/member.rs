@@ -112,7 +112,8 @@ impl Member {
         Member::of(Server::Flat(flat), units, Queue::new(Discipline::Fcfs, 1))
     }
 
-    /// A drive as its file tells, with its platters at `phase`. (One without mechanics serves in the order of coming.)
+    /// A drive as its file tells, with its platters at `phase`. (One without mechanics serves in
+    /// the order of coming.)
     ///
     /// # Errors
     /// The file describes no drive.
@@ -152,14 +153,15 @@ impl Member {
         Member { name: format!("'{name}'"), ..self }
     }
 
-    /// The same, serving what no host waits for, as log accesses, only while nothing waits that one does (Stodolsky et al.,
-    /// footnote 10; the paper's own arrays do not).
+    /// The same, serving what no host waits for, as log accesses, only while nothing waits that one
+    /// does (Stodolsky et al., footnote 10; the paper's own arrays do not).
     #[must_use]
     pub fn people_first(self) -> Member {
         Member { people_first: true, ..self }
     }
 
-    /// The same, on a bus of the [paths](crate::paths::Paths): the one of this number, counted from 0.
+    /// The same, on a bus of the [paths](crate::paths::Paths): the one of this number, counted from
+    /// 0.
     #[must_use]
     pub fn on_string(self, string: u16) -> Member {
         Member { string: Some(string), ..self }
@@ -212,8 +214,8 @@ impl Member {
         self.dead
     }
 
-    /// An effect for this member comes. Says what comes next of it, if it is served at once. `positions` are those into which an
-    /// effect may float.
+    /// An effect for this member comes. Says what comes next of it, if it is served at once.
+    /// `positions` are those into which an effect may float.
     pub(crate) fn take<S: Iterator<Item = Sector>>(
         &mut self,
         now: Instant,
@@ -308,7 +310,8 @@ impl Member {
                 (done, None)
             }
             (Some(bus), action) if !crossing(action).is_zero() => {
-                // What is written is in the drive's buffer before it turns to it; what it replaces goes the other way.
+                // What is written is in the drive's buffer before it turns to it; what it replaces
+                // goes the other way.
                 let (from, crossed) = bus.carry(now, crossing(action));
                 let (done, placed) = self.work(from, effect, positions);
                 (done.max(crossed), placed)

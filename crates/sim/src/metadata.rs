@@ -1,11 +1,13 @@
-//! What a member keeps of the array's metadata. There is no payload; but an array that is opened again reads what it wrote.
+//! What a member keeps of the array's metadata. There is no payload; but an array that is opened
+//! again reads what it wrote.
 
 use std::collections::BTreeMap;
 
 use parlour_units::{Sector, Sectors};
 
 const SECTOR: usize = 512;
-/// Superblocks, headers and entries are written in blocks of this many sectors, most of which end in zeroes.
+/// Superblocks, headers and entries are written in blocks of this many sectors, most of which end
+/// in zeroes.
 const PAGE_SECTORS: u64 = 8;
 const PAGE: usize = SECTOR * PAGE_SECTORS as usize;
 

@@ -1,4 +1,5 @@
-//! A new array on drives, opened; and one that was stopped, opened again from what its members hold.
+//! A new array on drives, opened; and one that was stopped, opened again from what its members
+//! hold.
 
 use parlour_array::record::{CandidateInput, OpeningInputs, Recorded, Recording, Sink};
 use parlour_array::{
@@ -93,7 +94,8 @@ pub fn open(new: &New<'_>, drives: Vec<Member>) -> Result<Volume, OpeningError> 
     with(new, drives, None)
 }
 
-/// The same, recording in memory what passes between the array and its driver, until it is opened again.
+/// The same, recording in memory what passes between the array and its driver, until it is opened
+/// again.
 ///
 /// # Errors
 /// As [`open`].

@@ -1,16 +1,20 @@
-//! What lies between hosts and drives: processors, a channel, and buses on which drives hang in strings.
+//! What lies between hosts and drives: processors, a channel, and buses on which drives hang in
+//! strings.
 //!
-//! Each is a station that serves one thing after the other, in the order of coming. All are off unless they are asked for, and
-//! then cost nothing.
+//! Each is a station that serves one thing after the other, in the order of coming. All are off
+//! unless they are asked for, and then cost nothing.
 //!
-//! - A *processor* takes a time for each request before the array is told of it, and a time for each access before its
-//!   drive is (Chen et al., section 7.1: request overhead and IO CPU time).
-//! - The *channel* carries the payload of each request: before the array is told of a write, and after it has answered a read.
-//! - A *string* is a bus with its drives. They have buffers and leave the bus while they move and wait: what is written crosses
-//!   the bus before the drive turns to it; what is read crosses while it comes off the platters, beginning as late as
-//!   lets it end with them if the bus is free. (What is read, changed and written in one access crosses both ways before.) A drive takes its next access when its last one has crossed. (Drives
-//!   that hold their channel while they transfer, and miss a revolution when it is busy, as the Amdahl's, are not modelled: with one drive
-//!   a string, as Chen et al. measured, section 6, there is no such conflict.)
+//! - A *processor* takes a time for each request before the array is told of it, and a time for
+//!   each access before its drive is (Chen et al., section 7.1: request overhead and IO CPU time).
+//! - The *channel* carries the payload of each request: before the array is told of a write, and
+//!   after it has answered a read.
+//! - A *string* is a bus with its drives. They have buffers and leave the bus while they move and
+//!   wait: what is written crosses the bus before the drive turns to it; what is read crosses while
+//!   it comes off the platters, beginning as late as lets it end with them if the bus is free.
+//!   (What is read, changed and written in one access crosses both ways before.) A drive takes its
+//!   next access when its last one has crossed. (Drives that hold their channel while they
+//!   transfer, and miss a revolution when it is busy, as the Amdahl's, are not modelled: with one
+//!   drive a string, as Chen et al. measured, section 6, there is no such conflict.)
 
 use parlour_units::{Bytes, Duration, Instant, Sectors};
 
@@ -21,7 +25,8 @@ pub struct Paths {
     pub processors: Option<Processors>,
     /// What carries hosts' payload.
     pub channel: Option<Bus>,
-    /// Buses by number; which of them a drive hangs on it says itself ([`Member::on_string`](crate::member::Member::on_string)).
+    /// Buses by number; which of them a drive hangs on it says itself
+    /// ([`Member::on_string`](crate::member::Member::on_string)).
     pub strings: Vec<Bus>,
 }
 
@@ -110,7 +115,8 @@ pub struct StationTally {
     pub waited: Duration,
 }
 
-/// Serves in the order of coming. When something is done is worked out when it comes: that takes no queue and no events.
+/// Serves in the order of coming. When something is done is worked out when it comes: that takes no
+/// queue and no events.
 #[derive(Clone, Debug)]
 pub struct Station {
     name: String,

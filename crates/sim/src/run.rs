@@ -29,8 +29,8 @@ pub struct Measure {
     pub most: u64,
     /// Simulated time that is counted, at most.
     pub longest: Option<Duration>,
-    /// It is enough when the interval of the mean response time is this part of it, to either side; and that of the time of each
-    /// source's tasks, where these are what is waited for.
+    /// It is enough when the interval of the mean response time is this part of it, to either side;
+    /// and that of the time of each source's tasks, where these are what is waited for.
     pub precision: f64,
     /// Of an open load: so many of its requests at once, and it is called unstable.
     pub backlog: usize,
@@ -85,8 +85,9 @@ pub trait Watch {
         false
     }
 
-    /// How far the run has come, after every so many steps. Whether it goes on; if it does not, the report is of what was
-    /// measured until then. What is answered here changes no figure of a run that goes on.
+    /// How far the run has come, after every so many steps. Whether it goes on; if it does not, the
+    /// report is of what was measured until then. What is answered here changes no figure of a run
+    /// that goes on.
     fn goes_on(&mut self, _progress: &Progress) -> bool {
         true
     }
@@ -97,10 +98,12 @@ pub trait Watch {
 pub struct Progress {
     /// Requests that were answered, those of the warm-up included.
     pub answered: u64,
-    /// Requests that will have been answered when the measurement is over, as far as that can be said by now: half the width of
-    /// an interval shrinks with the square root of their number. None while it cannot be said.
+    /// Requests that will have been answered when the measurement is over, as far as that can be
+    /// said by now: half the width of an interval shrinks with the square root of their number.
+    /// None while it cannot be said.
     pub expected: Option<u64>,
-    /// Half the width of the interval of the mean response time, as a part of it. Infinite while too few were answered.
+    /// Half the width of the interval of the mean response time, as a part of it. Infinite while
+    /// too few were answered.
     pub precision: f64,
     /// As small as that is to be.
     pub wanted: f64,
@@ -601,8 +604,8 @@ impl Run<'_> {
         Ok(Stepped::Went)
     }
 
-    /// Goes on until `enough` says that it is, which is asked after each answer with how many there were. Says whether it did, or
-    /// why it could not.
+    /// Goes on until `enough` says that it is, which is asked after each answer with how many there
+    /// were. Says whether it did, or why it could not.
     fn go_until(
         &mut self,
         measure: &Measure,
@@ -740,7 +743,8 @@ impl Run<'_> {
         self.look();
         let Measured { all, history, inside, lost, .. } = self.measured.take().expect("it was put there");
         let (now, area) = (self.world.now(), self.area - area_before);
-        // Little's law, to the nanosecond: what all requests were under way is what was under way at all times.
+        // Little's law, to the nanosecond: what all requests were under way is what was under way
+        // at all times.
         let little = inside + self.pending(now) - pending_before;
         assert_eq!(area, little, "requests are counted as long as they are under way");
         let span = now.since(began);

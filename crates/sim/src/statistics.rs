@@ -1,12 +1,14 @@
-//! Means, how sure they are, and how what they are means of is distributed; in memory that does not grow.
+//! Means, how sure they are, and how what they are means of is distributed; in memory that does not
+//! grow.
 
 use hdrhistogram::Histogram;
 use parlour_units::{Duration, Instant};
 
 /// A mean with its 95% confidence interval, by the method of batch means.
 ///
-/// Values that follow one another are alike, so their own scatter says too little of the mean's. Means of long batches are
-/// nearly independent. Batches are doubled as values come, so that there are always between 20 and 40.
+/// Values that follow one another are alike, so their own scatter says too little of the mean's.
+/// Means of long batches are nearly independent. Batches are doubled as values come, so that there
+/// are always between 20 and 40.
 #[derive(Clone, Debug, Default)]
 pub struct BatchMeans {
     /// Sums of batches that are full.
@@ -24,7 +26,8 @@ pub struct BatchMeans {
 pub struct Estimate {
     /// The mean of all values.
     pub mean: f64,
-    /// The mean lies this far to either side in 95% of cases. Infinite while there are fewer than 20 batches.
+    /// The mean lies this far to either side in 95% of cases. Infinite while there are fewer than
+    /// 20 batches.
     pub half_width: f64,
 }
 
@@ -75,7 +78,8 @@ impl BatchMeans {
     }
 }
 
-/// The 97.5% quantile of Student's distribution (the expansion of Cornish and Fisher; 0.01% off from 10 degrees of freedom on).
+/// The 97.5% quantile of Student's distribution (the expansion of Cornish and Fisher; 0.01% off
+/// from 10 degrees of freedom on).
 fn student(freedom: f64) -> f64 {
     let z: f64 = 1.959_963_984_540_054;
     let (cube, fifth, seventh) = (z.powi(3), z.powi(5), z.powi(7));
@@ -181,8 +185,9 @@ impl Times {
     }
 }
 
-/// What comes a second, with its 95% confidence interval: the span is cut into windows that are nearly independent of one
-/// another. Windows are doubled as time goes on, so that there are always between 20 and 40.
+/// What comes a second, with its 95% confidence interval: the span is cut into windows that are
+/// nearly independent of one another. Windows are doubled as time goes on, so that there are always
+/// between 20 and 40.
 #[derive(Clone, Debug)]
 pub(crate) struct Rates<const N: usize> {
     began: Instant,

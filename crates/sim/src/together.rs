@@ -1,4 +1,5 @@
-//! Accesses of one job that are under way together: those that end sooner wait for the last (Chen et al., section 7.1.1).
+//! Accesses of one job that are under way together: those that end sooner wait for the last (Chen
+//! et al., section 7.1.1).
 
 use parlour_units::Instant;
 

@@ -61,12 +61,14 @@ impl Volume {
         self.array.get()
     }
 
-    /// What passed between the array and its driver since it was opened, if that is [recorded](crate::opening::record).
+    /// What passed between the array and its driver since it was opened, if that is
+    /// [recorded](crate::opening::record).
     pub fn recording(&self) -> Option<&Recording> {
         self.array.recording()
     }
 
-    /// The drives, in the order of slots; spares and replacements behind them in the order in which they came.
+    /// The drives, in the order of slots; spares and replacements behind them in the order in which
+    /// they came.
     pub fn members(&self) -> &[Member] {
         &self.members
     }

@@ -18,8 +18,9 @@ use crate::volume::Volume;
 
 /// Arrays, their drives, and the paths to them.
 ///
-/// Hosts see the volumes one behind the other, in their order, as one address space. A request that reaches from one volume into
-/// the next is cut there, and answered when all its parts are; a flush is one of all volumes.
+/// Hosts see the volumes one behind the other, in their order, as one address space. A request that
+/// reaches from one volume into the next is cut there, and answered when all its parts are; a flush
+/// is one of all volumes.
 #[derive(Debug)]
 pub struct World {
     pub(crate) volumes: Vec<Volume>,
@@ -285,7 +286,8 @@ impl World {
         true
     }
 
-    /// Lets happen what happens at `time`, which is when [something happens next](World::next_time).
+    /// Lets happen what happens at `time`, which is when [something happens
+    /// next](World::next_time).
     pub(crate) fn step_to(&mut self, time: Instant) {
         self.now = time;
         match self.due.peek() {
@@ -306,7 +308,8 @@ impl World {
         }
     }
 
-    /// Something is to be done to a volume at a time. If it cannot be then, [`World::incidents`] tell so.
+    /// Something is to be done to a volume at a time. If it cannot be then, [`World::incidents`]
+    /// tell so.
     pub fn plan(&mut self, at: Instant, volume: usize, deed: Deed) {
         self.health.plan(at, volume, deed);
     }
@@ -341,7 +344,8 @@ impl World {
         }
     }
 
-    /// Stops an array as people do, and opens it again from what its members hold. Time goes on for the others meanwhile.
+    /// Stops an array as people do, and opens it again from what its members hold. Time goes on for
+    /// the others meanwhile.
     ///
     /// # Errors
     /// It cannot be stopped, or not be opened again.
@@ -435,8 +439,8 @@ impl World {
         }
     }
 
-    /// Takes from an array all that it has to say. (What it is told meanwhile, that computations are done and memory is given
-    /// back, gives it nothing more to say than that.)
+    /// Takes from an array all that it has to say. (What it is told meanwhile, that computations
+    /// are done and memory is given back, gives it nothing more to say than that.)
     pub(crate) fn drain(&mut self, volume: usize) {
         while let Some(effect) = self.volumes[volume].array.poll_effect() {
             self.begin(volume as u16, effect);

@@ -53,7 +53,8 @@ fn a_throughput_beyond_the_peak_is_not_reached_and_nobody_thinks() {
 /// With n processes that do not think, a response is the sum of n exponential times.
 #[test]
 fn as_many_requests_are_outstanding_as_keep_the_limit() {
-    // The 90% quantiles of Erlang's distribution with 5 and 6 phases are 7.99 and 9.27 of its times.
+    // The 90% quantiles of Erlang's distribution with 5 and 6 phases are 7.99 and 9.27 of its
+    // times.
     let depth = |depth| closed(depth, Delay::Fixed(Duration::ZERO), 1);
     let reached = keep_quantile(0.9, Limit::Time(MS(86)), 64, depth).unwrap();
     assert_eq!((reached.setting, reached.met), (5, true));

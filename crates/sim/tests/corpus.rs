@@ -1,5 +1,5 @@
-//! The array's conformance corpus on models of drives: there is no payload, but answers, accesses and states are those of the
-//! other worlds.
+//! The array's conformance corpus on models of drives: there is no payload, but answers, accesses
+//! and states are those of the other worlds.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;

@@ -12,7 +12,8 @@ use parlour_units::{Duration, Sectors};
 use parlour_workload::delay::Delay;
 use parlour_workload::source::Load;
 
-/// Parity logging on five solid drives as `parlour simulate` has it by default, with far more regions than log buffers.
+/// Parity logging on five solid drives as `parlour simulate` has it by default, with far more
+/// regions than log buffers.
 fn world(consistency: Consistency) -> World {
     let length = Sectors::new(200_000_000_000 / 512).round_down(Sectors::new(2_048));
     let creation = Creation {
@@ -41,8 +42,9 @@ fn steps(consistency: Consistency, requests: u64) -> u64 {
     world.volumes()[0].array().steps()
 }
 
-/// Each buffer that was freed had all jobs that waited for one try again, hundreds of them, and each look at the array went
-/// through all segments that the logs held. So twenty thousand requests took four times what ten thousand did.
+/// Each buffer that was freed had all jobs that waited for one try again, hundreds of them, and
+/// each look at the array went through all segments that the logs held. So twenty thousand requests
+/// took four times what ten thousand did.
 #[test]
 fn writes_that_wait_for_log_buffers_cost_the_array_no_more_the_more_there_are() {
     for consistency in [Consistency::Bitmap, Consistency::Journal] {

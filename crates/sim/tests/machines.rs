@@ -18,7 +18,8 @@ const FAR: Instant = Instant::from_nanoseconds(1 << 62);
 const COMBINED: Simulated = Simulated { combined: true, old_data_known: false };
 const KNOWN: Simulated = Simulated { combined: false, old_data_known: true };
 const BOTH: Simulated = Simulated { combined: true, old_data_known: true };
-/// Half a revolution, the mean seek, and data units of 2 KB a track (Stodolsky et al., figure 12), in milliseconds.
+/// Half a revolution, the mean seek, and data units of 2 KB a track (Stodolsky et al., figure 12),
+/// in milliseconds.
 const R: f64 = 13.9 / 2.0;
 const S: f64 = 12.69;
 const D: f64 = 12.0;
@@ -27,7 +28,8 @@ struct Machine {
     organization: &'static str,
     tuning: Tuning,
     simulated: Simulated,
-    /// Each drive's platters are so many sixths of a revolution ahead of those of the one before it.
+    /// Each drive's platters are so many sixths of a revolution ahead of those of the one before
+    /// it.
     apart: u64,
 }
 
@@ -104,7 +106,8 @@ fn near(found: f64, exact: f64, tolerance: f64) {
     assert!((found / exact - 1.0).abs() < tolerance, "{found}, {exact} expected");
 }
 
-/// Stodolsky et al., sections 3 and 4: two accesses of S + (3 + 2/D) R, one after the other (footnote 9).
+/// Stodolsky et al., sections 3 and 4: two accesses of S + (3 + 2/D) R, one after the other
+/// (footnote 9).
 #[test]
 fn a_small_write_of_raid_5_is_two_read_modify_writes() {
     let cost = Machine::of("raid5", COMBINED).cost();
@@ -127,8 +130,8 @@ fn in_separate_accesses_a_small_write_of_raid_5_is_four_or_three() {
     near(Machine::of("raid5", KNOWN).cost().accesses, 3.0, 1e-6);
 }
 
-/// Stodolsky et al., sections 3 and 8.1: the record is in memory when the data is on the drive (footnote 8), and of logs' and
-/// parity's accesses there are few.
+/// Stodolsky et al., sections 3 and 8.1: the record is in memory when the data is on the drive
+/// (footnote 8), and of logs' and parity's accesses there are few.
 #[test]
 fn a_small_write_of_parity_logging_is_one_access_and_a_little() {
     for (simulated, service) in [(COMBINED, S + (3.0 + 2.0 / D) * R), (BOTH, S + (1.0 + 2.0 / D) * R)] {
@@ -152,7 +155,8 @@ fn copies_that_are_written_in_turn_take_twice_the_time() {
     near(cost.response, 2.0 * beside, 0.02);
 }
 
-/// Chen et al., section 7.1.1. Of N disks whose platters are evenly apart the last comes (N - 1) / 2N of a revolution after the mean.
+/// Chen et al., section 7.1.1. Of N disks whose platters are evenly apart the last comes (N - 1) /
+/// 2N of a revolution after the mean.
 #[test]
 fn disks_that_read_a_stripe_wait_for_the_last_of_them() {
     for (apart, expected) in [(0, 0.0), (1, 5.0 / 12.0 * 2.0 * R)] {

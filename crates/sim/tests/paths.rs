@@ -65,7 +65,8 @@ fn string(drives: usize, rate: u64) -> World {
 
 #[test]
 fn a_string_lets_through_what_its_bus_does() {
-    // 4 KiB at 4.096 MB/s take as long as a drive does: one drive fills the bus, and four do no more.
+    // 4 KiB at 4.096 MB/s take as long as a drive does: one drive fills the bus, and four do no
+    // more.
     for drives in [1, 4] {
         for reads in [0.0, 1.0] {
             let report = closed(&mut string(drives, 4_096_000), reads, 8, 5_000).unwrap();

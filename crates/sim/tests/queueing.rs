@@ -51,7 +51,8 @@ fn several_units_are_a_queue_with_several_servers() {
     near(report.all().all.response.mean().mean, 0.015 / (1.0 - 0.75 * 0.75), 0.02);
 }
 
-/// The machine repairman's model: throughput of N processes with think time Z by exact mean value analysis.
+/// The machine repairman's model: throughput of N processes with think time Z by exact mean value
+/// analysis.
 #[test]
 fn a_closed_loop_has_the_throughput_of_mean_value_analysis() {
     let (service, think) = (0.010, 0.050);

@@ -1,5 +1,5 @@
-//! One array, not one a world: what the simulator told it, replayed into a fresh one as the engine's recordings are, is answered as
-//! it was.
+//! One array, not one a world: what the simulator told it, replayed into a fresh one as the
+//! engine's recordings are, is answered as it was.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;

@@ -275,7 +275,8 @@ fn bursts_wait_for_themselves() {
     let bursts = Load::Open { gap: Delay::Bursts { size: 4.0, gap: MS(40) } };
     let mut sources = [reads(&world, "bursts", bursts)];
     let report = run(&mut world, &mut sources, &measure(200_000), &Random::new(1)).unwrap();
-    // M[X]/D/1 with geometric bursts of mean 4, and a service time of 1: W = (rho/2 + E[X(X-1)]/(2 E[X])) / (1 - rho) + 1.
+    // M[X]/D/1 with geometric bursts of mean 4, and a service time of 1: W = (rho/2 + E[X(X-1)]/(2
+    // E[X])) / (1 - rho) + 1.
     let (rho, pairs) = (0.1, 2.0 * 4.0 * 3.0);
     near(report.all().all.response.mean().mean * 1e3, 1.0 + (rho / 2.0 + pairs / 8.0) / (1.0 - rho), 0.02);
 }

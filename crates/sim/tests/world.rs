@@ -46,7 +46,8 @@ fn world(organization: &str, members: u16, consistency: Consistency) -> World {
     World::new(vec![opening::open(&new, (0..members).map(drive).collect()).unwrap()])
 }
 
-/// So many hosts, each of which asks again as soon as it is answered: when each of the requests was answered.
+/// So many hosts, each of which asks again as soon as it is answered: when each of the requests was
+/// answered.
 fn closed(world: &mut World, hosts: u64, count: usize, operation: Operation) -> Vec<Instant> {
     let mut random = Random::new(7);
     let blocks = world.capacity().get() / BLOCK.get();
@@ -79,8 +80,8 @@ fn a_lone_host_waits_for_seek_rotation_and_transfer() {
     assert!((mean / expected - 1.0).abs() < 0.01, "{mean} ms, {expected} expected");
 }
 
-/// Stodolsky et al., section 4: an access that reads a unit and writes it to the nearest free position takes S + (1 + 5.52/D)R + H, and a
-/// small write is two of them.
+/// Stodolsky et al., section 4: an access that reads a unit and writes it to the nearest free
+/// position takes S + (1 + 5.52/D)R + H, and a small write is two of them.
 #[test]
 fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
     let mut world = world("floating", 4, Consistency::Bitmap);
@@ -107,7 +108,8 @@ fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
     assert!((mean / expected - 1.0).abs() < 0.05, "{mean} ms, {expected} expected");
 }
 
-/// Molnar: one stream is read at the rate of all members where copies are far, and not where they are near.
+/// Molnar: one stream is read at the rate of all members where copies are far, and not where they
+/// are near.
 #[test]
 fn a_stream_over_far_copies_is_read_at_the_rate_of_all_members() {
     let rate = |organization| {
@@ -128,7 +130,8 @@ fn a_stream_over_far_copies_is_read_at_the_rate_of_all_members() {
     assert!(far > 1.5 * near, "far {far}, near {near}");
 }
 
-/// Chen et al., section 3: a small write of RAID 5 is two reads, and two writes a revolution later; a mirror's is two writes.
+/// Chen et al., section 3: a small write of RAID 5 is two reads, and two writes a revolution later;
+/// a mirror's is two writes.
 #[test]
 fn a_small_write_costs_a_mirror_two_accesses_and_raid_5_four() {
     let rate = |organization, operation| {

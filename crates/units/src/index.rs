@@ -34,14 +34,14 @@ macro_rules! index {
 }
 
 index!(
-    /// A column of an array's layout, in which a member stands for a time. It is shown as people name that member:
-    /// "member 2" is whichever stands in slot 2.
+    /// A column of an array's layout, in which a member stands for a time. It is shown as people
+    /// name that member: "member 2" is whichever stands in slot 2.
     Slot(u16),
     "member"
 );
 index!(
-    /// A disk of an array, by the number under which its driver knows it. Numbers are never used again: a member that
-    /// replaces another in its slot has one of its own.
+    /// A disk of an array, by the number under which its driver knows it. Numbers are never used
+    /// again: a member that replaces another in its slot has one of its own.
     Member(u16),
     "member number"
 );
@@ -51,7 +51,8 @@ index!(
     "stripe"
 );
 index!(
-    /// A part of the array with a parity log of its own (Stodolsky §2.1), or a bit of the write-intent bitmap.
+    /// A part of the array with a parity log of its own (Stodolsky §2.1), or a bit of the
+    /// write-intent bitmap.
     Region(u32),
     "region"
 );

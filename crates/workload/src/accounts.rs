@@ -1,9 +1,10 @@
-//! A bank's transactions as TPC-A has them (Stodolsky et al., figure 2): an account's record is read, changed, and written
-//! back to where it was.
+//! A bank's transactions as TPC-A has them (Stodolsky et al., figure 2): an account's record is
+//! read, changed, and written back to where it was.
 //!
-//! Records fill pages, which are what is read and written. Tables lie one after the other: branches, tellers, accounts,
-//! history. A transaction comes from any teller; its account is one of the teller's branch in 85% of cases, else one of
-//! another. What a bank of so many branches has, and how large it is, is TPC-A's scaling for as many transactions a second.
+//! Records fill pages, which are what is read and written. Tables lie one after the other:
+//! branches, tellers, accounts, history. A transaction comes from any teller; its account is one of
+//! the teller's branch in 85% of cases, else one of another. What a bank of so many branches has,
+//! and how large it is, is TPC-A's scaling for as many transactions a second.
 
 use parlour_units::{Bytes, Duration, Sector, Sectors};
 
@@ -20,11 +21,11 @@ pub struct Bank {
     pub page: Sectors,
     /// From the answer to the last read to the first write.
     pub thinks: Duration,
-    /// Whether tellers' and branches' records are kept in the host's memory, as the paper has it. Else they are read and
-    /// written back with the account's.
+    /// Whether tellers' and branches' records are kept in the host's memory, as the paper has it.
+    /// Else they are read and written back with the account's.
     pub cached: bool,
-    /// History records are written together, so many in one access after the one before. No transaction waits for that.
-    /// With 0 there is no history.
+    /// History records are written together, so many in one access after the one before. No
+    /// transaction waits for that. With 0 there is no history.
     pub grouped: u64,
 }
 

@@ -33,8 +33,8 @@ pub enum BonnieError {
     Space(#[from] SpaceError),
 }
 
-/// What Bonnie measures of a drive or an array: a file is written block by block, rewritten, and read, and then processes read
-/// blocks of it at random.
+/// What Bonnie measures of a drive or an array: a file is written block by block, rewritten, and
+/// read, and then processes read blocks of it at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Phase {
     /// The file is written.
@@ -43,7 +43,8 @@ pub enum Phase {
     Rewrite,
     /// The file is read.
     Read,
-    /// So many processes read blocks at random, and write a part of them back. (Bonnie: three processes, and a tenth.)
+    /// So many processes read blocks at random, and write a part of them back. (Bonnie: three
+    /// processes, and a tenth.)
     Seeks {
         /// How many.
         processes: u32,
@@ -57,11 +58,14 @@ pub enum Phase {
 pub struct Bonnie {
     /// How long it is. It lies at the beginning of the space.
     pub file: Sectors,
-    /// What is read and written at once. (Bonnie's: 16 KiB; but file systems read ahead and write behind in longer accesses.)
+    /// What is read and written at once. (Bonnie's: 16 KiB; but file systems read ahead and write
+    /// behind in longer accesses.)
     pub block: Sectors,
-    /// Accesses that a file system has under way at once for a process that goes on from block to block.
+    /// Accesses that a file system has under way at once for a process that goes on from block to
+    /// block.
     pub at_once: NonZeroU16,
-    /// Of rewriting and seeking: what the program does between a block's answer and what it asks for next.
+    /// Of rewriting and seeking: what the program does between a block's answer and what it asks
+    /// for next.
     pub thinks: Duration,
 }
 

@@ -18,8 +18,8 @@ pub enum Delay {
         /// The standard deviation.
         deviation: Duration,
     },
-    /// Bursts of a Poisson process: so many at once, and bursts exponentially far apart. As gaps between arrivals most are
-    /// nothing, and with a probability of 1/size one is exponential.
+    /// Bursts of a Poisson process: so many at once, and bursts exponentially far apart. As gaps
+    /// between arrivals most are nothing, and with a probability of 1/size one is exponential.
     Bursts {
         /// How many, in the mean (geometrically distributed).
         size: f64,
@@ -91,7 +91,8 @@ impl Delay {
 mod tests {
     use super::*;
 
-    /// Of a geometric number of arrivals at once: the variance of a count over its mean is twice the mean burst, less one.
+    /// Of a geometric number of arrivals at once: the variance of a count over its mean is twice
+    /// the mean burst, less one.
     #[test]
     fn bursts_scatter_as_they_should() {
         let delay = Delay::Bursts { size: 8.0, gap: Duration::from_millis(40) };

@@ -1,4 +1,5 @@
-//! Files that are read whole, as Hauser et al. did: files of some sizes all over the space, in lists, each list by a process.
+//! Files that are read whole, as Hauser et al. did: files of some sizes all over the space, in
+//! lists, each list by a process.
 
 use std::num::NonZeroU16;
 
@@ -11,7 +12,8 @@ use crate::task::{Kind, Stretch, Task, Way};
 /// What files there are, and how they are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileSet {
-    /// The sizes of files: as many of one as of another, and all of them in each portion of each volume.
+    /// The sizes of files: as many of one as of another, and all of them in each portion of each
+    /// volume.
     pub sizes: Vec<Sectors>,
     /// The part of each volume that they fill; what is free lies between them.
     pub filled: f64,
@@ -21,7 +23,8 @@ pub struct FileSet {
     pub again: bool,
     /// What opening a file takes of the host.
     pub opening: Duration,
-    /// Blocks that are read when a file is opened, one after the other, anywhere on the file's volume: at most [`Task::LOOKS`].
+    /// Blocks that are read when a file is opened, one after the other, anywhere on the file's
+    /// volume: at most [`Task::LOOKS`].
     pub looks: usize,
     /// What is asked for at once.
     pub read: Sectors,

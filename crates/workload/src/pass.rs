@@ -1,4 +1,5 @@
-//! Going through a stretch from one end to the other: what copies, backups and Bonnie's phases do (Molnar).
+//! Going through a stretch from one end to the other: what copies, backups and Bonnie's phases do
+//! (Molnar).
 
 use parlour_units::Sectors;
 
@@ -50,8 +51,8 @@ pub enum PassError {
 }
 
 impl Pass {
-    /// So many streams through parts of a stretch; without a number of passes again and again. What is no whole number of blocks
-    /// at its end is left out.
+    /// So many streams through parts of a stretch; without a number of passes again and again. What
+    /// is no whole number of blocks at its end is left out.
     pub fn new(
         stretch: Stretch,
         streams: u32,

@@ -10,22 +10,25 @@ use crate::space::Space;
 pub enum Place {
     /// Anywhere, aligned to the block.
     Uniform,
-    /// Anywhere, on the request's natural boundary: aligned to its own size, or to a stripe where it is larger.
+    /// Anywhere, on the request's natural boundary: aligned to its own size, or to a stripe where
+    /// it is larger.
     Natural {
         /// What large requests are aligned to.
         stripe: Sectors,
     },
-    /// As few parts of stripes as can be: what is at least a stripe begins or ends with one, as often the one as the other,
-    /// and what is smaller begins with a unit, each as likely (the aligned distribution of Chen et al., sections 6 and 8.1.4).
+    /// As few parts of stripes as can be: what is at least a stripe begins or ends with one, as
+    /// often the one as the other, and what is smaller begins with a unit, each as likely (the
+    /// aligned distribution of Chen et al., sections 6 and 8.1.4).
     Striped {
         /// A stripe unit.
         unit: Sectors,
         /// A stripe: so many units.
         units: u64,
     },
-    /// Some of each so many units are hot: a part of all requests begins in these, the rest in the others. With as many units
-    /// as a stripe has, these are hot disks (the unaligned distribution of Chen et al., section 6). Within its unit a request
-    /// is anywhere where it fits; what is longer begins with the unit.
+    /// Some of each so many units are hot: a part of all requests begins in these, the rest in the
+    /// others. With as many units as a stripe has, these are hot disks (the unaligned distribution
+    /// of Chen et al., section 6). Within its unit a request is anywhere where it fits; what is
+    /// longer begins with the unit.
     HotUnits {
         /// A stripe unit.
         unit: Sectors,
@@ -45,7 +48,8 @@ pub enum Place {
     },
     /// Within a stretch: from this part of all places to that.
     Within(f64, f64),
-    /// The nth block with a probability of 1/n^exponent; the blocks stand all over, not side by side.
+    /// The nth block with a probability of 1/n^exponent; the blocks stand all over, not side by
+    /// side.
     Zipf(f64),
     /// One after the other, so many requests in a row; then somewhere else.
     Runs {
@@ -194,7 +198,8 @@ fn stripe(space: &Space, length: Sectors, units: u64) -> Result<(), PlaceError> 
     fits.then_some(()).ok_or(PlaceError::NoStripe { space: space.length().get(), stripe })
 }
 
-/// All in blocks: what is at least a stripe begins or ends with one, what is smaller begins with a unit.
+/// All in blocks: what is at least a stripe begins or ends with one, what is smaller begins with a
+/// unit.
 fn striped(random: &mut Random, size: u64, unit: u64, units: u64, blocks: u64) -> u64 {
     let (stripe, last) = (unit * units, blocks.saturating_sub(size));
     if size < stripe {

@@ -16,7 +16,8 @@ pub enum Devices {
     Each,
     /// This one only.
     One(u32),
-    /// These, one after the other: the number and the length of each, of which what is no whole block is not used.
+    /// These, one after the other: the number and the length of each, of which what is no whole
+    /// block is not used.
     Joined(Vec<(u32, Sectors)>),
 }
 
@@ -25,7 +26,8 @@ pub enum Devices {
 pub enum Beyond {
     /// The run ends with an error that names its line.
     Refused,
-    /// It goes to its place modulo the space; what would then reach beyond the end is moved back to it.
+    /// It goes to its place modulo the space; what would then reach beyond the end is moved back to
+    /// it.
     Wrapped,
 }
 
@@ -40,7 +42,8 @@ pub struct Again {
 
 /// A trace being asked for again. It is read as it is needed, so that its length does not matter.
 ///
-/// Requests are widened to whole blocks. Reads, writes and trims without length ask for nothing and are left out.
+/// Requests are widened to whole blocks. Reads, writes and trims without length ask for nothing and
+/// are left out.
 pub struct Replay {
     trace: Trace<Box<dyn BufRead + Send>>,
     again: Again,
@@ -128,7 +131,8 @@ impl Replay {
         Ok(None)
     }
 
-    /// The same, with how long after the first that was. What is out of order comes as soon as it is read.
+    /// The same, with how long after the first that was. What is out of order comes as soon as it
+    /// is read.
     pub(crate) fn next_timed(&mut self) -> Result<Option<(Duration, Task)>, ReplayError> {
         match self.next()? {
             Some((Some(at), task)) => {

@@ -60,8 +60,8 @@ pub enum SizeError {
 }
 
 impl Sizes {
-    /// Sizes of at least `least` and at most `most` sectors, each rounded up to whole blocks. What is drawn beyond an end is
-    /// that end.
+    /// Sizes of at least `least` and at most `most` sectors, each rounded up to whole blocks. What
+    /// is drawn beyond an end is that end.
     pub fn new(size: Size, block: Sectors, least: Sectors, most: Sectors) -> Result<Sizes, SizeError> {
         let sound =
             |value: f64| (value >= 0.0 && value.is_finite()).then_some(()).ok_or(SizeError::NoSize(value));

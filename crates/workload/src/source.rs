@@ -77,7 +77,8 @@ pub enum SourceError {
 }
 
 impl Pattern {
-    /// What this process does next, if it does anything more. Tasks of an open load are all of process 0.
+    /// What this process does next, if it does anything more. Tasks of an open load are all of
+    /// process 0.
     ///
     /// # Errors
     /// A trace cannot be read further.
@@ -91,7 +92,8 @@ impl Pattern {
         }
     }
 
-    /// Whether tasks are what somebody waits for, rather than single requests: transactions and files.
+    /// Whether tasks are what somebody waits for, rather than single requests: transactions and
+    /// files.
     pub fn is_of_tasks(&self) -> bool {
         match self {
             Pattern::Stream(stream) => stream.writes_back(),

@@ -82,7 +82,8 @@ impl Space {
         self.each().map(|(_, length)| length).min().unwrap_or(Sectors::ZERO)
     }
 
-    /// Where a request goes that was to go there: one that would reach beyond a volume ends where the volume does.
+    /// Where a request goes that was to go there: one that would reach beyond a volume ends where
+    /// the volume does.
     pub fn fit(&self, at: Sector, length: Sectors) -> Sector {
         let volume = self.ends.partition_point(|end| *end <= at).min(self.ends.len() - 1);
         let end = self.ends[volume].from_start();

@@ -128,7 +128,8 @@ impl Task {
         Task::new(Looks::NONE, Work::Through(stretch))
     }
 
-    /// Records are read one after the other, thought about for a while, and written back to where they were.
+    /// Records are read one after the other, thought about for a while, and written back to where
+    /// they were.
     ///
     /// # Panics
     /// With no records, or more than [`Task::LOOKS`].
@@ -137,7 +138,8 @@ impl Task {
         Task::new(Looks::new(records, length), Work::Update { after, written: 0 })
     }
 
-    /// The same after opening a file: it thinks for a while, and reads some blocks one after the other.
+    /// The same after opening a file: it thinks for a while, and reads some blocks one after the
+    /// other.
     ///
     /// # Panics
     /// With more blocks than [`Task::LOOKS`].
@@ -246,7 +248,8 @@ mod tests {
         Ask { kind, at: Sector::new(at), length: Sectors::new(length) }
     }
 
-    /// All that a task asks for, where each request is answered before the next is looked for, but for those at once.
+    /// All that a task asks for, where each request is answered before the next is looked for, but
+    /// for those at once.
     fn asked(mut task: Task) -> Vec<(Kind, u64, u64)> {
         let (mut random, mut open, mut all) = (Random::new(1), std::collections::VecDeque::new(), Vec::new());
         while !task.is_over() {

@@ -79,7 +79,8 @@ impl Job {
         jobs
     }
 
-    /// What one who syncs does: random writes of 4 KiB, one at a time and sixteen, flushed never, now and then, always.
+    /// What one who syncs does: random writes of 4 KiB, one at a time and sixteen, flushed never,
+    /// now and then, always.
     pub(super) fn flushed() -> Vec<Job> {
         let job = |name, depth, flush| random(name, "randwrite", depth, flush);
         vec![

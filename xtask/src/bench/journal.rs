@@ -1,4 +1,5 @@
-//! `cargo xtask bench journal`: what it costs that a record is durable before its data is overwritten.
+//! `cargo xtask bench journal`: what it costs that a record is durable before its data is
+//! overwritten.
 
 use clap::Args;
 

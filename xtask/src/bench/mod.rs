@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: tables of what the engine does, each from one run.
 //!
-//! Speeds of a machine that others share drift. So targets take turns, run after run, each time on fresh members,
-//! and the table gives medians with their ranges and ratios to the reference of the same run.
+//! Speeds of a machine that others share drift. So targets take turns, run after run, each time on
+//! fresh members, and the table gives medians with their ranges and ratios to the reference of the
+//! same run.
 
 mod error;
 mod fio;
@@ -29,7 +30,8 @@ use turns::measure;
 pub(crate) enum Bench {
     /// The engine over NBD, for each organization, beside nbdkit and btrfs
     Engine(EngineArguments),
-    /// What it costs that records are durable before their data: parity logging, journal against resync
+    /// What it costs that records are durable before their data: parity logging, journal against
+    /// resync
     Journal(journal::Arguments),
     /// How long an array takes to come back after a kill, by its size
     Recovery(recovery::Arguments),

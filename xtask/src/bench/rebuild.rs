@@ -12,9 +12,10 @@ use super::fio;
 use super::table::median;
 use super::targets::{Array, Served, Target, run};
 
-/// Fails and replaces a member of an array that nobody uses, and compares the rate at which the new one is
-/// written with two others of the same run: of streaming the members as a rebuild has to (four are read, one is
-/// written) and of copying one member's file, both by one process that computes nothing.
+/// Fails and replaces a member of an array that nobody uses, and compares the rate at which the new
+/// one is written with two others of the same run: of streaming the members as a rebuild has to
+/// (four are read, one is written) and of copying one member's file, both by one process that
+/// computes nothing.
 pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchError> {
     let (mut rebuilt, mut streamed, mut copied) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..runs {
@@ -78,7 +79,8 @@ fn rebuilding(status: &str) -> bool {
     serde_json::from_str::<Value>(status).is_ok_and(|status| !status["rebuild"].is_null())
 }
 
-/// MiB/s of the last file: all of `from` are read, in accesses of 1 MiB by turns, and the first is written to `to`.
+/// MiB/s of the last file: all of `from` are read, in accesses of 1 MiB by turns, and the first is
+/// written to `to`.
 fn stream(from: &[PathBuf], to: &Path) -> Result<f64, BenchError> {
     let failed = |source| BenchError::Place { path: to.into(), source };
     let opened: io::Result<Vec<File>> = from.iter().map(File::open).collect();

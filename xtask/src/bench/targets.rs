@@ -240,7 +240,8 @@ impl Served {
         Ok(())
     }
 
-    /// How often the region of its parity log was reintegrated that was so least often; none without a log.
+    /// How often the region of its parity log was reintegrated that was so least often; none
+    /// without a log.
     pub(super) fn least_reintegrations(&self) -> Option<u64> {
         self.status()?["log"]["least_reintegrations"].as_u64()
     }
@@ -274,7 +275,8 @@ impl Served {
     /// The most memory that the server has held, in bytes.
     pub(super) fn peak_memory(&self) -> Option<u64> {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.server.as_ref()?.id())).ok()?;
-        // What is mapped from a file (the program) or shared (members on tmpfs) is not the server's own.
+        // What is mapped from a file (the program) or shared (members on tmpfs) is not the server's
+        // own.
         let field = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
         Some(field.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1_024)
     }

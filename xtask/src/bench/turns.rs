@@ -31,7 +31,8 @@ pub(super) fn measure(
     Ok(results)
 }
 
-/// A parity log is measured as it is in the long run: after each region in use was reintegrated three times.
+/// A parity log is measured as it is in the long run: after each region in use was reintegrated
+/// three times.
 fn settle(served: &Served) -> Result<(), BenchError> {
     while served.least_reintegrations().is_some_and(|least| least < 3) {
         fio::stir(served)?;

@@ -9,7 +9,8 @@ use super::error::FuzzError;
 use crate::command;
 use crate::workspace::{self, cargo};
 
-/// Makes the compiler count edges and report comparisons, as libFuzzer wants it. All of it is stable.
+/// Makes the compiler count edges and report comparisons, as libFuzzer wants it. All of it is
+/// stable.
 const FLAGS: [&str; 5] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",

@@ -56,8 +56,8 @@ pub(super) struct Kept {
     pub(super) bytes: u64,
 }
 
-/// Keeps few inputs that together reach what was reached; where they are too many, small and large ones alike. An input
-/// that has a name of its own tells a story, and stays.
+/// Keeps few inputs that together reach what was reached; where they are too many, small and large
+/// ones alike. An input that has a name of its own tells a story, and stays.
 pub(super) fn keep(program: &Path, places: &Places) -> Result<Kept, FuzzError> {
     let _ = fs::remove_dir_all(&places.fresh);
     fs::create_dir_all(&places.fresh).map_err(unusable(&places.fresh))?;

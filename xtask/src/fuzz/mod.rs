@@ -1,8 +1,9 @@
 //! `cargo xtask fuzz`: runs each fuzzer for a while, and prints one table.
 //!
-//! The fuzzers are libFuzzer around the targets of `fuzz/`. They need no toolchain but this one: what a nightly one would
-//! set for them can be set by flags. What they find goes to a folder below `target/`; `--keep` takes the part of it that
-//! matters over into `fuzz/corpus/`, which every test run replays.
+//! The fuzzers are libFuzzer around the targets of `fuzz/`. They need no toolchain but this one:
+//! what a nightly one would set for them can be set by flags. What they find goes to a folder below
+//! `target/`; `--keep` takes the part of it that matters over into `fuzz/corpus/`, which every test
+//! run replays.
 
 mod build;
 mod corpus;

@@ -56,7 +56,8 @@ struct Step {
     limit: Duration,
 }
 
-/// More than tests need, and less than would harm the machine: a change may ask for room without end.
+/// More than tests need, and less than would harm the machine: a change may ask for room without
+/// end.
 const KIBIBYTES: u32 = 8 << 20;
 
 /// The verdicts on `mutants`; those that `file` has are not judged again, and it gets the others.
@@ -107,8 +108,8 @@ fn read(file: &Path) -> BTreeMap<String, Verdict> {
     parts.filter_map(|(name, verdict)| Some((name.to_owned(), Verdict::read(verdict)?))).collect()
 }
 
-/// The tests, each of which passes without any change: seeds of parity logging, the array's tests, all other seeds, and the
-/// fault tester's.
+/// The tests, each of which passes without any change: seeds of parity logging, the array's tests,
+/// all other seeds, and the fault tester's.
 fn steps(built: &Built, seeds: u64) -> Result<Vec<Step>, MutantsError> {
     let seeds = |name: &str, which: &str| Step {
         name: name.to_owned(),

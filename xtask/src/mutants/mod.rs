@@ -1,8 +1,10 @@
-//! `cargo xtask mutants`: changes the array's code in one small way at a time, and asks whether a test notices.
+//! `cargo xtask mutants`: changes the array's code in one small way at a time, and asks whether a
+//! test notices.
 //!
-//! cargo-mutants says which changes there are. It would build the tests anew for each of them; here all go into one build of
-//! a copy of the workspace ([`weave`]), in which each is switched on by a variable of the environment. So a change costs
-//! seconds, and all of logging, recovery, plans and rebuild can be judged ([`judge`]).
+//! cargo-mutants says which changes there are. It would build the tests anew for each of them; here
+//! all go into one build of a copy of the workspace ([`weave`]), in which each is switched on by a
+//! variable of the environment. So a change costs seconds, and all of logging, recovery, plans and
+//! rebuild can be judged ([`judge`]).
 
 mod build;
 mod error;
@@ -20,7 +22,8 @@ pub(crate) use error::MutantsError;
 use found::Mutant;
 use judge::Verdict;
 
-/// The modules that a change must not slip into: what is logged, recovered, planned, rebuilt and kept for a member's return.
+/// The modules that a change must not slip into: what is logged, recovered, planned, rebuilt and
+/// kept for a member's return.
 const MODULES: [&str; 7] = [
     "crates/array/src/away.rs",
     "crates/array/src/log",

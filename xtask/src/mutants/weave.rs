@@ -145,7 +145,8 @@ pub(crate) fn changes(text: &str) -> Vec<(Range<usize>, u32)> {
         .collect()
 }
 
-/// The changes that may stand in one place, each time with the bytes of all and of what stands there without them.
+/// The changes that may stand in one place, each time with the bytes of all and of what stands
+/// there without them.
 pub(crate) fn choices(text: &str) -> Vec<(Range<usize>, Vec<u32>)> {
     let ends = text.match_indices(END_OF_ALL).filter_map(|(at, _)| {
         let (numbers, _) = text[at + END_OF_ALL.len()..].split_once('*')?;
@@ -163,7 +164,8 @@ fn number_at(text: &str, at: usize) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// Where things that can be changed are, each by the byte at which what cargo-mutants replaces begins.
+/// Where things that can be changed are, each by the byte at which what cargo-mutants replaces
+/// begins.
 #[derive(Default)]
 struct Places<'a> {
     source: &'a str,

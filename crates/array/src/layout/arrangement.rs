@@ -1,4 +1,5 @@
-//! The layouts that are one rule for the whole member: concatenated, striped, copied, rotated parity.
+//! The layouts that are one rule for the whole member: concatenated, striped, copied, rotated
+//! parity.
 //!
 //! Rows count units from the start of a member's data area; members count within their group.
 
@@ -25,17 +26,18 @@ pub enum Arrangement {
         /// Copies of each unit, the first included.
         copies: u16,
     },
-    /// Striped over all members; the whole is repeated in a later section of each member, moved by one member within sets
-    /// of as many as there are copies. So a stream reads the first section of all members at once and passes over nothing
-    /// (Molnar's bandwidth-oriented layout; md's far copies in far sets).
+    /// Striped over all members; the whole is repeated in a later section of each member, moved by
+    /// one member within sets of as many as there are copies. So a stream reads the first section
+    /// of all members at once and passes over nothing (Molnar's bandwidth-oriented layout; md's far
+    /// copies in far sets).
     Far {
         /// Copies of each unit, the first included.
         copies: u16,
     },
     /// One check unit a stripe, on the last member or rotated.
     Parity(Rotation),
-    /// Parity rotated, like left-symmetric, from cylinder to cylinder: each holds data or parity, and has room for more
-    /// (Stodolsky §4, figure 14).
+    /// Parity rotated, like left-symmetric, from cylinder to cylinder: each holds data or parity,
+    /// and has room for more (Stodolsky §4, figure 14).
     Cylinders {
         /// Reservation for units in a cylinder.
         positions: u16,
@@ -52,9 +54,11 @@ pub enum Rotation {
     Dedicated,
     /// Parity moves left from the last member; data fills the others from the first.
     LeftAsymmetric,
-    /// Parity moves left from the last member; data starts after it (Stodolsky figure 1, RAID level 5).
+    /// Parity moves left from the last member; data starts after it (Stodolsky figure 1, RAID level
+    /// 5).
     LeftSymmetric,
-    /// Parity moves right from the first member; data fills the others from the first (Chen figure 1c).
+    /// Parity moves right from the first member; data fills the others from the first (Chen figure
+    /// 1c).
     RightAsymmetric,
     /// Parity moves right from the first member; data starts after it.
     RightSymmetric,

@@ -1,11 +1,13 @@
 //! Where a unit lives, which units protect one another, and back: what lives here?
 //!
-//! A *stripe* is `data_units` data units and `check_units` check units of one size. The data of an array
-//! runs stripe after stripe: data unit `n` is unit `n % data_units` of stripe `n / data_units`, in
-//! every layout. A mirror's stripe is one data unit and its copies; a nonredundant stripe has no check unit.
-//! With several parity groups side by side, stripe `s` lies in group `s % groups`.
+//! A *stripe* is `data_units` data units and `check_units` check units of one size. The data of an
+//! array runs stripe after stripe: data unit `n` is unit `n % data_units` of stripe `n /
+//! data_units`, in every layout. A mirror's stripe is one data unit and its copies; a nonredundant
+//! stripe has no check unit. With several parity groups side by side, stripe `s` lies in group `s %
+//! groups`.
 //!
-//! Places here count from the start of a member's data area; [`Geometry`](crate::Geometry) knows where that is.
+//! Places here count from the start of a member's data area; [`Geometry`](crate::Geometry) knows
+//! where that is.
 
 mod arrangement;
 mod regions;
@@ -81,7 +83,8 @@ pub struct Layout {
     data_units: u16,
     check_units: u16,
     group_stripes: u64,
-    /// Consecutive stripes of a group that share a bit of the write-intent bitmap, and a parity log if there is one.
+    /// Consecutive stripes of a group that share a bit of the write-intent bitmap, and a parity log
+    /// if there is one.
     region_stripes: u64,
 }
 
@@ -184,8 +187,8 @@ impl Layout {
         self.group_members * self.groups
     }
 
-    /// The rows in which a member holds the first of its units; the same number follow for each further copy where copies
-    /// are far, and none elsewhere.
+    /// The rows in which a member holds the first of its units; the same number follow for each
+    /// further copy where copies are far, and none elsewhere.
     pub(crate) fn section(&self) -> Option<Sectors> {
         match self.kind {
             Kind::Arranged(Arrangement::Far { .. }) => {
@@ -290,8 +293,8 @@ impl Layout {
         (Region::new(region as u32), index)
     }
 
-    /// The regions that lie side by side where `stripe` does, one in each group where there are logs; and where the next
-    /// begin.
+    /// The regions that lie side by side where `stripe` does, one in each group where there are
+    /// logs; and where the next begin.
     pub(crate) fn regions_beside(&self, stripe: Stripe) -> (std::ops::Range<u32>, u64) {
         let side_by_side = match self.kind {
             Kind::Arranged(_) => 1,
@@ -303,7 +306,8 @@ impl Layout {
         (first..first + side_by_side as u32, end)
     }
 
-    /// The stripe that is number `index` of `region`: the inverse of [`Layout::region_of`]. None past its end.
+    /// The stripe that is number `index` of `region`: the inverse of [`Layout::region_of`]. None
+    /// past its end.
     pub fn stripe_in(&self, region: Region, index: u64) -> Option<Stripe> {
         let groups = u64::from(self.groups);
         if index >= self.region_stripes {
@@ -345,7 +349,8 @@ impl Layout {
         self.sublog_at(region, sublog).map(|location| location.slot)
     }
 
-    /// The slot whose commit log has `region`'s records and intents: always the same, so that they are durable in order.
+    /// The slot whose commit log has `region`'s records and intents: always the same, so that they
+    /// are durable in order.
     pub fn commit_slot(&self, region: Region) -> Option<Slot> {
         let sublogs = u32::from(self.logs()?.shape().sublogs);
         self.sublog_slot(region, (region.get() % sublogs) as u16)
@@ -354,7 +359,8 @@ impl Layout {
 
 /// Regions of the write-intent bitmap are at most this many, so that the map stays small.
 const DIRTY_REGIONS: u64 = 16_384;
-/// A region of the write-intent bitmap holds at least this much data (4 MiB), so that sequential writers mark few.
+/// A region of the write-intent bitmap holds at least this much data (4 MiB), so that sequential
+/// writers mark few.
 const DIRTY_DATA: Sectors = Sectors::new(8_192);
 
 fn dirty_granule(stripes: u64, stripe_data: Sectors) -> u64 {

@@ -1,13 +1,14 @@
 //! Regions: each a small array with its own parity log (Stodolsky §2.1, figures 8 and 9).
 //!
-//! In a region, `sublogs` members hold the log and no data of the region; the others hold its data. Parity
-//! is striped block by block: over the data members alone when there is one sublog (figure 8), over all
-//! members when there are more (figure 9), never on a member that holds data of the same stripe. On each
-//! member a region is one piece: its share of the parity first, contiguous, then its share of the data or
-//! a sublog. The roles rotate from region to region, so that members are loaded alike when the number of
-//! regions is a multiple of the number of members.
+//! In a region, `sublogs` members hold the log and no data of the region; the others hold its data.
+//! Parity is striped block by block: over the data members alone when there is one sublog (figure
+//! 8), over all members when there are more (figure 9), never on a member that holds data of the
+//! same stripe. On each member a region is one piece: its share of the parity first, contiguous,
+//! then its share of the data or a sublog. The roles rotate from region to region, so that members
+//! are loaded alike when the number of regions is a multiple of the number of members.
 //!
-//! Which members a stripe uses repeats after a *period* of stripes; tables over one period give the rest.
+//! Which members a stripe uses repeats after a *period* of stripes; tables over one period give the
+//! rest.
 
 use parlour_units::Sectors;
 use serde::{Deserialize, Serialize};
@@ -57,7 +58,8 @@ pub struct ShapeRequest {
 struct Spot {
     /// The role of the member: sublog members first, then data members.
     role: u16,
-    /// How many units of the same sort (data or parity) earlier stripes of the period have put there.
+    /// How many units of the same sort (data or parity) earlier stripes of the period have put
+    /// there.
     rank: u32,
 }
 
@@ -77,7 +79,8 @@ pub struct Regions {
     parity_share: Vec<Sectors>,
     data_share: Sectors,
     sublog: Sectors,
-    /// By member, then region modulo `members`: the piece's start within a cycle of `members` regions.
+    /// By member, then region modulo `members`: the piece's start within a cycle of `members`
+    /// regions.
     starts: Vec<Sectors>,
     cycle: Sectors,
 }
@@ -129,7 +132,8 @@ impl Regions {
         regions
     }
 
-    /// Adds up the pieces of a cycle of `members` regions, in which each member plays each role once.
+    /// Adds up the pieces of a cycle of `members` regions, in which each member plays each role
+    /// once.
     fn fill_starts(&mut self) {
         for member in 0..self.members {
             let mut at = Sectors::ZERO;
@@ -156,8 +160,8 @@ impl Regions {
         u32::from(self.shape.sublogs) * self.shape.sublog_segments
     }
 
-    /// The sublog of log segment `segment` and the segment's start in it. Segments are dealt round-robin, so
-    /// that sublogs fill and are read alike (§2.5).
+    /// The sublog of log segment `segment` and the segment's start in it. Segments are dealt
+    /// round-robin, so that sublogs fill and are read alike (§2.5).
     pub fn segment_at(&self, segment: u32) -> (u16, Sectors) {
         let sublogs = u32::from(self.shape.sublogs);
         let start = Sectors::new(self.shape.segment) * u64::from(segment / sublogs);
@@ -174,15 +178,15 @@ impl Regions {
         (0..self.members).map(|member| self.piece_start(self.shape.regions, member)).max().expect("members")
     }
 
-    /// The member that plays role 0 in `region`: rotating left with one sublog (figure 8), else dealing the
-    /// sublogs of region after region over the members (figure 9).
+    /// The member that plays role 0 in `region`: rotating left with one sublog (figure 8), else
+    /// dealing the sublogs of region after region over the members (figure 9).
     fn first_log_member(&self, region: u32) -> u16 {
         let n = u32::from(self.members);
         let member = match self.shape.sublogs {
             1 => n - 1 - region % n,
             sublogs => {
-                // Where L and N have a common factor the walk would only visit every few members: each
-                // time it is round it goes one further.
+                // Where L and N have a common factor the walk would only visit every few members:
+                // each time it is round it goes one further.
                 let factor = greatest_common_divisor(n, u32::from(sublogs));
                 let rounds = region / (n / factor) % factor;
                 ((u64::from(region) * u64::from(sublogs) + u64::from(rounds)) % u64::from(n)) as u32
@@ -295,9 +299,10 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// In each stripe one data member is left out, turn by turn from the last. With one sublog the parity
-    /// goes there. With more, of every N turns as many as there are data members put the parity on the
-    /// member left out and the others on the sublog members, which gives each member the same share.
+    /// In each stripe one data member is left out, turn by turn from the last. With one sublog the
+    /// parity goes there. With more, of every N turns as many as there are data members put the
+    /// parity on the member left out and the others on the sublog members, which gives each member
+    /// the same share.
     fn new(members: u16, sublogs: u16) -> Pattern {
         let data_members = members - sublogs;
         let turns = if sublogs == 1 { 1 } else { members };
@@ -334,9 +339,9 @@ impl Pattern {
 }
 
 impl RegionShape {
-    /// Chooses the number of regions within ±10% of the wish and the largest region that fits, so as to waste
-    /// least (§2.4); prefers multiples of the number of members, which load the members alike. None where
-    /// not even one region of one stripe fits.
+    /// Chooses the number of regions within ±10% of the wish and the largest region that fits, so
+    /// as to waste least (§2.4); prefers multiples of the number of members, which load the members
+    /// alike. None where not even one region of one stripe fits.
     pub fn choose(request: &ShapeRequest) -> Option<RegionShape> {
         let n = u32::from(request.members);
         let wish = request.regions.max(1);

@@ -24,7 +24,8 @@ impl Array {
         }
     }
 
-    /// Appends what is sealed and filled, or has the region reintegrated where there is no room for it.
+    /// Appends what is sealed and filled, or has the region reintegrated where there is no room for
+    /// it.
     pub(crate) fn append_ready(&mut self, region: Region) {
         // What is in memory of a region that is being recovered may still have to be read.
         if self.is_recovering(region) {
@@ -36,14 +37,16 @@ impl Array {
                 // What is missing is computed from its parity, which needs what the log holds.
                 return self.want_parity(region);
             }
-            // Its parity is computed from its data, and what its positions held counts until that is durably known.
+            // Its parity is computed from its data, and what its positions held counts until that
+            // is durably known.
             let logs = self.logs.as_mut().expect("only logs are appended to");
             if logs.region(region).reintegrating.is_none() {
                 self.drop_unapplied(region);
             }
             return;
         }
-        // A segment of a session that superblocks do not name is taken for damaged: it goes to the log later.
+        // A segment of a session that superblocks do not name is taken for damaged: it goes to the
+        // log later.
         if !self.records.session_is_known() {
             return;
         }
@@ -92,7 +95,8 @@ impl Array {
         }
     }
 
-    /// Takes `first` and, under the watermark policy, the ready segments whose positions follow on the same sublog.
+    /// Takes `first` and, under the watermark policy, the ready segments whose positions follow on
+    /// the same sublog.
     fn claim(&mut self, region: Region, first: u32, position: u32) -> Vec<u32> {
         let several = matches!(self.tuning.log_flush, LogFlush::Watermark(_));
         let sublogs = u32::from(self.geometry.layout().logs().expect("a logged layout").shape().sublogs);
@@ -145,8 +149,9 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Where `segments`, the first of which goes to `at`, are written, and from what. What nothing was put into is left out,
-    /// unless it is short: a segment of few records costs about as much as these.
+    /// Where `segments`, the first of which goes to `at`, are written, and from what. What nothing
+    /// was put into is left out, unless it is short: a segment of few records costs about as much
+    /// as these.
     fn append_accesses(&self, segments: &[u32], at: Sector) -> Vec<(Sector, Vec<Span>)> {
         let logs = self.logs.as_ref().expect("only logs are appended to");
         let (header, payload) = (logs.header, logs.payload());
@@ -175,7 +180,8 @@ impl Array {
         accesses
     }
 
-    /// The segments are in the log. Unless its member was failed meanwhile: what it holds is gone with it.
+    /// The segments are in the log. Unless its member was failed meanwhile: what it holds is gone
+    /// with it.
     pub(crate) fn append_done(&mut self, id: JobId) {
         if let Some(Kind::Append { region, segments }) = &self.jobs.get(id).kind
             && segments.iter().any(|index| !self.segment_stands(*region, *index))
@@ -247,7 +253,8 @@ impl Array {
         !self.records.barrier() && self.start_reintegrations()
     }
 
-    /// The pool is exhausted: the fullest open buffer is appended short. Says whether there was one.
+    /// The pool is exhausted: the fullest open buffer is appended short. Says whether there was
+    /// one.
     fn relieve_pool(&mut self) -> bool {
         let logs = self.logs.as_mut().expect("a pool of log buffers");
         let busy = logs.appending > 0 || logs.running > 0 || !logs.queue.is_empty();
@@ -270,8 +277,8 @@ impl Array {
         true
     }
 
-    /// Before the array stops, all that is in memory goes to the log, or to the parity. Called when nothing else is under
-    /// way; so what is still there after several calls stays there.
+    /// Before the array stops, all that is in memory goes to the log, or to the parity. Called when
+    /// nothing else is under way; so what is still there after several calls stays there.
     pub(crate) fn close_logs(&mut self) -> Closing {
         let Some(logs) = &mut self.logs else { return Closing::Done };
         let held = |index: &u32| logs.segment(*index).buffer.is_some();
@@ -304,7 +311,8 @@ pub(crate) enum Closing {
     Done,
     /// Some are being written, or wait for what is.
     UnderWay,
-    /// Some can go neither to the log nor to the parity, and nothing is under way that would change that.
+    /// Some can go neither to the log nor to the parity, and nothing is under way that would change
+    /// that.
     Stuck,
 }
 
@@ -463,8 +471,8 @@ mod tests {
         assert_eq!(array.counters.appends, 1);
     }
 
-    /// A region whose log is full, and whose parity somebody holds who never lets go, could be neither appended nor
-    /// folded in: the stop asked for both again and again, without end.
+    /// A region whose log is full, and whose parity somebody holds who never lets go, could be
+    /// neither appended nor folded in: the stop asked for both again and again, without end.
     #[test]
     fn a_stop_ends_where_a_region_can_never_be_appended_and_is_not_called_clean() {
         let mut array = written();

@@ -1,18 +1,23 @@
-//! The commit log: what makes a record durable before the data that it tells of (`consistency = journal`).
+//! The commit log: what makes a record durable before the data that it tells of (`consistency =
+//! journal`).
 //!
-//! Each member has a small log, of two rings. A record goes to that of one member that holds its region's log, and so none
-//! of its data. What is to be committed while an entry is being written goes into the next, all together: one
-//! sequential write for many records. Later the records reach their region's log in whole segments, as without a commit
-//! log. The other ring has the intents of reintegrations.
+//! Each member has a small log, of two rings. A record goes to that of one member that holds its
+//! region's log, and so none of its data. What is to be committed while an entry is being written
+//! goes into the next, all together: one sequential write for many records. Later the records reach
+//! their region's log in whole segments, as without a commit log. The other ring has the intents of
+//! reintegrations.
 //!
 //! Invariants:
-//! - One entry a ring is being written at a time, so records of a region become durable in their order.
-//! - An entry keeps its place until its records stand in segments on members or in durable parity, *and* the data that
-//!   they tell of was written before a flush that is complete. So what is found in commit logs after a crash is all
-//!   that has to be redone, and their length bounds the time that this takes.
-//! - Space for records is reserved before the stripe's lock is taken. What keeps the oldest of them may be a region that
-//!   waits for its reintegration: so these have a ring of their own, and one does not begin before all that was told of
-//!   others there is over (and tells in few enough words of itself). However full the one ring is, the other gets empty.
+//! - One entry a ring is being written at a time, so records of a region become durable in their
+//!   order.
+//! - An entry keeps its place until its records stand in segments on members or in durable parity,
+//!   *and* the data that they tell of was written before a flush that is complete. So what is found
+//!   in commit logs after a crash is all that has to be redone, and their length bounds the time
+//!   that this takes.
+//! - Space for records is reserved before the stripe's lock is taken. What keeps the oldest of them
+//!   may be a region that waits for its reintegration: so these have a ring of their own, and one
+//!   does not begin before all that was told of others there is over (and tells in few enough words
+//!   of itself). However full the one ring is, the other gets empty.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +37,8 @@ use crate::planted::{Bug, is_planted};
 
 /// An entry is closed when it has this many records, …
 const GROUP: usize = 256;
-/// … or is about this part of its ring: an entry does not wrap around the end, and may leave as much unused there.
+/// … or is about this part of its ring: an entry does not wrap around the end, and may leave as
+/// much unused there.
 const LONGEST: u64 = 6;
 
 /// One member's commit log.
@@ -110,8 +116,8 @@ impl CommitLog {
 }
 
 impl CommitLogs {
-    /// What was found goes on. Entries of this session are numbered from `first`, so that they come after whatever could not
-    /// be found.
+    /// What was found goes on. Entries of this session are numbered from `first`, so that they come
+    /// after whatever could not be found.
     pub(crate) fn new(found: &[FoundLog], first: u64, geometry: &Geometry) -> CommitLogs {
         let ring = |found: &FoundLog, part| {
             Ring::new(found.part(part), first, geometry.commit_part(part).1, geometry.block())
@@ -188,7 +194,8 @@ impl CommitLogs {
         self.orphans.push(name);
     }
 
-    /// It is durable that all regions that are to be resynced are: nothing in those regions' logs counts.
+    /// It is durable that all regions that are to be resynced are: nothing in those regions' logs
+    /// counts.
     fn adopt(&mut self) {
         for name in std::mem::take(&mut self.orphans) {
             self.stored(name);
@@ -236,7 +243,8 @@ impl CommitLogs {
         !self.waiters.is_empty() || self.logs.iter().any(half)
     }
 
-    /// Sectors that the intents of one reintegration may take: the other half is for what a crash makes it tell anew.
+    /// Sectors that the intents of one reintegration may take: the other half is for what a crash
+    /// makes it tell anew.
     pub(crate) fn intent_room(&self, slot: Slot) -> u64 {
         self.logs[slot.as_usize()].intents.room() / 2
     }
@@ -287,7 +295,8 @@ impl Array {
                 entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
             }
             Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
-            // Cut where segments end, a piece becomes a record more for each segment that it touches.
+            // Cut where segments end, a piece becomes a record more for each segment that it
+            // touches.
             _ => {
                 let segments = columns / self.logs.as_ref().expect("writes are logged").payload() + 2;
                 entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
@@ -347,7 +356,8 @@ impl Array {
         self.start_entry() || self.press_commits()
     }
 
-    /// Writes what is announced or waits, where nothing is being written. Says whether there was anything.
+    /// Writes what is announced or waits, where nothing is being written. Says whether there was
+    /// anything.
     fn start_entry(&mut self) -> bool {
         if self.start_fresh_ring() {
             return true;
@@ -378,8 +388,8 @@ impl Array {
         true
     }
 
-    /// Writes the first entry of this session, which is empty, to a ring that has none. A ring without one was lost. Says
-    /// whether there was such a ring.
+    /// Writes the first entry of this session, which is empty, to a ring that has none. A ring
+    /// without one was lost. Says whether there was such a ring.
     fn start_fresh_ring(&mut self) -> bool {
         if !self.records.enabled || !self.records_are_informed() {
             return false;
@@ -452,7 +462,8 @@ impl Array {
         }
     }
 
-    /// How many of the jobs that wait for `slot` the next entry takes, and how long it is at the most.
+    /// How many of the jobs that wait for `slot` the next entry takes, and how long it is at the
+    /// most.
     fn group(&mut self, slot: Slot) -> (usize, Sectors) {
         let log = &self.logs.as_ref().and_then(|logs| logs.commits.as_ref()).expect("commit logs").logs
             [slot.as_usize()];
@@ -469,8 +480,8 @@ impl Array {
         (waiting.len(), length)
     }
 
-    /// Makes old entries superfluous where a log fills up: their records go to their regions' logs, their data is
-    /// flushed.
+    /// Makes old entries superfluous where a log fills up: their records go to their regions' logs,
+    /// their data is flushed.
     fn press_commits(&mut self) -> bool {
         let commits = self.commits();
         if !commits.presses() {
@@ -508,7 +519,8 @@ impl Array {
         regions.find(|region| logs.next_ready(*region).is_some())
     }
 
-    /// An open segment that keeps the older half of a low_on_space commit log in use, and can be closed.
+    /// An open segment that keeps the older half of a low_on_space commit log in use, and can be
+    /// closed.
     fn low_space_segment(&self) -> Option<u32> {
         let logs = self.logs.as_ref()?;
         let commits = logs.commits.as_ref()?;
@@ -557,7 +569,8 @@ impl Array {
         EntryHeader { number, at, tail, previous, told }
     }
 
-    /// Adds what a job commits: its records with the checksums that its plan has found, and where their payload is.
+    /// Adds what a job commits: its records with the checksums that its plan has found, and where
+    /// their payload is.
     fn tell_records(&mut self, id: JobId, told: &mut Told, spans: &mut Vec<Span>) -> Vec<Record> {
         let units = u64::from(self.geometry.layout().data_units()) + 1;
         let stripe = self.jobs.stripe(id).window.stripe;
@@ -631,8 +644,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// The entry is durable: its records count, and their jobs go on to write the data. Unless its member was failed
-    /// meanwhile: what it holds is gone with it.
+    /// The entry is durable: its records count, and their jobs go on to write the data. Unless its
+    /// member was failed meanwhile: what it holds is gone with it.
     pub(crate) fn commit_done(&mut self, id: JobId) {
         let job = self.jobs.get(id);
         if let Some(Kind::Commit { slot, .. }) = &job.kind
@@ -712,7 +725,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// All that had landed when the flush began is durable; where a member failed meanwhile, it is tried again.
+    /// All that had landed when the flush began is durable; where a member failed meanwhile, it is
+    /// tried again.
     pub(crate) fn commit_flushed(&mut self, id: JobId, whole: bool) {
         let Some(Kind::CommitFlush { turn }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush for commit logs")
@@ -737,7 +751,8 @@ impl Array {
         commits.complete = commits.complete.max(turn);
     }
 
-    /// A member that stood elsewhere perhaps takes `slot`: entries on it from then must not come after those to come.
+    /// A member that stood elsewhere perhaps takes `slot`: entries on it from then must not come
+    /// after those to come.
     pub(crate) fn renumber_commit_log(&mut self, slot: Slot) {
         if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
             let rings = commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
@@ -767,7 +782,8 @@ mod tests {
 
     const PLACE: Slot = Slot::new(0);
 
-    /// Logs whose rings for records are of 96 sectors, the first with entries of a block each, numbered from 1.
+    /// Logs whose rings for records are of 96 sectors, the first with entries of a block each,
+    /// numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
         let entry = |number| EntryHeader {
             number,

@@ -1,8 +1,8 @@
 //! An entry of the commit log on a member: a header with its records, then their payload.
 //!
-//! An entry is one write. It is believed if its header fits its checksum and the payload fits the checksums of old and
-//! new content in it, which are linear: the checksum of a difference is the difference of the checksums. So a torn
-//! entry is no entry. `docs/format.md` draws it.
+//! An entry is one write. It is believed if its header fits its checksum and the payload fits the
+//! checksums of old and new content in it, which are linear: the checksum of a difference is the
+//! difference of the checksums. So a torn entry is no entry. `docs/format.md` draws it.
 
 use parlour_codec::sector::{SectorKey, digest};
 use parlour_units::{Region, Sectors, Slot};
@@ -38,8 +38,9 @@ pub(crate) struct Committed {
     pub(crate) region: Region,
     /// Its `start` counts from the start of the entry's payload.
     pub(crate) record: Record,
-    /// Of an update: of each sector of its columns. Of a cancelled stripe: of each sector of its columns in each
-    /// unit, unit by unit; what was there before is not told. Of a stripe that became zeroes: none.
+    /// Of an update: of each sector of its columns. Of a cancelled stripe: of each sector of its
+    /// columns in each unit, unit by unit; what was there before is not told. Of a stripe that
+    /// became zeroes: none.
     pub(crate) changes: Vec<Change>,
 }
 
@@ -65,8 +66,8 @@ impl Change {
 }
 
 impl Intent {
-    /// The same, without longer parts that do not change: whole blocks, of which some may lie between changed ones where
-    /// telling of them takes no more room than another intent.
+    /// The same, without longer parts that do not change: whole blocks, of which some may lie
+    /// between changed ones where telling of them takes no more room than another intent.
     pub(crate) fn changed_parts(&self, block: Sectors) -> Vec<Intent> {
         let block = block.get() as usize;
         let changed = |(index, changes): (usize, &[Change])| {
@@ -186,7 +187,8 @@ impl EntryHeader {
         out.sealed(CHECKSUM_AT)
     }
 
-    /// What stands at the start of `bytes`, which are a block of a ring at least and what follows on it.
+    /// What stands at the start of `bytes`, which are a block of a ring at least and what follows
+    /// on it.
     pub(super) fn decode_start(bytes: &[u8], array: Identity, key: &SectorKey) -> Decoded {
         let mut from = Reader::new(bytes);
         if from.array() != MAGIC {
@@ -239,8 +241,8 @@ impl EntryHeader {
             && self.told.intents.iter().all(|intent| horizon.has(intent.newest))
     }
 
-    /// Whether an array of this geometry can have written it: nothing that it tells of lies outside. (A checksum that fits
-    /// does not say who wrote it.)
+    /// Whether an array of this geometry can have written it: nothing that it tells of lies
+    /// outside. (A checksum that fits does not say who wrote it.)
     pub(crate) fn suits(&self, geometry: &Geometry) -> bool {
         self.number < LEAST_SENSELESS
             && self.at < LEAST_SENSELESS
@@ -335,9 +337,9 @@ fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
     })
 }
 
-/// The entries from the newest of `entries` back to the one numbered `tail`, each of which the one behind it names.
-/// None where one is missing. An entry that is not named was given up when it was written: its writes went another
-/// way.
+/// The entries from the newest of `entries` back to the one numbered `tail`, each of which the one
+/// behind it names. None where one is missing. An entry that is not named was given up when it was
+/// written: its writes went another way.
 pub(super) fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
     let mut chain = Vec::with_capacity(entries.len());
     let mut wanted = entries.last()?.number;
@@ -376,8 +378,8 @@ pub(crate) struct Found {
     pub(crate) newest: u64,
     /// Where it ends, in sectors ever appended.
     pub(crate) head: u64,
-    /// Where the oldest starts that the newest counts on: also where none of them counts any more, because the array was
-    /// stopped cleanly.
+    /// Where the oldest starts that the newest counts on: also where none of them counts any more,
+    /// because the array was stopped cleanly.
     pub(crate) floor: u64,
     /// Whether none that counts is missing.
     pub(crate) whole: bool,
@@ -522,8 +524,8 @@ pub(super) mod tests {
         assert!(blocks.iter().all(|block| (block.region, block.newest) == (whole.region, whole.newest)));
     }
 
-    /// The bytes of a log of `length` sectors with entries of a block each: number, place, tail and the number of the one
-    /// before.
+    /// The bytes of a log of `length` sectors with entries of a block each: number, place, tail and
+    /// the number of the one before.
     fn log(length: u64, entries: &[(u64, u64, u64, u64)]) -> Vec<u8> {
         let mut bytes = vec![0; length as usize * 512];
         for &(number, at, tail, previous) in entries {

@@ -1,8 +1,9 @@
-//! After a clean shutdown a region's log is still on its members: its headers are read before the region is used.
+//! After a clean shutdown a region's log is still on its members: its headers are read before the
+//! region is used.
 //!
-//! The table of the regions' logs says how much stands there. So no more is read than shows that it does: of each header
-//! the first copy, a few positions at a time, as they were filled by turns. The second copies are read where something is
-//! missing.
+//! The table of the regions' logs says how much stands there. So no more is read than shows that it
+//! does: of each header the first copy, a few positions at a time, as they were filled by turns.
+//! The second copies are read where something is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,8 +58,8 @@ impl Load {
         (self.copy == Copy::First && !missing.is_empty()).then_some((Copy::Second, missing))
     }
 
-    /// The headers, the newest segment first: what was appended twice, because a crash came between, counts where it was
-    /// appended last.
+    /// The headers, the newest segment first: what was appended twice, because a crash came
+    /// between, counts where it was appended last.
     fn newest_first(&self) -> Vec<(u32, &Header)> {
         let mut headers: Vec<(u32, &Header)> =
             self.found.iter().map(|(position, header)| (*position, header)).collect();
@@ -67,11 +68,13 @@ impl Load {
     }
 }
 
-/// Whether all live records are in `headers`, the newest segment first, that the table says are `stored`.
+/// Whether all live records are in `headers`, the newest segment first, that the table says are
+/// `stored`.
 ///
-/// Records that are `held` by a commit log and stood in a segment before the table's session were used in that session as
-/// the commit log holds them, and were not counted; unless the commit log counted for nothing then, because the session
-/// before had been stopped cleanly, and counts again because this one did not begin it anew. Then all of them were.
+/// Records that are `held` by a commit log and stood in a segment before the table's session were
+/// used in that session as the commit log holds them, and were not counted; unless the commit log
+/// counted for nothing then, because the session before had been stopped cleanly, and counts again
+/// because this one did not begin it anew. Then all of them were.
 fn is_complete(headers: &[(u32, &Header)], stored: Stored, applied: u64, held: &BTreeSet<u64>) -> bool {
     let session = first_sequence(session_of(stored.stamp));
     let mut seen = BTreeSet::new();
@@ -146,8 +149,8 @@ impl Array {
         )
     }
 
-    /// The records that a commit log holds of `region`. A segment may have been cut off behind its header: what a commit log
-    /// still holds is taken from there.
+    /// The records that a commit log holds of `region`. A segment may have been cut off behind its
+    /// header: what a commit log still holds is taken from there.
     fn held_of(&self, region: Region) -> BTreeSet<u64> {
         let log = &self.logs.as_ref().expect("only logs are loaded").regions[&region];
         log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect()
@@ -232,7 +235,8 @@ impl Array {
         record.suits(self.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
-    /// What stands in `position` is used as a commit log holds it. The position stays as it is while a table counts on it.
+    /// What stands in `position` is used as a commit log holds it. The position stays as it is
+    /// while a table counts on it.
     fn keep_shadow(&mut self, region: Region, position: u32) {
         let log = self.logs.as_mut().expect("only logs are loaded").region(region);
         log.positions[position as usize] = true;
@@ -277,7 +281,8 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// Some headers could not be read. Each stands twice: where one of the two can be read it says whether the position is in use.
+    /// Some headers could not be read. Each stands twice: where one of the two can be read it says
+    /// whether the position is in use.
     pub(crate) fn load_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let job = self.jobs.get_mut(id);
         let failed: Vec<bool> =
@@ -306,7 +311,8 @@ impl Array {
         }
     }
 
-    /// A region's log cannot be read: nothing is redone from it, and what commit logs hold of it is worth nothing either.
+    /// A region's log cannot be read: nothing is redone from it, and what commit logs hold of it is
+    /// worth nothing either.
     pub(crate) fn give_log_up(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are read");
         let recovery = logs.end_recovery(region);
@@ -315,7 +321,8 @@ impl Array {
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.orphan(name));
         }
         self.discard_log(region);
-        // Who waited for the recovery goes on waiting until it is durable that the log does not count.
+        // Who waited for the recovery goes on waiting until it is durable that the log does not
+        // count.
         if recovery.is_some() {
             self.resume_recovered_hosts();
         }

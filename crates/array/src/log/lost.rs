@@ -1,4 +1,5 @@
-//! Logs that are lost with their members, or given up: what they held is dropped, and parity computed from the data.
+//! Logs that are lost with their members, or given up: what they held is dropped, and parity
+//! computed from the data.
 
 use parlour_units::{Region, Slot};
 
@@ -7,7 +8,8 @@ use crate::array::Array;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// A log that was lost with its member is emptied, and the parity recomputed from the data (§2).
+    /// A log that was lost with its member is emptied, and the parity recomputed from the data
+    /// (§2).
     pub(crate) fn check_log_members(&mut self, region: Region) {
         let idle = self.logs.as_ref().is_some_and(|logs| logs.regions[&region].reintegrating.is_none());
         if idle && self.log_is_lost(region) {
@@ -22,8 +24,9 @@ impl Array {
         }
         let logs = self.logs.as_mut().expect("only logs are discarded");
         logs.freed = true;
-        // Elsewhere the table is written at a stop alone. Here it must not say that its records do not count before it is
-        // durable that the region is to be resynced: when the region is closed it does.
+        // Elsewhere the table is written at a stop alone. Here it must not say that its records do
+        // not count before it is durable that the region is to be resynced: when the region is
+        // closed it does.
         if !self.geometry.is_logged() {
             logs.outdate_positions(region);
         } else if logs.region(region).load != LoadState::Known {
@@ -36,7 +39,8 @@ impl Array {
         }
     }
 
-    /// Drops records of a region that is to be resynced: until it is, its parity lacks them for certain.
+    /// Drops records of a region that is to be resynced: until it is, its parity lacks them for
+    /// certain.
     pub(crate) fn drop_unapplied(&mut self, region: Region) {
         let logs = self.logs.as_ref().expect("only logs are dropped");
         if logs.region_is_live(region) {
@@ -55,7 +59,8 @@ impl Array {
         for index in logs.region(region).segments.clone() {
             let logs = self.logs.as_mut().expect("only logs are discarded");
             let count = logs.segment(index).records.len();
-            // Until it is durable that the region is to be resynced, its records count after a crash.
+            // Until it is durable that the region is to be resynced, its records count after a
+            // crash.
             logs.orphan_records(index);
             logs.drop_records(index, count);
             if logs.segment(index).state == SegmentState::Open && logs.segment(index).unfilled == 0 {
@@ -69,7 +74,8 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// A member was failed: logs that stood on it are lost, what others hold is folded into the parity.
+    /// A member was failed: logs that stood on it are lost, what others hold is folded into the
+    /// parity.
     pub(crate) fn logs_after_failure(&mut self, slot: Slot) {
         let Some(logs) = &mut self.logs else { return };
         self.runnable.extend(logs.take_pool_waiters());
@@ -81,8 +87,9 @@ impl Array {
             let logs = self.logs.as_ref().expect("it was there");
             let log = &logs.regions[&region];
             let unknown = log.load != LoadState::Known && on_it;
-            // Who reads the log now, or folds it in, looks for its members in the end. That may be long after, where the
-            // access hangs: until then parity that lacks the log must not be taken for good.
+            // Who reads the log now, or folds it in, looks for its members in the end. That may be
+            // long after, where the access hangs: until then parity that lacks the log must not be
+            // taken for good.
             let loading = log.load == LoadState::Loading && on_it;
             let folding =
                 log.reintegrating.is_some() && (self.geometry.is_logged() || self.log_is_lost(region));
@@ -93,7 +100,8 @@ impl Array {
             if log.reintegrating.is_some() || log.load == LoadState::Loading {
                 continue;
             }
-            // Records that were durable on it alone are in memory only from here on, and a crash would take them.
+            // Records that were durable on it alone are in memory only from here on, and a crash
+            // would take them.
             let live = log.load == LoadState::Known && logs.region_is_live(region);
             let undurable = self.geometry.is_logged() && on_it && live;
             if unknown && log.recovery.is_some() {

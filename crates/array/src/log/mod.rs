@@ -1,15 +1,16 @@
 //! The parity log (Stodolsky §2): buffers, segments and what lives in them, region by region.
 //!
-//! A write reserves room in its region's open buffer *before* it takes its stripe's lock and commits its
-//! records *before* it overwrites data. A buffer that is full, and whose reservations are all committed or
-//! given back, is sealed and appended to the region's log as one segment. When the log has no free position the region
-//! is reintegrated: records on members and in memory are folded into the parity and dropped.
+//! A write reserves room in its region's open buffer *before* it takes its stripe's lock and
+//! commits its records *before* it overwrites data. A buffer that is full, and whose reservations
+//! are all committed or given back, is sealed and appended to the region's log as one segment. When
+//! the log has no free position the region is reintegrated: records on members and in memory are
+//! folded into the parity and dropped.
 //!
 //! This file holds the bookkeeping; [`append`], [`reintegrate`] and [`load`] act on it.
 //!
-//! Invariants: a segment's `unfilled` counts reservations that are neither committed nor given back; a stripe's entry
-//! in `live` counts its committed records that are not yet in the parity; while `holders` > 0 or a
-//! reintegration runs, the other does not start.
+//! Invariants: a segment's `unfilled` counts reservations that are neither committed nor given
+//! back; a stripe's entry in `live` counts its committed records that are not yet in the parity;
+//! while `holders` > 0 or a reintegration runs, the other does not start.
 
 mod append;
 mod commit;
@@ -113,8 +114,8 @@ pub(crate) enum LoadState {
     Loading,
     /// They are known.
     Known,
-    /// A member had no space or memory for an access that was to make them known. They stay as they are until the array
-    /// is opened again.
+    /// A member had no space or memory for an access that was to make them known. They stay as they
+    /// are until the array is opened again.
     Stalled,
 }
 
@@ -125,8 +126,8 @@ pub(crate) struct RegionLog {
     pub(crate) read_at: u64,
     /// What was counted of it last, unless it has changed since.
     counted: Option<TableEntry>,
-    /// What its positions held when the log was given up. After a crash that comes before it is durable that the region is to be
-    /// resynced they hold it still: so tables go on saying so.
+    /// What its positions held when the log was given up. After a crash that comes before it is
+    /// durable that the region is to be resynced they hold it still: so tables go on saying so.
     given_up: Option<Stored>,
     pub(crate) open: Option<u32>,
     /// Sealed, in the order to be appended.
@@ -134,8 +135,8 @@ pub(crate) struct RegionLog {
     /// All segments with records or reservations.
     pub(crate) segments: Vec<u32>,
     pub(crate) positions: Vec<bool>,
-    /// Positions whose records a commit log holds as well, and in whose place they are used: kept as they are until a table
-    /// counts no longer on them.
+    /// Positions whose records a commit log holds as well, and in whose place they are used: kept
+    /// as they are until a table counts no longer on them.
     pub(crate) shadows: Vec<u32>,
     pub(crate) next_position: u32,
     /// Committed records that are not in the parity, by stripe.
@@ -204,7 +205,8 @@ pub(crate) struct Logs {
     pub(crate) applied: Vec<u64>,
     /// By region: what the newest table says that stands in its log.
     pub(crate) stored: Vec<Stored>,
-    /// Segments, and their stamps, on which no durable table counts yet: commit logs hold their records until one does.
+    /// Segments, and their stamps, on which no durable table counts yet: commit logs hold their
+    /// records until one does.
     uncounted: Vec<(u32, u64)>,
     /// Buffers were freed since waiting jobs last looked.
     pub(crate) freed: bool,
@@ -212,7 +214,8 @@ pub(crate) struct Logs {
     closing: append::ClosingProgress,
     /// Where records are durable before their data is written.
     pub(crate) commits: Option<CommitLogs>,
-    /// Places in whose commit logs intents stand that are not finished before the array is opened again.
+    /// Places in whose commit logs intents stand that are not finished before the array is opened
+    /// again.
     pub(crate) blocked: BTreeSet<Slot>,
 }
 
@@ -265,7 +268,8 @@ impl Logs {
         })
     }
 
-    /// Whether commit logs tell of something that is to be redone, or of a reintegration that is to be finished.
+    /// Whether commit logs tell of something that is to be redone, or of a reintegration that is to
+    /// be finished.
     pub(crate) fn is_to_be_recovered(&self) -> bool {
         let redone = |log: &RegionLog| log.half_done.is_some() || !log.unlanded.is_empty();
         let unfinished = |log: &RegionLog| log.waits_for_opening() && redone(log);
@@ -277,8 +281,8 @@ impl Logs {
         self.segment_length - self.header * 2
     }
 
-    /// How much of a segment in a position holds its header and what its records tell of: what is behind that may never have been
-    /// written.
+    /// How much of a segment in a position holds its header and what its records tell of: what is
+    /// behind that may never have been written.
     pub(crate) fn told_length(&self, index: u32) -> Sectors {
         let ends = self.segment(index).records.iter().map(|record| record.start + record.payload());
         self.header + ends.max().unwrap_or(Sectors::ZERO)
@@ -325,7 +329,8 @@ impl Logs {
         self.regions.values().any(|log| log.load == LoadState::Stalled)
     }
 
-    /// Reserves room for `fragments` in `region`, all or nothing. `take` gives a buffer of a given length.
+    /// Reserves room for `fragments` in `region`, all or nothing. `take` gives a buffer of a given
+    /// length.
     pub(crate) fn reserve(
         &mut self,
         region: Region,
@@ -342,7 +347,8 @@ impl Logs {
         }
         let in_use = match self.pool {
             LogPool::Global => self.in_memory,
-            // One buffer that fills and one that is being appended: the paper's K tracks a region, doubled.
+            // One buffer that fills and one that is being appended: the paper's K tracks a region,
+            // doubled.
             LogPool::Static => self.region_buffers(region),
         };
         if in_use + more > limit {
@@ -386,8 +392,8 @@ impl Logs {
         }
     }
 
-    /// Reservation in memory for a record that is committed already: the pool is not asked, since it may be exceeded by as much
-    /// as commit logs hold.
+    /// Reservation in memory for a record that is committed already: the pool is not asked, since
+    /// it may be exceeded by as much as commit logs hold.
     pub(crate) fn reservation_for(
         &mut self,
         region: Region,
@@ -552,7 +558,8 @@ impl Logs {
         }
     }
 
-    /// What was reserved in `segment` holds what `record` tells of: it counts from now on. `entry` is kept until it is stored.
+    /// What was reserved in `segment` holds what `record` tells of: it counts from now on. `entry`
+    /// is kept until it is stored.
     pub(crate) fn commit_record(&mut self, segment: u32, record: Record, entry: Option<EntryName>) {
         self.records += 1;
         let segment = self.segment_mut(segment);
@@ -566,7 +573,8 @@ impl Logs {
         }
     }
 
-    /// The records of a segment stand in a position, or are dropped: the commit log need not hold the first `count`.
+    /// The records of a segment stand in a position, or are dropped: the commit log need not hold
+    /// the first `count`.
     fn let_go_of_commits(&mut self, index: u32, count: usize) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
         let Some(commits) = &mut self.commits else { return };
@@ -582,8 +590,8 @@ impl Logs {
         segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
     }
 
-    /// The segment stands in its position. Where a commit log holds its records it does so until a table counts on them: what
-    /// vanishes from a log that no table counts would not be missed.
+    /// The segment stands in its position. Where a commit log holds its records it does so until a
+    /// table counts on them: what vanishes from a log that no table counts would not be missed.
     pub(crate) fn segment_stored(&mut self, index: u32) {
         let region = self.segment(index).region;
         self.region(region).forget_count();
@@ -599,7 +607,8 @@ impl Logs {
         !self.uncounted.is_empty()
     }
 
-    /// What a table says of all regions' logs now. Of those that are not yet read it says what the last one said.
+    /// What a table says of all regions' logs now. Of those that are not yet read it says what the
+    /// last one said.
     pub(crate) fn table(&mut self) -> Vec<TableEntry> {
         let last = self.applied.iter().zip(&self.stored);
         let mut table: Vec<TableEntry> =
@@ -621,7 +630,8 @@ impl Logs {
         table
     }
 
-    /// What is known of the positions of `region` is about to be dropped, before its parity is computed anew.
+    /// What is known of the positions of `region` is about to be dropped, before its parity is
+    /// computed anew.
     pub(crate) fn give_up_positions(&mut self, region: Region) {
         let log = self.region(region);
         if log.given_up.is_none() {
@@ -652,8 +662,8 @@ impl Logs {
         self.region(region).given_up = None;
     }
 
-    /// What stands in the positions of `log`. What is on its way to one, or failed to be written, may or may not be there after a
-    /// crash: it is not counted, and nothing that is newer.
+    /// What stands in the positions of `log`. What is on its way to one, or failed to be written,
+    /// may or may not be there after a crash: it is not counted, and nothing that is newer.
     fn count_stored(&mut self, region: Region, applied: u64) -> Stored {
         let log = &self.regions[&region];
         let segments = || log.segments.iter().map(|index| self.segment(*index));
@@ -672,13 +682,15 @@ impl Logs {
         stored
     }
 
-    /// `table` is durable: commit logs need not hold what it counts on, and what it no longer counts on may be overwritten.
+    /// `table` is durable: commit logs need not hold what it counts on, and what it no longer
+    /// counts on may be overwritten.
     pub(crate) fn table_written(&mut self, table: &[TableEntry]) {
         for (stored, entry) in self.stored.iter_mut().zip(table) {
             *stored = entry.stored;
         }
         for (region, log) in self.regions.iter_mut().filter(|(_, log)| log.is_read()) {
-            // A log that has been read since this table was put together has shadows on which it counts.
+            // A log that has been read since this table was put together has shadows on which it
+            // counts.
             if table[region.as_usize()].stored.stamp >= log.read_at {
                 log.shadows.drain(..).for_each(|position| log.positions[position as usize] = false);
             }

@@ -1,8 +1,8 @@
 //! Jobs that wait for a log buffer, first come first served.
 //!
-//! Whenever a buffer is freed each of them tries again, in order. A try costs a plan's bands and a reservation, and under load
-//! there are hundreds of waiting jobs for each buffer. So each notes what a try that must fail looks like, and such a
-//! try is left out: the outcome is the same.
+//! Whenever a buffer is freed each of them tries again, in order. A try costs a plan's bands and a
+//! reservation, and under load there are hundreds of waiting jobs for each buffer. So each notes
+//! what a try that must fail looks like, and such a try is left out: the outcome is the same.
 
 use parlour_units::{Region, Sectors, Slot};
 
@@ -17,7 +17,8 @@ use crate::tuning::LogPool;
 pub(crate) struct PoolWaiter {
     pub(crate) job: JobId,
     region: Region,
-    /// It needs one buffer where its region has none open, and nothing but a failed member changes that.
+    /// It needs one buffer where its region has none open, and nothing but a failed member changes
+    /// that.
     plain: bool,
     /// Which commit log it reserves space in, and how much, where there are commit logs.
     commit: Option<(Slot, Sectors)>,
@@ -61,7 +62,8 @@ impl Array {
             return false;
         }
         match (waiter.commit, &logs.commits) {
-            // A try that fails gives back the space in the commit log, which wakes those that wait for it.
+            // A try that fails gives back the space in the commit log, which wakes those that wait
+            // for it.
             (Some((slot, space)), Some(commits)) => commits.nobody_waits_and_has_room(slot, space),
             (None, None) => true,
             _ => false,

@@ -1,26 +1,28 @@
 //! Recovery redoes, it never judges: a durable record is a committed write.
 //!
-//! After a crash the members' commit logs hold the records whose data may not have reached its place. Each sector that
-//! they name is read, its checksum says where in the chain of its records it stands, and the differences that are missing
-//! are xored in: so every chain ends at its last record, whatever the crash cut short, and however often recovery
-//! itself is cut short. A region is not used before that is done.
+//! After a crash the members' commit logs hold the records whose data may not have reached its
+//! place. Each sector that they name is read, its checksum says where in the chain of its records
+//! it stands, and the differences that are missing are xored in: so every chain ends at its last
+//! record, whatever the crash cut short, and however often recovery itself is cut short. A region
+//! is not used before that is done.
 //!
-//! Parity that was being rewritten in place is told by the checksums of an intent: what is new already is left alone
-//! when the reintegration is done again.
+//! Parity that was being rewritten in place is told by the checksums of an intent: what is new
+//! already is left alone when the reintegration is done again.
 
+mod remembered;
 mod zeroed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use parlour_units::{Region, Sector, Sectors, Slot};
 
-use super::commit_entry::{Change, Committed, Intent};
-use super::reintegrate::uncovered;
-use super::{EntryName, FoundLog, LoadState, Logs, RecordKind, RegionLog};
+pub(crate) use remembered::{Recovery, remember};
+
+use super::commit_entry::Committed;
+use super::{LoadState, Logs, RecordKind, RegionLog};
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::effect::{Action, Class, Fault};
-use crate::geometry::{CommitPart, Geometry};
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::layout::Unit;
 use crate::map::{Columns, Window};
@@ -30,10 +32,6 @@ use crate::status::Event;
 
 /// Regions that are recovered at a time.
 const RECOVERIES: u32 = 4;
-/// A region is compared with its records part by part: a part is of whole stripes, and of no more data than this (4 MiB)
-/// unless it is one stripe. So memory, and what a part has to do, are bounded however much was written to a region.
-const PART: u64 = 8_192;
-
 /// Which regions are still to be recovered.
 #[derive(Debug, Default)]
 pub(crate) struct Recoveries {
@@ -48,36 +46,11 @@ pub(crate) struct Recoveries {
 }
 
 impl Recoveries {
-    /// Those of which the first comes next; where the array is being stopped, only what hosts still wait for.
+    /// Those of which the first comes next; where the array is being stopped, only what hosts still
+    /// wait for.
     fn queue(&mut self, serving: bool) -> &mut VecDeque<Region> {
         if self.wanted.is_empty() && serving { &mut self.waiting } else { &mut self.wanted }
     }
-}
-
-/// A record that a commit log holds.
-#[derive(Clone, Debug)]
-struct Remembered {
-    committed: Committed,
-    /// Where its payload is.
-    slot: Slot,
-    at: Sector,
-    name: EntryName,
-}
-
-/// What commit logs hold of a region.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recovery {
-    /// In the order of sequence numbers.
-    records: Vec<Remembered>,
-    intents: Vec<(Intent, EntryName)>,
-    /// Stripes before this one are as their records say.
-    redone: u32,
-    /// In one of them more was missing than could be computed.
-    lost: bool,
-    /// Something could not be read: each block is read for itself.
-    block_by_block: bool,
-    /// Blocks that cannot be read (where in the unit they start): they will be what the rest of the stripe says.
-    unreadable: BTreeSet<(u32, Unit, Sectors)>,
 }
 
 /// A part of a unit that is compared with its records.
@@ -113,81 +86,9 @@ pub(crate) struct Redo {
 struct Verdict {
     /// Blocks with sectors that fit no record: something else has written there.
     damaged: BTreeSet<(u32, Unit, Sectors)>,
-    /// A full-stripe write was cut off while a member is missing, whose content can no longer be told.
+    /// A full-stripe write was cut off while a member is missing, whose content can no longer be
+    /// told.
     lost: bool,
-}
-
-/// Sorts what the members' commit logs hold by region. Leaves out what is in the parity, and what is to be resynced.
-pub(crate) fn remember(
-    found: Vec<FoundLog>,
-    geometry: &Geometry,
-    counts: impl Fn(Region, u64) -> bool,
-) -> BTreeMap<Region, Recovery> {
-    let (start, length) = geometry.commit_part(CommitPart::Records);
-    let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
-    // What a member brought that stood in another slot before is not of this one.
-    let counts = |slot: Slot, region: Region, sequence: u64| {
-        geometry.layout().commit_slot(region) == Some(slot) && counts(region, sequence)
-    };
-    for (slot, found) in (0..).map(Slot::new).zip(found) {
-        for entry in found.records.entries {
-            let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
-            let payload = start
-                + Sectors::new(entry.at % length.get().max(1))
-                + entry.told.header_length(geometry.block());
-            for committed in entry.told.records {
-                if counts(slot, committed.region, committed.record.sequence) {
-                    let at = payload + committed.record.start;
-                    let recovery = regions.entry(committed.region).or_default();
-                    recovery.records.push(Remembered { committed, slot, at, name });
-                }
-            }
-        }
-        for entry in found.intents.entries {
-            let name = EntryName { slot, part: CommitPart::Intents, number: entry.number };
-            for intent in entry.told.intents {
-                if counts(slot, intent.region, intent.newest) {
-                    regions.entry(intent.region).or_default().intents.push((intent, name));
-                }
-            }
-        }
-    }
-    for recovery in regions.values_mut() {
-        recovery.records.sort_by_key(|record| record.committed.record.sequence);
-    }
-    regions
-}
-
-/// What the records say of one sector of a unit.
-#[derive(Debug, Default)]
-struct Chain {
-    /// What was there after the last write of the whole stripe, if there is one.
-    base: Option<u64>,
-    /// Records since: which, and how the sector changed.
-    links: Vec<(usize, Change)>,
-    /// Nothing was written to the stripe here since its last write as a whole.
-    whole_last: bool,
-}
-
-impl Chain {
-    /// How many links from the start a sector with this checksum has behind it.
-    fn position(&self, sum: u64) -> Option<usize> {
-        let last = self.links.iter().rposition(|(_, change)| change.new == sum).map(|index| index + 1);
-        let first = self.base.or(self.links.first().map(|(_, change)| change.old));
-        last.or((first == Some(sum)).then_some(0))
-    }
-}
-
-impl Committed {
-    /// Sectors that are read and compared for it, at the most. (What became zeroes is written, unit by unit.)
-    fn weight(&self, units: u16) -> u64 {
-        let length = self.record.columns.length().get();
-        match self.record.kind {
-            RecordKind::Cancel => length * u64::from(units),
-            RecordKind::Zero => u64::from(units),
-            RecordKind::Update | RecordKind::Overwrite => length * 2,
-        }
-    }
 }
 
 impl RegionLog {
@@ -242,8 +143,8 @@ impl Logs {
         self.recoveries.taken += buffers;
     }
 
-    /// Whether there is memory for one more region: for one alone there always is, so that recovery comes to an end, if it
-    /// `may_exceed` what there is.
+    /// Whether there is memory for one more region: for one alone there always is, so that recovery
+    /// comes to an end, if it `may_exceed` what there is.
     fn has_memory_to_recover(&self, region: Region, may_exceed: bool) -> bool {
         let recovery = self.regions.get(&region).and_then(|log| log.recovery.as_deref());
         let needs = recovery.map_or(0, |recovery| self.recovery_buffers(recovery));
@@ -255,132 +156,15 @@ impl Logs {
     /// How many log buffers the records take that are to be redone, at the most.
     fn recovery_buffers(&self, recovery: &Recovery) -> u32 {
         let lengths = recovery.records.iter().map(|one| one.committed.record.payload().get());
-        // (What does not fit into the rest of a buffer goes to the next: at most half of each is lost.)
+        // (What does not fit into the rest of a buffer goes to the next: at most half of each is
+        // lost.)
         (lengths.sum::<u64>() * 2).div_ceil(self.payload().get()).max(1) as u32
     }
 }
 
-impl Recovery {
-    /// The entries that are kept for the region's records: one name for each.
-    pub(crate) fn record_names(&self) -> impl Iterator<Item = EntryName> + '_ {
-        self.records.iter().map(|remembered| remembered.name)
-    }
-
-    /// Their sequence numbers.
-    pub(crate) fn sequences(&self) -> impl Iterator<Item = u64> + '_ {
-        self.records.iter().map(|remembered| remembered.committed.record.sequence)
-    }
-
-    /// The same for its intents.
-    pub(crate) fn intent_names(&self) -> impl Iterator<Item = EntryName> + '_ {
-        self.intents.iter().map(|(_, name)| *name)
-    }
-
-    /// What is told of `column` of `unit`, by the records `of_stripe`.
-    fn chain(&self, of_stripe: &[usize], unit: Unit, column: Sectors) -> Chain {
-        let sector = Columns::new(column, column + Sectors::new(1));
-        let mut chain = Chain::default();
-        for index in of_stripe {
-            let Committed { record, changes, .. } = &self.records[*index].committed;
-            if !record.columns.contain(sector) {
-                continue;
-            }
-            let offset = (column - record.columns.from).get();
-            let change = |offset: u64| changes.get(offset as usize).copied();
-            if record.kind == RecordKind::Zero {
-                // (What it is the last to tell of is not compared.)
-                chain = Chain::default();
-            } else if record.kind == RecordKind::Cancel {
-                let length = record.columns.length().get();
-                let base = change(u64::from(unit.get()) * length + offset).map(|change| change.new);
-                chain = Chain { base, links: Vec::new(), whole_last: true };
-            } else {
-                chain.whole_last = false;
-                if record.unit == unit {
-                    chain.links.extend(change(offset).map(|change| (*index, change)));
-                }
-            }
-        }
-        chain
-    }
-
-    /// The next part: by stripe, its records in their order. Says, too, whether there are more behind it.
-    fn next_part(&self, units: u16) -> (BTreeMap<u32, Vec<usize>>, bool) {
-        let mut stripes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (index, remembered) in self.records.iter().enumerate() {
-            let stripe = remembered.committed.record.stripe;
-            if stripe >= self.redone {
-                stripes.entry(stripe).or_default().push(index);
-            }
-        }
-        let mut sum = 0;
-        let weight = |index: &usize| self.records[*index].committed.weight(units);
-        let beyond = stripes.iter().skip_while(|(_, records)| {
-            let first = sum == 0;
-            sum += records.iter().map(weight).sum::<u64>().max(1);
-            first || sum <= PART
-        });
-        let end = beyond.map(|(stripe, _)| *stripe).next();
-        let rest = end.map(|end| stripes.split_off(&end));
-        (stripes, rest.is_some())
-    }
-
-    /// Runs of units of `stripes` that are to be compared and can be read, none twice.
-    fn runs(
-        &self,
-        stripes: &BTreeMap<u32, Vec<usize>>,
-        units: u16,
-        block: Sectors,
-    ) -> Vec<(u32, Unit, Columns)> {
-        let mut parts: Vec<(u32, Unit, Columns)> = Vec::new();
-        for index in stripes.values().flatten() {
-            let record = &self.records[*index].committed.record;
-            let of = match record.kind {
-                RecordKind::Cancel => 0..units,
-                RecordKind::Zero => continue,
-                RecordKind::Update | RecordKind::Overwrite => record.unit.get()..record.unit.get() + 1,
-            };
-            parts.extend(of.map(|unit| (record.stripe, Unit::new(unit), record.columns)));
-        }
-        parts.sort_unstable();
-        let mut kept: Vec<(u32, Unit, Columns)> = Vec::with_capacity(parts.len());
-        for (stripe, unit, columns) in parts {
-            match kept.last_mut() {
-                Some((s, u, last)) if (*s, *u) == (stripe, unit) && last.to >= columns.from => {
-                    last.to = last.to.max(columns.to);
-                }
-                _ => kept.push((stripe, unit, columns)),
-            }
-        }
-        let zeroed: BTreeMap<u32, Vec<Columns>> = stripes
-            .iter()
-            .map(|(stripe, records)| (*stripe, self.zeroed(records).into_iter().map(|zero| zero.1).collect()))
-            .collect();
-        kept = kept
-            .into_iter()
-            .flat_map(|(stripe, unit, columns)| {
-                uncovered(columns, &zeroed[&stripe]).into_iter().map(move |columns| (stripe, unit, columns))
-            })
-            .collect();
-        if self.block_by_block {
-            kept = kept
-                .into_iter()
-                .flat_map(|(stripe, unit, columns)| {
-                    let starts = (columns.from.get()..columns.to.get())
-                        .step_by(block.get() as usize)
-                        .map(Sectors::new);
-                    starts.map(move |from| (stripe, unit, Columns::new(from, from + block)))
-                })
-                .collect();
-        }
-        kept.retain(|(stripe, unit, columns)| !self.unreadable.contains(&(*stripe, *unit, columns.from)));
-        kept
-    }
-}
-
 impl Array {
-    /// After a crash: all regions that commit logs name are to be brought up to their records, a few at a time, so that
-    /// it takes as much memory as these few.
+    /// After a crash: all regions that commit logs name are to be brought up to their records, a
+    /// few at a time, so that it takes as much memory as these few.
     pub(crate) fn start_recovery(&mut self) {
         let Some(logs) = &mut self.logs else { return };
         let waiting = logs.regions.iter().filter(|(_, log)| log.recovery.is_some());
@@ -401,11 +185,13 @@ impl Array {
         if self.mode == Mode::Stopped || self.is_abandoned() {
             return false;
         }
-        // What hosts wait for may wait in turn for what keeps a commit log full; and a reintegration waits for those that a
-        // crash cut off, of regions whose intents stand in the same commit log.
+        // What hosts wait for may wait in turn for what keeps a commit log full; and a
+        // reintegration waits for those that a crash cut off, of regions whose intents stand in the
+        // same commit log.
         let queued = self.logs.as_ref().is_some_and(|logs| !logs.queue.is_empty());
         let serving = self.mode != Mode::Stopping || !self.hosts.is_empty() || queued;
-        // Nothing is appended, and so nothing leaves the memory, before all members know of the session.
+        // Nothing is appended, and so nothing leaves the memory, before all members know of the
+        // session.
         let may_exceed = self.records.session_is_known();
         while let Some(logs) = &mut self.logs {
             let Some(region) = logs.recoveries.queue(serving).front().copied() else { return false };
@@ -555,8 +341,8 @@ impl Array {
         plan
     }
 
-    /// What stands in these blocks is none of what was written there: it is as good as unreadable. The rest is compared
-    /// again without them.
+    /// What stands in these blocks is none of what was written there: it is as good as unreadable.
+    /// The rest is compared again without them.
     fn leave_out_damaged(&mut self, redo: Redo, damaged: BTreeSet<(u32, Unit, Sectors)>) {
         let Redo { region, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
@@ -606,7 +392,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Finds where each sector stands in its chain; the plan xors in what is missing and writes what changed.
+    /// Finds where each sector stands in its chain; the plan xors in what is missing and writes
+    /// what changed.
     fn compare_with_records(&self, redo: &mut Redo, sums: &[u64]) -> Plan {
         let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
@@ -666,8 +453,8 @@ impl Array {
             plan.write(member, at, span, false);
         }
         self.write_blanks(&mut plan, redo);
-        // What hosts read from here on must not change back, even if the log's member is lost in the next crash. (They read
-        // nothing before the last part is done.)
+        // What hosts read from here on must not change back, even if the log's member is lost in
+        // the next crash. (They read nothing before the last part is done.)
         plan.next_phase();
         let flushed = !redo.goes_on && !is_planted(Bug::RedoFlushSkipped);
         for (slot, _) in self.health.standing().filter(|_| flushed) {
@@ -677,8 +464,8 @@ impl Array {
         plan
     }
 
-    /// A write of a whole stripe was cut off: each sector of it is old or new, and its parity follows from what is there.
-    /// Returns the parity's run, if the parity is there.
+    /// A write of a whole stripe was cut off: each sector of it is old or new, and its parity
+    /// follows from what is there. Returns the parity's run, if the parity is there.
     fn repair_parity(
         &self,
         plan: &mut Plan,
@@ -731,9 +518,11 @@ impl Array {
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let recovery = logs.end_recovery(region).expect("it was redone");
         let commits = self.commits();
-        // What was restored to memory is kept for itself by now; what was xored in is written, and not yet flushed.
+        // What was restored to memory is kept for itself by now; what was xored in is written, and
+        // not yet flushed.
         recovery.record_names().for_each(|name| commits.redone(name));
-        // A member of the log may have been lost meanwhile, and with it what made the records durable.
+        // A member of the log may have been lost meanwhile, and with it what made the records
+        // durable.
         self.record_unread(region, &recovery);
         if recovery.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
             let commits = self.commits();
@@ -748,7 +537,8 @@ impl Array {
         self.resume_recovered_hosts();
     }
 
-    /// Records of many regions, a few in each, must not fill the memory: where it gets tight they go to the log as they are.
+    /// Records of many regions, a few in each, must not fill the memory: where it gets tight they
+    /// go to the log as they are.
     fn store_recovered(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let tight = logs.in_memory > logs.pool_limit() / 4;
@@ -761,9 +551,10 @@ impl Array {
         }
     }
 
-    /// Blocks that could not be read lack their records perhaps: they go on the bad-block log. No table
-    /// counts on what is restored before that list is durable, and commit logs keep the records until a table does. (Where
-    /// the list has no room for them it is hoped that they stay unreadable.)
+    /// Blocks that could not be read lack their records perhaps: they go on the bad-block log. No
+    /// table counts on what is restored before that list is durable, and commit logs keep the
+    /// records until a table does. (Where the list has no room for them it is hoped that they stay
+    /// unreadable.)
     fn record_unread(&mut self, region: Region, recovery: &Recovery) {
         let block = self.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
@@ -793,9 +584,9 @@ impl Array {
         self.start_redo(region);
     }
 
-    /// A member had no space or memory for what was to be read or redone of `region`. Nothing is lost: its log and the commit
-    /// logs hold it, and the array, which writes nothing any more, comes back as after a crash. Until then what needs the
-    /// region's log is refused.
+    /// A member had no space or memory for what was to be read or redone of `region`. Nothing is
+    /// lost: its log and the commit logs hold it, and the array, which writes nothing any more,
+    /// comes back as after a crash. Until then what needs the region's log is refused.
     pub(crate) fn stall_region(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs stall");
         let waiters = logs.stall(region);
@@ -809,7 +600,8 @@ impl Array {
         self.resume_recovered_hosts();
     }
 
-    /// Whether what hosts would see of `region` is not known, and will not be before the array is opened again.
+    /// Whether what hosts would see of `region` is not known, and will not be before the array is
+    /// opened again.
     pub(crate) fn is_stalled(&self, region: Region) -> bool {
         let log = self.logs.as_ref().and_then(|logs| logs.regions.get(&region));
         log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
@@ -821,7 +613,8 @@ impl Array {
 
     /// Next time each block is read for itself; and those that were and could not be, no more.
     ///
-    /// A member may have been failed: what was redone counts no longer as flushed, so all is done again.
+    /// A member may have been failed: what was redone counts no longer as flushed, so all is done
+    /// again.
     fn note_unreadable(
         &mut self,
         region: Region,
@@ -859,41 +652,5 @@ fn lengthen(parts: &mut Vec<Columns>, column: Sectors) {
     match parts.last_mut() {
         Some(last) if last.to == column => last.to = end,
         _ => parts.push(Columns::new(column, end)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::log::Record;
-    use crate::log::commit_entry::tests::geometry;
-    use crate::log::commit_entry::{EntryHeader, Found, Told};
-
-    /// A commit log with one record of region 0.
-    fn commit_log() -> FoundLog {
-        let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
-        let (unit, kind, start) = (Unit::new(0), RecordKind::Update, Sectors::ZERO);
-        let record = Record { sequence: 9, stripe: 0, unit, kind, columns, start, digest: 0 };
-        let changes = vec![Change { old: 1, new: 2 }; 8];
-        let told =
-            Told { records: vec![Committed { region: Region::new(0), record, changes }], ..Told::default() };
-        let records = Found {
-            entries: vec![EntryHeader { number: 1, at: 0, tail: 1, previous: 0, told }],
-            ..Found::default()
-        };
-        FoundLog { records, intents: Found::default() }
-    }
-
-    #[test]
-    fn records_count_only_from_the_commit_log_that_is_their_regions() {
-        let geometry = geometry();
-        let slot = geometry.layout().commit_slot(Region::new(0)).expect("it has logs");
-        for other in 0..4 {
-            let empty = || FoundLog { records: Found::default(), intents: Found::default() };
-            let mut found: Vec<FoundLog> = (0..4).map(|_| empty()).collect();
-            found[other] = commit_log();
-            let regions = remember(found, &geometry, |_, _| true);
-            assert_eq!(regions.is_empty(), other != slot.as_usize(), "in the log of member {other}");
-        }
     }
 }

@@ -1,12 +1,14 @@
 //! Reintegration: a region's log is folded into its parity in bulk (Stodolsky §2, §2.5).
 //!
-//! Which records still count follows from the index in memory: going back from the newest record of a stripe,
-//! what a later overwrite or cancel record covers is left out. What an overwrite record covers starts from zero.
-//! All that is left is xored in, in any order: so log and parity are read in parallel, and when memory
-//! is short the parity is done in slices, and the log is read for each slice part by part.
+//! Which records still count follows from the index in memory: going back from the newest record of
+//! a stripe, what a later overwrite or cancel record covers is left out. What an overwrite record
+//! covers starts from zero. All that is left is xored in, in any order: so log and parity are read
+//! in parallel, and when memory is short the parity is done in slices, and the log is read for each
+//! slice part by part.
 //!
-//! The parity is updated in place, so a pass that has begun to write is never done twice: where a member is
-//! lost meanwhile, its parity is lost with it and the others' is complete. Parity that cannot be read is mended first.
+//! The parity is updated in place, so a pass that has begun to write is never done twice: where a
+//! member is lost meanwhile, its parity is lost with it and the others' is complete. Parity that
+//! cannot be read is mended first.
 
 mod intent;
 mod parity_repair;
@@ -25,7 +27,7 @@ use crate::buffer::BufferId;
 use crate::effect::{Action, Class};
 use crate::health::SlotState;
 use crate::job::{FailedAccess, JobId, Kind};
-use crate::map::Columns;
+use crate::map::{Columns, uncovered};
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use unrecoverable::{Suspect, is_suspect};
@@ -149,8 +151,8 @@ impl Array {
             let logs = self.logs.as_ref().expect("only logs are reintegrated");
             let mut queue = logs.queue.iter();
             let free = queue.position(|region| {
-                // Records that were given up count after a crash until it is durable that they do not: the table must not
-                // say before that they are in the parity.
+                // Records that were given up count after a crash until it is durable that they do
+                // not: the table must not say before that they are in the parity.
                 let given_up = self.geometry.is_logged() && !self.records.resync_is_durable(*region);
                 // One at a time tells of its parity; one that a crash cut off, before all others.
                 let slot = self.commit_slot(*region);
@@ -217,11 +219,13 @@ impl Array {
         self.next_pass(region);
     }
 
-    /// What is to be xored in of records up to the one numbered `limit`, in the order of slots; and the newest one's number.
+    /// What is to be xored in of records up to the one numbered `limit`, in the order of slots; and
+    /// the newest one's number.
     fn collect_applies(&mut self, region: Region, limit: u64) -> (Vec<Apply>, u64) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let indices = logs.region(region).segments.clone();
-        // What was committed after a reintegration that a crash cut off comes after it, and so does what it has no room for.
+        // What was committed after a reintegration that a crash cut off comes after it, and so does
+        // what it has no room for.
         let counts = |record: &&Record| record.sequence <= limit;
         let mut records: Vec<(Record, u32)> = Vec::new();
         for index in indices {
@@ -240,8 +244,8 @@ impl Array {
         (applies, newest)
     }
 
-    /// `records` are all those of one stripe, newest first. What is after `limit` is not applied now, but may say of parity
-    /// that what came before it does not count.
+    /// `records` are all those of one stripe, newest first. What is after `limit` is not applied
+    /// now, but may say of parity that what came before it does not count.
     fn applies_of_stripe(
         &self,
         region: Region,
@@ -307,8 +311,8 @@ impl Array {
         passes
     }
 
-    /// Memory of one reintegration. Each pass takes room in the commit log until all are done: where there is one, a few
-    /// have to do.
+    /// Memory of one reintegration. Each pass takes room in the commit log until all are done:
+    /// where there is one, a few have to do.
     fn reintegration_budget(&self) -> Sectors {
         let regions = self.geometry.layout().logs().expect("a logged layout");
         let log = Sectors::new(regions.shape().segment) * u64::from(regions.segments());
@@ -457,7 +461,8 @@ impl Array {
         ((left / segment) as usize).max(1)
     }
 
-    /// Verifies that segments hold what was appended: what did not get there, or has rotted, must not go into the parity.
+    /// Verifies that segments hold what was appended: what did not get there, or has rotted, must
+    /// not go into the parity.
     fn verify_payloads(&self, plan: &mut Plan, reads: &[SegmentRead]) {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         for read in reads.iter().filter(|_| !is_planted(Bug::PayloadsUnverified)) {
@@ -472,7 +477,8 @@ impl Array {
         }
     }
 
-    /// Reads segments into buffers; those that are neighbours on a sublog, and not suspect, in one access.
+    /// Reads segments into buffers; those that are neighbours on a sublog, and not suspect, in one
+    /// access.
     fn plan_log_reads(
         &self,
         plan: &mut Plan,
@@ -518,7 +524,8 @@ impl Array {
         (location.slot, self.absolute(location.at + offset))
     }
 
-    /// Xors in what stands in `sources`. `stored` are those of them that were read with their header.
+    /// Xors in what stands in `sources`. `stored` are those of them that were read with their
+    /// header.
     fn plan_applies(
         &self,
         plan: &mut Plan,
@@ -559,8 +566,9 @@ impl Array {
         buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
     }
 
-    /// All passes are done. Where records are durable before their data, both have to be durable before the records are
-    /// dropped: the data is waited for, all members are flushed, and the table of applied records is written.
+    /// All passes are done. Where records are durable before their data, both have to be durable
+    /// before the records are dropped: the data is waited for, all members are flushed, and the
+    /// table of applied records is written.
     fn reintegrated(&mut self, region: Region) {
         if !self.geometry.is_logged() {
             return self.drop_reintegrated(region);
@@ -606,7 +614,8 @@ impl Array {
         }
         // Where data is missing it is computed from the parity: that may lack nothing.
         if self.records.resync.get(region) && !self.misses_data(region) {
-            // Some data never landed: what was committed counts until the parity is computed from the data.
+            // Some data never landed: what was committed counts until the parity is computed from
+            // the data.
             let newer = self.has_newer_records(region);
             self.end_reintegration(region, false);
             return if newer { self.drop_unapplied(region) } else { self.drop_log(region) };
@@ -689,7 +698,8 @@ impl Array {
         if !wrote {
             self.pass_lost(region, failures);
         } else if self.only_members_lost(failures) {
-            // What was lost with its member is lost; the rest is written, and must not be xored in again.
+            // What was lost with its member is lost; the rest is written, and must not be xored in
+            // again.
             self.reintegration(region).passes.pop();
             self.next_pass(region);
         } else {
@@ -710,7 +720,8 @@ impl Array {
         }
     }
 
-    /// The log is of no more use: the parity is computed from the data. Unless it is space or memory alone that was wanting.
+    /// The log is of no more use: the parity is computed from the data. Unless it is space or
+    /// memory alone that was wanting.
     fn give_up_reintegration(&mut self, region: Region) {
         if self.may_suspend(region) {
             return self.suspend_reintegration(region);
@@ -794,35 +805,5 @@ fn zero_overwritten(plan: &mut Plan, runs: &[Run], parity: &[BufferId], applies:
         for apply in applies[run.applies.clone()].iter().filter(|apply| apply.overwrites) {
             plan.xor(Span::new(Source::Buffer(*buffer), apply.at - run.at, apply.length), []);
         }
-    }
-}
-
-/// The parts of `columns` that none of `covered` has.
-pub(super) fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
-    let mut parts = vec![columns];
-    for cover in covered {
-        parts = parts
-            .into_iter()
-            .flat_map(|part| {
-                let left = Columns::new(part.from, part.to.min(cover.from));
-                let right = Columns::new(part.from.max(cover.to), part.to);
-                [left, right]
-            })
-            .filter(|part| !part.is_empty())
-            .collect();
-    }
-    parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_later_records_cover_is_cut_out() {
-        let columns = |from, to| Columns::new(Sectors::new(from), Sectors::new(to));
-        let left = uncovered(columns(0, 10), &[columns(2, 4), columns(4, 5), columns(8, 20)]);
-        assert_eq!(left, [columns(0, 2), columns(5, 8)]);
-        assert!(uncovered(columns(2, 4), &[columns(0, 10)]).is_empty());
     }
 }

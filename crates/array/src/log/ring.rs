@@ -1,9 +1,10 @@
 //! A circular log of entries on a member: its places, and which of its entries still count.
 //!
-//! Invariants: entries stand in the order of their numbers; what is between the oldest that counts and the head is not
-//! longer than the ring; an entry does not wrap around the end; entries are forgotten from the front alone, and one that
-//! is forgotten is no longer needed after a crash. What the last entry that was written calls the oldest that counts, and
-//! all behind it, is not overwritten before a later entry is durable: so after a crash each entry that the newest one
+//! Invariants: entries stand in the order of their numbers; what is between the oldest that counts
+//! and the head is not longer than the ring; an entry does not wrap around the end; entries are
+//! forgotten from the front alone, and one that is forgotten is no longer needed after a crash.
+//! What the last entry that was written calls the oldest that counts, and all behind it, is not
+//! overwritten before a later entry is durable: so after a crash each entry that the newest one
 //! counts on is there, or was damaged.
 
 use std::collections::VecDeque;
@@ -85,7 +86,8 @@ struct Writing {
     floor: u64,
 }
 
-/// A new entry: its number, where it starts, and the numbers of the oldest that counts and of the one before.
+/// A new entry: its number, where it starts, and the numbers of the oldest that counts and of the
+/// one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) number: u64,
@@ -95,12 +97,12 @@ pub(super) struct Placed {
 }
 
 impl Ring {
-    /// What was found goes on; what still counts of it is to be kept. Entries to come are numbered from `first`, so that
-    /// they come after whatever could not be found.
+    /// What was found goes on; what still counts of it is to be kept. Entries to come are numbered
+    /// from `first`, so that they come after whatever could not be found.
     pub(super) fn new(found: &Found, first: u64, length: Sectors, block: Sectors) -> Ring {
         let (head, last, kept) = match found.entries.split_last() {
-            // The empty entry of a session in which nothing followed: that of this one takes its place, or the ring would
-            // fill up with them from crash to crash.
+            // The empty entry of a session in which nothing followed: that of this one takes its
+            // place, or the ring would fill up with them from crash to crash.
             Some((newest, before)) if newest.told == Told::default() => (newest.at, newest.previous, before),
             _ => (found.head, found.newest, &found.entries[..]),
         };
@@ -119,8 +121,9 @@ impl Ring {
             head,
             next: first.max(found.newest + 1),
             last,
-            // (What the newest counts on must not be torn either after a clean stop: a crash that comes before this session has
-            // begun leaves that entry the newest, and the array is not called clean any more.)
+            // (What the newest counts on must not be torn either after a clean stop: a crash that
+            // comes before this session has begun leaves that entry the newest, and the array is
+            // not called clean any more.)
             floor: found.floor.min(head),
             entries,
             writing: None,
@@ -133,7 +136,8 @@ impl Ring {
         self.writing.is_some()
     }
 
-    /// Whether it holds no entry of this session yet. Without one a crash could not be told from a loss of all of them.
+    /// Whether it holds no entry of this session yet. Without one a crash could not be told from a
+    /// loss of all of them.
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh
     }
@@ -173,8 +177,8 @@ impl Ring {
         self.entries.get_mut(index)
     }
 
-    /// Whether there is room for an entry of `length`. Where there is none, an empty entry makes some: what was forgotten
-    /// since the last one was written is free once another is.
+    /// Whether there is room for an entry of `length`. Where there is none, an empty entry makes
+    /// some: what was forgotten since the last one was written is free once another is.
     pub(super) fn fits(&self, length: Sectors) -> bool {
         self.start(length.get(), self.length - self.block).is_some()
     }
@@ -184,10 +188,11 @@ impl Ring {
         self.floor < self.entries.front().map_or(self.head, |entry| entry.at)
     }
 
-    /// Begins an entry of `length` that tells of `unlanded` writes, and is kept until `unstored` things are stored.
+    /// Begins an entry of `length` that tells of `unlanded` writes, and is kept until `unstored`
+    /// things are stored.
     pub(super) fn append(&mut self, length: Sectors, unstored: u32, unlanded: u32) -> Placed {
-        // Where nothing counts any more, and there is no room for an empty entry, it takes that of one that is forgotten.
-        // (If a crash cuts it off just then, the log is taken for damaged.)
+        // Where nothing counts any more, and there is no room for an empty entry, it takes that of
+        // one that is forgotten. (If a crash cuts it off just then, the log is taken for damaged.)
         let forgotten = self.entries.is_empty() && length.get() == self.block;
         let start = self.start(length.get(), self.length).or(forgotten.then_some(self.head));
         let at = start.expect("space is reserved before it is used");
@@ -201,8 +206,8 @@ impl Ring {
         Placed { number, at, tail: oldest.number, previous }
     }
 
-    /// The entry on its way was written, or (unless `whole`) could not be: then its writes will be in another, which
-    /// takes its place.
+    /// The entry on its way was written, or (unless `whole`) could not be: then its writes will be
+    /// in another, which takes its place.
     pub(super) fn written(&mut self, whole: bool) {
         let writing = self.writing.take().expect("an entry was on its way");
         if whole {
@@ -218,8 +223,8 @@ impl Ring {
         self.fresh = false;
     }
 
-    /// Where an entry of `length` may start so that no more than `most` is in use. One that nothing stands before goes to
-    /// the start of the ring, if it can, so that no room is lost at its end.
+    /// Where an entry of `length` may start so that no more than `most` is in use. One that nothing
+    /// stands before goes to the start of the ring, if it can, so that no room is lost at its end.
     fn start(&self, length: u64, most: u64) -> Option<u64> {
         let at = self.head % self.length;
         let around = if at == 0 { self.head } else { self.head + self.length - at };
@@ -230,7 +235,8 @@ impl Ring {
         Some(first).filter(fits).or(behind.filter(fits))
     }
 
-    /// Forgets entries that no longer count, where `complete` is the last flush that is complete. Says whether there were any.
+    /// Forgets entries that no longer count, where `complete` is the last flush that is complete.
+    /// Says whether there were any.
     pub(super) fn release(&mut self, complete: u64) -> bool {
         let before = self.entries.len();
         while self.entries.front().is_some_and(|entry| entry.is_done(complete)) {
@@ -249,7 +255,8 @@ impl Ring {
         self.entries.front().is_some_and(Entry::is_over)
     }
 
-    /// Segments that hold records of entries up to here keep the older half in use; of these, the last number.
+    /// Segments that hold records of entries up to here keep the older half in use; of these, the
+    /// last number.
     pub(super) fn middle(&self) -> u64 {
         let half = self.head - self.used() / 2;
         let older = self.entries.partition_point(|entry| entry.end <= half);
@@ -279,7 +286,8 @@ mod tests {
         Ring::new(&Found { entries, newest, head, floor: 0, whole: true }, 1, Sectors::new(80), BLOCK)
     }
 
-    /// Appends an entry, which is written; returns its number, its place and the oldest that counts.
+    /// Appends an entry, which is written; returns its number, its place and the oldest that
+    /// counts.
     fn append(ring: &mut Ring, length: u64, unstored: u32) -> (u64, u64, u64) {
         let placed = ring.append(Sectors::new(length), unstored, 0);
         ring.written(true);

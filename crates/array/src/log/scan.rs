@@ -1,8 +1,9 @@
-//! Reading the commit logs when an array is opened: their bytes come piece by piece, and what counts of them is kept.
+//! Reading the commit logs when an array is opened: their bytes come piece by piece, and what
+//! counts of them is kept.
 //!
-//! A log is as long as what was ever committed in it needs, and most of it no longer counts. So whoever opens an array
-//! gives the bytes of each member's log as they are read, and need not hold them: memory is that of the records that
-//! are to be redone, of the longest entry, and of a piece.
+//! A log is as long as what was ever committed in it needs, and most of it no longer counts. So
+//! whoever opens an array gives the bytes of each member's log as they are read, and need not hold
+//! them: memory is that of the records that are to be redone, of the longest entry, and of a piece.
 
 use std::fmt;
 
@@ -15,7 +16,8 @@ use crate::geometry::{CommitPart, Geometry};
 use crate::horizon::Horizon;
 use crate::identity::Identity;
 
-/// What a member's commit log holds. The default is that of one that does not exist, or cannot be read.
+/// What a member's commit log holds. The default is that of one that does not exist, or cannot be
+/// read.
 #[derive(Clone, Debug, Default)]
 pub struct CommitLogContent {
     /// Whether all of the log was read.
@@ -147,7 +149,8 @@ impl RingReader {
         self.length - self.at - self.pending.len()
     }
 
-    /// Takes the next bytes, at most as many as are left. `decode` says what stands at the start of some.
+    /// Takes the next bytes, at most as many as are left. `decode` says what stands at the start of
+    /// some.
     pub(super) fn take(&mut self, bytes: &[u8], mut decode: impl FnMut(&[u8]) -> Decoded) {
         self.pending.extend_from_slice(bytes);
         let mut done = 0;
@@ -179,9 +182,10 @@ impl RingReader {
         }
     }
 
-    /// What the ring holds. The newest entry says which ones before it count, and each names the one before: so what is
-    /// missing between is known to be missing. Nothing of what counted when an entry was written is overwritten by the one
-    /// behind it ([`Ring`](super::ring::Ring)): an entry that a crash cut off has damaged none of them.
+    /// What the ring holds. The newest entry says which ones before it count, and each names the
+    /// one before: so what is missing between is known to be missing. Nothing of what counted when
+    /// an entry was written is overwritten by the one behind it ([`Ring`](super::ring::Ring)): an
+    /// entry that a crash cut off has damaged none of them.
     pub(super) fn finish(self, block: Sectors) -> Found {
         let mut entries = self.entries;
         entries.sort_unstable_by_key(|entry| entry.number);

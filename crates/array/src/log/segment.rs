@@ -1,7 +1,7 @@
 //! A log segment on a member: a header, the payload of its records, the header again.
 //!
-//! The header stands in blocks of its own so that a tear in the payload cannot damage it, and twice so that
-//! one bad block does not lose the segment. `docs/format.md` draws it.
+//! The header stands in blocks of its own so that a tear in the payload cannot damage it, and twice
+//! so that one bad block does not lose the segment. `docs/format.md` draws it.
 
 use parlour_units::{Region, Sectors};
 use serde::Serialize;

@@ -120,8 +120,8 @@ impl Array {
         Ok(())
     }
 
-    /// Lets go of the failed member in `slot`, which may return if it was whole. Returns the driver's number of it, to be
-    /// closed.
+    /// Lets go of the failed member in `slot`, which may return if it was whole. Returns the
+    /// driver's number of it, to be closed.
     ///
     /// # Errors
     /// It is active, or is not there.
@@ -142,7 +142,8 @@ impl Array {
         Ok(member)
     }
 
-    /// Adds a spare. It takes a failed member's slot by itself. Returns the number by which effects name it.
+    /// Adds a spare. It takes a failed member's slot by itself. Returns the number by which effects
+    /// name it.
     ///
     /// # Errors
     /// It is too small, or there are too many.
@@ -174,9 +175,9 @@ impl Array {
         Ok(())
     }
 
-    /// Puts a new member into `slot` and rebuilds it. A member that is still active there is failed first. One that is away
-    /// and comes back with its own identity (see [`Array::may_return`]) is rebuilt only in what it has missed.
-    /// Returns the number by which effects name the new one.
+    /// Puts a new member into `slot` and rebuilds it. A member that is still active there is failed
+    /// first. One that is away and comes back with its own identity (see [`Array::may_return`]) is
+    /// rebuilt only in what it has missed. Returns the number by which effects name the new one.
     ///
     /// # Errors
     /// It is too small, or the old one cannot be done without.
@@ -238,8 +239,9 @@ impl Array {
         }
     }
 
-    /// A member could not read something. However often that is, it is kept: what it can read may be needed where another
-    /// member fails, and what it cannot read is computed and written to it anew. If that fails it is excluded.
+    /// A member could not read something. However often that is, it is kept: what it can read may
+    /// be needed where another member fails, and what it cannot read is computed and written to it
+    /// anew. If that fails it is excluded.
     pub(crate) fn count_error(&mut self, member: Member) {
         let (now, threshold) = (self.now, self.tuning.error_threshold);
         let Some(record) = self.health.record(member) else { return };
@@ -254,8 +256,8 @@ impl Array {
         }
     }
 
-    /// A member that is being rebuilt cannot read what it was given. All of it can still be had from the others, while
-    /// what depends on it is perhaps not to be had from anywhere else.
+    /// A member that is being rebuilt cannot read what it was given. All of it can still be had
+    /// from the others, while what depends on it is perhaps not to be had from anywhere else.
     pub(crate) fn exclude_unreadable_joining_members(&mut self, failures: &[FailedAccess]) {
         for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
             let slot = self.health.slot_of(failure.member);
@@ -277,7 +279,8 @@ impl Array {
         self.health.slot_of(member).is_none()
     }
 
-    /// A member has no space for what should be there. That is not its fault; but the array cannot write.
+    /// A member has no space for what should be there. That is not its fault; but the array cannot
+    /// write.
     pub(crate) fn out_of_space(&mut self, member: Member) {
         if self.counters.out_of_space {
             return;

@@ -63,7 +63,8 @@ pub(crate) struct Maintenance {
 }
 
 impl Array {
-    /// Starts maintenance jobs, as many as people's own I/O leaves room for. Says whether it started any.
+    /// Starts maintenance jobs, as many as people's own I/O leaves room for. Says whether it
+    /// started any.
     pub(crate) fn pump_maintenance(&mut self) -> bool {
         match self.mode {
             Mode::Serving => {}

@@ -1,8 +1,8 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe.
 //!
-//! What is rebuilt is in [`Health::rebuilt`](crate::health::Health): who holds a stripe's lock finds it rebuilt,
-//! and then reads and writes the new member, or not, and then does without. The recorded frontier follows
-//! after a flush of the new member.
+//! What is rebuilt is in [`Health::rebuilt`](crate::health::Health): who holds a stripe's lock
+//! finds it rebuilt, and then reads and writes the new member, or not, and then does without. The
+//! recorded frontier follows after a flush of the new member.
 
 use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 
@@ -136,7 +136,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// The new member is flushed: what is rebuilt on it is recorded, and it is active when that is all.
+    /// The new member is flushed: what is rebuilt on it is recorded, and it is active when that is
+    /// all.
     pub(crate) fn checkpoint_done(&mut self, id: JobId) {
         let Some(Kind::Checkpoint { slot, done, since }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a checkpoint")
@@ -162,7 +163,8 @@ impl Array {
         }
     }
 
-    /// Rebuilds whose end is recorded by now are told of. Before, a crash would find the slot not yet whole.
+    /// Rebuilds whose end is recorded by now are told of. Before, a crash would find the slot not
+    /// yet whole.
     pub(crate) fn announce_rebuilt(&mut self) {
         let written = self.records.written;
         for (slot, since, number) in std::mem::take(&mut self.maintenance.rebuilt) {
@@ -185,7 +187,8 @@ impl Array {
 
     /// Whether the slot may be called whole when all of it is rebuilt.
     fn rebuild_may_end(&self) -> bool {
-        // As long as the slot is not whole it is known after a crash that the logs which stood there are lost.
+        // As long as the slot is not whole it is known after a crash that the logs which stood
+        // there are lost.
         let known = self.records.all_resync_is_durable();
         // From then on the member is believed.
         known && self.joining_member_is_informed()

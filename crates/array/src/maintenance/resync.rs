@@ -1,5 +1,5 @@
-//! Resync: check units of regions that may be inconsistent are computed anew from the data; copies follow the
-//! first of them.
+//! Resync: check units of regions that may be inconsistent are computed anew from the data; copies
+//! follow the first of them.
 
 use parlour_units::{Region, Stripe};
 
@@ -34,7 +34,8 @@ impl Maintenance {
 }
 
 impl Array {
-    /// It is over when that is recorded: before, a crash would find regions that are to be resynced.
+    /// It is over when that is recorded: before, a crash would find regions that are to be
+    /// resynced.
     pub(crate) fn resync_task(&self) -> Option<Task> {
         let left = u64::from(self.records.unsynced());
         if left == 0 {
@@ -70,8 +71,9 @@ impl Array {
             return self.finish_region();
         };
         let targets = self.resync_targets(stripe);
-        // Who rebuilds it now may have read a copy that has been lost since: what is written then does not follow from those
-        // that are left, and the job finds that to be resynced when the lock is its own.
+        // Who rebuilds it now may have read a copy that has been lost since: what is written then
+        // does not follow from those that are left, and the job finds that to be resynced when the
+        // lock is its own.
         let rebuilding = self.health.rebuilt.is_at(stripe);
         let resync = self.maintenance.resync.as_mut().expect("a region was begun");
         match targets {
@@ -87,8 +89,8 @@ impl Array {
         true
     }
 
-    /// The units that follow from the others: check units, or all copies but the first. None where data is
-    /// missing that they would have to follow from.
+    /// The units that follow from the others: check units, or all copies but the first. None where
+    /// data is missing that they would have to follow from.
     pub(crate) fn resync_targets(&self, stripe: Stripe) -> Option<UnitSet> {
         let layout = self.geometry.layout();
         let missing = self.health.missing(&self.geometry, stripe);
@@ -102,8 +104,8 @@ impl Array {
         (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
     }
 
-    /// Whether `stripe`'s check units do not fit its data, or perhaps do not: its region is to be resynced, and it was not
-    /// yet.
+    /// Whether `stripe`'s check units do not fit its data, or perhaps do not: its region is to be
+    /// resynced, and it was not yet.
     pub(crate) fn is_in_doubt(&self, stripe: Stripe) -> bool {
         let (region, index) = self.geometry.layout().region_of(stripe);
         let passed = self.maintenance.resync.as_ref().is_some_and(|resync| {
@@ -195,9 +197,10 @@ impl Array {
         }
     }
 
-    /// A region that was resynced is to be logged again. Writes without records may still be on their way: they are
-    /// waited for, and no others begin; then all members are flushed, and it is recorded that nothing in the region's old
-    /// log counts; and only then that it need not be resynced after a crash.
+    /// A region that was resynced is to be logged again. Writes without records may still be on
+    /// their way: they are waited for, and no others begin; then all members are flushed, and it is
+    /// recorded that nothing in the region's old log counts; and only then that it need not be
+    /// resynced after a crash.
     fn close_region(&mut self, region: Region) {
         self.records.closing = Some(region);
         if self.writers_in(region) == 0 {
@@ -232,7 +235,8 @@ impl Array {
             return self.close_resynced(region);
         }
         let logs = self.logs.as_mut().expect("regions of a log are closed");
-        // Whatever commit logs or positions hold of the region was made before its parity was computed from its data.
+        // Whatever commit logs or positions hold of the region was made before its parity was
+        // computed from its data.
         logs.outdate_positions(region);
         self.record_applied(region);
     }

@@ -10,8 +10,8 @@ use crate::health::SlotState;
 use crate::map::Columns;
 
 impl Array {
-    /// Whether all that the member in `slot` holds can be had from the others. [`Array::fail`] and [`Array::replace`] do
-    /// not ask: a person may want to lose it.
+    /// Whether all that the member in `slot` holds can be had from the others. [`Array::fail`] and
+    /// [`Array::replace`] do not ask: a person may want to lose it.
     ///
     /// # Errors
     /// What would be lost, and what to do about it.
@@ -34,7 +34,8 @@ impl Array {
         }
     }
 
-    /// Regions whose check units do not fit the data that `slot` holds, or copies that may differ: how many.
+    /// Regions whose check units do not fit the data that `slot` holds, or copies that may differ:
+    /// how many.
     fn regions_only_on(&self, slot: Slot) -> u32 {
         let copies = self.geometry.keeps_copies();
         let layout = self.geometry.layout();
@@ -56,7 +57,8 @@ impl Array {
         needed.len() as u64
     }
 
-    /// Whether what the list leaves of these columns is enough to compute the rest, once `slot` is gone.
+    /// Whether what the list leaves of these columns is enough to compute the rest, once `slot` is
+    /// gone.
     fn is_enough_without(&self, stripe: Stripe, columns: Columns, slot: Slot) -> bool {
         let layout = self.geometry.layout();
         let missing = self.health.missing(&self.geometry, stripe);

@@ -1,5 +1,5 @@
-//! Scrub: all redundancy is read and compared. Mismatches are counted and listed; they are repaired only when
-//! people ask, because a comparison alone does not say which side is right.
+//! Scrub: all redundancy is read and compared. Mismatches are counted and listed; they are repaired
+//! only when people ask, because a comparison alone does not say which side is right.
 
 use parlour_units::{Instant, Member, Sector, Slot, Stripe};
 use serde::{Deserialize, Serialize};
@@ -199,8 +199,8 @@ impl Array {
         Some((0..units.len()).filter(|other| !equal[winner][*other]).map(|other| units[other]).collect())
     }
 
-    /// What a scrub could not read could not be repaired: it goes on block by block, so that it passes over no more than that.
-    /// Says whether it does.
+    /// What a scrub could not read could not be repaired: it goes on block by block, so that it
+    /// passes over no more than that. Says whether it does.
     pub(crate) fn scrub_on(&mut self, id: JobId) -> bool {
         let (block, unit) = (self.geometry.block(), self.geometry.layout().unit_length());
         let StripeJob { purpose, window, .. } = *self.jobs.stripe(id);
@@ -252,7 +252,8 @@ impl Array {
         scrub.front.end(stripe);
     }
 
-    /// Ends a scrub when nothing that it began is under way: at the array's end, or before. Says whether it did.
+    /// Ends a scrub when nothing that it began is under way: at the array's end, or before. Says
+    /// whether it did.
     pub(crate) fn finish_scrub(&mut self, complete: bool) -> bool {
         let idle = self.maintenance.scrub.as_ref().is_some_and(|scrub| scrub.front.is_idle());
         if let Some(mut scrub) = self.maintenance.scrub.take_if(|_| idle) {

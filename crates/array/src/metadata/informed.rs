@@ -1,12 +1,14 @@
 //! Which members hold map, table and list of this session, and in how many of their banks.
 //!
-//! At an opening perhaps one member only has the newest: all are given it before the session is said to have begun. Until
-//! then no exclusion is durable, and a member that lacks both banks would be called older after a crash, though it has
-//! missed nothing: one of the banks is written then, and once.
+//! At an opening perhaps one member only has the newest: all are given it before the session is
+//! said to have begun. Until then no exclusion is durable, and a member that lacks both banks would
+//! be called older after a crash, though it has missed nothing: one of the banks is written then,
+//! and once.
 //!
-//! A new member, which comes to be rebuilt, has none of them, or what was true long ago. It gets them in both banks before
-//! it is believed: as long as one bank holds what stood there before, a copy of it says nothing about its age. They are
-//! written when the session has begun and no exclusion is under way.
+//! A new member, which comes to be rebuilt, has none of them, or what was true long ago. It gets
+//! them in both banks before it is believed: as long as one bank holds what stood there before, a
+//! copy of it says nothing about its age. They are written when the session has begun and no
+//! exclusion is under way.
 
 use crate::array::{Array, Mode};
 use crate::planted::{Bug, is_planted};

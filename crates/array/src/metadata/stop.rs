@@ -1,4 +1,5 @@
-//! Stopping: what is begun is finished, logs are closed, all is flushed, and the records say that all is well.
+//! Stopping: what is begun is finished, logs are closed, all is flushed, and the records say that
+//! all is well.
 
 use parlour_units::{Instant, Region};
 
@@ -38,7 +39,8 @@ impl Array {
         }
     }
 
-    /// Something was lost, perhaps while superblocks are being told that the array was shut down cleanly.
+    /// Something was lost, perhaps while superblocks are being told that the array was shut down
+    /// cleanly.
     pub(crate) fn take_back_that_all_is_well(&mut self) {
         if self.records.clean {
             self.stop_again();

@@ -34,21 +34,22 @@ impl Array {
         self.records.table_wanted = true;
     }
 
-    /// `region`'s records up to the newest that was applied are in durable parity: that is to be recorded before they
-    /// are dropped.
+    /// `region`'s records up to the newest that was applied are in durable parity: that is to be
+    /// recorded before they are dropped.
     pub(crate) fn record_applied(&mut self, region: Region) {
         self.records.table_waiters.push(region);
     }
 
-    /// What was applied is in the parity of members that are believed, and durable there. A member whose exclusion is not
-    /// durable would be believed after a crash.
+    /// What was applied is in the parity of members that are believed, and durable there. A member
+    /// whose exclusion is not durable would be believed after a crash.
     pub(super) fn table_due(&self) -> bool {
         let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
         let wanted = wanted || self.table_is_due_for_joining_member();
         // (At the beginning of a session it says nothing new.)
         let excluded =
             !self.records.barrier() || self.table_begins() || is_planted(Bug::AppliedBeforeExclusion);
-        // Records may have been left out of parity that is on the list, or of blocks that could not be compared.
+        // Records may have been left out of parity that is on the list, or of blocks that could not
+        // be compared.
         let listed = self.bad_blocks.additions_are_durable() || is_planted(Bug::TableBeforeList);
         self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()
     }

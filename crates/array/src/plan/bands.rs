@@ -1,8 +1,8 @@
 //! Bands: runs of columns in which a write touches the same units.
 //!
-//! A contiguous write to a stripe covers the tail of one unit, whole units, and the head of another. Cut
-//! where a piece starts or ends, its columns fall into at most three bands, and in each band every unit is
-//! either written in full or not at all.
+//! A contiguous write to a stripe covers the tail of one unit, whole units, and the head of
+//! another. Cut where a piece starts or ends, its columns fall into at most three bands, and in
+//! each band every unit is either written in full or not at all.
 
 use crate::map::{Columns, Piece};
 

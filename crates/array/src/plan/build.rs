@@ -1,4 +1,5 @@
-//! Builders: from the pieces of a stripe to a plan, by the strategy that takes the fewest accesses (Chen §3).
+//! Builders: from the pieces of a stripe to a plan, by the strategy that takes the fewest accesses
+//! (Chen §3).
 
 use parlour_units::{Sectors, Stripe};
 
@@ -187,7 +188,8 @@ impl LogMethod {
     }
 }
 
-/// Reservation in the log that is reserved for a plan: record `n` of the plan tells of these columns.
+/// Reservation in the log that is reserved for a plan: record `n` of the plan tells of these
+/// columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     /// The unit whose difference is told; the check unit where new parity is.
@@ -211,7 +213,8 @@ enum Method {
 pub(crate) struct Builder {
     /// See [`Tuning::copies_in_turn`](crate::Tuning::copies_in_turn).
     copies_in_turn: bool,
-    /// Whether small writes read what they overwrite in the same access ([`Simulated::combined`](crate::Simulated)).
+    /// Whether small writes read what they overwrite in the same access
+    /// ([`Simulated::combined`](crate::Simulated)).
     combined: bool,
     bands: Vec<(Band, Method)>,
     plain: Vec<Band>,
@@ -253,8 +256,8 @@ impl Builder {
         let parity = self.parity_phase(plan, view, write, hull, &old);
         plan.next_phase();
         write_pieces(plan, view, write);
-        // A copy is as much the data as the first is; and where a data unit is missing, its content lives in
-        // the check unit alone. Other check units are recomputed after a crash.
+        // A copy is as much the data as the first is; and where a data unit is missing, its content
+        // lives in the check unit alone. Other check units are recomputed after a crash.
         let copies = view.geometry.layout().data_units() == 1;
         let check_durable = durable && (copies || !view.missing.and(view.data().collect()).is_empty());
         let write = StripeWrite { durable: check_durable, ..write };
@@ -262,8 +265,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Whether what a write overwrites is read in the same access. Several pieces are not: one might be written and
-    /// another fail, and then the difference is not known.
+    /// Whether what a write overwrites is read in the same access. Several pieces are not: one
+    /// might be written and another fail, and then the difference is not known.
     fn combines(&self, view: StripeView<'_>, pieces: &[Piece]) -> bool {
         self.combined && pieces.len() == 1 && view.geometry.layout().check_units() == 1
     }
@@ -293,8 +296,8 @@ impl Builder {
         write_pieces(plan, view, write);
     }
 
-    /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log. `known`: nothing needs to be
-    /// read for the difference.
+    /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log.
+    /// `known`: nothing needs to be read for the difference.
     pub(crate) fn log_method(
         &mut self,
         view: StripeView<'_>,
@@ -317,7 +320,8 @@ impl Builder {
         if self.reads.len() < prereads { LogMethod::Overwrite } else { LogMethod::Update }
     }
 
-    /// How a write goes to a log whose records are durable before their data: whole stripes in place, else differences.
+    /// How a write goes to a log whose records are durable before their data: whole stripes in
+    /// place, else differences.
     pub(crate) fn durable_method(
         &mut self,
         view: StripeView<'_>,
@@ -330,15 +334,16 @@ impl Builder {
         }
         bands(pieces, &mut self.plain);
         let data = u32::from(view.geometry.layout().data_units());
-        // A whole stripe that a crash cuts short loses the unit of a member that is lost with it: differences do not.
+        // A whole stripe that a crash cuts short loses the unit of a member that is lost with it:
+        // differences do not.
         let whole =
             cancels && view.missing.is_empty() && self.plain.iter().all(|band| band.written.count() == data);
         if whole { LogMethod::Cancel } else { LogMethod::Update }
     }
 
-    /// A write whose record is durable before its data is written. The record tells old and new content by its checksums.
-    /// A whole stripe is written with its parity, and is durable when it is answered: until then a crash may mix old
-    /// and new in it.
+    /// A write whose record is durable before its data is written. The record tells old and new
+    /// content by its checksums. A whole stripe is written with its parity, and is durable when it
+    /// is answered: until then a crash may mix old and new in it.
     pub(crate) fn write_durably_logged(
         &mut self,
         plan: &mut Plan,
@@ -384,8 +389,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Reads what is about to be overwritten, computing what is missing from the rest of the stripe, and finds the
-    /// differences and the checksums.
+    /// Reads what is about to be overwritten, computing what is missing from the rest of the
+    /// stripe, and finds the differences and the checksums.
     fn update_durably_logged(
         &mut self,
         plan: &mut Plan,
@@ -441,8 +446,8 @@ impl Builder {
         }
     }
 
-    /// Chooses a method for each band. Where both are possible, one is taken for all bands: the one that
-    /// reads fewer times, then less, then the modifying one.
+    /// Chooses a method for each band. Where both are possible, one is taken for all bands: the one
+    /// that reads fewer times, then less, then the modifying one.
     fn choose(&mut self, view: StripeView<'_>) -> Result<(), Lost> {
         let modify = self.candidate(view, Method::Modify);
         let reconstruct = self.candidate(view, Method::Reconstruct);
@@ -457,7 +462,8 @@ impl Builder {
         self.candidate(view, best).map(|_| ()).ok_or(Lost)
     }
 
-    /// Gives each band `preferred` where that is possible, and says how many reads of how much it takes.
+    /// Gives each band `preferred` where that is possible, and says how many reads of how much it
+    /// takes.
     fn candidate(&mut self, view: StripeView<'_>, preferred: Method) -> Option<(usize, Sectors)> {
         self.bands.clear();
         self.reads.clear();
@@ -527,7 +533,8 @@ impl Builder {
         read
     }
 
-    /// Computes new parity into the scratch buffer that is returned; none where nothing is computed.
+    /// Computes new parity into the scratch buffer that is returned; none where nothing is
+    /// computed.
     fn parity_phase(
         &self,
         plan: &mut Plan,
@@ -706,7 +713,8 @@ pub(crate) fn is_whole(layout: &Layout, pieces: &[Piece]) -> bool {
         && pieces.iter().all(|piece| piece.columns == pieces[0].columns)
 }
 
-/// Makes zeroes of all units, parity too, once a record says so: after a crash that is done again, whatever of it was done.
+/// Makes zeroes of all units, parity too, once a record says so: after a crash that is done again,
+/// whatever of it was done.
 fn zero_durably_logged(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let StripeWrite { pieces, content, durable } = write;
     plan.commit_before = Some(plan.phase());
@@ -748,8 +756,8 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
     plan_differences(plan, pieces, content, fragments, &old, false);
 }
 
-/// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if they are told, else with its
-/// own.
+/// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if
+/// they are told, else with its own.
 pub(super) fn plan_differences(
     plan: &mut Plan,
     pieces: &[Piece],

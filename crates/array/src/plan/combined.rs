@@ -1,11 +1,13 @@
-//! Read-modify-writes of one access: the platters turn once between its read and its write (Stodolsky §3, footnote 4).
+//! Read-modify-writes of one access: the platters turn once between its read and its write
+//! (Stodolsky §3, footnote 4).
 //!
-//! Such an access changes a unit as soon as it has read it. So these plans write one piece and one check unit at most, the
-//! piece first. What they have done when one of them fails is safe to do again:
+//! Such an access changes a unit as soon as it has read it. So these plans write one piece and one
+//! check unit at most, the piece first. What they have done when one of them fails is safe to do
+//! again:
 //!
 //! - before the piece is written nothing has changed;
-//! - after that, parity that cannot be read is repaired from the data, or its member is gone, before the write is planned
-//!   again, and then the difference is none.
+//! - after that, parity that cannot be read is repaired from the data, or its member is gone,
+//!   before the write is planned again, and then the difference is none.
 
 use parlour_units::Sectors;
 
@@ -17,7 +19,8 @@ use crate::organization::Update;
 use super::build::{Fragment, Old, StripeView, StripeWrite, plan_differences, write_pieces};
 use super::{Plan, Span, Strategy};
 
-/// Whether a write floats: one of one whole unit to a stripe that is whole. All others leave units where they are.
+/// Whether a write floats: one of one whole unit to a stripe that is whole. All others leave units
+/// where they are.
 pub(super) fn floats(view: StripeView<'_>, pieces: &[Piece]) -> bool {
     let whole = |piece: &Piece| piece.columns.length() == view.geometry.layout().unit_length();
     view.geometry.organization().update == Update::Floating
@@ -25,8 +28,9 @@ pub(super) fn floats(view: StripeView<'_>, pieces: &[Piece]) -> bool {
         && matches!(pieces, [piece] if whole(piece))
 }
 
-/// A small write to a stripe whose parity is updated at once. The parity's access begins when the data's is done, because it
-/// needs the old data; where that is known, beside it (§8.1, footnote 9).
+/// A small write to a stripe whose parity is updated at once. The parity's access begins when the
+/// data's is done, because it needs the old data; where that is known, beside it (§8.1, footnote
+/// 9).
 pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let piece = &write.pieces[0];
     let columns = piece.columns;

@@ -1,12 +1,14 @@
-//! A plan: typed steps in phases, built in one place and carried out in another, as RAIDframe taught.
+//! A plan: typed steps in phases, built in one place and carried out in another, as RAIDframe
+//! taught.
 //!
-//! All steps of a phase may run at the same time; a phase starts when the one before is done. Plans follow
-//! one rule: no write is in a phase before a read. So a plan that fails while it reads has changed nothing, and
-//! one that fails while it writes has read all that it needed. An access that reads and writes at once is no exception, since
-//! a plan has none but of one data unit and its check unit, in this order: see `combined`.
+//! All steps of a phase may run at the same time; a phase starts when the one before is done. Plans
+//! follow one rule: no write is in a phase before a read. So a plan that fails while it reads has
+//! changed nothing, and one that fails while it writes has read all that it needed. An access that
+//! reads and writes at once is no exception, since a plan has none but of one data unit and its
+//! check unit, in this order: see `combined`.
 //!
-//! A plan names no real buffers: it says "the host's payload", "scratch 2", "log record 0". So the same builder serves
-//! the array and `parlour explain`.
+//! A plan names no real buffers: it says "the host's payload", "scratch 2", "log record 0". So the
+//! same builder serves the array and `parlour explain`.
 
 mod bands;
 mod build;
@@ -41,7 +43,8 @@ pub enum Strategy {
     FullStripe,
     /// Old data and old check are read, and the difference put in (Chen §3, method 1).
     ReadModifyWrite,
-    /// The same in two accesses: each unit is read, and written where the heads come first (Stodolsky §4).
+    /// The same in two accesses: each unit is read, and written where the heads come first
+    /// (Stodolsky §4).
     Floating,
     /// The rest of the stripe is read, and check computed anew (Chen §3, method 2).
     ReconstructWrite,
@@ -302,7 +305,8 @@ impl Plan {
         self.push(Action::Write { member, at, length: span.length, durable }, &[span]);
     }
 
-    /// Reads `span.length` at `at` into the first span, and writes there what `modify` makes of it and of the second.
+    /// Reads `span.length` at `at` into the first span, and writes there what `modify` makes of it
+    /// and of the second.
     pub(crate) fn read_modify_write(
         &mut self,
         location: Location,
@@ -320,7 +324,8 @@ impl Plan {
         self.push(Action::Float { member, at, length, modify, durable }, &spans);
     }
 
-    /// Reads places that follow one another on a member in one access, of at most `merging.longest`. Empties `reads`.
+    /// Reads places that follow one another on a member in one access, of at most
+    /// `merging.longest`. Empties `reads`.
     pub(crate) fn read_merged(&mut self, reads: &mut Vec<(Slot, Sector, Span)>, merging: Merging) {
         reads.sort_unstable_by_key(|(slot, at, _)| (*slot, *at));
         let mut rest = reads.drain(..).peekable();
@@ -347,7 +352,8 @@ impl Plan {
         }
     }
 
-    /// Where what nobody wants is read to: all of it to the same place, the plan's only scratch buffer.
+    /// Where what nobody wants is read to: all of it to the same place, the plan's only scratch
+    /// buffer.
     fn discard(&mut self, length: Sectors) -> Span {
         match self.scratch.first_mut() {
             Some(longest) => *longest = length.max(*longest),
@@ -388,8 +394,8 @@ impl Plan {
         self.push(Action::Checksum, &[span]);
     }
 
-    /// Verifies `span`, which lies in the `part` of what the step numbered `read` reads. What is not as `expected` is as
-    /// unreadable as that part.
+    /// Verifies `span`, which lies in the `part` of what the step numbered `read` reads. What is
+    /// not as `expected` is as unreadable as that part.
     pub(crate) fn verify(&mut self, span: Span, read: u32, part: Columns, expected: Expected) {
         self.verified.push(Verified { step: self.steps.len() as u32, read, part, expected });
         self.push(Action::Checksum, &[span]);

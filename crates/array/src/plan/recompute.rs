@@ -35,7 +35,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Reads what `unit` can be computed from: its copy, or all others. Returns where it was read to.
+    /// Reads what `unit` can be computed from: its copy, or all others. Returns where it was read
+    /// to.
     pub(super) fn read_others(
         &mut self,
         plan: &mut Plan,
@@ -80,8 +81,8 @@ impl Builder {
         }
     }
 
-    /// Computes `targets` from the rest of the stripe and writes them, `behind` what they should be by that; with `verify`,
-    /// reads them back.
+    /// Computes `targets` from the rest of the stripe and writes them, `behind` what they should be
+    /// by that; with `verify`, reads them back.
     pub(crate) fn reconstruct(
         &mut self,
         plan: &mut Plan,
@@ -121,8 +122,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Reads all units of a stripe and compares what should fit: the check with the xor of the data, or each pair
-    /// of copies in the order (0,1), (0,2), …, (1,2), …
+    /// Reads all units of a stripe and compares what should fit: the check with the xor of the
+    /// data, or each pair of copies in the order (0,1), (0,2), …, (1,2), …
     pub(crate) fn verify(&mut self, plan: &mut Plan, view: StripeView<'_>, columns: Columns) {
         plan.strategy = Strategy::Verify;
         let layout = view.geometry.layout();

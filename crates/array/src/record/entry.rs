@@ -15,7 +15,8 @@ pub enum Entry {
     Answered(String),
 }
 
-/// What an array is told. Times are nanoseconds since it was opened; places and lengths are sectors.
+/// What an array is told. Times are nanoseconds since it was opened; places and lengths are
+/// sectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the fields are the parameters of the array's functions of the same names")]

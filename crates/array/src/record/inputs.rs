@@ -19,7 +19,8 @@ pub struct OpeningInputs {
     pub tables: Vec<Banks>,
     /// By slot: both bad-block logs, as read.
     pub bad_block_logs: Vec<Banks>,
-    /// Commit logs, as read, by slot. They are long, and kept only where the opening is to be recorded.
+    /// Commit logs, as read, by slot. They are long, and kept only where the opening is to be
+    /// recorded.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.
     pub session: Identity,

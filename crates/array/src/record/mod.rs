@@ -1,8 +1,9 @@
 //! Recording what an array was told and what it answered, and replaying it into a fresh array.
 //!
-//! The array is a state machine: told the same, it answers the same, in whatever world. A [`Recording`] holds
-//! what it was opened from and then, in order, each input and each answer. [`replay()`] opens a fresh array,
-//! feeds it the inputs and compares the answers one for one. Where a recording goes is for the world to say ([`Sink`]).
+//! The array is a state machine: told the same, it answers the same, in whatever world. A
+//! [`Recording`] holds what it was opened from and then, in order, each input and each answer.
+//! [`replay()`] opens a fresh array, feeds it the inputs and compares the answers one for one.
+//! Where a recording goes is for the world to say ([`Sink`]).
 
 mod entry;
 mod inputs;

@@ -11,8 +11,8 @@ use crate::plan::Content;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// What the cache knows of the columns that a write is about to overwrite; from here on it knows it no more.
-    /// The buffers are held until the plan is done.
+    /// What the cache knows of the columns that a write is about to overwrite; from here on it
+    /// knows it no more. The buffers are held until the plan is done.
     pub(super) fn take_cached(&mut self, id: JobId) -> Vec<Cached> {
         let mut cached = Vec::new();
         let job = self.jobs.get_mut(id);
@@ -65,7 +65,8 @@ impl Array {
         self.cache.keep(buffer, length, &content, |old| buffers.release(old));
     }
 
-    /// What was read of a member that is failed, or written there, need not be what is rebuilt in its place.
+    /// What was read of a member that is failed, or written there, need not be what is rebuilt in
+    /// its place.
     pub(crate) fn forget_cached(&mut self) {
         let buffers = &mut self.buffers;
         self.cache.clear(|buffer| buffers.release(buffer));

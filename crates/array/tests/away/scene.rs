@@ -62,7 +62,8 @@ pub(crate) fn settle_whole(world: &mut World) {
     world.settle();
 }
 
-/// Writes all of the array, or as much as leaves most logs empty: parity that is in a log is not on its member.
+/// Writes all of the array, or as much as leaves most logs empty: parity that is in a log is not on
+/// its member.
 pub(crate) fn fill(world: &mut World, random: &mut Random) -> Vec<u8> {
     let mut content = vec![0; world.capacity() as usize * 512];
     let logs = world.array.geometry().layout().logs().is_some();

@@ -1,5 +1,5 @@
-//! The array's first world: members are byte vectors, time is virtual, effects are answered in a seeded
-//! random order, one at a time.
+//! The array's first world: members are byte vectors, time is virtual, effects are answered in a
+//! seeded random order, one at a time.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -727,7 +727,8 @@ impl World {
         }
     }
 
-    /// For accesses of the members' data areas the system has no memory from now on, or has it again.
+    /// For accesses of the members' data areas the system has no memory from now on, or has it
+    /// again.
     pub fn starve(&mut self, starved: bool) {
         self.disks.iter_mut().for_each(|disk| disk.starved = starved);
     }

@@ -1,9 +1,9 @@
 //! The conformance corpus: cases as data, run against the array in every world.
 //!
-//! A case names an array and a list of steps. A world carries the steps out and is asked, after each, what hosts
-//! would read; and at the end for the bytes that its members hold where units lie, and for the
-//! accesses that it took. Both are compared with what `cases.toml` records, so that a change to a layout or to a plan
-//! shows in every world, whichever it was made for.
+//! A case names an array and a list of steps. A world carries the steps out and is asked, after
+//! each, what hosts would read; and at the end for the bytes that its members hold where units lie,
+//! and for the accesses that it took. Both are compared with what `cases.toml` records, so that a
+//! change to a layout or to a plan shows in every world, whichever it was made for.
 #![allow(dead_code, unreachable_pub, reason = "each world uses a part of it")]
 
 use parlour_array::organization::{Consistency, Copies, LayoutChoice, NamedOrganization, Organization};
@@ -77,7 +77,8 @@ pub enum Step {
 
 /// Where the array runs.
 pub trait World {
-    /// Whether it holds payload. One that does not answers reads with nothing, and is asked for answers and accesses alone.
+    /// Whether it holds payload. One that does not answers reads with nothing, and is asked for
+    /// answers and accesses alone.
     const KNOWS_CONTENTS: bool = true;
     /// Writes and waits.
     fn write(&mut self, at: u64, bytes: &[u8]);
@@ -224,8 +225,9 @@ fn held(geometry: &Geometry, slot: u16, bytes: &[u8]) -> String {
     format!("{checksum:08x}")
 }
 
-/// Carries all cases out in worlds that `world` makes; then again with each of two changes, one to a layout and one to
-/// a plan, and each must be noticed. (Without contents nobody sees where something lies.)
+/// Carries all cases out in worlds that `world` makes; then again with each of two changes, one to
+/// a layout and one to a plan, and each must be noticed. (Without contents nobody sees where
+/// something lies.)
 #[cfg(feature = "planted-bugs")]
 pub fn run_all_with_bugs<W: World>(mut world: impl FnMut(&Case) -> W) {
     use parlour_array::{Bug, plant};

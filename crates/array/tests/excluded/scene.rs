@@ -25,8 +25,8 @@ fn rewritten(world: &World) -> Option<Slot> {
     })
 }
 
-/// The array's accesses on the member that is out are answered as gone, all others are carried out; but no superblock is
-/// written.
+/// The array's accesses on the member that is out are answered as gone, all others are carried out;
+/// but no superblock is written.
 fn without_superblocks(world: &mut World, out: Member) {
     let copies = Geometry::superblocks_at(Sectors::new(world.setup.member_length));
     let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
@@ -43,8 +43,8 @@ fn without_superblocks(world: &mut World, out: Member) {
     }
 }
 
-/// Stripes whose parity does not fit after a member was excluded just when its parity was to be rewritten, and power was cut
-/// before superblocks said so.
+/// Stripes whose parity does not fit after a member was excluded just when its parity was to be
+/// rewritten, and power was cut before superblocks said so.
 pub(crate) fn excluded_while_parity_is_written() -> u64 {
     let mut setup = Setup::logged(4);
     setup.member_length = 3 * 2_048;

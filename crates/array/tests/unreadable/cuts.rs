@@ -6,8 +6,9 @@ use crate::scene::{STRIPE, Scene, setups};
 /// Orders in which effects are carried out.
 const ORDERS: u64 = 4;
 
-/// Writes a part of what is lost anew, pulls the power after `steps` effects, and says what is wrong then, if anything: what
-/// was being written is new or as it was, what is lost is that or an error, all else is as it was.
+/// Writes a part of what is lost anew, pulls the power after `steps` effects, and says what is
+/// wrong then, if anything: what was being written is new or as it was, what is lost is that or an
+/// error, all else is as it was.
 fn cut(setup: &Setup, second: u16, part: usize, steps: u64, order: u64) -> Option<String> {
     let mut scene = Scene::new(setup, second);
     scene.world.all_volatile();

@@ -1,4 +1,5 @@
-//! What cannot be recovered is on a list: it is an error, it harms nothing else, and it is over when it is written anew.
+//! What cannot be recovered is on a list: it is an error, it harms nothing else, and it is over
+//! when it is written anew.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 #[path = "../common/mod.rs"]

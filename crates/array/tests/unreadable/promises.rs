@@ -148,7 +148,8 @@ fn a_log_that_cannot_be_read_when_a_member_is_missing_makes_nothing_read_wrong()
     }
 }
 
-/// What is lost is told, and no log given up; a new member brings all else back, and a write of what is lost that, too.
+/// What is lost is told, and no log given up; a new member brings all else back, and a write of
+/// what is lost that, too.
 fn loses_no_more(mut scene: Scene) {
     scene.check();
     let told = scene.world.events.iter().any(|event| matches!(event, Event::BadBlocksRecorded { .. }));

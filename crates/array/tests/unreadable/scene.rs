@@ -73,7 +73,8 @@ fn write_records(world: &mut World, content: &mut [u8], unreadable: Unreadable) 
 }
 
 impl Scene {
-    /// A unit cannot be read in one place, and the member that holds another of its stripe (`second`) is replaced.
+    /// A unit cannot be read in one place, and the member that holds another of its stripe
+    /// (`second`) is replaced.
     pub(crate) fn new(setup: &Setup, second: u16) -> Scene {
         let (mut world, content) = full(setup);
         let geometry = world.array.geometry().clone();
@@ -93,8 +94,9 @@ impl Scene {
         Scene { world, content, lost }
     }
 
-    /// Some records are in a log, of which a part cannot be read, or a sector of the parity that it is still to be folded into;
-    /// and the member that holds a unit of that parity's stripe, and no part of the log, is gone.
+    /// Some records are in a log, of which a part cannot be read, or a sector of the parity that it
+    /// is still to be folded into; and the member that holds a unit of that parity's stripe, and no
+    /// part of the log, is gone.
     pub(crate) fn behind_log(mut setup: Setup, unreadable: Unreadable) -> Scene {
         let segment = setup.log.segment.expect("it has logs");
         if unreadable != Unreadable::Parity {

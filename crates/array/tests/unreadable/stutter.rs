@@ -1,5 +1,5 @@
-//! After a crash a member cannot read some of its sectors the first time, or the first two or three times: what they hold
-//! then was never compared with what commit logs tell of them.
+//! After a crash a member cannot read some of its sectors the first time, or the first two or three
+//! times: what they hold then was never compared with what commit logs tell of them.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ fn places(setup: &Setup) -> Vec<(u64, u64)> {
 /// All that was ever written to each sector, the newest last.
 type History = BTreeMap<u64, Vec<Vec<u8>>>;
 
-/// Answers a pending effect, or lets time pass; but bad-block logs are not written. Says no when there is nothing
-/// else to do.
+/// Answers a pending effect, or lets time pass; but bad-block logs are not written. Says no when
+/// there is nothing else to do.
 fn step_without_lists(world: &mut World) -> bool {
     let (first, length) = world.array.geometry().bad_block_log_at(0).expect("there are bad-block logs");
     let bad_block_logs = first..first + length * 2;

@@ -15,8 +15,9 @@ use crate::wording::sentence;
 
 /// Create an array out of files and block devices
 ///
-/// Nothing is written if a member is in use, or holds a file system or another array's data (unless --force says to lose
-/// that). Members that are not all zero are synced in the background once the array is served.
+/// Nothing is written if a member is in use, or holds a file system or another array's data (unless
+/// --force says to lose that). Members that are not all zero are synced in the background once the
+/// array is served.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Files or block devices, in the order of their slots

@@ -12,7 +12,8 @@ use crate::console::{Columns, Console};
 use crate::failure::Failure;
 use crate::settings::describe;
 
-/// Show what a member says of itself and of its array: superblocks, write-intent bitmaps, bad-block logs and logs, in words
+/// Show what a member says of itself and of its array: superblocks, write-intent bitmaps, bad-block
+/// logs and logs, in words
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// A file or block device
@@ -155,8 +156,8 @@ fn date(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC ({ago})")
 }
 
-/// Days since 1970-01-01 as year, month and day of the Gregorian calendar: years are counted from March, so that the day
-/// that leap years add comes last.
+/// Days since 1970-01-01 as year, month and day of the Gregorian calendar: years are counted from
+/// March, so that the day that leap years add comes last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let era = days / 146_097;

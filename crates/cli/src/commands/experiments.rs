@@ -1,4 +1,5 @@
-//! Files of experiments, as `parlour simulate` and `parlour model` take them, and what is shown of each.
+//! Files of experiments, as `parlour simulate` and `parlour model` take them, and what is shown of
+//! each.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,8 @@ pub(super) struct Files {
     /// Files of experiments
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Set a key of all files otherwise, as workload.processes=8; an axis of this key is then not swept
+    /// Set a key of all files otherwise, as workload.processes=8; an axis of this key is then not
+    /// swept
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -59,7 +61,8 @@ pub(super) struct Run<T> {
 }
 
 impl Files {
-    /// Reads them all; what is wrong with any is said before the first is run. These keys are set besides.
+    /// Reads them all; what is wrong with any is said before the first is run. These keys are set
+    /// besides.
     pub(super) fn prepare(&self, besides: Option<String>) -> Result<Vec<Ready>, FilesError> {
         let set: Vec<String> = self.set.iter().cloned().chain(besides).collect();
         self.files.iter().map(|file| Ready::of(file, &set)).collect()

@@ -14,8 +14,9 @@ use crate::settings::{ShapeOptions, Size, describe};
 
 /// Explain what a read or write will do, step by step
 ///
-/// Prints which units the request touches, the strategy for each stripe, and the accesses that the members will see, in
-/// phases: the steps of a phase go at the same time. It is the plan of the array itself, idle and with empty logs.
+/// Prints which units the request touches, the strategy for each stripe, and the accesses that the
+/// members will see, in phases: the steps of a phase go at the same time. It is the plan of the
+/// array itself, idle and with empty logs.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// What the client asks

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 
 /// Exclude a member from its array
 ///
-/// What it holds is not believed any more. A spare takes its place by itself. Refused as long as it holds what no other member
-/// does: while its array is resynced, say.
+/// What it holds is not believed any more. A spare takes its place by itself. Refused as long as it
+/// holds what no other member does: while its array is resynced, say.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// The member's number, as `parlour status` shows it

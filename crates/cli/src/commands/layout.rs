@@ -13,8 +13,9 @@ use crate::settings::{ShapeOptions, describe};
 
 /// Draw where the units of an array live
 ///
-/// Draws the array that MEMBERs belong to, or one that need not exist: parity logging on five members unless options
-/// say otherwise. Layouts in regions are drawn region by region; --region draws one of them unit by unit.
+/// Draws the array that MEMBERs belong to, or one that need not exist: parity logging on five
+/// members unless options say otherwise. Layouts in regions are drawn region by region; --region
+/// draws one of them unit by unit.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Members of an array, or a directory of them; without, options describe the array
@@ -161,7 +162,8 @@ fn heading(geometry: &Geometry, drawing: &Drawing) -> String {
     text + "\n"
 }
 
-/// The number of a row of units. Where copies are far, rows between those of two sections are left out.
+/// The number of a row of units. Where copies are far, rows between those of two sections are left
+/// out.
 fn number(drawing: &Drawing, index: usize, row: &Row<Option<Cell>>) -> u64 {
     let at = |cell: &Cell| (cell.at.get() - drawing.data_start.get()) / drawing.stripe_unit.get();
     let first = row.iter().flatten().next().filter(|_| drawing.regions.is_none());

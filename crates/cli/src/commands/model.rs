@@ -9,10 +9,12 @@ use super::experiments::{Files, FilesError, Ready, Shown, digits};
 use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
 
-/// Predict throughput and response time by closed forms: the same files as `parlour simulate`, without simulating
+/// Predict throughput and response time by closed forms: the same files as `parlour simulate`,
+/// without simulating
 ///
-/// The array says which accesses a request makes; a closed network of queues with forks and joins tells what becomes of them. What had to be
-/// assumed is said below the table, and what closed forms say nothing of is refused, by its key.
+/// The array says which accesses a request makes; a closed network of queues with forks and joins
+/// tells what becomes of them. What had to be assumed is said below the table, and what closed
+/// forms say nothing of is refused, by its key.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]

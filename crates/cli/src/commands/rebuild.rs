@@ -12,8 +12,9 @@ use crate::waiting;
 
 /// Go on with a rebuild that has stopped, or rebuild onto a spare
 ///
-/// Rebuilds begin by themselves when a member is replaced or a spare is there; this is for those that stopped because
-/// something could not be read. With --wait it succeeds as well if nothing is left to rebuild.
+/// Rebuilds begin by themselves when a member is replaced or a spare is there; this is for those
+/// that stopped because something could not be read. With --wait it succeeds as well if nothing is
+/// left to rebuild.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Wait until it is done

@@ -12,15 +12,16 @@ use crate::failure::Failure;
 
 /// Put a new member into the place of another, and rebuild what that held
 ///
-/// If the member itself comes back that was there, whole, when it failed, only what it has missed is rebuilt (unless --force is
-/// given, which makes it a new one).
+/// If the member itself comes back that was there, whole, when it failed, only what it has missed
+/// is rebuilt (unless --force is given, which makes it a new one).
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// The number of the member to be replaced, as `parlour status` shows it
     member: u16,
     /// A file or block device, as long as the other members
     path: PathBuf,
-    /// Overwrite what is on it; and even if the old member holds what no other does, which is lost then
+    /// Overwrite what is on it; and even if the old member holds what no other does, which is lost
+    /// then
     #[arg(long)]
     force: bool,
     /// Wait until it is rebuilt

@@ -22,7 +22,8 @@ pub(crate) use error::ReproduceError;
 
 /// Reproduce the papers on disk arrays: what they print, ours beside it, and whether the two agree
 ///
-/// Each number is computed by a model, simulated, or both, and judged by one rule for its kind. --report draws the papers' figures, too.
+/// Each number is computed by a model, simulated, or both, and judged by one rule for its kind.
+/// --report draws the papers' figures, too.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Which: chen, hauser, molnar, stodolsky, varki, or all [default: all]

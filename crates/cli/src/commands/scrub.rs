@@ -12,9 +12,9 @@ use crate::waiting;
 
 /// Read all redundancy and compare it, while the array serves
 ///
-/// Mismatches are counted and listed; they are repaired only if --repair says how, because a comparison does not say which
-/// side is right. Waits for the end, unless --background is given. Fails if mismatches are left,
-/// and if nothing could be compared.
+/// Mismatches are counted and listed; they are repaired only if --repair says how, because a
+/// comparison does not say which side is right. Waits for the end, unless --background is given.
+/// Fails if mismatches are left, and if nothing could be compared.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Repair mismatches: follow most of three or more copies, or believe the data

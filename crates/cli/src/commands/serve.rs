@@ -14,9 +14,9 @@ use crate::settings::{ConfigFile, ServingSettings, TimeoutSettings, TuningSettin
 
 /// Serve an array over NBD until it is stopped
 ///
-/// Members are found by their superblocks, in any order; a directory stands for all members in it. Prints `ready` when
-/// clients may connect. Only the user who serves may connect, unless options let others in. Stops cleanly on SIGINT,
-/// SIGTERM, SIGHUP and `parlour stop`.
+/// Members are found by their superblocks, in any order; a directory stands for all members in it.
+/// Prints `ready` when clients may connect. Only the user who serves may connect, unless options
+/// let others in. Stops cleanly on SIGINT, SIGTERM, SIGHUP and `parlour stop`.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Members and spares, or one directory of them
@@ -25,7 +25,8 @@ pub(crate) struct Options {
     /// Write nothing: no data, no metadata
     #[arg(long)]
     read_only: bool,
-    /// Serve though something may be lost: an array that was not shut down cleanly and lacks a member
+    /// Serve though something may be lost: an array that was not shut down cleanly and lacks a
+    /// member
     #[arg(long)]
     force: bool,
     /// Take what options leave open from this TOML file

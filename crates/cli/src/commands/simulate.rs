@@ -21,10 +21,11 @@ use follow::{Follower, OfFile};
 
 /// Predict throughput and response time: arrays on models of drives, in virtual time
 ///
-/// An experiment is a file that names an array, its drives, what hosts ask for and how long to look; with [sweep] some of its keys take
-/// several values (docs/experiments.md, and experiments/ for ready ones). The same file and seed give the same figures.
-/// Intervals (±) hold the true mean in 95% of cases. Interrupted (Ctrl-C), it shows what was measured by then, marked as partial, and
-/// exits with 130; interrupted again, it ends at once.
+/// An experiment is a file that names an array, its drives, what hosts ask for and how long to
+/// look; with [sweep] some of its keys take several values (docs/experiments.md, and experiments/
+/// for ready ones). The same file and seed give the same figures. Intervals (±) hold the true mean
+/// in 95% of cases. Interrupted (Ctrl-C), it shows what was measured by then, marked as partial,
+/// and exits with 130; interrupted again, it ends at once.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -32,7 +33,8 @@ pub(crate) struct Options {
     /// What all that is drawn is drawn from [default: what the file says, or 1]
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
-    /// Show what closed forms say beside it, and how far off they are (as `parlour model` does alone)
+    /// Show what closed forms say beside it, and how far off they are (as `parlour model` does
+    /// alone)
     #[arg(long)]
     with_model: bool,
     /// Answer in comma-separated values, a line a run
@@ -331,7 +333,8 @@ fn csv(shown: &[Shown<Simulated>]) -> String {
     text
 }
 
-/// The numbers of a run, by their names in JSON; what is listed by member, by source or over time is left out.
+/// The numbers of a run, by their names in JSON; what is listed by member, by source or over time
+/// is left out.
 fn flat(run: &Run<Simulated>) -> Map<String, Value> {
     let mut row = Map::new();
     if let Some(figures) = &run.shown.figures {

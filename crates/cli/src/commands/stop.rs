@@ -7,7 +7,8 @@ use crate::console::Console;
 use crate::control::{self, ArrayOption};
 use crate::failure::Failure;
 
-/// Stop an array's server: requests under way are finished, and what is left in the logs stays there
+/// Stop an array's server: requests under way are finished, and what is left in the logs stays
+/// there
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]

@@ -1,4 +1,5 @@
-//! `parlour torture`: the array on members in memory, with every fault that disks and power have, seed by seed.
+//! `parlour torture`: the array on members in memory, with every fault that disks and power have,
+//! seed by seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
@@ -27,9 +28,10 @@ const LAST_LINES: usize = 60;
 
 /// Try to make arrays lose data: crashes, torn writes, dying members, unreadable sectors
 ///
-/// Each seed stands for an array of drawn shape in memory, for hosts that use it and for faults that befall it. All that is read
-/// is checked against what the array promises. A seed that fails is told as short as possible, and fails alike each time.
-/// Interrupted (Ctrl-C), it tells what was found so far.
+/// Each seed stands for an array of drawn shape in memory, for hosts that use it and for faults
+/// that befall it. All that is read is checked against what the array promises. A seed that fails
+/// is told as short as possible, and fails alike each time. Interrupted (Ctrl-C), it tells what was
+/// found so far.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// How many seeds to run (1000, unless --minutes is given)
@@ -44,7 +46,8 @@ pub(crate) struct Options {
     /// Stop after so many minutes
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     minutes: Option<f64>,
-    /// Inject more than the organization survives: then it may say that data is lost where it is, but must not read wrong
+    /// Inject more than the organization survives: then it may say that data is lost where it is,
+    /// but must not read wrong
     #[arg(long)]
     beyond: bool,
     /// Go on after a seed that broke a promise, and list all that did; the first of them is told

@@ -17,9 +17,10 @@ use crate::settings::{
 
 /// Make an array out of files in ./parlour-data and serve it
 ///
-/// Needs no root and no arguments. The first time it makes five sparse files of 1 GiB and a parity-logging array of them;
-/// run again, it brings the same array back with its data. Serves on nbd.sock in that directory, which only you may use,
-/// unless options let others in. Stops cleanly on Ctrl-C, and when the terminal is closed.
+/// Needs no root and no arguments. The first time it makes five sparse files of 1 GiB and a
+/// parity-logging array of them; run again, it brings the same array back with its data. Serves on
+/// nbd.sock in that directory, which only you may use, unless options let others in. Stops cleanly
+/// on Ctrl-C, and when the terminal is closed.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Where the array's files are

@@ -1,6 +1,7 @@
 //! The array's way to the network: NBD's server as the engine's frontend.
 //!
-//! A request's token is the tag that the array carries, so nothing is kept or allocated for a request here.
+//! A request's token is the tag that the array carries, so nothing is kept or allocated for a
+//! request here.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -20,7 +21,8 @@ pub(crate) struct NbdFrontend {
 /// What is kept between the server's calls.
 #[derive(Debug, Default)]
 struct Desk {
-    /// Buffers by their numbers, as far as they were ever given out: a handle carries the number only.
+    /// Buffers by their numbers, as far as they were ever given out: a handle carries the number
+    /// only.
     buffers: Vec<Option<BufferId>>,
     /// Requests that need no work, answered before the turn ends.
     done: Vec<RequestToken>,
@@ -139,14 +141,15 @@ impl Backend for Counter<'_, '_> {
     }
 }
 
-/// What the array is to do, where and how much. None for what needs no work: there is nothing to read ahead into, and
-/// everything counts as allocated.
+/// What the array is to do, where and how much. None for what needs no work: there is nothing to
+/// read ahead into, and everything counts as allocated.
 fn operation(request: Request) -> Option<(Operation, u64, u32)> {
     match request {
         Request::Read { offset, length } => Some((Operation::Read, offset, length)),
         Request::Write { offset, length, fua } => Some((Operation::Write { durable: fua }, offset, length)),
         Request::Flush => Some((Operation::Flush, 0, 0)),
-        // What is read after a trim is not defined, so there is nothing that could fail to be durable.
+        // What is read after a trim is not defined, so there is nothing that could fail to be
+        // durable.
         Request::Trim { offset, length, fua: _ } => Some((Operation::Trim, offset, length)),
         Request::WriteZeroes { offset, length, fua, no_hole, fast_zero } => {
             let zeroes = Operation::WriteZeroes { may_unmap: !no_hole, fast_only: fast_zero, durable: fua };

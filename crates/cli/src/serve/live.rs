@@ -1,4 +1,5 @@
-//! What people see while an array is served: what happens, a line each, and on a terminal one line that lives.
+//! What people see while an array is served: what happens, a line each, and on a terminal one line
+//! that lives.
 
 use std::io;
 

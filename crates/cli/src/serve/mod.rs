@@ -185,7 +185,8 @@ impl Serving<'_> {
     }
 }
 
-/// A socket with the name of the control socket, but for its beginning. Below /run the directory is made, for its owner.
+/// A socket with the name of the control socket, but for its beginning. Below /run the directory is
+/// made, for its owner.
 fn beside(control: &Path) -> io::Result<PathBuf> {
     let name = control.file_name().unwrap_or_default().to_string_lossy();
     let path = control.with_file_name(name.replacen("parlour-", "nbd-", 1));

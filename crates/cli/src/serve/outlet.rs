@@ -1,8 +1,8 @@
 //! Saying something without waiting for whoever reads it.
 //!
-//! A terminal that is halted with Ctrl-S, and a pipe whose reader is stuck, block whoever writes to them. A server
-//! must not be blocked: so a thread writes, and takes what it is to write from a queue. When the queue is full lines
-//! are dropped, and counted; of a status only the last counts.
+//! A terminal that is halted with Ctrl-S, and a pipe whose reader is stuck, block whoever writes to
+//! them. A server must not be blocked: so a thread writes, and takes what it is to write from a
+//! queue. When the queue is full lines are dropped, and counted; of a status only the last counts.
 
 use std::collections::VecDeque;
 use std::io;

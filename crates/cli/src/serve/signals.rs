@@ -7,8 +7,9 @@ use std::sync::atomic::AtomicBool;
 use parlour_engine::Stopper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
-/// Has the signals that ask for an end stop the server properly; the terminal's hanging up is one, unless the server
-/// was started to outlive it (nohup). A file that reaches the limit on its size is an error of that write only.
+/// Has the signals that ask for an end stop the server properly; the terminal's hanging up is one,
+/// unless the server was started to outlive it (nohup). A file that reaches the limit on its size
+/// is an error of that write only.
 pub(super) fn handle(stopper: &Stopper) -> io::Result<()> {
     let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {

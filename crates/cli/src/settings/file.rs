@@ -1,4 +1,5 @@
-//! The configuration file: the same settings as the options, in tables. A key that is not known is refused.
+//! The configuration file: the same settings as the options, in tables. A key that is not known is
+//! refused.
 //!
 //! ```toml
 //! members = ["/dev/sdb", "/dev/sdc", "/dev/sdd"]   # or one directory

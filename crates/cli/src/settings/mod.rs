@@ -1,4 +1,5 @@
-//! What can be set, as options and as keys of a configuration file alike. An option wins over the file.
+//! What can be set, as options and as keys of a configuration file alike. An option wins over the
+//! file.
 
 mod file;
 mod serving;

@@ -16,7 +16,8 @@ use parlour_units::ParseDurationError;
 #[command(next_help_heading = "Serving")]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct ServingSettings {
-    /// Serve on this Unix socket [default: nbd.sock in the array's directory, or nbd-ID.sock beside its first member]
+    /// Serve on this Unix socket [default: nbd.sock in the array's directory, or nbd-ID.sock beside
+    /// its first member]
     #[arg(long, value_name = "PATH")]
     pub(crate) unix: Option<PathBuf>,
     /// Permissions of the Unix socket, such as 0660 [default: 0600, and 0660 with --socket-group]
@@ -25,15 +26,16 @@ pub(crate) struct ServingSettings {
     /// Group of the Unix socket, by name or number [default: the server's own]
     #[arg(long, value_name = "GROUP")]
     pub(crate) socket_group: Option<String>,
-    /// Serve on this TCP address, too, to whoever reaches it: PORT or IP:PORT [default: 127.0.0.1:10809]
+    /// Serve on this TCP address, too, to whoever reaches it: PORT or IP:PORT [default:
+    /// 127.0.0.1:10809]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address, num_args = 0..=1,
           default_missing_value = NBD_PORT_TEXT)]
     pub(crate) tcp: Option<Address>,
     /// Name of the export [default: the array's name; clients may leave it out]
     #[arg(long, value_name = "NAME")]
     pub(crate) export: Option<String>,
-    /// How long clients may finish what they have asked when the server is stopped; then what is not begun is
-    /// refused [default: 5s]
+    /// How long clients may finish what they have asked when the server is stopped; then what is
+    /// not begun is refused [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) grace: Option<Time>,
     /// How members are accessed [default: auto]

@@ -39,7 +39,8 @@ pub(crate) enum ShapeError {
 }
 
 impl ShapeOptions {
-    /// The shape of the array that `existing` are members of, or of the one that the options describe.
+    /// The shape of the array that `existing` are members of, or of the one that the options
+    /// describe.
     ///
     /// # Errors
     /// There can be no such array, or there is none.

@@ -29,7 +29,8 @@ impl TimeoutSettings {
         fill!(self, file, [access_timeout, wait])
     }
 
-    /// How long an access may take: at least long enough that a busy system is not taken for a hung member.
+    /// How long an access may take: at least long enough that a busy system is not taken for a hung
+    /// member.
     pub(crate) fn access_timeout(&self) -> Duration {
         self.access_timeout.map_or(ACCESS_TIMEOUT, |Time(time)| time.max(LEAST_ACCESS_TIMEOUT))
     }

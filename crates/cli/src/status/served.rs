@@ -50,7 +50,8 @@ fn survives(account: &Account) -> String {
     }
 }
 
-/// Members that have had many read errors of late: they go on serving, and will perhaps not for long.
+/// Members that have had many read errors of late: they go on serving, and will perhaps not for
+/// long.
 fn failing(account: &Account, naming: &str) -> Option<Finding> {
     let failing: Vec<u16> =
         account.members.iter().filter(|member| member.failing).map(|member| member.slot).collect();

@@ -38,7 +38,8 @@ impl Workbench {
         self.with_arguments(Command::new(env!("CARGO_BIN_EXE_parlour")), arguments)
     }
 
-    /// Runs `parlour` to its end. One that never ends (a server that was to refuse) is ended, with code 124.
+    /// Runs `parlour` to its end. One that never ends (a server that was to refuse) is ended, with
+    /// code 124.
     pub(crate) fn run(&self, arguments: &str) -> Answer {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", LONGEST, env!("CARGO_BIN_EXE_parlour")]);

@@ -188,8 +188,8 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Makes an array of a row and serves it. `create` and `serve` are further options of these commands, the latter
-    /// for this time only.
+    /// Makes an array of a row and serves it. `create` and `serve` are further options of these
+    /// commands, the latter for this time only.
     pub(crate) fn new(row: Row, mebibytes: u64, create: &str, serve: &str) -> Array {
         let bench = Workbench::new();
         let members: Vec<String> = (0..row.members).map(|place| format!("member{place}")).collect();

@@ -39,7 +39,8 @@ pub enum Request {
         member: u16,
         /// The new member's path, absolute.
         path: PathBuf,
-        /// Overwrite what somebody keeps there; and though something that the old member holds can be had from no other.
+        /// Overwrite what somebody keeps there; and though something that the old member holds can
+        /// be had from no other.
         #[serde(default)]
         force: bool,
     },

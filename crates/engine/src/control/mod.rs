@@ -1,4 +1,5 @@
-//! Commanding a server: JSON lines over a Unix socket beside the members. `docs/control.md` describes them.
+//! Commanding a server: JSON lines over a Unix socket beside the members. `docs/control.md`
+//! describes them.
 
 mod client;
 mod connection;
@@ -27,7 +28,8 @@ pub use find::{listening, process_behind, socket_of, sockets_in};
 pub use message::{Repairing, Request, Response};
 use socket::Listener;
 
-/// Connections at once; beyond, the one that was silent the longest is closed, and one that waits for an answer last.
+/// Connections at once; beyond, the one that was silent the longest is closed, and one that waits
+/// for an answer last.
 const CONNECTIONS: usize = 16;
 /// A connection that waits for no answer and is silent this long is closed.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -53,7 +55,8 @@ pub(crate) struct Control {
     now: Instant,
 }
 
-/// Where a server of `array` is controlled: beside its first member, or under /run where that is a device.
+/// Where a server of `array` is controlled: beside its first member, or under /run where that is a
+/// device.
 pub fn path_for(first_member: &Path, array: Identity) -> PathBuf {
     let name = socket_name(array);
     let absolute = std::path::absolute(first_member).unwrap_or_else(|_| first_member.to_owned());
@@ -169,7 +172,8 @@ impl Control {
         self.serve(client.place);
     }
 
-    /// Answers all waiting clients, with the reason where the array could not be stopped, and closes.
+    /// Answers all waiting clients, with the reason where the array could not be stopped, and
+    /// closes.
     pub(crate) fn end(&mut self, result: Result<(), String>) {
         let answer = result.map(|()| serde_json::json!({ "stopped": true }));
         for connection in self.connections.iter_mut().flatten() {
@@ -194,8 +198,8 @@ impl Control {
         }
     }
 
-    /// A free place; if there is none, that of the connection that was silent the longest. What was commanded by one that
-    /// waits goes on without it.
+    /// A free place; if there is none, that of the connection that was silent the longest. What was
+    /// commanded by one that waits goes on without it.
     fn make_room(&mut self) -> usize {
         if let Some(place) = self.connections.iter().position(Option::is_none) {
             return place;

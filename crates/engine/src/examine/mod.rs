@@ -40,7 +40,8 @@ pub struct Examination {
     pub length: Bytes,
     /// Its block size.
     pub block: Bytes,
-    /// Both copies of its superblock; the one that counts is the sound one with the higher sequence.
+    /// Both copies of its superblock; the one that counts is the sound one with the higher
+    /// sequence.
     pub superblocks: [SuperblockSummary; 2],
     /// The array's shape as it is kept.
     pub geometry: StoredGeometry,

@@ -14,8 +14,8 @@ impl Machine {
         (self.in_flight() > 0).then_some(self.look_at)
     }
 
-    /// Gives members up that have left an access unanswered for too long. They are few, and so are the looks: the next is
-    /// when the oldest access of today has taken too long.
+    /// Gives members up that have left an access unanswered for too long. They are few, and so are
+    /// the looks: the next is when the oldest access of today has taken too long.
     pub(crate) fn give_up_hung(&mut self) {
         if self.hang_deadline().is_none_or(|due| self.now < due) {
             return;
@@ -36,7 +36,8 @@ impl Machine {
         }
     }
 
-    /// Answers all accesses of `member` as gone, and asks it for nothing until the kernel has answered them.
+    /// Answers all accesses of `member` as gone, and asks it for nothing until the kernel has
+    /// answered them.
     pub(crate) fn give_up(&mut self, member: u16) {
         let Some(open) = self.roster.get(member).cloned() else { return };
         open.give_up();

@@ -46,7 +46,8 @@ impl Member {
         Member::open(path, Mode::ReadWrite)
     }
 
-    /// Sets space aside for a range, so that writing there cannot run out of it. What is there stays.
+    /// Sets space aside for a range, so that writing there cannot run out of it. What is there
+    /// stays.
     ///
     /// # Errors
     /// If there is no space.

@@ -6,7 +6,8 @@ use super::{Member, MemberError, bounce};
 
 /// How much of the beginning is looked at.
 const HEAD: u64 = 1 << 20;
-/// How much of the end: enough for a superblock that lies in the last 64 KiB that are aligned to 64 KiB.
+/// How much of the end: enough for a superblock that lies in the last 64 KiB that are aligned to 64
+/// KiB.
 const TAIL: u64 = 128 << 10;
 
 /// Content of somebody else's.
@@ -25,8 +26,9 @@ impl fmt::Display for Foreign {
 }
 
 impl Member {
-    /// Looks for file systems, partition tables, other arrays, volume managers and encryption, without
-    /// changing anything. Finding nothing is no proof: data without a signature looks like noise.
+    /// Looks for file systems, partition tables, other arrays, volume managers and encryption,
+    /// without changing anything. Finding nothing is no proof: data without a signature looks like
+    /// noise.
     ///
     /// # Errors
     /// If the beginning or the end cannot be read.

@@ -1,4 +1,5 @@
-//! A member: an open, locked file or block device, what is known of it, and its synchronous accesses.
+//! A member: an open, locked file or block device, what is known of it, and its synchronous
+//! accesses.
 //!
 //! Those are for superblocks while an array is assembled or created; an array at work goes through
 //! [`Io`](crate::Io).
@@ -32,7 +33,8 @@ use crate::witness::Witness;
 /// What a member is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Looking at metadata, whoever uses the member: takes no lock, so what is read may be changing.
+    /// Looking at metadata, whoever uses the member: takes no lock, so what is read may be
+    /// changing.
     Looking,
     /// Reading only: shares the member with others who read.
     ReadOnly,
@@ -159,7 +161,8 @@ impl Member {
         self.read_aligned(at.bytes(), bytes)
     }
 
-    /// Writes `bytes`, whole blocks, at `at`; if `durable`, returns when they are on stable storage.
+    /// Writes `bytes`, whole blocks, at `at`; if `durable`, returns when they are on stable
+    /// storage.
     ///
     /// # Errors
     /// As an access under way would fail.
@@ -202,7 +205,8 @@ impl Member {
         self.serial
     }
 
-    /// Whether to ask the system for something may take as long as to have it done: nobody who must not wait may ask.
+    /// Whether to ask the system for something may take as long as to have it done: nobody who must
+    /// not wait may ask.
     pub(crate) fn blocks(&self) -> bool {
         self.blocks
     }
@@ -226,7 +230,8 @@ impl Member {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    /// Has somebody look at the length of a member that [blocks](Member::blocks), unless somebody does.
+    /// Has somebody look at the length of a member that [blocks](Member::blocks), unless somebody
+    /// does.
     pub(crate) fn look_at_length(self: &Arc<Member>) {
         if !self.blocks || self.looking.swap(true, Ordering::Relaxed) {
             return;
@@ -252,7 +257,8 @@ impl Member {
         Ok(())
     }
 
-    /// Refuses a file that is shorter than it was. Of one that blocks, that is known from the last look.
+    /// Refuses a file that is shorter than it was. Of one that blocks, that is known from the last
+    /// look.
     pub(crate) fn check_length(&self) -> Result<(), Failure> {
         match (self.kind, self.blocks) {
             (Kind::Device, _) => Ok(()),

@@ -93,7 +93,8 @@ pub(super) struct Records {
     commit_log: Vec<u8>,
 }
 
-/// How much of a commit log is read at a time: it is long, and those of all members are longer than is to be kept in memory.
+/// How much of a commit log is read at a time: it is long, and those of all members are longer than
+/// is to be kept in memory.
 const PIECE: usize = 1 << 20;
 
 impl Records {

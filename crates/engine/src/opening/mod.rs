@@ -45,8 +45,8 @@ pub struct OpenRequest {
     pub io: Choice,
     /// Members that do not answer for so long when they are opened are done without.
     pub access_timeout: parlour_units::Duration,
-    /// Whether what passes the array's seam is to be recorded. What it is opened from, commit logs and all, is kept in
-    /// memory then.
+    /// Whether what passes the array's seam is to be recorded. What it is opened from, commit logs
+    /// and all, is kept in memory then.
     pub recorded: bool,
 }
 
@@ -88,7 +88,8 @@ pub enum OpenError {
         /// The array's block size.
         array: Bytes,
     },
-    /// A member is opened and read by a thread of its own: without one it is not known what it holds.
+    /// A member is opened and read by a thread of its own: without one it is not known what it
+    /// holds.
     #[error(
         "no thread can be started to open a member: {source}; free memory, or raise the limit on threads"
     )]
@@ -122,8 +123,8 @@ pub struct OpenArray {
 /// Opens an array.
 ///
 /// # Errors
-/// If the members do not make an array that may be opened so, or one of them is in use. Members that cannot
-/// be opened are noted where the array does without them.
+/// If the members do not make an array that may be opened so, or one of them is in use. Members
+/// that cannot be opened are noted where the array does without them.
 pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
     let first = request.members.first().ok_or(OpenError::NoMembers)?;
     if let Some((one, other)) = repeated(&request.members) {
@@ -270,7 +271,8 @@ fn no_members(request: &OpenRequest, notes: Vec<Note>) -> OpenError {
 /// What became of opening a member and reading its superblocks.
 type Opened = Result<Result<Found, Note>, MemberError>;
 
-/// Opens the member at `path` in a thread of its own: it may never answer, and must not keep the others waiting.
+/// Opens the member at `path` in a thread of its own: it may never answer, and must not keep the
+/// others waiting.
 fn open_apart(path: &Path, mode: Mode) -> Result<Receiver<Opened>, OpenError> {
     let (sender, receiver) = channel();
     let owned = path.to_owned();
@@ -300,8 +302,8 @@ struct Together {
     records: Vec<Records>,
 }
 
-/// Puts the array together from what was found, and reads its members' records. It is put together again without those
-/// that do not answer.
+/// Puts the array together from what was found, and reads its members' records. It is put together
+/// again without those that do not answer.
 fn put_together(
     request: &OpenRequest,
     mut found: Vec<Found>,
@@ -336,8 +338,8 @@ fn put_together(
     }
 }
 
-/// Those of which an array is put together again where others did not answer. What these have said counts: whom their
-/// superblocks call old, or do not know, is not believed without them.
+/// Those of which an array is put together again where others did not answer. What these have said
+/// counts: whom their superblocks call old, or do not know, is not believed without them.
 fn without_silent(answers: Vec<Option<Answer>>, assembly: &Assembly, notes: &mut Vec<Note>) -> Vec<Found> {
     let mut counted = Vec::new();
     for (answer, verdict) in answers.into_iter().zip(&assembly.verdicts) {
@@ -368,8 +370,8 @@ fn inputs_of(request: &OpenRequest, found: &[Found]) -> Result<OpeningInputs, Op
 /// A member that was read: its records, where it stands in a slot.
 type Answer = (Found, Option<Records>);
 
-/// Reads the records of members that stand in slots, each in a thread of its own. Returns the members, in their order, with
-/// what was read; those that did not answer in time are noted.
+/// Reads the records of members that stand in slots, each in a thread of its own. Returns the
+/// members, in their order, with what was read; those that did not answer in time are noted.
 fn read_records(
     request: &OpenRequest,
     found: Vec<Found>,
@@ -425,7 +427,8 @@ fn check_blocks(assembly: &Assembly, found: &[Found]) -> Result<(), OpenError> {
     }
 }
 
-/// Numbers the members as the array does: slots in order, then spares. Those that are not used are closed.
+/// Numbers the members as the array does: slots in order, then spares. Those that are not used are
+/// closed.
 fn enrol(found: Vec<Found>, order: &[Option<usize>], slots: usize) -> Roster {
     let mut members: Vec<Option<Member>> = found.into_iter().map(|found| Some(found.member)).collect();
     let mut take = |index: &Option<usize>| index.and_then(|index| members[index].take());

@@ -1,9 +1,9 @@
 //! Hosts' requests: which of them the array gets next, and what became of them.
 //!
 //! Short requests and long ones wait in queues of their own, by client, and clients take turns
-//! ([`turns`]). Long requests are cut into slices of whole stripes; how much of them is under way at once follows
-//! from how fast other clients' short requests are answered ([`pace`]). So neither the number nor the length of
-//! one client's requests decides how long another waits.
+//! ([`turns`]). Long requests are cut into slices of whole stripes; how much of them is under way
+//! at once follows from how fast other clients' short requests are answered ([`pace`]). So neither
+//! the number nor the length of one client's requests decides how long another waits.
 
 mod pace;
 #[cfg(test)]
@@ -26,7 +26,8 @@ const BASE: u64 = 4 << 10;
 const SHORT_WINDOW: u64 = 8 << 20;
 /// A long request is cut so that so many slices fill the window.
 const SLICES: u64 = 4;
-/// Giving space back is mostly metadata: so many bytes of it cost what one byte costs that is moved.
+/// Giving space back is mostly metadata: so many bytes of it cost what one byte costs that is
+/// moved.
 const UNMAPPED: u64 = 8;
 
 /// What a request moves.
@@ -90,8 +91,8 @@ struct Pending {
 }
 
 impl Pending {
-    /// Whether nothing more may be begun before the first slice is done: if zeroes cannot be fast, nothing may have
-    /// changed.
+    /// Whether nothing more may be begun before the first slice is done: if zeroes cannot be fast,
+    /// nothing may have changed.
     fn is_on_trial(&self) -> bool {
         !self.proven && self.under_way > 0 && is_fast_only(self.asked.operation)
     }
@@ -309,7 +310,8 @@ impl Requests {
         self.answered.push_back(Answered { tag, began, direction, moved, result: error.map_or(Ok(()), Err) });
     }
 
-    /// Begins nothing any more: what waits, or has only been begun in part, is refused because the array stops.
+    /// Begins nothing any more: what waits, or has only been begun in part, is refused because the
+    /// array stops.
     pub(crate) fn close(&mut self) {
         self.closed = true;
         let waiting: Vec<u32> = self.short.drain().chain(self.long.drain()).collect();
@@ -373,8 +375,8 @@ fn slice(pending: &Pending, target: u64, stripe: Sectors) -> Sectors {
     rest.min((from + target).round_down(stripe) - from)
 }
 
-/// Whether zeroes are fast is asked of the first slice alone: after it something has changed, and a refusal would be
-/// untrue.
+/// Whether zeroes are fast is asked of the first slice alone: after it something has changed, and a
+/// refusal would be untrue.
 fn slice_operation(operation: Operation, start: Sectors) -> Operation {
     match operation {
         Operation::WriteZeroes { may_unmap, fast_only: true, durable } if !start.is_zero() => {

@@ -1,9 +1,10 @@
 //! How much of long requests may be under way beside other clients' short ones.
 //!
-//! Alone, a client has all that members can use. Beside short requests of another client, only so much is under
-//! way that these are answered about as fast as they are when nothing else is going on. How much that is
-//! depends on members and array, so it is learnt: the window shrinks by half with each short request that takes
-//! much longer than usual, and grows slowly with each that does not.
+//! Alone, a client has all that members can use. Beside short requests of another client, only so
+//! much is under way that these are answered about as fast as they are when nothing else is going
+//! on. How much that is depends on members and array, so it is learnt: the window shrinks by half
+//! with each short request that takes much longer than usual, and grows slowly with each that does
+//! not.
 
 use parlour_array::Operation;
 use parlour_units::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! Taking turns among clients: deficit round robin (Shreedhar and Varghese, 1995).
 //!
-//! Each turn of a client is worth so many bytes, and what it does not use it keeps as long as it waits. So
-//! clients that always wait move equally many bytes, whatever the lengths of their requests, and one that
-//! comes waits for one turn of each other.
+//! Each turn of a client is worth so many bytes, and what it does not use it keeps as long as it
+//! waits. So clients that always wait move equally many bytes, whatever the lengths of their
+//! requests, and one that comes waits for one turn of each other.
 
 use std::collections::VecDeque;
 

@@ -158,8 +158,8 @@ impl<F: Frontend> Server<F> {
         slot.map_or(Ok(()), |slot| self.machine.array.get().may_lose(slot))
     }
 
-    /// A joining was looked at: the array takes it as a spare or into `asked`, a member that returns into its own slot;
-    /// or not.
+    /// A joining was looked at: the array takes it as a spare or into `asked`, a member that
+    /// returns into its own slot; or not.
     pub(super) fn take_in(
         &mut self,
         joining: JoiningMember,

@@ -1,8 +1,9 @@
 //! Looking again for a moment before going to sleep.
 //!
-//! A host that asks one thing at a time asks the next within microseconds of the answer, and to be woken takes
-//! longer than that. So when the last wait was short the next one is spent awake; a wait that outlasts the moment is
-//! slept through, and no other is watched until one is short again.
+//! A host that asks one thing at a time asks the next within microseconds of the answer, and to be
+//! woken takes longer than that. So when the last wait was short the next one is spent awake; a
+//! wait that outlasts the moment is slept through, and no other is watched until one is short
+//! again.
 
 use parlour_units::Duration;
 

@@ -1,7 +1,7 @@
 //! Asking the frontend again without asking the kernel first whether that is worth it.
 //!
-//! Under load it is: the next requests have come while the last were served, and a system call is saved. When it
-//! turns out that nothing has come, a call was wasted, and it is left for a while.
+//! Under load it is: the next requests have come while the last were served, and a system call is
+//! saved. When it turns out that nothing has come, a call was wasted, and it is left for a while.
 
 use super::ready::Ready;
 

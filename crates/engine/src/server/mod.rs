@@ -1,7 +1,8 @@
 //! One array, one thread: hosts, members and commands in one loop.
 //!
-//! A turn of the loop asks the frontend for requests, does all foreground work that needs no waiting, sends the
-//! answers, does a piece of background work, and sleeps if nothing is left to do.
+//! A turn of the loop asks the frontend for requests, does all foreground work that needs no
+//! waiting, sends the answers, does a piece of background work, and sleeps if nothing is left to
+//! do.
 
 mod admin;
 mod busy_poll;
@@ -79,7 +80,8 @@ impl<F: Frontend> Server<F> {
     /// Makes everything ready to serve `open` through `frontend`.
     ///
     /// # Errors
-    /// If accesses cannot be carried out, the system has no descriptors, or the control socket is taken.
+    /// If accesses cannot be carried out, the system has no descriptors, or the control socket is
+    /// taken.
     pub fn new(open: OpenArray, frontend: F, options: ServeOptions) -> Result<Server<F>, ServeError> {
         let io = Io::new(open.io)?;
         let control = options.control.as_deref().map(Control::listen).transpose()?;
@@ -146,8 +148,8 @@ impl<F: Frontend> Server<F> {
         self.control.as_ref().map(|control| control.path().to_owned())
     }
 
-    /// Serves until stopped: then hosts are drained, the array is stopped, and this returns. `observer` is
-    /// called once a second and when something has happened.
+    /// Serves until stopped: then hosts are drained, the array is stopped, and this returns.
+    /// `observer` is called once a second and when something has happened.
     ///
     /// # Errors
     /// If the system fails the server itself. What fails on members is the array's affair.
@@ -183,7 +185,8 @@ impl<F: Frontend> Server<F> {
         self.machine.admit_short();
         self.machine.run_foreground()?;
         self.answer_hosts();
-        // Short requests are through, where nothing keeps them waiting, before a long one is worked on.
+        // Short requests are through, where nothing keeps them waiting, before a long one is worked
+        // on.
         if self.machine.admit_long() {
             self.machine.run_foreground()?;
             self.answer_hosts();
@@ -274,8 +277,8 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Does what an event means for the files: nobody waits for a member that is out, which is closed as soon as its last
-    /// access has returned.
+    /// Does what an event means for the files: nobody waits for a member that is out, which is
+    /// closed as soon as its last access has returned.
     fn follow(&mut self, event: &Event) {
         match event {
             Event::MemberFailed { slot, cause } => {

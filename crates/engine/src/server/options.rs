@@ -11,25 +11,27 @@ use crate::io::StartError;
 use crate::recorder::Recorder;
 use crate::witness::Witness;
 
-/// How long an access may take unless somebody says otherwise: longer than a drive needs for its own retries, and than a
-/// path needs to be tried again.
+/// How long an access may take unless somebody says otherwise: longer than a drive needs for its
+/// own retries, and than a path needs to be tried again.
 pub const ACCESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How an array is served.
 #[derive(Debug)]
 pub struct ServeOptions {
-    /// Where to take commands; nowhere if absent. [`OpenArray::control_path`](crate::OpenArray::control_path)
-    /// is where clients look.
+    /// Where to take commands; nowhere if absent.
+    /// [`OpenArray::control_path`](crate::OpenArray::control_path) is where clients look.
     pub control: Option<PathBuf>,
     /// Who writes down what passes between the array and its driver.
     pub recorder: Option<Recorder>,
     /// Who sees what the kernel is asked to do with members.
     pub witness: Option<Arc<dyn Witness>>,
-    /// How long an access of a member may take: then the member is excluded, and goes on without anybody waiting for it.
+    /// How long an access of a member may take: then the member is excluded, and goes on without
+    /// anybody waiting for it.
     pub access_timeout: Duration,
     /// Where members may come back from: their paths, and directories.
     pub watched: Vec<PathBuf>,
-    /// How often it is looked there while a member is away, and how long one that has gone away is left alone at first.
+    /// How often it is looked there while a member is away, and how long one that has gone away is
+    /// left alone at first.
     pub look_every: Duration,
     /// How long hosts may take to finish when the server is stopped.
     pub grace: Duration,

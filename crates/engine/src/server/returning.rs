@@ -1,8 +1,10 @@
-//! Members that come back by themselves: who was absent when the array was opened, or went away while it was served.
+//! Members that come back by themselves: who was absent when the array was opened, or went away
+//! while it was served.
 //!
-//! As long as the array awaits somebody, it is looked every few seconds, in threads of their own, at the paths and
-//! directories that were named. Whom people have failed is not taken back, nor who was there at the opening and was left
-//! out. Who goes away again and again is waited for longer each time.
+//! As long as the array awaits somebody, it is looked every few seconds, in threads of their own,
+//! at the paths and directories that were named. Whom people have failed is not taken back, nor who
+//! was there at the opening and was left out. Who goes away again and again is waited for longer
+//! each time.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +28,8 @@ pub(super) struct Returns {
     settled: Vec<PathBuf>,
     /// Those of `watched` that somebody is looking at.
     looking: Vec<PathBuf>,
-    /// Members that have gone away, from when on each may come back, and how long it is out the next time.
+    /// Members that have gone away, from when on each may come back, and how long it is out the
+    /// next time.
     gone: Vec<(PathBuf, Instant, Duration)>,
     interval: Duration,
     due: Instant,

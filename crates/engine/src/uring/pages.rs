@@ -1,4 +1,5 @@
-//! Page-aligned memory whose parts can be lent out and are then checked as a borrow is, while running.
+//! Page-aligned memory whose parts can be lent out and are then checked as a borrow is, while
+//! running.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::mem::ManuallyDrop;
@@ -27,8 +28,8 @@ struct Loan {
 
 /// The right to read, or to read and change, some bytes of a buffer, wherever the lease travels.
 ///
-/// Made by [`Memory`](crate::Memory) and to be given back to it. A lease that is lost keeps its bytes lent
-/// for ever: a leak, never a dangling address.
+/// Made by [`Memory`](crate::Memory) and to be given back to it. A lease that is lost keeps its
+/// bytes lent for ever: a leak, never a dangling address.
 #[derive(Debug)]
 pub struct Lease {
     address: NonNull<u8>,
@@ -38,12 +39,13 @@ pub struct Lease {
     owner: u32,
 }
 
-// SAFETY: an exclusive lease is the only way to its bytes, and while shared leases are out nobody can change
-// theirs (`Pages` refuses); so a lease may be used from any thread, as a `&mut [u8]` or `&[u8]` might.
+// SAFETY: an exclusive lease is the only way to its bytes, and while shared leases are out nobody
+// can change theirs (`Pages` refuses); so a lease may be used from any thread, as a `&mut [u8]` or
+// `&[u8]` might.
 unsafe impl Send for Lease {}
 
-// SAFETY: the raw address is reached through `&self` and `&mut self` under the borrow checker's rules, and
-// through leases under the rule above.
+// SAFETY: the raw address is reached through `&self` and `&mut self` under the borrow checker's
+// rules, and through leases under the rule above.
 unsafe impl Send for Pages {}
 
 impl Pages {
@@ -65,7 +67,8 @@ impl Pages {
     pub(crate) fn leak(self) -> &'static [u8] {
         let pages = ManuallyDrop::new(self);
         assert!(pages.loans.is_empty(), "lent bytes cannot be given away");
-        // SAFETY: initialised, never freed (no drop) and, `self` being gone and no lease out, never changed.
+        // SAFETY: initialised, never freed (no drop) and, `self` being gone and no lease out, never
+        // changed.
         unsafe { std::slice::from_raw_parts(pages.address.as_ptr(), pages.length) }
     }
 
@@ -85,8 +88,9 @@ impl Pages {
     /// If the range is out of bounds or lent to be changed.
     pub(crate) fn read(&self, range: Range<usize>) -> &[u8] {
         self.admit(&range, false);
-        // SAFETY: in bounds and initialised (allocated zeroed). Until the returned borrow of `self` ends, no
-        // `write` and no `lend_mut` can be called, and no exclusive lease that overlaps is out.
+        // SAFETY: in bounds and initialised (allocated zeroed). Until the returned borrow of `self`
+        // ends, no `write` and no `lend_mut` can be called, and no exclusive lease that overlaps is
+        // out.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr().add(range.start), range.len()) }
     }
 
@@ -96,8 +100,8 @@ impl Pages {
     /// If the range is out of bounds or lent.
     pub(crate) fn write(&mut self, range: Range<usize>) -> &mut [u8] {
         self.admit(&range, true);
-        // SAFETY: in bounds and initialised (allocated zeroed). `self` is borrowed for as long, and no lease
-        // that overlaps is out, so this is the only way to these bytes.
+        // SAFETY: in bounds and initialised (allocated zeroed). `self` is borrowed for as long, and
+        // no lease that overlaps is out, so this is the only way to these bytes.
         unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr().add(range.start), range.len()) }
     }
 
@@ -119,7 +123,8 @@ impl Pages {
         (start < self.length && lease.length <= self.length - start).then_some(start)
     }
 
-    /// Copies all bytes to `other`, which is as long, but for those that are lent to be changed: they are not settled.
+    /// Copies all bytes to `other`, which is as long, but for those that are lent to be changed:
+    /// they are not settled.
     ///
     /// # Panics
     /// If the other is shorter, or any part of it is lent.
@@ -163,10 +168,12 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         if self.is_lent() {
-            // Somebody, perhaps the kernel, may still work on these bytes: leaking them is the safe end.
+            // Somebody, perhaps the kernel, may still work on these bytes: leaking them is the safe
+            // end.
             return;
         }
-        // SAFETY: allocated in `zeroed` with this layout; no lease is out and `self` is not borrowed.
+        // SAFETY: allocated in `zeroed` with this layout; no lease is out and `self` is not
+        // borrowed.
         unsafe { dealloc(self.address.as_ptr(), Self::layout(self.length)) }
     }
 }
@@ -202,8 +209,9 @@ impl Lease {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the bytes stay allocated until the lease is given back, which consumes it. If it is shared,
-        // nobody can change them till then; if exclusive, only this lease can, and it is borrowed.
+        // SAFETY: the bytes stay allocated until the lease is given back, which consumes it. If it
+        // is shared, nobody can change them till then; if exclusive, only this lease can, and it is
+        // borrowed.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length) }
     }
 
@@ -211,7 +219,8 @@ impl Lease {
     /// If the lease is shared.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         assert!(self.exclusive, "a shared lease does not let its bytes be changed");
-        // SAFETY: as in `bytes`; exclusive and borrowed as such, so this is the only way to the bytes.
+        // SAFETY: as in `bytes`; exclusive and borrowed as such, so this is the only way to the
+        // bytes.
         unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.length) }
     }
 }

@@ -17,18 +17,19 @@ use crate::member::{Member, Round};
 
 /// Entries of the submission queue: the largest batch of one system call.
 const BATCH: u32 = 256;
-/// Accesses with the kernel at once, but for those that were given up. The completion queue has room for so many; what
-/// comes on top the kernel keeps until there is room.
+/// Accesses with the kernel at once, but for those that were given up. The completion queue has
+/// room for so many; what comes on top the kernel keeps until there is room.
 const DEPTH: usize = 4096;
 /// Of one member.
 const WIDTH: usize = 128;
-/// The kernel's own threads for what would keep the caller waiting: enough for all accesses of some members that do not
-/// answer, so that others do not wait behind them.
+/// The kernel's own threads for what would keep the caller waiting: enough for all accesses of some
+/// members that do not answer, so that others do not wait behind them.
 const WORKERS: u32 = 1024;
 /// Parts per operation, the kernel's limit (IOV_MAX). Longer lists go on where the first ones end.
 const PARTS: usize = 1024;
 
-/// I/O priority of what nobody waits for: best effort, the lowest level. The others have the process's own.
+/// I/O priority of what nobody waits for: best effort, the lowest level. The others have the
+/// process's own.
 const BACKGROUND: u16 = 2 << 13 | 7;
 
 /// An io_uring and the accesses that are with it.
@@ -50,7 +51,8 @@ pub(crate) struct Ring {
 struct Slot {
     access: Option<Access>,
     vectors: Vec<Vector>,
-    /// The pause that comes before the next operation. Boxed, since the kernel is given its address.
+    /// The pause that comes before the next operation. Boxed, since the kernel is given its
+    /// address.
     pause: Option<Box<types::Timespec>>,
 }
 
@@ -62,8 +64,8 @@ struct Vector {
     length: usize,
 }
 
-// SAFETY: the addresses are those of the leases in the slot's own access, which is `Send`, and of static
-// zeroes; they are used by nobody but the kernel.
+// SAFETY: the addresses are those of the leases in the slot's own access, which is `Send`, and of
+// static zeroes; they are used by nobody but the kernel.
 unsafe impl Send for Slot {}
 
 impl Ring {
@@ -72,7 +74,8 @@ impl Ring {
             let mut builder = IoUring::builder();
             builder.setup_cqsize(DEPTH as u32).setup_clamp();
             if cooperative {
-                // Completions are collected when this thread next enters the kernel: no interrupts for them.
+                // Completions are collected when this thread next enters the kernel: no interrupts
+                // for them.
                 builder.setup_coop_taskrun();
             }
             builder.build(BATCH)
@@ -80,7 +83,8 @@ impl Ring {
         // Kernels before 5.19 do not know cooperation.
         let ring: IoUring = build(true).or_else(|_| build(false))?;
         check_operations(&ring)?;
-        // Kernels before 5.15 do not, and there some members that hang would keep all others waiting.
+        // Kernels before 5.15 do not, and there some members that hang would keep all others
+        // waiting.
         ring.submitter().register_iowq_max_workers(&mut [WORKERS, 0])?;
         Ok(Ring {
             ring,
@@ -141,15 +145,17 @@ impl Ring {
     /// Puts the next operation of a slot's access into the submission queue, which has room.
     fn push(&mut self, number: usize) {
         let entry = self.slots[number].entry().user_data(number as u64);
-        // SAFETY: the entry's file, vectors and bytes are held by the slot's access and vectors until the
-        // kernel has answered (`settle`): the file by an `Arc`, the bytes by leases that admit no other use and
-        // are not freed, even if this ring is leaked; the vectors are not touched while the access is placed.
+        // SAFETY: the entry's file, vectors and bytes are held by the slot's access and vectors
+        // until the kernel has answered (`settle`): the file by an `Arc`, the bytes by leases that
+        // admit no other use and are not freed, even if this ring is leaked; the vectors are not
+        // touched while the access is placed.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "there is room in the submission queue");
     }
 
-    /// One system call for all that is in the submission queue. Says no where the kernel is out of memory for the moment:
-    /// then it is to be asked again later, and what it has already goes on meanwhile.
+    /// One system call for all that is in the submission queue. Says no where the kernel is out of
+    /// memory for the moment: then it is to be asked again later, and what it has already goes on
+    /// meanwhile.
     fn enter(&mut self) -> io::Result<bool> {
         loop {
             self.stalled = false;
@@ -337,9 +343,9 @@ impl fmt::Debug for Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for the kernel, so that what was submitted is done and members are closed when this returns; but not for what
-    /// was given up. What the kernel still has then, or if waiting fails, is lost, and with it its memory, which nobody may
-    /// use again.
+    /// Waits for the kernel, so that what was submitted is done and members are closed when this
+    /// returns; but not for what was given up. What the kernel still has then, or if waiting fails,
+    /// is lost, and with it its memory, which nobody may use again.
     fn drop(&mut self) {
         let mut done = Vec::new();
         loop {

@@ -1,4 +1,5 @@
-//! A frontend without a protocol: hosts are threads of the test that send requests through a channel.
+//! A frontend without a protocol: hosts are threads of the test that send requests through a
+//! channel.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;

@@ -70,7 +70,8 @@ impl Driver {
         Access::new(self.next, Arc::clone(member), priority, operation, range, leases)
     }
 
-    /// Carries `batch` out, gives all leases back and returns the results in the order of the batch.
+    /// Carries `batch` out, gives all leases back and returns the results in the order of the
+    /// batch.
     pub(crate) fn run(&mut self, batch: Vec<Access>) -> Vec<Result<(), Fault>> {
         let mut batch = batch;
         let count = batch.len();

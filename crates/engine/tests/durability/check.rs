@@ -55,7 +55,8 @@ pub(crate) enum Outcome {
 }
 
 impl Cut {
-    /// Pulls power in `session`, which began with `before`; `returning` was lost before and is there again.
+    /// Pulls power in `session`, which began with `before`; `returning` was lost before and is
+    /// there again.
     pub(crate) fn draw(
         setup: Setup,
         session: &Session,
@@ -91,8 +92,8 @@ impl Cut {
         Cut { images, gone, expected, forced, whole, returns, about }
     }
 
-    /// Opens what is left, and looks whether it is as it should be; or writes, if accesses are to be carried out by `again`,
-    /// a journal of what follows.
+    /// Opens what is left, and looks whether it is as it should be; or writes, if accesses are to
+    /// be carried out by `again`, a journal of what follows.
     ///
     /// # Errors
     /// It is not.
@@ -131,7 +132,8 @@ impl Cut {
                 expected = forced;
                 setup.open(&members, io, true).map_err(told)?
             }
-            // Who alone knew that an opening had come to its end went a way of its own: a person has to choose.
+            // Who alone knew that an opening had come to its end went a way of its own: a person
+            // has to choose.
             (Err(OpenError::Assembly { source: AssemblyError::Diverged(..), .. }), _) if returns => {
                 return Ok(Outcome::Refused);
             }
@@ -170,7 +172,8 @@ fn trusts_parity(error: &OpenError) -> bool {
     matches!(source, UncleanAndDegraded { .. } | UnsyncedAndDegraded { .. })
 }
 
-/// Whether all members are active, by what stands on them: what was not recorded when power was pulled has not happened.
+/// Whether all members are active, by what stands on them: what was not recorded when power was
+/// pulled has not happened.
 fn is_recorded_whole(images: &[Image]) -> bool {
     let superblock = |(_, image): &Image| {
         let copies = Geometry::superblocks_at(Sectors::new((image.len() / SECTOR) as u64));

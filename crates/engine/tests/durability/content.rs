@@ -1,5 +1,5 @@
-//! What stands in a sector: bytes that follow from which write they are of and where they belong, so that no mixture of two
-//! is taken for either.
+//! What stands in a sector: bytes that follow from which write they are of and where they belong,
+//! so that no mixture of two is taken for either.
 
 use parlour_codec::xor::is_zero;
 

@@ -1,5 +1,5 @@
-//! What happened while an array was served, in order: what the kernel was asked to change on members and when it had done it,
-//! and what hosts asked and were answered.
+//! What happened while an array was served, in order: what the kernel was asked to change on
+//! members and when it had done it, and what hosts asked and were answered.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -91,8 +91,8 @@ pub(crate) enum Slow {
     Data,
 }
 
-/// Writes it down. Its lock gives each event its time: what the kernel is asked is noted before it is, what it has done
-/// after that.
+/// Writes it down. Its lock gives each event its time: what the kernel is asked is noted before it
+/// is, what it has done after that.
 #[derive(Debug)]
 pub(crate) struct Journal {
     pages: Mutex<Pages>,
@@ -102,8 +102,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Of an array whose accesses are carried out by `io`. `metadata` is how far metadata reaches from the start of each
-    /// member, in bytes.
+    /// Of an array whose accesses are carried out by `io`. `metadata` is how far metadata reaches
+    /// from the start of each member, in bytes.
     pub(crate) fn new(io: Choice, slow: Slow, metadata: u64) -> Journal {
         Journal { pages: Mutex::default(), io, slow, metadata }
     }

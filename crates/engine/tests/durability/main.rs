@@ -1,5 +1,6 @@
-//! What is promised to last, lasts: the real engine's changes of its members are written down, power is pulled at any of them, and
-//! what is left, with all that no flush had covered lost or kept at random, is opened again.
+//! What is promised to last, lasts: the real engine's changes of its members are written down,
+//! power is pulled at any of them, and what is left, with all that no flush had covered lost or
+//! kept at random, is opened again.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! What may be read after a power cut: of each sector the last write that was answered before a completed flush began, or
-//! was answered durably, or any later one. What was read once stays.
+//! What may be read after a power cut: of each sector the last write that was answered before a
+//! completed flush began, or was answered durably, or any later one. What was read once stays.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +38,9 @@ impl Expected {
         }
     }
 
-    /// What may be read where power is cut at `cut` in `session`, which began with this. `reads_last` says whether what
-    /// was read stays: the papers' behaviour does not promise it where a member is lost.
+    /// What may be read where power is cut at `cut` in `session`, which began with this.
+    /// `reads_last` says whether what was read stays: the papers' behaviour does not promise it
+    /// where a member is lost.
     pub(crate) fn after(&self, session: &Session, cut: usize, reads_last: bool) -> Expected {
         let mut after = self.clone();
         let writes = writes_of(session, cut, 0);
@@ -59,8 +60,9 @@ impl Expected {
         after
     }
 
-    /// The same for an array that is forced to trust its parity, a member being missing since `excluded`: where all
-    /// members were flushed after the last write to a stripe, its parity fits. Elsewhere anything may be.
+    /// The same for an array that is forced to trust its parity, a member being missing since
+    /// `excluded`: where all members were flushed after the last write to a stripe, its parity
+    /// fits. Elsewhere anything may be.
     pub(crate) fn after_force(
         &self,
         setup: Setup,
@@ -70,8 +72,8 @@ impl Expected {
     ) -> Expected {
         let mut after = self.after(session, cut, false);
         let stripe = setup.stripe();
-        // A durable write flushes all members where its stripe is short of one, and not every stripe needs to have a unit
-        // on the missing member.
+        // A durable write flushes all members where its stripe is short of one, and not every
+        // stripe needs to have a unit on the missing member.
         let durable_writes_flush = setup.stripes_span_all_members();
         let lasting = session.requests.iter().filter(|request| match request.kind {
             Kind::Write { durable, .. } => durable && durable_writes_flush,
@@ -131,7 +133,8 @@ impl Expected {
 /// A write, its value, and whether it surely lasts.
 type Written<'a> = (&'a Request, Value, bool);
 
-/// The writes of `session` that were begun before `cut`, by sector. Only what was made durable after `since` counts as such.
+/// The writes of `session` that were begun before `cut`, by sector. Only what was made durable
+/// after `since` counts as such.
 fn writes_of(session: &Session, cut: usize, since: usize) -> BTreeMap<usize, Vec<Written<'_>>> {
     let done = |request: &&Request| request.succeeded && request.ended < cut && request.begun >= since;
     let flushes = session.requests.iter().filter(|request| request.kind == Kind::Flush);

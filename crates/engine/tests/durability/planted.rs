@@ -1,4 +1,5 @@
-//! The test tested: what makes something durable is taken away, one barrier at a time, and each time a cut finds it.
+//! The test tested: what makes something durable is taken away, one barrier at a time, and each
+//! time a cut finds it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,8 +12,8 @@ use crate::session::Focus;
 use crate::story::{LOGGED, RAID1, RAID5, RESYNCED, Setup, Story, TWO_SUBLOGS};
 use crate::{Aim, Trial};
 
-/// Cuts within which each bug is found. Most take few; some need an order of events that the engine's threads seldom take
-/// on a busy machine.
+/// Cuts within which each bug is found. Most take few; some need an order of events that the
+/// engine's threads seldom take on a busy machine.
 const CUTS: usize = 8_000;
 /// Cuts of one telling of a story.
 const OF_ONE: usize = 25;

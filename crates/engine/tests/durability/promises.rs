@@ -1,4 +1,5 @@
-//! What each organization promises to last, cut in each story, with accesses carried out in each way.
+//! What each organization promises to last, cut in each story, with accesses carried out in each
+//! way.
 
 use crate::common::ways;
 use crate::story::{LOGGED, RAID1, RAID5, RESYNCED, Setup, Story, TWO_SUBLOGS};

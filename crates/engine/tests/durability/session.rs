@@ -1,7 +1,9 @@
-//! A journal that is complete, and what a power cut at any time of it would have left of the members.
+//! A journal that is complete, and what a power cut at any time of it would have left of the
+//! members.
 //!
-//! A change is durable when it was asked to be and is done, or when a flush that began after it was done is done. Of what
-//! is not durable at the cut each sector holds what was durable or any change since.
+//! A change is durable when it was asked to be and is done, or when a flush that began after it was
+//! done is done. Of what is not durable at the cut each sector holds what was durable or any change
+//! since.
 
 use std::path::PathBuf;
 
@@ -214,7 +216,8 @@ impl Session {
         (moment + 1 + numbers.below(8) as usize).min(self.length())
     }
 
-    /// Since when a member that is missing at `cut` was surely out of the array, and no other in its place.
+    /// Since when a member that is missing at `cut` was surely out of the array, and no other in
+    /// its place.
     pub(crate) fn excluded(&self, cut: usize) -> Option<usize> {
         let mut before = self.events[..cut].iter().enumerate().rev();
         before.find_map(|(now, event)| match event {
@@ -224,7 +227,8 @@ impl Session {
         })?
     }
 
-    /// Whether all members were there at `cut`, and the files without any one of which the array does then.
+    /// Whether all members were there at `cut`, and the files without any one of which the array
+    /// does then.
     pub(crate) fn dispensable(&self, cut: usize) -> (bool, &[usize]) {
         let told = self.events[..cut].iter().rev().find_map(|event| match event {
             Event::Whole(files) => Some((true, &files[..])),

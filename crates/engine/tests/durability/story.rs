@@ -59,7 +59,8 @@ impl Setup {
         self.consistency == Consistency::Journal
     }
 
-    /// Whether each member has a unit of each stripe: where logs are, some members hold no unit but a log.
+    /// Whether each member has a unit of each stripe: where logs are, some members hold no unit but
+    /// a log.
     pub(crate) fn stripes_span_all_members(self) -> bool {
         self.row != "parity-logging"
     }
@@ -143,7 +144,8 @@ impl<'a> Client<'a> {
         Client { served, journal, sectors, value: first, reply, answers, in_flight: 0, span: sectors }
     }
 
-    /// Writes at random, several at once; one of `durable` writes is durable, one of `flushes` requests a flush.
+    /// Writes at random, several at once; one of `durable` writes is durable, one of `flushes`
+    /// requests a flush.
     pub(crate) fn write(&mut self, numbers: &mut Numbers, count: usize, durable: u64, flushes: u64) {
         for _ in 0..count {
             while self.in_flight >= DEPTH {

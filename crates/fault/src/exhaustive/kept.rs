@@ -1,4 +1,5 @@
-//! What a cut of power leaves of what was not durable: which choices are tried, and how one is written down.
+//! What a cut of power leaves of what was not durable: which choices are tried, and how one is
+//! written down.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,7 +24,8 @@ impl Part {
     }
 }
 
-/// What is found of each write that was not durable, in the order in which they reach their members.
+/// What is found of each write that was not durable, in the order in which they reach their
+/// members.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kept(Vec<Part>);
 
@@ -60,11 +62,11 @@ impl Kept {
 /// Which choices are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Effort {
-    /// Of so many writes every subset is tried. Of more: every subset of the last so many with all or none of those
-    /// before; and each write alone found, or alone missing.
+    /// Of so many writes every subset is tried. Of more: every subset of the last so many with all
+    /// or none of those before; and each write alone found, or alone missing.
     pub(super) subsets_of: usize,
-    /// Each write alone is torn as well, with all or none of the others: each prefix, each suffix, each sector. Where all
-    /// writes together are few sectors: every subset of sectors.
+    /// Each write alone is torn as well, with all or none of the others: each prefix, each suffix,
+    /// each sector. Where all writes together are few sectors: every subset of sectors.
     pub(super) torn: bool,
 }
 

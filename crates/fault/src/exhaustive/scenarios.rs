@@ -43,7 +43,8 @@ pub struct Scenario {
     pub(super) again: Option<&'static [Step]>,
     /// So many records are live before a log is folded into its parity.
     live_records: u64,
-    /// Sectors of a block. Where it is more than one, hosts write whole blocks, and find them old or new as a whole.
+    /// Sectors of a block. Where it is more than one, hosts write whole blocks, and find them old
+    /// or new as a whole.
     pub(super) block: u64,
     steps: &'static [Step],
 }
@@ -100,8 +101,8 @@ const fn again(scenario: Scenario, steps: &'static [Step]) -> Scenario {
     Scenario { again: Some(steps), ..scenario }
 }
 
-/// The table. A stripe unit is two sectors; where there is parity, a stripe holds four sectors of data. Of four members, the
-/// last holds the log of the first region.
+/// The table. A stripe unit is two sectors; where there is parity, a stripe holds four sectors of
+/// data. Of four members, the last holds the log of the first region.
 pub const SCENARIOS: [Scenario; 37] = [
     all("opening and stopping", &[Watch, Write(0, 2), Quiet, Stop, Quiet, Write(1, 1)]),
     again(all("a small write and its recovery", &[Quiet, Watch, Write(0, 1)]), &[Write(0, 1)]),

@@ -1,7 +1,9 @@
-//! Copies of members that are taken while the array is served, and stand in their members' slots when it was stopped and is opened
-//! again. Unless nothing was written since they are older, and their own metadata says so.
+//! Copies of members that are taken while the array is served, and stand in their members' slots
+//! when it was stopped and is opened again. Unless nothing was written since they are older, and
+//! their own metadata says so.
 //!
-//! (A copy that is put back after a crash may be believed, if no metadata was written twice since: that is not tried.)
+//! (A copy that is put back after a crash may be believed, if no metadata was written twice since:
+//! that is not tried.)
 
 use std::collections::BTreeMap;
 
@@ -33,7 +35,8 @@ pub(super) struct Put {
 }
 
 impl Run<'_> {
-    /// Somebody copies the member in `slot`, at one moment. A copy that was left out is offered as the member that it is a copy of.
+    /// Somebody copies the member in `slot`, at one moment. A copy that was left out is offered as
+    /// the member that it is a copy of.
     pub(super) fn copy_member(&mut self, slot: u16) -> Result<(), Violation> {
         if let Some(left_out) = self.clones.left_out.take() {
             self.come_back(left_out)?;
@@ -46,7 +49,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The slot whose copy is to be used when the array is opened next, if that is survived and nothing else is the matter.
+    /// The slot whose copy is to be used when the array is opened next, if that is survived and
+    /// nothing else is the matter.
     pub(super) fn dared_clone(&mut self, back: Return) -> Option<u16> {
         let number = self.clones.put.take()?;
         let copied =

@@ -54,7 +54,8 @@ pub(crate) struct Wreck {
 pub(crate) struct Seen {
     /// The moments that are unlike those just before them.
     pub(crate) moments: Vec<Moment>,
-    /// Things that have happened in the world; and those of them that were recovery, where there was one.
+    /// Things that have happened in the world; and those of them that were recovery, where there
+    /// was one.
     pub(crate) steps: u64,
     pub(crate) recovery: Option<u64>,
     /// What was to happen has happened.
@@ -95,8 +96,9 @@ impl<'a> Run<'a> {
         Ok(Run::around(script, limits, world, oracle, trace))
     }
 
-    /// Lets the array do what it does first of all, be read, and come to rest; then other things happen. (A few blocks are
-    /// read alone: what is read of all is answered only when the last of it is.)
+    /// Lets the array do what it does first of all, be read, and come to rest; then other things
+    /// happen. (A few blocks are read alone: what is read of all is answered only when the last of
+    /// it is.)
     pub(crate) fn recover(&mut self, afterwards: &[Event]) -> Result<(), Violation> {
         self.begin_watch();
         self.world.drain()?;
@@ -189,7 +191,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether the members but one say that all others are whole: what the array says counts when it has recorded it.
+    /// Whether the members but one say that all others are whole: what the array says counts when
+    /// it has recorded it.
     fn is_recorded_without(&self, disks: &[Disk], lost: usize) -> bool {
         let order: Vec<usize> = alive(disks).into_iter().filter(|disk| *disk != lost).collect();
         let Ok(assembly) = assemble(disks, &order) else { return false };

@@ -38,7 +38,8 @@ impl Run<'_> {
         self.reopen(shelf, Return::All, uncopied)
     }
 
-    /// There was no room for the array's metadata: who serves it gives up, and opens it again when there is.
+    /// There was no room for the array's metadata: who serves it gives up, and opens it again when
+    /// there is.
     pub(super) fn halted(&mut self) -> Result<(), Violation> {
         if let Some(open) = self.open.values().next() {
             let told = self.told(open);
@@ -109,7 +110,8 @@ impl Run<'_> {
         self.stopping = None;
     }
 
-    /// Opens the array from all members that are there, in any order; perhaps while other copies are `uncopied` from the first.
+    /// Opens the array from all members that are there, in any order; perhaps while other copies
+    /// are `uncopied` from the first.
     fn reopen(&mut self, mut shelf: Shelf, back: Return, uncopied: bool) -> Result<(), Violation> {
         let returning = self.returning;
         let mut order = alive(&shelf.disks);
@@ -192,8 +194,8 @@ pub(super) fn shuffle(shelf: &Shelf, order: &mut [usize]) {
     order.sort_by_key(|disk| shelf.keyed.of(&[10, shelf.sessions, *disk as u64]));
 }
 
-/// Opens what was put together; by force, where the array may refuse without it, and may lose what it then says. Whoever is not
-/// there any more may be the copy that others were to follow.
+/// Opens what was put together; by force, where the array may refuse without it, and may lose what
+/// it then says. Whoever is not there any more may be the copy that others were to follow.
 pub(super) fn open_array(
     script: &Script,
     oracle: &mut Oracle,
@@ -267,7 +269,8 @@ fn not_whole(world: &World) -> Vec<Slot> {
     members.filter(|member| member.state != "active").map(|member| Slot::new(member.slot)).collect()
 }
 
-/// The newest write-intent bitmap on the members, if it is known: some whole member can read both that it has.
+/// The newest write-intent bitmap on the members, if it is known: some whole member can read both
+/// that it has.
 pub(super) fn newest_bitmap(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Option<BitmapContent> {
     let geometry = &assembly.geometry;
     let count = geometry.layout().region_count();
@@ -284,7 +287,8 @@ pub(super) fn newest_bitmap(disks: &[Disk], assembly: &Assembly, order: &[usize]
     bitmaps.max_by_key(|map| map.sequence).filter(|_| read.iter().any(sure))
 }
 
-/// Regions that the newest write-intent bitmap on the members calls dirty or out of sync; all, where there is no map.
+/// Regions that the newest write-intent bitmap on the members calls dirty or out of sync; all,
+/// where there is no map.
 fn unsure_regions(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Vec<Region> {
     match newest_bitmap(disks, assembly, order) {
         Some(map) => map.dirty.into_iter().chain(map.resync).collect(),

@@ -1,8 +1,10 @@
-//! Two openings at once. The server stands still for a while, as its host does; another opens the array from the same members
-//! and writes; then the first goes on. It must find the other's session before it writes anything, and write nothing then.
+//! Two openings at once. The server stands still for a while, as its host does; another opens the
+//! array from the same members and writes; then the first goes on. It must find the other's session
+//! before it writes anything, and write nothing then.
 //!
-//! (What the first had handed out before, and what hosts ask of it until it has looked, is written: a disk that takes writes
-//! from anybody leaves that window. The first is at rest here when the other comes.)
+//! (What the first had handed out before, and what hosts ask of it until it has looked, is written:
+//! a disk that takes writes from anybody leaves that window. The first is at rest here when the
+//! other comes.)
 
 use parlour_array::{Mode, Operation, RequestError};
 use parlour_units::Duration;

@@ -13,7 +13,8 @@ use crate::violation::Violation;
 use crate::world::Shelf;
 
 impl Run<'_> {
-    /// The next write of a kind to the member in `slot` goes wrong, if that is to be survived. It is counted when it does.
+    /// The next write of a kind to the member in `slot` goes wrong, if that is to be survived. It
+    /// is counted when it does.
     pub(super) fn arm(&mut self, slot: u16, silent: Silent) {
         let Some(disk) = self.disk_at(slot) else { return };
         if self.limits.beyond || self.is_failed(slot) || !self.survives(silent.how.fault(), slot) {
@@ -22,15 +23,16 @@ impl Run<'_> {
         self.world.shelf.disks[disk].silent = Some(silent);
     }
 
-    /// Flushes of a member lie from here on, if the member can be done without. That is counted where it is found out.
+    /// Flushes of a member lie from here on, if the member can be done without. That is counted
+    /// where it is found out.
     pub(super) fn begin_to_lie(&mut self, disk: usize, slot: u16) {
         if !self.limits.beyond && !self.is_failed(slot) && self.survives(Fault::LyingFlush, slot) {
             self.world.shelf.disks[disk].flushes = Flushes::Lie;
         }
     }
 
-    /// Power is about to be cut, or not. A member whose flushes have lied is given up then, if it can be done without; else they have
-    /// not lied.
+    /// Power is about to be cut, or not. A member whose flushes have lied is given up then, if it
+    /// can be done without; else they have not lied.
     pub(super) fn find_out_lies(&mut self, power: bool) {
         let lied = |disk: &usize| self.world.shelf.disks[*disk].has_lied();
         let liars: Vec<usize> = (0..self.world.shelf.disks.len()).filter(lied).collect();
@@ -44,7 +46,8 @@ impl Run<'_> {
         }
     }
 
-    /// Metadata of the member in `slot` rots now, or before the array is opened next, if that is to be survived.
+    /// Metadata of the member in `slot` rots now, or before the array is opened next, if that is to
+    /// be survived.
     pub(super) fn damage(&mut self, slot: u16, damage: Damage) {
         let Some(disk) = self.disk_at(slot) else { return };
         let members = self.geometry.members();
@@ -89,7 +92,8 @@ impl Run<'_> {
         }
     }
 
-    /// The array says that metadata is damaged, or older than it should be: then something must have gone wrong with it.
+    /// The array says that metadata is damaged, or older than it should be: then something must
+    /// have gone wrong with it.
     pub(super) fn must_be_damaged(&self, told: &Event) -> Result<(), Violation> {
         let drawn = self.script.has_silent_faults() || self.script.has_damage() || self.script.has_clones();
         let behind = self.behind && !matches!(told, Event::BlockDamaged { .. });
@@ -106,7 +110,8 @@ impl Run<'_> {
         Some(layout.locate(stripe, check).slot.get())
     }
 
-    /// The stripe, and the column in sectors, whose parity stands in this sector of `slot`'s member.
+    /// The stripe, and the column in sectors, whose parity stands in this sector of `slot`'s
+    /// member.
     fn parity_column(&self, slot: u16, sector: u64) -> Option<(Stripe, u64)> {
         let start = self.geometry.data_start();
         let end = start.get() + self.geometry.stored().layout.length;
@@ -124,13 +129,15 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// What went wrong silently is found where a scrub can find it, and mended; and nothing else is wrong.
+    /// What went wrong silently is found where a scrub can find it, and mended; and nothing else is
+    /// wrong.
     pub(crate) fn mend_what_is_silent(&mut self) -> Result<(), Violation> {
         self.world.shelf.disks.iter_mut().for_each(|disk| disk.silent = None);
         if !self.polluted.is_empty() {
             self.scrub_pollution()?;
         } else if self.world.shelf.disks.iter().any(Disk::is_silently_wrong) {
-            // A log that is wrong is found when its region is to be compared, which is resynced then and passed over.
+            // A log that is wrong is found when its region is to be compared, which is resynced
+            // then and passed over.
             self.run_scrub(Repair::Nothing)?;
         }
         self.world.shelf.disks.iter_mut().for_each(|disk| disk.heal(0..u64::MAX));

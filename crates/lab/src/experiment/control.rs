@@ -1,4 +1,5 @@
-//! `[control]`: the think time that reaches a throughput (Stodolsky §8), the processes that keep a response time (Chen §6).
+//! `[control]`: the think time that reaches a throughput (Stodolsky §8), the processes that keep a
+//! response time (Chen §6).
 
 use std::error::Error;
 
@@ -135,7 +136,8 @@ impl ControlSettings {
 }
 
 impl Control {
-    /// Runs until it is found. `run` says what the first workload shows when it is set so; nothing: as it stands.
+    /// Runs until it is found. `run` says what the first workload shows when it is set so; nothing:
+    /// as it stands.
     pub(super) fn find<E: Error + 'static>(
         self,
         mut run: impl FnMut(Option<Setting>) -> Result<Report, E>,

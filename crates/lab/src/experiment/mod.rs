@@ -1,6 +1,7 @@
 //! An experiment: a file that says what is simulated, and which of its keys take several values.
 //!
-//! Read [`setup`] (what a file may say), [`sweep`] (its axes), [`build`] (what is settled of it), [`prepared`] (a run).
+//! Read [`setup`] (what a file may say), [`sweep`] (its axes), [`build`] (what is settled of it),
+//! [`prepared`] (a run).
 
 pub mod build;
 pub mod control;
@@ -94,7 +95,8 @@ struct Head {
 }
 
 impl Experiment {
-    /// Reads the file at `path`, in which some keys are set otherwise: `key=value` each, the value as in the file.
+    /// Reads the file at `path`, in which some keys are set otherwise: `key=value` each, the value
+    /// as in the file.
     ///
     /// # Errors
     /// It cannot be read, or is no experiment.

@@ -88,7 +88,8 @@ impl Prepared {
         self.run_followed(&mut |_| true)
     }
 
-    /// The same. `goes_on` hears now and then how far it has come, and breaks it off where it says no.
+    /// The same. `goes_on` hears now and then how far it has come, and breaks it off where it says
+    /// no.
     ///
     /// # Errors
     /// There are no figures.
@@ -101,8 +102,8 @@ impl Prepared {
         Ok(Outcome { report, found, happened })
     }
 
-    /// Whether it can be said beforehand how far a run goes: not where several runs search for a setting, or one goes on until
-    /// something happens.
+    /// Whether it can be said beforehand how far a run goes: not where several runs search for a
+    /// setting, or one goes on until something happens.
     pub fn is_foreseeable(&self) -> bool {
         self.control == Control::Once && !self.until_rebuilt
     }

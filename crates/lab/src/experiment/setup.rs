@@ -57,7 +57,8 @@ pub struct SemanticsSettings {
     /// Whether regions are marked dirty before they are written.
     #[serde(alias = "dirty-map")]
     pub bitmap: Option<bool>,
-    /// Whether a read-modify-write is one access (footnote 4), parity's after the data's (footnote 9).
+    /// Whether a read-modify-write is one access (footnote 4), parity's after the data's (footnote
+    /// 9).
     pub combined: Option<bool>,
     /// Whether what is overwritten is always known, and never read before.
     pub old_data_known: Option<bool>,
@@ -126,7 +127,8 @@ pub struct ControlSettings {
     pub tolerance: Option<f64>,
     /// Runs at the most.
     pub runs: Option<u32>,
-    /// The part of requests that are to be answered within a limit, by as many processes as keep it.
+    /// The part of requests that are to be answered within a limit, by as many processes as keep
+    /// it.
     pub quantile: Option<f64>,
     /// The limit.
     pub limit: Option<Time>,

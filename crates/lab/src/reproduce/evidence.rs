@@ -1,4 +1,5 @@
-//! What is known before anything is judged: what the papers print, and what the simulations have shown.
+//! What is known before anything is judged: what the papers print, and what the simulations have
+//! shown.
 
 use std::error::Error;
 

@@ -37,7 +37,8 @@ pub(super) fn compared(kind: Kind, finding: &Finding) -> Option<Value> {
     }
 }
 
-/// Judges a number; `all` has what was found for each number that is printed, for its order among those that were measured alike.
+/// Judges a number; `all` has what was found for each number that is printed, for its order among
+/// those that were measured alike.
 pub(super) fn judge(library: &Library, published: &Published, all: &[(&Published, &Found)]) -> Judgement {
     let said = |verdict, why: Vec<String>| Judgement { verdict, why, erratum: None };
     let nothing = |why: &str| said(Verdict::NotComputed, vec![why.to_owned()]);
@@ -183,7 +184,8 @@ mod tests {
         assert_eq!(verdicts(&far), [(Verdict::Differs, Some("not explained".to_owned()))]);
     }
 
-    /// Large requests' curves of two levels crossed nowhere, and that was taken for a crossing at 100%.
+    /// Large requests' curves of two levels crossed nowhere, and that was taken for a crossing at
+    /// 100%.
     #[test]
     fn what_is_looked_for_and_not_there_differs() {
         let none = [("ch.a", Ok(Finding::simulated(Value::Absent).because("they do not cross")))];

@@ -1,4 +1,5 @@
-//! The kinds of published numbers, and when ours agrees: one rule for each kind, and none for a single number.
+//! The kinds of published numbers, and when ours agrees: one rule for each kind, and none for a
+//! single number.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,8 @@ use super::value::Tolerance;
 pub enum Kind {
     /// It follows from what the paper prints.
     Formula,
-    /// The authors worked it out in a way that is not printed: by simulation, or by a model that they only name.
+    /// The authors worked it out in a way that is not printed: by simulation, or by a model that
+    /// they only name.
     Simulated,
     /// The authors measured it on their machine.
     Measured,
@@ -22,7 +24,8 @@ pub enum Kind {
 const OF_SIMULATED: f64 = 0.10;
 /// How many times what the authors measured ours may be: their machines are not ours.
 const OF_MEASURED: f64 = 1.25;
-/// Numbers that were measured alike are in an order where they are farther apart than this part of the larger.
+/// Numbers that were measured alike are in an order where they are farther apart than this part of
+/// the larger.
 pub(super) const IN_ORDER: f64 = 0.10;
 
 /// What holds for numbers of all kinds, for people.

@@ -182,7 +182,8 @@ impl Library {
         self.numbers.iter().find(|number| number.id == id)
     }
 
-    /// The erratum that excuses the number of this name, if ours is what it reads there, and the verdict.
+    /// The erratum that excuses the number of this name, if ours is what it reads there, and the
+    /// verdict.
     pub fn excuse(&self, number: &str, ours: Value) -> Option<(&Erratum, Verdict)> {
         let reads = |reading: &Printed| reading.agrees(ours, Tolerance::PrintedDigits, None) == Ok(true);
         self.errata.iter().find_map(|erratum| {

@@ -7,6 +7,7 @@ pub enum Pace {
     Full,
     /// With a twentieth of the requests, so that intervals are wider.
     Quick,
-    /// With so few that nothing is known afterwards: for who looks at the report, not at what it says.
+    /// With so few that nothing is known afterwards: for who looks at the report, not at what it
+    /// says.
     Glance,
 }

@@ -1,4 +1,5 @@
-//! From papers to what the simulations have shown: every experiment once, all runs of all of them on all cores.
+//! From papers to what the simulations have shown: every experiment once, all runs of all of them
+//! on all cores.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,8 @@
-//! How a paper is reproduced: its experiments, and for each of its numbers and figures how ours is got.
+//! How a paper is reproduced: its experiments, and for each of its numbers and figures how ours is
+//! got.
 //!
-//! Nothing is computed here. [`Plan`](super::plan::Plan) runs the experiments of all papers, each once, and the functions of a
-//! study then look at what was shown.
+//! Nothing is computed here. [`Plan`](super::plan::Plan) runs the experiments of all papers, each
+//! once, and the functions of a study then look at what was shown.
 
 use super::evidence::{Evidence, EvidenceError};
 use super::figure::Panel;

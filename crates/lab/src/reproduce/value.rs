@@ -196,11 +196,12 @@ impl Printed {
         }
     }
 
-    /// Whether what we find agrees with it. `whole` is what a ratio is compared with (100, of percents of another array): then
-    /// the distance from it has to be near as well, because that is the effect which the number shows.
+    /// Whether what we find agrees with it. `whole` is what a ratio is compared with (100, of
+    /// percents of another array): then the distance from it has to be near as well, because that
+    /// is the effect which the number shows.
     ///
-    /// A bound is kept or not, and a range holds a number or not: the tolerance is for what is printed as one number, and for
-    /// the ends of a range where we find a range, too.
+    /// A bound is kept or not, and a range holds a number or not: the tolerance is for what is
+    /// printed as one number, and for the ends of a range where we find a range, too.
     ///
     /// # Errors
     /// The two cannot be compared.
@@ -291,7 +292,8 @@ impl Decimal {
         Some(Decimal { value: text.parse().ok()?, half })
     }
 
-    /// The same where zeros at the end of a whole number do not count: who says "about 50" has not looked at units.
+    /// The same where zeros at the end of a whole number do not count: who says "about 50" has not
+    /// looked at units.
     fn about(self, text: &str) -> Decimal {
         let zeros = if text.contains('.') { 0 } else { text.len() - text.trim_end_matches('0').len() };
         Decimal { half: self.half * 10f64.powi(i32::try_from(zeros).unwrap_or(0)), ..self }

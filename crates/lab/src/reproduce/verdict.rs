@@ -8,7 +8,8 @@ use serde::Serialize;
 pub enum Verdict {
     /// By the rule of its kind.
     Agrees,
-    /// It does, because a setting of ours was derived from it or fitted to it: that confirms nothing.
+    /// It does, because a setting of ours was derived from it or fitted to it: that confirms
+    /// nothing.
     Calibrated,
     /// It does not, because the paper rounds, or words loosely, what its own formula gives.
     Rounded,

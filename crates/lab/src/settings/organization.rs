@@ -17,13 +17,15 @@ use crate::fill;
 #[command(next_help_heading = "Organization")]
 #[serde(rename_all = "kebab-case", default)]
 pub struct OrganizationSettings {
-    /// simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5 or parity-logging [default: parity-logging]
+    /// simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5 or parity-logging
+    /// [default: parity-logging]
     #[arg(long, short = 'o', value_name = "NAME")]
     pub organization: Option<String>,
     /// How parity moves over the members (raid5) [default: left-symmetric]
     #[arg(long, value_name = "HOW")]
     pub rotation: Option<RotationName>,
-    /// Which copy answers a read (raid1, raid01, raid10, …) [default: shortest-queue; primary where copies are far]
+    /// Which copy answers a read (raid1, raid01, raid10, …) [default: shortest-queue; primary where
+    /// copies are far]
     #[arg(long, value_name = "WHICH")]
     pub read: Option<ReadName>,
     /// Copies of each unit (raid01, raid10, raid10-far) [default: 2]
@@ -77,8 +79,8 @@ pub enum ReadName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConsistencyName {
-    /// A write-intent bitmap says where parity was being written, and it is recomputed there; until then a member's loss
-    /// may cost what it held there.
+    /// A write-intent bitmap says where parity was being written, and it is recomputed there; until
+    /// then a member's loss may cost what it held there.
     Bitmap,
     /// Records are durable before their data: a member may be lost at any time.
     Journal,
@@ -256,8 +258,8 @@ impl ReadName {
     }
 }
 
-/// An array's organization in the words of the table: its name, what it is, and what a crash may cost where there was
-/// a choice.
+/// An array's organization in the words of the table: its name, what it is, and what a crash may
+/// cost where there was a choice.
 pub fn describe(stored: &StoredGeometry) -> String {
     let name = stored.organization_name();
     let about = match stored.organization.layout {

@@ -1,4 +1,5 @@
-//! Settings of a server: bounds on memory, thresholds, pace. They may differ from one serving to the next.
+//! Settings of a server: bounds on memory, thresholds, pace. They may differ from one serving to
+//! the next.
 
 use clap::{Args, ValueEnum};
 use parlour_array::{LargeWrite, LogFlush, LogPool, Tuning};

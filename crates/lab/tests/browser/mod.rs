@@ -11,15 +11,16 @@ pub(crate) const WIDTHS: [u32; 2] = [1_400, 400];
 /// More pixels than any page is high.
 const TALL: u32 = 200_000;
 
-/// Where pages of this name and their pictures are kept: below `target`, beside this test's program.
+/// Where pages of this name and their pictures are kept: below `target`, beside this test's
+/// program.
 pub(crate) fn directory(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&directory).expect("below target can be written");
     directory
 }
 
-/// Opens the page as wide as that, keeps a picture of `part` of its height beside it, and answers with what `script` found in all
-/// of it and left in `document.body.dataset.found`.
+/// Opens the page as wide as that, keeps a picture of `part` of its height beside it, and answers
+/// with what `script` found in all of it and left in `document.body.dataset.found`.
 ///
 /// # Panics
 /// A script complains, nothing is found, or nothing is seen.

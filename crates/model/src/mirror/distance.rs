@@ -21,8 +21,9 @@ pub enum DistanceError {
 }
 
 impl Distance {
-    /// Targets and heads each drawn for themselves, and uniformly, from some neighbouring cylinders. Exact: `P(D > d)` is the mean over all
-    /// targets of `(1 − w/C)^N`, where `w` of the `C` cylinders are within d of the target.
+    /// Targets and heads each drawn for themselves, and uniformly, from some neighbouring
+    /// cylinders. Exact: `P(D > d)` is the mean over all targets of `(1 − w/C)^N`, where `w` of the
+    /// `C` cylinders are within d of the target.
     pub fn independent(copies: u32, cylinders: u32) -> Result<Distance, DistanceError> {
         if copies == 0 {
             return Err(DistanceError::NoCopies);
@@ -35,7 +36,8 @@ impl Distance {
             sums.push(sums[within - 1] + missed(within));
         }
         let beyond = |distance: usize| {
-            // Targets in the middle see 2d + 1 cylinders; those at either edge from d + 1 on one more each, as long as they are cut.
+            // Targets in the middle see 2d + 1 cylinders; those at either edge from d + 1 on one
+            // more each, as long as they are cut.
             let most = (2 * distance + 1).min(all);
             let middle = all.saturating_sub(2 * distance) as f64 * missed(most);
             let edges = 2.0 * (sums[most.max(distance + 1) - 1] - sums[distance]);
@@ -115,7 +117,8 @@ mod tests {
         assert_eq!(format!("{seek:.2}"), "12.69");
     }
 
-    /// On a line the mean is `∫∫ P(D > d)` over distances and targets: 1/3 for one head, 5/24 for two.
+    /// On a line the mean is `∫∫ P(D > d)` over distances and targets: 1/3 for one head, 5/24 for
+    /// two.
     #[test]
     fn on_many_cylinders_the_mean_is_that_of_a_line() {
         for (copies, share) in [(1, 1.0 / 3.0), (2, 5.0 / 24.0)] {

@@ -1,6 +1,7 @@
 //! Nearest-head choice on a grid: how probable each set of places of the heads is after many reads.
 
-/// Lengths of the span's pieces, as shares of it, each with the number of pieces of that length that there are in the mean.
+/// Lengths of the span's pieces, as shares of it, each with the number of pieces of that length
+/// that there are in the mean.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     /// From the ends of the span to the heads next to them.
@@ -9,8 +10,8 @@ pub(super) struct Pieces {
     pub(super) gaps: Vec<(f64, f64)>,
 }
 
-/// Sets of places of heads, in order: x₀ ≤ x₁ ≤ … on the grid. A set's number is the sum of `(xᵢ + i choose i + 1)`, so that along the
-/// line on which one head moves only one term changes.
+/// Sets of places of heads, in order: x₀ ≤ x₁ ≤ … on the grid. A set's number is the sum of `(xᵢ +
+/// i choose i + 1)`, so that along the line on which one head moves only one term changes.
 struct Grid {
     heads: usize,
     cells: usize,
@@ -35,7 +36,8 @@ pub(super) fn settle(heads: usize, cells: usize) -> Pieces {
     }
 }
 
-/// All changes of a round together. What the rounds after it would still change is some ten times that.
+/// All changes of a round together. What the rounds after it would still change is some ten times
+/// that.
 const SETTLED: f64 = 1e-7;
 
 impl Grid {
@@ -70,8 +72,9 @@ impl Grid {
         }
     }
 
-    /// What becomes of each set when one head is the nearest. The others stay, so that everything moves along lines: to a place y comes
-    /// what was at any x that is nearer to y than the neighbours a and b are: `2y − b < x < 2y − a`; half of it at equal distances.
+    /// What becomes of each set when one head is the nearest. The others stay, so that everything
+    /// moves along lines: to a place y comes what was at any x that is nearer to y than the
+    /// neighbours a and b are: `2y − b < x < 2y − a`; half of it at equal distances.
     fn move_head(&self, head: usize, now: &[f64], then: &mut [f64]) {
         let terms = &self.terms[head];
         let target = 1.0 / self.cells as f64;
@@ -139,7 +142,8 @@ mod tests {
             for target in 0..7_usize {
                 let distance = |head: usize| target.abs_diff(places[head]);
                 let nearest = (0..3).map(distance).min().unwrap();
-                // Of heads at one place the outermost on the target's side moves; at the target's own place any does, to no effect.
+                // Of heads at one place the outermost on the target's side moves; at the target's
+                // own place any does, to no effect.
                 let mut movers: Vec<usize> = (0..3).filter(|head| distance(*head) == nearest).collect();
                 movers.dedup_by_key(|head| places[*head]);
                 for mover in &movers {

@@ -1,14 +1,16 @@
 //! Where heads come to be when it is always the nearest one that moves.
 //!
-//! The nearest head goes to the target and stays there. So a head is moved as often as its share of the span is large, and then is
-//! anywhere in that share: heads spread out, and are nearer to their targets than independent ones. There is no closed form: the steady
-//! state is iterated on a grid (`grid.rs`).
+//! The nearest head goes to the target and stays there. So a head is moved as often as its share of
+//! the span is large, and then is anywhere in that share: heads spread out, and are nearer to their
+//! targets than independent ones. There is no closed form: the steady state is iterated on a grid
+//! (`grid.rs`).
 
 use super::grid::{Pieces, settle};
 use super::{Distance, DistanceError};
 
-/// The steady state of nearest-head choice, over any span: of uniform targets, one read at a time, and no writes, which would bring all
-/// heads to one place. It depends on the number of copies alone, so that one serves any drive.
+/// The steady state of nearest-head choice, over any span: of uniform targets, one read at a time,
+/// and no writes, which would bring all heads to one place. It depends on the number of copies
+/// alone, so that one serves any drive.
 #[derive(Clone, Debug)]
 pub struct SteadyHeads {
     pieces: Pieces,
@@ -24,11 +26,13 @@ const ON_A_GRID: u32 = 4;
 const CELLS: [usize; ON_A_GRID as usize + 1] = [0, 64, 64, 40, 24];
 
 impl SteadyHeads {
-    /// Of any number of copies. From 3 on this takes up to a tenth of a second; keep it, as it serves any drive.
+    /// Of any number of copies. From 3 on this takes up to a tenth of a second; keep it, as it
+    /// serves any drive.
     ///
-    /// Up to 4, the mean distance is that on two grids, extrapolated to infinitely fine ones: its error goes with the square of the
-    /// cells. From there on its inverse rises with the copies as it does from 3 to 4, and the distribution is that of 4, in proportion. A
-    /// million drawn targets confirm the means within 0.3%, and the probabilities within 0.007, up to 12 copies.
+    /// Up to 4, the mean distance is that on two grids, extrapolated to infinitely fine ones: its
+    /// error goes with the square of the cells. From there on its inverse rises with the copies as
+    /// it does from 3 to 4, and the distribution is that of 4, in proportion. A million drawn
+    /// targets confirm the means within 0.3%, and the probabilities within 0.007, up to 12 copies.
     pub fn new(copies: u32) -> Result<SteadyHeads, DistanceError> {
         match copies {
             0 => Err(DistanceError::NoCopies),
@@ -60,8 +64,8 @@ impl SteadyHeads {
         self.mean
     }
 
-    /// How probable it is that the nearest head is farther away than a share of the span: what is left of the pieces between heads (and
-    /// ends) beyond that distance from each head.
+    /// How probable it is that the nearest head is farther away than a share of the span: what is
+    /// left of the pieces between heads (and ends) beyond that distance from each head.
     pub fn beyond(&self, share: f64) -> f64 {
         let share = share / self.stretch;
         let left = |pieces: &[(f64, f64)], off: f64| -> f64 {
@@ -81,7 +85,8 @@ impl From<Pieces> for SteadyHeads {
         let squares = |pieces: &[(f64, f64)]| -> f64 {
             pieces.iter().map(|(length, number)| number * length * length).sum()
         };
-        // Over a piece at an end distances go from 0 to its length, over one between heads to half of it.
+        // Over a piece at an end distances go from 0 to its length, over one between heads to half
+        // of it.
         let mean = squares(&pieces.edges) / 2.0 + squares(&pieces.gaps) / 4.0;
         SteadyHeads { pieces, stretch: 1.0, mean }
     }

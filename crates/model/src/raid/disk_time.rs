@@ -1,8 +1,10 @@
-//! The adjusted model (§7.2): throughput is what disk-time a request takes of RAID level 0, divided by what it takes of another.
+//! The adjusted model (§7.2): throughput is what disk-time a request takes of RAID level 0, divided
+//! by what it takes of another.
 //!
-//! A disk that a request uses seeks and waits half a revolution once. Neighbouring tracks in one access need no more than their
-//! transfer, and parity that a read passes over is read along; but an access that is issued after another one misses the start of its
-//! track, and waits a full revolution (§8.1.3). So does a partial stripe of a write beside full ones.
+//! A disk that a request uses seeks and waits half a revolution once. Neighbouring tracks in one
+//! access need no more than their transfer, and parity that a read passes over is read along; but
+//! an access that is issued after another one misses the start of its track, and waits a full
+//! revolution (§8.1.3). So does a partial stripe of a write beside full ones.
 
 use super::efficiency::{Alignment, ParityMethod, StripeWrite, parity_passed, total};
 use super::{Array, Direction, Level, Request};
@@ -16,7 +18,8 @@ pub struct DiskTimes {
     pub revolution: f64,
     /// The transfer of a unit, or of the part of one that is requested; 16.2 for a track.
     pub transfer: f64,
-    /// By what the mean seek is shorter where the nearer one of two disks reads; 4 (§7.2; 3 to 4 in §7.1.3).
+    /// By what the mean seek is shorter where the nearer one of two disks reads; 4 (§7.2; 3 to 4 in
+    /// §7.1.3).
     pub seek_saved: f64,
 }
 
@@ -26,7 +29,8 @@ impl DiskTimes {
         self.seek + self.revolution / 2.0
     }
 
-    /// A disk that reads a unit, and after a full revolution writes it, having "saved a seek" (§7.1.1).
+    /// A disk that reads a unit, and after a full revolution writes it, having "saved a seek"
+    /// (§7.1.1).
     pub fn read_and_rewrite(&self) -> f64 {
         self.rewriting(self.positioning())
     }
@@ -80,7 +84,8 @@ impl DiskTimes {
         }
     }
 
-    /// Throughput per disk relative to RAID level 0 with the same user capacity, when disks are saturated.
+    /// Throughput per disk relative to RAID level 0 with the same user capacity, when disks are
+    /// saturated.
     pub fn relative_throughput(&self, array: Array, direction: Direction, request: Request) -> f64 {
         if request.units == 0 {
             return 1.0;
@@ -102,7 +107,8 @@ impl DiskTimes {
     }
 }
 
-/// Throughput per disk, in MB/s, of saturated disks: of so many kilobytes in so many disk-milliseconds.
+/// Throughput per disk, in MB/s, of saturated disks: of so many kilobytes in so many
+/// disk-milliseconds.
 pub fn throughput_per_disk(kilobytes: f64, disk_time: f64) -> f64 {
     kilobytes / disk_time
 }
@@ -153,7 +159,8 @@ mod tests {
         assert_eq!(format!("{:.1}", 1e3 / 60.0 / 2.0), "8.3");
     }
 
-    /// ch.xfer is measured: 40 KB at 2.4 MB/s are 16.3 ms, if both are powers of two, and 16.7 if neither is.
+    /// ch.xfer is measured: 40 KB at 2.4 MB/s are 16.3 ms, if both are powers of two, and 16.7 if
+    /// neither is.
     #[test]
     fn a_tracks_transfer_is_within_a_percent_of_its_rate() {
         let computed = 40.0 / (2.4 * 1_024.0) * 1e3;
@@ -194,7 +201,8 @@ mod tests {
         }
     }
 
-    /// "The adjusted model does not change the relative throughput estimates for other RAID Levels and workloads."
+    /// "The adjusted model does not change the relative throughput estimates for other RAID Levels
+    /// and workloads."
     #[test]
     fn all_else_is_as_accesses_say() {
         let relative =
@@ -249,8 +257,9 @@ mod tests {
         assert_eq!(slow.of_stripe(raid(Level::Raid5), 6).0, ParityMethod::ReadModifyWrite);
     }
 
-    /// ch.80, ch.70 were measured (an erratum): they are between these and what counting accesses gives.
-    /// Figure 8: large writes of RAID level 5 lose to partial stripes, and to more of them when they are not aligned.
+    /// ch.80, ch.70 were measured (an erratum): they are between these and what counting accesses
+    /// gives. Figure 8: large writes of RAID level 5 lose to partial stripes, and to more of them
+    /// when they are not aligned.
     #[test]
     fn partial_stripes_take_disk_time() {
         let sizes: Vec<(u32, f64)> = (33..=42).map(|units| (units, 1.0)).collect();

@@ -1,6 +1,8 @@
-//! The RAID paper's simple model (§3): throughput is the share of disk accesses that move useful data.
+//! The RAID paper's simple model (§3): throughput is the share of disk accesses that move useful
+//! data.
 //!
-//! A disk access is one contiguous read or write of one disk; a request's are counted stripe by stripe, unit by unit.
+//! A disk access is one contiguous read or write of one disk; a request's are counted stripe by
+//! stripe, unit by unit.
 
 use super::{Array, Direction, Level, Request};
 
@@ -25,7 +27,8 @@ pub struct StripeWrite {
 }
 
 impl StripeWrite {
-    /// Both methods for so many units of a stripe on so many disks: the first takes `D + 1` pre-reads, the second `N − (D + 1)` reads.
+    /// Both methods for so many units of a stripe on so many disks: the first takes `D + 1`
+    /// pre-reads, the second `N − (D + 1)` reads.
     pub fn both(disks: u32, units: u64) -> [StripeWrite; 2] {
         let writes = units + 1;
         let rest = u64::from(disks).saturating_sub(writes);
@@ -35,7 +38,8 @@ impl StripeWrite {
         ]
     }
 
-    /// The one with fewer accesses. An individual block's is the first from N = 4 on, where it is a tie.
+    /// The one with fewer accesses. An individual block's is the first from N = 4 on, where it is a
+    /// tie.
     pub fn fewest(disks: u32, units: u64) -> StripeWrite {
         let [modify, reconstruct] = StripeWrite::both(disks, units);
         if modify.accesses() <= reconstruct.accesses() { modify } else { reconstruct }
@@ -47,7 +51,8 @@ impl StripeWrite {
     }
 }
 
-/// The disk accesses of the physical request that a logical one becomes. Those of the logical one are its units.
+/// The disk accesses of the physical request that a logical one becomes. Those of the logical one
+/// are its units.
 pub fn accesses(array: Array, direction: Direction, request: Request) -> u64 {
     match (array.level(), direction) {
         (_, Direction::Read) | (Level::Raid0, Direction::Write) => u64::from(request.units),
@@ -60,8 +65,8 @@ pub fn accesses(array: Array, direction: Direction, request: Request) -> u64 {
     }
 }
 
-/// The accesses of the logical request divided by those of the physical one, which is also the throughput per disk relative to RAID
-/// level 0. An empty request is as efficient as can be.
+/// The accesses of the logical request divided by those of the physical one, which is also the
+/// throughput per disk relative to RAID level 0. An empty request is as efficient as can be.
 pub fn efficiency(array: Array, direction: Direction, request: Request) -> f64 {
     match accesses(array, direction, request) {
         0 => 1.0,
@@ -78,7 +83,8 @@ pub enum Alignment {
     Unaligned,
 }
 
-/// The efficiency of requests of several sizes: useful accesses of all, divided by all accesses. Sizes are in units, each with a weight.
+/// The efficiency of requests of several sizes: useful accesses of all, divided by all accesses.
+/// Sizes are in units, each with a weight.
 pub fn mean_efficiency(
     array: Array,
     direction: Direction,
@@ -90,7 +96,8 @@ pub fn mean_efficiency(
     if all > 0.0 { useful / all } else { 1.0 }
 }
 
-/// What requests of several sizes cost together, by their weights, in the mean over where they begin.
+/// What requests of several sizes cost together, by their weights, in the mean over where they
+/// begin.
 pub(super) fn total(
     array: Array,
     sizes: &[(u32, f64)],
@@ -106,21 +113,23 @@ pub(super) fn total(
     sizes.iter().map(|(units, weight)| weight * mean(*units)).sum()
 }
 
-/// The throughput of reads and writes mixed (§8.2), from that of reads and of writes alone and the share of requests, of the same
-/// sizes, that read: what disks spend on both is added up. It is below what is between the two by weight, as the paper finds.
+/// The throughput of reads and writes mixed (§8.2), from that of reads and of writes alone and the
+/// share of requests, of the same sizes, that read: what disks spend on both is added up. It is
+/// below what is between the two by weight, as the paper finds.
 pub fn mixed(read: f64, write: f64, reads: f64) -> f64 {
     1.0 / (reads / read + (1.0 - reads) / write)
 }
 
-/// Parity units that a large read of RAID level 5 passes over between data of the same disk; reading them along is as
-/// fast as skipping them (§8.1.3).
+/// Parity units that a large read of RAID level 5 passes over between data of the same disk;
+/// reading them along is as fast as skipping them (§8.1.3).
 pub fn parity_passed(array: Array, request: Request) -> u64 {
     let stripes = array.stripes(request);
     let between = stripes.number().saturating_sub(2);
     if array.level() != Level::Raid5 || between == 0 {
         return 0;
     }
-    // All stripes but the outermost are full; next to a full stripe, parity always has data before or after it.
+    // All stripes but the outermost are full; next to a full stripe, parity always has data before
+    // or after it.
     let (second, last) = (stripes.first + 1, stripes.first + between + 1);
     let parity = |stripe: u64| stripe % u64::from(array.disks());
     let before = stripes.holds(second - 1, parity(second));
@@ -131,7 +140,8 @@ pub fn parity_passed(array: Array, request: Request) -> u64 {
     }
 }
 
-/// The efficiency of a read of RAID level 5, with the parity units that it passes over counted as accesses (§8.1.3).
+/// The efficiency of a read of RAID level 5, with the parity units that it passes over counted as
+/// accesses (§8.1.3).
 pub fn read_efficiency(array: Array, request: Request) -> f64 {
     if request.units == 0 {
         return 1.0;
@@ -193,7 +203,8 @@ mod tests {
         );
     }
 
-    /// ch.80, ch.70 are measured (an erratum): counting gives 84% and 78%, here for sizes evenly spread about 1.5 MB, 37.5 tracks.
+    /// ch.80, ch.70 are measured (an erratum): counting gives 84% and 78%, here for sizes evenly
+    /// spread about 1.5 MB, 37.5 tracks.
     #[test]
     fn partial_stripes_cost_large_writes_what_their_accesses_say() {
         let sizes: Vec<(u32, f64)> = (33..=42).map(|units| (units, 1.0)).collect();
@@ -202,7 +213,8 @@ mod tests {
         assert_eq!((of(Alignment::Aligned).as_str(), of(Alignment::Unaligned).as_str()), ("84", "78"));
     }
 
-    /// §8.1.4: "For requests over 100 MB, the penalty for partial stripe writes might be less than 1%."
+    /// §8.1.4: "For requests over 100 MB, the penalty for partial stripe writes might be less than
+    /// 1%."
     #[test]
     fn the_largest_writes_lose_less_than_one_percent_to_partial_stripes() {
         let sizes: Vec<(u32, f64)> = (2_500..2_510).map(|units| (units, 1.0)).collect();
@@ -210,7 +222,8 @@ mod tests {
         assert!(efficiency / (10.0 / 11.0) > 0.99);
     }
 
-    /// ch.cross95 was measured: "almost 95%" of reads. By accesses, and with a parity track passed over in twenty data tracks, it is there.
+    /// ch.cross95 was measured: "almost 95%" of reads. By accesses, and with a parity track passed
+    /// over in twenty data tracks, it is there.
     #[test]
     fn raid_5_is_ahead_of_raid_1_for_large_requests_up_to_almost_95_percent_reads() {
         let sizes: Vec<(u32, f64)> = (33..=42).map(|units| (units, 1.0)).collect();
@@ -234,7 +247,8 @@ mod tests {
         assert_eq!(read_efficiency(raid(Level::Raid1), request), 1.0);
     }
 
-    /// §8.1.3's example on figure 1c: of logical tracks 0 to 13, disk 1 must read its tracks 0, 2 and 3.
+    /// §8.1.3's example on figure 1c: of logical tracks 0 to 13, disk 1 must read its tracks 0, 2
+    /// and 3.
     #[test]
     fn parity_is_passed_over_where_data_is_on_both_sides_of_it() {
         let array = Array::new(Level::Raid5, 5).unwrap();

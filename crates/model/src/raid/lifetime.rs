@@ -7,8 +7,8 @@ use super::{Array, Direction, Level};
 /// Times in milliseconds that a request costs besides finding its data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Of a logical request, in the system; measured 0.7 for an individual one, 10.9 for a full stripe of 10 disks, 3.5 for that when
-    /// the system is not idle (§7.1.2).
+    /// Of a logical request, in the system; measured 0.7 for an individual one, 10.9 for a full
+    /// stripe of 10 disks, 3.5 for that when the system is not idle (§7.1.2).
     pub overhead: f64,
     /// The processor's, of a disk access; measured 1.5 to 1.8.
     pub io_cpu: f64,
@@ -60,8 +60,9 @@ pub struct StripeError {
 impl Idle {
     /// Where the time of a request for some units of one stripe goes.
     ///
-    /// Disks that always work together are in the same place, so that only their rotations differ. The two or more disks of a small
-    /// write to RAID level 5 work with others the next time: their seeks differ, too.
+    /// Disks that always work together are in the same place, so that only their rotations differ.
+    /// The two or more disks of a small write to RAID level 5 work with others the next time: their
+    /// seeks differ, too.
     pub fn lifetime(&self, array: Array, direction: Direction, units: u32) -> Result<Lifetime, StripeError> {
         let data = array.data_disks();
         if units == 0 || units > data {
@@ -88,7 +89,8 @@ impl Idle {
         Lifetime { overhead: 0.0, io_cpu, disconnect, synchronization, connect: transfer }
     }
 
-    /// Reads, and then writes: in place after a full revolution, or on the other disks of the stripe.
+    /// Reads, and then writes: in place after a full revolution, or on the other disks of the
+    /// stripe.
     fn partial_write(&self, disks: u32, units: u32) -> Lifetime {
         let seeking = |disks| self.access(self.positioning.mean(), self.positioning.penalty(disks));
         let write = StripeWrite::fewest(disks, u64::from(units));
@@ -107,8 +109,9 @@ impl Idle {
         }
     }
 
-    /// The response time that a share of requests to a RAID level 0 keeps, for some units of one stripe. `transfers` are what each disk
-    /// transfers, in milliseconds and with weights: of one size of requests one, of a distribution of sizes as many as it takes.
+    /// The response time that a share of requests to a RAID level 0 keeps, for some units of one
+    /// stripe. `transfers` are what each disk transfers, in milliseconds and with weights: of one
+    /// size of requests one, of a distribution of sizes as many as it takes.
     pub fn percentile(
         &self,
         array: Array,
@@ -176,8 +179,9 @@ mod tests {
         assert!((saved - (idle(0.7).positioning.seek() - idle(0.7).nearer.seek())).abs() < 1e-9);
     }
 
-    /// ch.tgt.individual, ch.tgt.full, ch.tgt.small: four times what was measured idle, printed as 200, 268 and 148 ms. The model is 1%
-    /// above, 3.5% below, and 1% below; of ch.tgt.large the text does not give the sizes' standard deviation.
+    /// ch.tgt.individual, ch.tgt.full, ch.tgt.small: four times what was measured idle, printed as
+    /// 200, 268 and 148 ms. The model is 1% above, 3.5% below, and 1% below; of ch.tgt.large the
+    /// text does not give the sizes' standard deviation.
     #[test]
     fn the_response_time_targets_are_about_four_idle_percentiles() {
         let target = |units, overhead, transfers: &[(f64, f64)]| {
@@ -185,7 +189,8 @@ mod tests {
         };
         assert_eq!(format!("{:.0}", target(1, 0.7, &[(16.2, 1.0)])), "201");
         assert_eq!(format!("{:.0}", target(10, 10.9, &[(16.2, 1.0)])), "259");
-        // Exponential sizes in whole sectors, of 1.5 sectors in the mean: each further sector is a third as probable.
+        // Exponential sizes in whole sectors, of 1.5 sectors in the mean: each further sector is a
+        // third as probable.
         let sectors: Vec<(f64, f64)> = (1..30).map(|n| (1.62 * f64::from(n), 3_f64.powi(-n))).collect();
         assert_eq!(format!("{:.0}", target(1, 0.7, &sectors)), "147");
     }

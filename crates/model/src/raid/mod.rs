@@ -1,7 +1,8 @@
 //! RAID Levels 0, 1 and 5 by what their requests cost (Chen, Gibson, Katz, Patterson).
 //!
-//! Read [`efficiency`] (the RAID paper's simple model: count disk accesses, §3), [`disk_time`] (its adjustment: add their times up, §7.2),
-//! [`synchronization`] (what waiting for the last of several disks adds, §7.1.1) and [`lifetime`] (a request in an idle system, figure 3).
+//! Read [`efficiency`] (the RAID paper's simple model: count disk accesses, §3), [`disk_time`] (its
+//! adjustment: add their times up, §7.2), [`synchronization`] (what waiting for the last of several
+//! disks adds, §7.1.1) and [`lifetime`] (a request in an idle system, figure 3).
 
 pub mod disk_time;
 pub mod efficiency;
@@ -52,7 +53,8 @@ pub enum Direction {
     Write,
 }
 
-/// A logical request: neighbouring stripe units (in the paper, tracks), counted over all data from 0 on.
+/// A logical request: neighbouring stripe units (in the paper, tracks), counted over all data from
+/// 0 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The first unit.
@@ -72,7 +74,8 @@ impl Array {
         }
     }
 
-    /// With room for so many disks' data (`D`), so that organizations compare at equal user capacity (§5).
+    /// With room for so many disks' data (`D`), so that organizations compare at equal user
+    /// capacity (§5).
     pub fn for_data(level: Level, disks: u32) -> Result<Array, ArrayError> {
         let all = match level {
             Level::Raid0 => Some(disks),

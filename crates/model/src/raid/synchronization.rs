@@ -4,7 +4,8 @@ use parlour_drive::seek::SeekCurve;
 
 use crate::mirror::Distance;
 
-/// The mean latency until the last of some disks has turned to its data, in the unit of a revolution: `N/(N+1)` of one.
+/// The mean latency until the last of some disks has turned to its data, in the unit of a
+/// revolution: `N/(N+1)` of one.
 pub fn latest_rotation(disks: u32, revolution: f64) -> f64 {
     f64::from(disks) / (f64::from(disks) + 1.0) * revolution
 }
@@ -14,8 +15,8 @@ pub fn rotation_penalty(disks: u32, revolution: f64) -> f64 {
     latest_rotation(disks.max(1), revolution) - revolution / 2.0
 }
 
-/// The distribution of a seek and the rotation after it, in milliseconds. Exact: between the moments at which some distance's seek
-/// ends, or a revolution after that, it is a straight line.
+/// The distribution of a seek and the rotation after it, in milliseconds. Exact: between the
+/// moments at which some distance's seek ends, or a revolution after that, it is a straight line.
 #[derive(Clone, Debug)]
 pub struct Positioning {
     /// How long seeks take, and how probable each time is; in order of times.
@@ -29,7 +30,8 @@ pub struct Positioning {
 pub struct RevolutionError(f64);
 
 impl Positioning {
-    /// Of a drive whose arm moves over some distance (of random cylinders: `Distance::independent(1, cylinders)`).
+    /// Of a drive whose arm moves over some distance (of random cylinders:
+    /// `Distance::independent(1, cylinders)`).
     pub fn new(
         distance: &Distance,
         curve: &SeekCurve,
@@ -64,7 +66,8 @@ impl Positioning {
         self.seek() + self.revolution / 2.0
     }
 
-    /// The mean time until the last of some disks is there, which seek and rotate independently. Of no disk it is 0.
+    /// The mean time until the last of some disks is there, which seek and rotate independently. Of
+    /// no disk it is 0.
     pub fn latest(&self, disks: u32) -> f64 {
         if disks == 0 {
             return 0.0;
@@ -94,20 +97,22 @@ impl Positioning {
         self.latest(disks.max(1)) - self.mean()
     }
 
-    /// How probable it is that within a time some disks, which seek the same distance, have all turned to their data.
+    /// How probable it is that within a time some disks, which seek the same distance, have all
+    /// turned to their data.
     pub fn within(&self, time: f64, disks: u32) -> f64 {
         let turned = |seek: f64| ((time - seek) / self.revolution).clamp(0.0, 1.0);
         self.seeks.iter().map(|(seek, probability)| probability * turned(*seek).powf(f64::from(disks))).sum()
     }
 
-    /// The time within which a share of accesses is positioned, of as many disks as in [`Positioning::within`]; a share of 0.9 is the 90th
-    /// percentile. Shares below 0 count as 0, and above 1 as 1.
+    /// The time within which a share of accesses is positioned, of as many disks as in
+    /// [`Positioning::within`]; a share of 0.9 is the 90th percentile. Shares below 0 count as 0,
+    /// and above 1 as 1.
     pub fn quantile(&self, share: f64, disks: u32) -> f64 {
         self.quantile_with(share, disks, &[(0.0, 1.0)])
     }
 
-    /// The same, with something after it that takes one of several times (in milliseconds, each with a weight), whatever the
-    /// positioning took.
+    /// The same, with something after it that takes one of several times (in milliseconds, each
+    /// with a weight), whatever the positioning took.
     pub fn quantile_with(&self, share: f64, disks: u32, after: &[(f64, f64)]) -> f64 {
         let all: f64 = after.iter().map(|(_, weight)| weight).sum();
         let within = |time: f64| -> f64 {
@@ -147,7 +152,8 @@ mod tests {
     use super::*;
     use crate::mirror::SteadyHeads;
 
-    /// The Amdahl 6380 with the curve of its drive file: the text gives the mean, and the 3.6 ms imply the standard deviation (an erratum).
+    /// The Amdahl 6380 with the curve of its drive file: the text gives the mean, and the 3.6 ms
+    /// imply the standard deviation (an erratum).
     fn curve() -> SeekCurve {
         SeekCurve::formula((4.97, 0.0, 0.632), true, 885).unwrap()
     }
@@ -177,7 +183,8 @@ mod tests {
         assert_eq!(format!("{:.1}", amdahl().penalty(2)), "3.6");
     }
 
-    /// ch.saving, ch.savedrop: 3 to 4 ms were measured, a curve's 15 ms being all that the text gives.
+    /// ch.saving, ch.savedrop: 3 to 4 ms were measured, a curve's 15 ms being all that the text
+    /// gives.
     #[test]
     fn the_nearer_of_two_heads_saves_3_ms_in_the_steady_state() {
         let saved = |distance: Distance| format!("{:.1}", amdahl().seek() - distance.seek(&curve()));

@@ -20,7 +20,8 @@ pub enum Work {
     Read,
     /// They are written, onto the platters.
     Write,
-    /// They are read, and written as they come round again, in one access (Stodolsky et al., footnote 4).
+    /// They are read, and written as they come round again, in one access (Stodolsky et al.,
+    /// footnote 4).
     Modify,
 }
 
@@ -31,7 +32,8 @@ pub enum Pattern {
     Uniform,
     /// Anywhere in the cylinders from the first to the last of these.
     Within(u32, u32),
-    /// In runs of this many requests in the mean, each where the last one ended, with nothing between; runs begin anywhere.
+    /// In runs of this many requests in the mean, each where the last one ended, with nothing
+    /// between; runs begin anywhere.
     Runs(f64),
 }
 

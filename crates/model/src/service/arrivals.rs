@@ -1,12 +1,12 @@
 //! What an access costs once the arm is there, by where on its first track it begins and where the
 //! heads arrive.
 //!
-//! A drive that takes a track's sectors in any order begins with the one that comes next. Where that
-//! is none that is wanted, nothing is different: the first one passes, and the others behind it. Where
-//! the heads arrive amid what is wanted, the rest of it passes first, and what had gone by follows
-//! after a revolution. A host gets blocks in their order all the same: the bus waits for the first
-//! block, whatever has passed before it, and then sends what is there. What is read ahead changes
-//! nothing of this: a block that is wanted is there when it has passed.
+//! A drive that takes a track's sectors in any order begins with the one that comes next. Where
+//! that is none that is wanted, nothing is different: the first one passes, and the others behind
+//! it. Where the heads arrive amid what is wanted, the rest of it passes first, and what had gone
+//! by follows after a revolution. A host gets blocks in their order all the same: the bus waits for
+//! the first block, whatever has passed before it, and then sends what is there. What is read ahead
+//! changes nothing of this: a block that is wanted is there when it has passed.
 
 use parlour_drive::electronics::Electronics;
 
@@ -59,8 +59,8 @@ impl Bus {
 }
 
 impl Tracks {
-    /// A read's transfer, if its blocks take `passes` to pass: the bus begins when so much is there as
-    /// the drive waits for.
+    /// A read's transfer, if its blocks take `passes` to pass: the bus begins when so much is there
+    /// as the drive waits for.
     pub(super) fn handed_on(&self, bus: &Bus, blocks: u64, passes: f64) -> f64 {
         bus.handed_on(blocks as f64, passes, self.mean_passing(bus.awaited as u64))
     }
@@ -105,8 +105,9 @@ impl Tracks {
         parts.into_iter().map(case).collect()
     }
 
-    /// What it takes until all is done, if the heads arrive when `gone` of the sectors that are wanted
-    /// have gone by, the last of them in part: from when that one has passed on, less a revolution.
+    /// What it takes until all is done, if the heads arrive when `gone` of the sectors that are
+    /// wanted have gone by, the last of them in part: from when that one has passed on, less a
+    /// revolution.
     fn late(&self, start: &Start, gone: f64, blocks: f64, bus: Option<&Bus>) -> f64 {
         let last = self.after_first(start, self.sectors_pass(start.first - gone).max(0.0));
         let Some(bus) = bus else { return last };

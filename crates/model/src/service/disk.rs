@@ -93,7 +93,8 @@ impl Disk<'_> {
             .collect()
     }
 
-    /// What is read and written in one access is not begun anywhere: it is written from its first sector on.
+    /// What is read and written in one access is not begun anywhere: it is written from its first
+    /// sector on.
     fn cases(&self, work: Work, tracks: &Tracks, blocks: u64) -> Vec<Case> {
         match work {
             Work::Read if tracks.any_order => {
@@ -157,8 +158,9 @@ impl Disk<'_> {
         }
     }
 
-    /// Whether the data of nearly every write is there in time, if a quick one is on the platters after `quick` ms; and of what is read
-    /// and written in one access, before it comes round again for the last time.
+    /// Whether the data of nearly every write is there in time, if a quick one is on the platters
+    /// after `quick` ms; and of what is read and written in one access, before it comes round again
+    /// for the last time.
     fn check_bus(&self, work: Work, blocks: u64, quick: f64) -> Result<(), ServiceError> {
         let (to_host, to_drive) = self.electronics.bus;
         let late = match work {

@@ -1,23 +1,26 @@
-//! How long a disk takes for a request: the model of Shriver and of Barve et al. that Varki and Wang cite (§2.2), for a drive of the
-//! catalogue.
+//! How long a disk takes for a request: the model of Shriver and of Barve et al. that Varki and
+//! Wang cite (§2.2), for a drive of the catalogue.
 //!
-//! The papers that are cited are not at hand in full; what they are cited for is: requests that are spread uniformly over all cylinders,
-//! or over some that are neighbours, or that come in sequential runs; drives with zones. What is left open is chosen here:
+//! The papers that are cited are not at hand in full; what they are cited for is: requests that are
+//! spread uniformly over all cylinders, or over some that are neighbours, or that come in
+//! sequential runs; drives with zones. What is left open is chosen here:
 //!
-//! - *Seek.* From one uniformly drawn block to another: cylinders count by the blocks that they hold. The mean and all moments are over
-//!   the drive's own curve, and not the curve at the mean distance.
-//! - *Rotation.* Evenly distributed over a revolution, unless the drive takes a track's sectors in any order, or the request goes on
-//!   where the last one ended.
-//! - *Transfer.* By zone, weighted by the blocks of each; with every track or cylinder that a request crosses it costs what skews and
-//!   switches make of it.
-//! - *Overheads.* As the drive's file tells them, for requests that follow others of the same kind. A read keeps the bus from when so
-//!   much of it is in the buffer as the drive waits for; where the bus is slower than the platters it is the bus that counts.
+//! - *Seek.* From one uniformly drawn block to another: cylinders count by the blocks that they
+//!   hold. The mean and all moments are over the drive's own curve, and not the curve at the mean
+//!   distance.
+//! - *Rotation.* Evenly distributed over a revolution, unless the drive takes a track's sectors in
+//!   any order, or the request goes on where the last one ended.
+//! - *Transfer.* By zone, weighted by the blocks of each; with every track or cylinder that a
+//!   request crosses it costs what skews and switches make of it.
+//! - *Overheads.* As the drive's file tells them, for requests that follow others of the same kind.
+//!   A read keeps the bus from when so much of it is in the buffer as the drive waits for; where
+//!   the bus is slower than the platters it is the bus that counts.
 //!
-//! What is said of a request of some size holds for one that begins anywhere: where all begin at multiples of a size, they may cross
-//! fewer ends of tracks, or more.
+//! What is said of a request of some size holds for one that begins anywhere: where all begin at
+//! multiples of a size, they may cross fewer ends of tracks, or more.
 //!
-//! Read [`seek`] (how far, and how likely), [`tracks`] (from one track to the next), `arrivals` (where
-//! on the first track heads arrive), [`positioning`] (seek and rotation, as a distribution).
+//! Read [`seek`] (how far, and how likely), [`tracks`] (from one track to the next), `arrivals`
+//! (where on the first track heads arrive), [`positioning`] (seek and rotation, as a distribution).
 
 mod access;
 mod arrivals;

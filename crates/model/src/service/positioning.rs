@@ -7,8 +7,9 @@ use super::moments::{Moments, milliseconds};
 use super::seek::Span;
 use crate::order::{Distribution, DistributionError};
 
-/// How long it takes until something passes that is wanted: evenly distributed between two times, in
-/// ms. Where heads arrive amid what is wanted, it is what the access takes longer than its transfer.
+/// How long it takes until something passes that is wanted: evenly distributed between two times,
+/// in ms. Where heads arrive amid what is wanted, it is what the access takes longer than its
+/// transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
     /// The shortest.
@@ -25,10 +26,12 @@ impl Latency {
     }
 }
 
-/// How long the arm takes between two places that are drawn, as a distribution: times that rise, and how likely they are.
+/// How long the arm takes between two places that are drawn, as a distribution: times that rise,
+/// and how likely they are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Positioning {
-    /// Times in ms; the probability of all up to it; the sum of all times up to it, each by its probability.
+    /// Times in ms; the probability of all up to it; the sum of all times up to it, each by its
+    /// probability.
     times: Vec<(f64, f64, f64)>,
     seek: Moments,
 }

@@ -12,7 +12,8 @@ use super::times::Service;
 use super::tracks::Tracks;
 use crate::order::Distribution;
 
-/// A request of a run that is not its first. Its overhead is taken to be that of the first: what it has less of it, its transfer has more.
+/// A request of a run that is not its first. Its overhead is taken to be that of the first: what it
+/// has less of it, its transfer has more.
 struct Next {
     rotation: Moments,
     transfer: Moments,
@@ -50,8 +51,9 @@ impl Disk<'_> {
         })
     }
 
-    /// A read that goes on where the last one ended. A drive that reads ahead has not stopped: platters and bus go on side by side, and
-    /// the slower counts. Another one has missed the next sector by what a command costs, and waits for the rest of the revolution.
+    /// A read that goes on where the last one ended. A drive that reads ahead has not stopped:
+    /// platters and bus go on side by side, and the slower counts. Another one has missed the next
+    /// sector by what a command costs, and waits for the rest of the revolution.
     fn next_of_run(&self, blocks: u64) -> Result<Next, ServiceError> {
         let Electronics { overheads, bus: (block, _), .. } = self.electronics;
         let (completion, overhead) = (milliseconds(overheads.read_completion), self.overhead(Work::Read));

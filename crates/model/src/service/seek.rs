@@ -52,8 +52,9 @@ impl Span {
         Ok(Span { parts, blocks })
     }
 
-    /// How likely each distance is, from 0 on, between two blocks that are drawn independently. (The number of pairs at a distance is
-    /// piecewise linear for each pair of zones; so it is the sum of the sum of four numbers for each.)
+    /// How likely each distance is, from 0 on, between two blocks that are drawn independently.
+    /// (The number of pairs at a distance is piecewise linear for each pair of zones; so it is the
+    /// sum of the sum of four numbers for each.)
     pub fn distances(&self) -> Vec<f64> {
         let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
         let longest = (last.first + last.cylinders - first.first) as usize;
@@ -82,8 +83,8 @@ impl Span {
         likely
     }
 
-    /// The same from a block that is drawn to the one before which this part of all blocks lies; and the number of the part of the span
-    /// in which that is.
+    /// The same from a block that is drawn to the one before which this part of all blocks lies;
+    /// and the number of the part of the span in which that is.
     pub fn distances_to(&self, before: f64) -> (usize, Vec<f64>) {
         let (number, target) = self.cylinder_at(before);
         let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);

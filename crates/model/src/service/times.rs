@@ -1,4 +1,5 @@
-//! How long a disk takes for a request, by what the time is made of; and how long the last of several.
+//! How long a disk takes for a request, by what the time is made of; and how long the last of
+//! several.
 
 use std::num::NonZeroU32;
 
@@ -29,7 +30,8 @@ pub struct Service {
     pub distribution: Distribution,
     /// Which way the first transfer goes.
     pub(super) way: Way,
-    /// The part of accesses to places that are drawn, and their mean seek in ms: not those that go on in a run.
+    /// The part of accesses to places that are drawn, and their mean seek in ms: not those that go
+    /// on in a run.
     pub(super) drawn: (f64, f64),
     /// Seek and rotation to each of some places that are as likely.
     pub(super) targets: Vec<Target>,
@@ -68,10 +70,12 @@ impl Service {
 
     /// The mean time of the last of so many siblings of one request, in ms.
     ///
-    /// Siblings are at the same place of their disks, or nearly. So their transfers take the same time, and those whose arms are far away
-    /// are so together: their times are not independent. What is independent is the rotation (spindles turn each for itself), and where
-    /// the arms come from, but for the disks on which the request before was, too: there they come from the same place. `together` is the
-    /// part of those, from 0 to 1: of a request on k of n disks k/n, in the mean.
+    /// Siblings are at the same place of their disks, or nearly. So their transfers take the same
+    /// time, and those whose arms are far away are so together: their times are not independent.
+    /// What is independent is the rotation (spindles turn each for itself), and where the arms come
+    /// from, but for the disks on which the request before was, too: there they come from the same
+    /// place. `together` is the part of those, from 0 to 1: of a request on k of n disks k/n, in
+    /// the mean.
     pub fn last_of(&self, siblings: NonZeroU32, together: f64) -> f64 {
         let count = self.targets.len().max(1) as f64;
         let mean = |of: fn(&Target) -> &Distribution| {
@@ -104,7 +108,8 @@ impl Service {
         }
     }
 
-    /// The times as the paper takes them: positioning is normal, the rest its mean; the maximum as printed.
+    /// The times as the paper takes them: positioning is normal, the rest its mean; the maximum as
+    /// printed.
     ///
     /// # Errors
     /// None where the service is one that [`service`](super::service) made.

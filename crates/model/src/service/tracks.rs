@@ -1,4 +1,5 @@
-//! A zone's tracks: how long sectors take to pass, and what it costs to go on from one track to the next.
+//! A zone's tracks: how long sectors take to pass, and what it costs to go on from one track to the
+//! next.
 
 use parlour_drive::angle::Angle;
 use parlour_drive::mechanics::{Arm, Mechanics, Way};
@@ -36,7 +37,8 @@ pub(super) struct Start {
     crossed: f64,
 }
 
-/// Tracks that are looked at to know a zone's: patterns are shorter, but where they are, not all of it is looked at.
+/// Tracks that are looked at to know a zone's: patterns are shorter, but where they are, not all of
+/// it is looked at.
 const MOST: u64 = 1 << 16;
 
 /// Places at which requests may begin that are looked at, for each number of ends that are crossed.
@@ -75,7 +77,8 @@ impl Tracks {
         Tracks { sectors, held, revolution, crossing: mean(crossings), moving: mean(moves), any_order }
     }
 
-    /// How many ends of tracks a request crosses that begins anywhere: with their probabilities, one number or the next.
+    /// How many ends of tracks a request crosses that begins anywhere: with their probabilities,
+    /// one number or the next.
     pub(super) fn crossings(&self, blocks: u64) -> [(f64, f64); 2] {
         let mean = (blocks - 1) as f64 / self.held;
         let (fewer, part) = (mean.floor(), mean.fract());
@@ -105,10 +108,10 @@ impl Tracks {
         sectors * self.revolution / self.sectors
     }
 
-    /// Where sectors may come in any order: from when the heads leave the first track until the last
-    /// sector has passed. They leave it `early` before its end comes by. Of the tracks that follow all
-    /// but the last are wanted whole. They end where they are begun, so that what skews leave to wait
-    /// for adds up until the last one.
+    /// Where sectors may come in any order: from when the heads leave the first track until the
+    /// last sector has passed. They leave it `early` before its end comes by. Of the tracks that
+    /// follow all but the last are wanted whole. They end where they are begun, so that what skews
+    /// leave to wait for adds up until the last one.
     pub(super) fn after_first(&self, start: &Start, early: f64) -> f64 {
         if start.crossed == 0.0 {
             return 0.0;

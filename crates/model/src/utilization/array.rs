@@ -11,13 +11,15 @@ use super::work::Work;
 pub enum Organization {
     /// RAID 0.
     Nonredundant,
-    /// RAID 1 in any arrangement: each unit on as many disks as failures are survived, and on one more.
+    /// RAID 1 in any arrangement: each unit on as many disks as failures are survived, and on one
+    /// more.
     Mirrored,
     /// Check units on disks of their own, in place.
     Raid4,
     /// Check units on all disks in turn, in place.
     Raid5,
-    /// Floating data and parity (§4; Menon and Kasson): units move to free places of their cylinder, and one track of each is free.
+    /// Floating data and parity (§4; Menon and Kasson): units move to free places of their
+    /// cylinder, and one track of each is free.
     Floating,
     /// Parity logging (§3).
     ParityLogging(Logging),
@@ -44,7 +46,8 @@ pub struct Array {
     pub organization: Organization,
     /// How many disks may fail at once (§9): 0 of a nonredundant array, 1 or more of others.
     pub failures: u32,
-    /// Whether the old content of what is written must be read first, because no cache has it ("blind writes").
+    /// Whether the old content of what is written must be read first, because no cache has it
+    /// ("blind writes").
     pub preread: bool,
     /// How a unit in place is replaced.
     pub update: Update,
@@ -58,7 +61,8 @@ pub struct Model {
 }
 
 impl Array {
-    /// The array of figure 12: 22 disks of kind [`Disk::IBM_0661`] that survive one failure, if any; old data is read.
+    /// The array of figure 12: 22 disks of kind [`Disk::IBM_0661`] that survive one failure, if
+    /// any; old data is read.
     pub fn example(organization: Organization) -> Array {
         let failures = u32::from(organization != Organization::Nonredundant);
         let (disk, update) = (Disk::IBM_0661, Update::OneAccess);
@@ -93,7 +97,8 @@ impl Array {
         Ok(Model { array: self, logging })
     }
 
-    /// Accesses are of one track: with more it depends on how long tracks are when what was read comes by again.
+    /// Accesses are of one track: with more it depends on how long tracks are when what was read
+    /// comes by again.
     fn sized(&self, units: f64) -> Result<(), Refused> {
         let most = self.disk.units;
         if units > 0.0 && units <= most { Ok(()) } else { Err(Refused::Size { units, most }) }
@@ -128,7 +133,8 @@ impl Model {
         self.logging.as_ref()
     }
 
-    /// What a write of one data unit costs: `t_amw` of §3, its like of §4, with the additions of §9.
+    /// What a write of one data unit costs: `t_amw` of §3, its like of §4, with the additions of
+    /// §9.
     pub fn small_write(&self) -> Work {
         self.unit_write(1.0)
     }
@@ -146,7 +152,8 @@ impl Model {
         Ok(self.unit_write(units))
     }
 
-    /// What a read of `units` within one stripe unit costs, a track at most: the same in all organizations.
+    /// What a read of `units` within one stripe unit costs, a track at most: the same in all
+    /// organizations.
     ///
     /// # Errors
     /// It is too long.
@@ -155,8 +162,8 @@ impl Model {
         Ok(Work { data: self.array.disk.access(units), ..Work::default() })
     }
 
-    /// Milliseconds that an access of such work keeps the busiest disk busy: its part of all disks', but for RAID 4, whose data disks and
-    /// check disks share nothing.
+    /// Milliseconds that an access of such work keeps the busiest disk busy: its part of all
+    /// disks', but for RAID 4, whose data disks and check disks share nothing.
     pub fn busiest(&self, work: &Work) -> f64 {
         let disks = f64::from(self.array.disks);
         match self.array.organization {
@@ -168,8 +175,8 @@ impl Model {
         }
     }
 
-    /// Small writes a second of the whole array, its busiest disk being used to `utilization` (0 to 1) (figure 15: 1; figure 25: what was
-    /// achieved).
+    /// Small writes a second of the whole array, its busiest disk being used to `utilization` (0 to
+    /// 1) (figure 15: 1; figure 25: what was achieved).
     pub fn throughput(&self, utilization: f64) -> f64 {
         1e3 * utilization / self.busiest(&self.small_write())
     }
@@ -179,14 +186,16 @@ impl Model {
         self.throughput(utilization) / f64::from(self.array.disks)
     }
 
-    /// How far the busiest disk is used by so many small writes a second of the whole array: more than 1 if it cannot be.
+    /// How far the busiest disk is used by so many small writes a second of the whole array: more
+    /// than 1 if it cannot be.
     pub fn utilization(&self, throughput: f64) -> f64 {
         throughput * self.busiest(&self.small_write()) / 1e3
     }
 
-    /// How long a small write takes while nothing else is asked for (§8.1). With parity in place, data and check units
-    /// follow one another where the data is preread, and else go on at once; copies go on at once; a logged update is only
-    /// buffered (footnote 8). What the later of several accesses is later than another is left out, as in §8.1's 14 ms.
+    /// How long a small write takes while nothing else is asked for (§8.1). With parity in place,
+    /// data and check units follow one another where the data is preread, and else go on at once;
+    /// copies go on at once; a logged update is only buffered (footnote 8). What the later of
+    /// several accesses is later than another is left out, as in §8.1's 14 ms.
     pub fn unloaded_response(&self) -> f64 {
         let data = self.array.data(1.0);
         let check = match self.array.organization {

@@ -27,9 +27,10 @@ impl Bandwidths {
         }
     }
 
-    /// What parity logging does to maintain parity, in small accesses for each small write: the log is written by tracks;
-    /// log and parity are read, and parity is written, by cylinders. With the lore, `3/20 + 1/(10A)` (§2.3, figure 11).
-    /// `ratio` is `A`, the log's length against the parity's, and positive.
+    /// What parity logging does to maintain parity, in small accesses for each small write: the log
+    /// is written by tracks; log and parity are read, and parity is written, by cylinders. With the
+    /// lore, `3/20 + 1/(10A)` (§2.3, figure 11). `ratio` is `A`, the log's length against the
+    /// parity's, and positive.
     pub fn maintenance(&self, ratio: f64) -> f64 {
         let track = 1.0 / self.track_over_block;
         let cylinder = track / self.cylinder_over_track;
@@ -41,8 +42,9 @@ impl Bandwidths {
         1.0 / self.track_over_block * (1.0 + 1.0 / self.cylinder_over_track)
     }
 
-    /// The same, of one array of RAID level 4 with a log disk, for all that the log takes (`T·V·D` small writes): all its
-    /// tracks, and three passes over a whole disk. Of each small write it is `maintenance(1)`.
+    /// The same, of one array of RAID level 4 with a log disk, for all that the log takes (`T·V·D`
+    /// small writes): all its tracks, and three passes over a whole disk. Of each small write it is
+    /// `maintenance(1)`.
     pub fn maintenance_of_a_full_log(&self, disk: &Disk) -> f64 {
         let track = disk.units / self.track_over_block;
         let cylinder = disk.tracks * track / self.cylinder_over_track;

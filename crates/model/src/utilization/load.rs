@@ -1,4 +1,5 @@
-//! What arrays are asked for: TPC-A's records (figure 2), the airline reservation's mix (figure 26), and what a mix costs.
+//! What arrays are asked for: TPC-A's records (figure 2), the airline reservation's mix (figure
+//! 26), and what a mix costs.
 
 use super::array::Model;
 use super::refused::Refused;
@@ -55,8 +56,8 @@ const fn access(way: Way, share: f64, size: f64) -> Access {
     Access { way, share, size }
 }
 
-/// The airline reservation's accesses, in percent of all and in KB (figure 26). As listed the mean read is 4.98 KB and the
-/// mean write 6.28 KB, not 4.61 and 5.71.
+/// The airline reservation's accesses, in percent of all and in KB (figure 26). As listed the mean
+/// read is 4.98 KB and the mean write 6.28 KB, not 4.61 and 5.71.
 pub const AIRLINE: [Access; 7] = [
     access(Way::Read, 20.0, 1.0),
     access(Way::Read, 20.0, 2.0),
@@ -84,10 +85,12 @@ fn of(mix: &[Access], way: Way) -> impl Iterator<Item = &Access> {
 }
 
 impl Model {
-    /// What a mean access of a mix costs, where none spans stripe units (figure 27: they are of 24 KB).
+    /// What a mean access of a mix costs, where none spans stripe units (figure 27: they are of 24
+    /// KB).
     ///
     /// # Errors
-    /// The mix is empty; an access is longer than a track; or data floats, and there is a write that is not one unit.
+    /// The mix is empty; an access is longer than a track; or data floats, and there is a write
+    /// that is not one unit.
     pub fn mean_work(&self, mix: &[Access]) -> Result<Work, Refused> {
         let unit = self.array().disk.unit;
         let cost = |access: &Access| {
@@ -102,7 +105,8 @@ impl Model {
         Work::mean(costs).ok_or(Refused::EmptyMix)
     }
 
-    /// Accesses of a mix a second of the whole array, the busiest disk being used to `utilization` (0 to 1).
+    /// Accesses of a mix a second of the whole array, the busiest disk being used to `utilization`
+    /// (0 to 1).
     ///
     /// # Errors
     /// As [`Model::mean_work`] has them.

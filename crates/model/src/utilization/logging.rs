@@ -27,17 +27,18 @@ impl Sublogs {
 /// Which of the paper's readings long accesses follow. Its numbers do not all come from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// `T−1` head switches a cylinder, as §3 says before it simplifies and §5.2 reckons; and a disk whose share is less than a
-    /// cylinder makes no seek within it.
+    /// `T−1` head switches a cylinder, as §3 says before it simplifies and §5.2 reckons; and a disk
+    /// whose share is less than a cylinder makes no seek within it.
     #[default]
     Corrected,
     /// The same, but with `C−n` seeks between cylinders even if that is less than none.
     Unclamped,
-    /// As printed in the simplified line of `t_CP`: accesses to parity have `T+1` head switches a cylinder, and the seeks of
-    /// `Unclamped`.
+    /// As printed in the simplified line of `t_CP`: accesses to parity have `T+1` head switches a
+    /// cylinder, and the seeks of `Unclamped`.
     Simplified,
-    /// What comes nearest to figure 13's 1.29 ms: log and parity are each one access with one seek and with `T+1` head
-    /// switches a cylinder. (1.285 ms; 1.29 if regions are of nine whole cylinders.) §10's 36.7 accesses follow from it.
+    /// What comes nearest to figure 13's 1.29 ms: log and parity are each one access with one seek
+    /// and with `T+1` head switches a cylinder. (1.285 ms; 1.29 if regions are of nine whole
+    /// cylinders.) §10's 36.7 accesses follow from it.
     Figure13,
 }
 
@@ -59,7 +60,8 @@ pub struct Logging {
 }
 
 impl Default for Logging {
-    /// The example's (§2.1, figures 10 and 13): an unstriped log as long as the parity, 100 regions, one track.
+    /// The example's (§2.1, figures 10 and 13): an unstriped log as long as the parity, 100
+    /// regions, one track.
     fn default() -> Logging {
         Logging {
             sublogs: Sublogs::Unstriped,
@@ -128,7 +130,8 @@ impl LoggingModel {
         Ok(model)
     }
 
-    /// `C_P`: cylinders of a region's parity; of each of its check units' sets, where more than one failure is survived.
+    /// `C_P`: cylinders of a region's parity; of each of its check units' sets, where more than one
+    /// failure is survived.
     pub fn parity(&self) -> f64 {
         self.parity
     }
@@ -168,8 +171,8 @@ impl LoggingModel {
         self.disk.cylinder_run(self.log() / self.sublogs)
     }
 
-    /// What logging `units` costs beside writing the data. Logs are written once for each failure that is survived, but one
-    /// is read; and there is a set of check units for each (§9).
+    /// What logging `units` costs beside writing the data. Logs are written once for each failure
+    /// that is survived, but one is read; and there is a set of check units for each (§9).
     pub(super) fn maintenance(&self, units: f64) -> Work {
         let segment = f64::from(self.logging.segment) * self.disk.units;
         let part = units / self.cycle();
@@ -183,7 +186,8 @@ impl LoggingModel {
         }
     }
 
-    /// `cylinders` in so many accesses of equal length. `more` is two head switches a cylinder more than there are.
+    /// `cylinders` in so many accesses of equal length. `more` is two head switches a cylinder more
+    /// than there are.
     fn long(&self, accesses: f64, cylinders: f64, more: bool) -> f64 {
         let Disk { seek, rotation, head_switch, single_cylinder_seek, .. } = self.disk;
         let accesses = if self.logging.reading == Reading::Figure13 { 1.0 } else { accesses };

@@ -9,7 +9,8 @@ pub fn memory_tracks(disk: &Disk, segment: u32, regions: f64) -> f64 {
     disk.tracks * disk.cylinders / regions + f64::from(segment) * regions
 }
 
-/// The number of regions that takes the least memory: `√(TV/K)`; the memory is then `2√(TVK)` tracks.
+/// The number of regions that takes the least memory: `√(TV/K)`; the memory is then `2√(TVK)`
+/// tracks.
 pub fn cheapest(disk: &Disk, segment: u32) -> f64 {
     (disk.tracks * disk.cylinders / f64::from(segment)).sqrt()
 }
@@ -28,8 +29,9 @@ pub struct WholeTracks {
 }
 
 impl LoggingModel {
-    /// So many regions of whole tracks: each disk's part of the parity and each sublog is cut down to whole tracks, and
-    /// there is exactly as much data as this parity protects. None if nothing is left.
+    /// So many regions of whole tracks: each disk's part of the parity and each sublog is cut down
+    /// to whole tracks, and there is exactly as much data as this parity protects. None if nothing
+    /// is left.
     pub fn whole_tracks(&self, regions: u32) -> Option<WholeTracks> {
         let (disks, sublogs) = (self.disks, self.sublogs * self.failures);
         let all = disks * self.disk.tracks * self.disk.cylinders;
@@ -41,8 +43,8 @@ impl LoggingModel {
         (sublog > 0.0).then_some(WholeTracks { regions, parity, sublog, waste })
     }
 
-    /// The number of regions that leaves the least over, of those within `range` (0.1: a tenth) of the one that takes the
-    /// least memory. None if none of them can be.
+    /// The number of regions that leaves the least over, of those within `range` (0.1: a tenth) of
+    /// the one that takes the least memory. None if none of them can be.
     pub fn best_whole_tracks(&self, range: f64) -> Option<WholeTracks> {
         let cheapest = cheapest(&self.disk, self.logging.segment);
         let from = ((cheapest * (1.0 - range)).ceil() as u32).max(1);

@@ -17,8 +17,9 @@ pub enum Targets {
 
 /// The mean of the longest of so many seeks, as a part of the stroke: 1/3 for one of them.
 ///
-/// Independent targets: `1 − Π 2k/(2k+1)` for `k` from 1 to `arms`. A common target `y`: all arms are within `t` of it with a chance of
-/// `(min(1, y+t) − max(0, y−t))^n`; integrated over `t` and `y`, `3/4 − 1/(n+2) − 1/(2(n+1)(n+2))`.
+/// Independent targets: `1 − Π 2k/(2k+1)` for `k` from 1 to `arms`. A common target `y`: all arms
+/// are within `t` of it with a chance of `(min(1, y+t) − max(0, y−t))^n`; integrated over `t` and
+/// `y`, `3/4 − 1/(n+2) − 1/(2(n+1)(n+2))`.
 pub fn longest_stroke(arms: u32, targets: Targets) -> f64 {
     let n = f64::from(arms);
     match targets {
@@ -29,8 +30,8 @@ pub fn longest_stroke(arms: u32, targets: Targets) -> f64 {
     }
 }
 
-/// The time of a seek over that part of the stroke (from a third on): `S(1/2 + 3/2·stroke)`, for which a full stroke takes
-/// twice the mean.
+/// The time of a seek over that part of the stroke (from a third on): `S(1/2 + 3/2·stroke)`, for
+/// which a full stroke takes twice the mean.
 pub fn long_seek(disk: &Disk, stroke: f64) -> f64 {
     disk.seek * (0.5 + 1.5 * stroke)
 }
@@ -54,8 +55,8 @@ impl Reintegration {
 }
 
 impl LoggingModel {
-    /// How long a region's reintegration takes, the longest seek being that of a disk with log on it (figure 19). `compute`
-    /// is the paper's `T_cpu`, which it neglects.
+    /// How long a region's reintegration takes, the longest seek being that of a disk with log on
+    /// it (figure 19). `compute` is the paper's `T_cpu`, which it neglects.
     pub fn reintegration(&self, targets: Targets, compute: f64) -> Reintegration {
         let stroke = longest_stroke(self.disks as u32, targets);
         let reach = long_seek(&self.disk, stroke) + self.disk.rotation;
@@ -64,8 +65,8 @@ impl LoggingModel {
         Reintegration { load, compute, write: reach + self.transfer(parity) }
     }
 
-    /// Sublogs with which a region's log disks are as busy as its data disks when all writes go to that region. The log is
-    /// taken to be read at one go, which is what the paper does, too.
+    /// Sublogs with which a region's log disks are as busy as its data disks when all writes go to
+    /// that region. The log is taken to be read at one go, which is what the paper does, too.
     pub fn balanced_sublogs(&self, small_write: f64) -> f64 {
         let segments = self.disk.tracks * self.log() / f64::from(self.logging.segment);
         let log = segments * self.log_write() + self.disk.cylinder_run(self.log());
@@ -82,15 +83,16 @@ impl LoggingModel {
 }
 
 impl Model {
-    /// The mean time from one reintegration to the next, of any regions, if small writes use the disks to `utilization`:
-    /// `D·T·C_L·t_amw/N` (§6 prints its inverse). None: nothing is logged.
+    /// The mean time from one reintegration to the next, of any regions, if small writes use the
+    /// disks to `utilization`: `D·T·C_L·t_amw/N` (§6 prints its inverse). None: nothing is logged.
     pub fn reintegration_period(&self, utilization: f64) -> Option<f64> {
         let cycle = self.logging()?.cycle();
         Some(1e3 * cycle / self.throughput(utilization))
     }
 
-    /// The part of the disks (`L/N`) that a region's log should be on so that all disks are as busy when all writes go to
-    /// the region (§6): 0.11 for blind writes of the example, 0.16 if old data is known. None: nothing is logged.
+    /// The part of the disks (`L/N`) that a region's log should be on so that all disks are as busy
+    /// when all writes go to the region (§6): 0.11 for blind writes of the example, 0.16 if old
+    /// data is known. None: nothing is logged.
     pub fn balance(&self) -> Option<f64> {
         let sublogs = self.logging()?.balanced_sublogs(self.small_write().data);
         Some(sublogs / f64::from(self.array().disks))

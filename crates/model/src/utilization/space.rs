@@ -1,4 +1,5 @@
-//! What redundancy takes up: of the disks (§2.2, §2.3, §4, §9), and of the controller's memory (§2.2, §2.4, §4).
+//! What redundancy takes up: of the disks (§2.2, §2.3, §4, §9), and of the controller's memory
+//! (§2.2, §2.4, §4).
 
 use crate::disk::Disk;
 
@@ -9,8 +10,9 @@ use super::logging::LoggingModel;
 pub const MEMORY_PRICE: f64 = 20.0;
 
 impl Model {
-    /// The part of the disks that does not hold data (figures 10 and 11). For one failure: of copies 1/2, of parity in place `1/N`, of
-    /// floating `(T+N−1)/(TN)`, of parity logging `(1+A)/(N−L+A)`.
+    /// The part of the disks that does not hold data (figures 10 and 11). For one failure: of
+    /// copies 1/2, of parity in place `1/N`, of floating `(T+N−1)/(TN)`, of parity logging
+    /// `(1+A)/(N−L+A)`.
     pub fn space_overhead(&self) -> f64 {
         let array = self.array();
         let (disks, failures) = (f64::from(array.disks), f64::from(array.failures));
@@ -35,8 +37,8 @@ impl Model {
         1.0 - self.space_overhead()
     }
 
-    /// The memory of a controller that has to be kept while it works, in KB: log buffers and the reintegration buffer of
-    /// parity logging; the maps of floating.
+    /// The memory of a controller that has to be kept while it works, in KB: log buffers and the
+    /// reintegration buffer of parity logging; the maps of floating.
     pub fn memory(&self) -> f64 {
         let array = self.array();
         match (array.organization, self.logging()) {
@@ -55,8 +57,9 @@ impl Model {
 }
 
 impl LoggingModel {
-    /// Tracks of memory: `K` for each region, and what a region's parity has (all its sets of check units), in whole tracks.
-    /// With a log that is unstriped and as long as the parity it is §2.2's `KB + VT/B`.
+    /// Tracks of memory: `K` for each region, and what a region's parity has (all its sets of check
+    /// units), in whole tracks. With a log that is unstriped and as long as the parity it is §2.2's
+    /// `KB + VT/B`.
     pub fn buffer_tracks(&self) -> f64 {
         let log = f64::from(self.logging.segment) * f64::from(self.logging.regions);
         // What is whole but for rounding is whole.
@@ -64,9 +67,10 @@ impl LoggingModel {
         log + parity
     }
 
-    /// The least part of the disks that is wasted because a region's parity, and each of its sublogs, are whole tracks, with
-    /// regions of a number within `around` (a part) of the optimum `√(TV/K)` (§2.4). Logs and parities are spread over all
-    /// disks, so that a region takes as much of each.
+    /// The least part of the disks that is wasted because a region's parity, and each of its
+    /// sublogs, are whole tracks, with regions of a number within `around` (a part) of the optimum
+    /// `√(TV/K)` (§2.4). Logs and parities are spread over all disks, so that a region takes as
+    /// much of each.
     pub fn least_waste(&self, around: f64) -> f64 {
         let tracks = self.disk.tracks * self.disk.cylinders;
         let optimum = (tracks / f64::from(self.logging.segment)).sqrt();
@@ -88,8 +92,9 @@ impl LoggingModel {
     }
 }
 
-/// Bits in which a controller keeps where the units of a floating disk are: for each cylinder, which places are taken, and
-/// in which one each unit is: `V·D(T + (T−1)⌈log₂ DT⌉)` (§4). `D` and `T` are whole.
+/// Bits in which a controller keeps where the units of a floating disk are: for each cylinder,
+/// which places are taken, and in which one each unit is: `V·D(T + (T−1)⌈log₂ DT⌉)` (§4). `D` and
+/// `T` are whole.
 pub fn floating_map(disk: &Disk) -> f64 {
     let place = (disk.units * disk.tracks).log2().ceil();
     disk.cylinders * disk.units * (disk.tracks + (disk.tracks - 1.0) * place)

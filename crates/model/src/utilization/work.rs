@@ -1,6 +1,7 @@
 //! What a write costs, term by term.
 
-/// Milliseconds of disks' arms that a user's access takes up; amortized, where work is put off (figure 13). Of a read it is all `data`.
+/// Milliseconds of disks' arms that a user's access takes up; amortized, where work is put off
+/// (figure 13). Of a read it is all `data`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// The data itself, with the preread of what it replaces.
@@ -23,7 +24,8 @@ impl Work {
         self.data + self.overhead()
     }
 
-    /// The mean of what several things cost, each with its weight, which is not negative. None: nothing has any weight.
+    /// The mean of what several things cost, each with its weight, which is not negative. None:
+    /// nothing has any weight.
     pub fn mean(of: impl IntoIterator<Item = (f64, Work)>) -> Option<Work> {
         let (mut sum, mut weights) = (Work::default(), 0.0);
         for (weight, work) in of {

@@ -7,8 +7,8 @@ use crate::request::Request;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BufferHandle(pub u64);
 
-/// Names a request of a [`Server`](crate::Server), whichever connection it came by. It stays recognisable
-/// after its connection is gone, and after it was completed.
+/// Names a request of a [`Server`](crate::Server), whichever connection it came by. It stays
+/// recognisable after its connection is gone, and after it was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestToken {
     pub(super) generation: u32,
@@ -39,14 +39,15 @@ impl RequestToken {
 
 /// The owner's side: buffers, given out as credits, and the execution of requests.
 ///
-/// Every buffer that [`reserve`](Self::reserve) gave out is released exactly once, by the server: after the
-/// completion of the request, and for a read when its data was sent or the connection is gone. Never before
-/// the completion.
+/// Every buffer that [`reserve`](Self::reserve) gave out is released exactly once, by the server:
+/// after the completion of the request, and for a read when its data was sent or the connection is
+/// gone. Never before the completion.
 pub trait Backend {
     /// Takes a credit and a buffer of at least `length` bytes, which is not zero and at most
     /// [`Limits::payload`](crate::Limits::payload). `None`: not now; the server asks again at
-    /// [`Server::resume`](crate::Server::resume), and until then does not read that connection. With nothing
-    /// else in use, every length up to the limit must be granted, or that connection waits for ever.
+    /// [`Server::resume`](crate::Server::resume), and until then does not read that connection.
+    /// With nothing else in use, every length up to the limit must be granted, or that connection
+    /// waits for ever.
     fn reserve(&mut self, length: u32) -> Option<BufferHandle>;
 
     /// The contents of a buffer in use.
@@ -58,7 +59,8 @@ pub trait Backend {
     /// Takes buffer and credit back.
     fn release(&mut self, buffer: BufferHandle);
 
-    /// Starts a request; a read or write comes with a buffer, the others without. It must be answered through
-    /// [`Server::complete`](crate::Server::complete), in any order and at any later time.
+    /// Starts a request; a read or write comes with a buffer, the others without. It must be
+    /// answered through [`Server::complete`](crate::Server::complete), in any order and at any
+    /// later time.
     fn submit(&mut self, token: RequestToken, request: Request, buffer: Option<BufferHandle>);
 }

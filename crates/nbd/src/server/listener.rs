@@ -70,8 +70,8 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Listens on a path, which only its owner may use until `access` is given to others. A socket that nobody listens
-    /// on is replaced.
+    /// Listens on a path, which only its owner may use until `access` is given to others. A socket
+    /// that nobody listens on is replaced.
     pub(super) fn unix(path: &Path, access: SocketAccess) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Io { address: path.display().to_string(), source };
         let socket = match bind_unix(path) {
@@ -108,8 +108,8 @@ impl Listener {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::accept_with(&self.socket, flags)?;
         if self.file.is_none() {
-            // Replies are sent whole: waiting for more would only delay them. A client whose host has
-            // vanished is found out some time. Neither is worth losing the connection for.
+            // Replies are sent whole: waiting for more would only delay them. A client whose host
+            // has vanished is found out some time. Neither is worth losing the connection for.
             let _ = set_tcp_nodelay(&socket, true);
             let _ = set_socket_keepalive(&socket, true);
         }
@@ -131,8 +131,8 @@ impl Drop for Listener {
 fn bind_unix(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // The file that bind makes takes its mode from the socket: there is no moment at which others may
-    // connect. Nobody may before there is a listener.
+    // The file that bind makes takes its mode from the socket: there is no moment at which others
+    // may connect. Nobody may before there is a listener.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     Ok(socket)

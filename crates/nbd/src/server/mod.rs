@@ -1,4 +1,5 @@
-//! Non-blocking sockets around [`Connection`](crate::Connection), driven from somebody else's event loop.
+//! Non-blocking sockets around [`Connection`](crate::Connection), driven from somebody else's event
+//! loop.
 
 mod backend;
 mod listener;
@@ -33,8 +34,9 @@ const EVENTS: usize = 64;
 const ACCEPTS: usize = 16;
 /// How long accepting pauses when the process is out of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(250);
-/// While a client's time runs, the owner is asked to call this often; of a longer absence no more than twice as much
-/// counts. Time in which nobody looks at the sockets, because the process was stopped, is not the clients'.
+/// While a client's time runs, the owner is asked to call this often; of a longer absence no more
+/// than twice as much counts. Time in which nobody looks at the sockets, because the process was
+/// stopped, is not the clients'.
 const TICK: Duration = Duration::from_secs(1);
 /// Marks the event of a listener; the others are indices of peers.
 const LISTENER: u64 = 1 << 63;
@@ -58,14 +60,15 @@ pub struct Statistics {
 
 /// Serves one export on any number of listening sockets, on the thread of its owner.
 ///
-/// The owner waits until the server's descriptor ([`AsFd`]) is readable or [`deadline`](Self::deadline) has
-/// come, calls [`poll`](Self::poll), lets the backend work, reports with [`complete`](Self::complete), and
-/// once a turn of the loop calls [`flush_replies`](Self::flush_replies). When buffers were given back after
-/// the backend refused one, it calls [`resume`](Self::resume).
+/// The owner waits until the server's descriptor ([`AsFd`]) is readable or
+/// [`deadline`](Self::deadline) has come, calls [`poll`](Self::poll), lets the backend work,
+/// reports with [`complete`](Self::complete), and once a turn of the loop calls
+/// [`flush_replies`](Self::flush_replies). When buffers were given back after the backend refused
+/// one, it calls [`resume`](Self::resume).
 ///
-/// In steady state nothing is allocated per request, and a batch of requests costs one receiving and one
-/// sending system call. Memory per connection is bounded by 256 KiB of input, about as much output, and
-/// [`Limits::held`](crate::Limits::held) of what the backend gives out.
+/// In steady state nothing is allocated per request, and a batch of requests costs one receiving
+/// and one sending system call. Memory per connection is bounded by 256 KiB of input, about as much
+/// output, and [`Limits::held`](crate::Limits::held) of what the backend gives out.
 pub struct Server {
     turn: Turn,
     /// When the owner called last, on its clock. [`Turn::now`] runs only while it calls.
@@ -125,7 +128,8 @@ impl Server {
         })
     }
 
-    /// Listens on a Unix socket, made with mode 0600 and removed with the server. A stale one is replaced.
+    /// Listens on a Unix socket, made with mode 0600 and removed with the server. A stale one is
+    /// replaced.
     ///
     /// # Errors
     /// When somebody listens there, something else is in the way, or the system refuses.
@@ -161,9 +165,9 @@ impl Server {
         Ok(())
     }
 
-    /// Serves a connected stream socket that was made elsewhere; above the limit of connections it is closed
-    /// at once. `now` is on the clock of [`poll`](Self::poll). Options such as `TCP_NODELAY` are left as they
-    /// are.
+    /// Serves a connected stream socket that was made elsewhere; above the limit of connections it
+    /// is closed at once. `now` is on the clock of [`poll`](Self::poll). Options such as
+    /// `TCP_NODELAY` are left as they are.
     ///
     /// # Errors
     /// When the system refuses; the socket is closed.
@@ -231,9 +235,9 @@ impl Server {
         self.turn.now += passed.min(TICK * 2);
     }
 
-    /// Handles what is ready, without blocking: at most 64 events, and one receive of at most 256 KiB, or of
-    /// the rest of a payload, for each connection. `now` is time since any fixed instant, and must not go
-    /// back.
+    /// Handles what is ready, without blocking: at most 64 events, and one receive of at most 256
+    /// KiB, or of the rest of a payload, for each connection. `now` is time since any fixed
+    /// instant, and must not go back.
     ///
     /// # Errors
     /// When the system refuses to tell what is ready; what goes wrong with one connection ends that
@@ -256,7 +260,8 @@ impl Server {
             self.handle(*event, backend);
         }
         self.events = events;
-        // What has come was read: whoever is late now has sent nothing. Where not all was looked at, once more.
+        // What has come was read: whoever is late now has sent nothing. Where not all was looked
+        // at, once more.
         let more = ready? == EVENTS;
         if !more || std::mem::replace(&mut self.more_is_ready, more) {
             self.more_is_ready = false;
@@ -338,7 +343,8 @@ impl Server {
         }
     }
 
-    /// Puts a peer on the lists it belongs to after something happened to it, and closes it when it is over.
+    /// Puts a peer on the lists it belongs to after something happened to it, and closes it when it
+    /// is over.
     fn settle(&mut self, index: u16, backend: &mut impl Backend) {
         let Some(peer) = &mut self.peers[usize::from(index)] else { return };
         if peer.is_over() {
@@ -433,10 +439,10 @@ impl Server {
         }
     }
 
-    /// Answers a request. The reply is sent at the next [`flush_replies`](Self::flush_replies). For a read
-    /// that went well the buffer holds the data; it is released when that is sent, every other buffer now. A
-    /// token that is no longer in flight is ignored. A block status completed with `Ok` reports everything as
-    /// allocated.
+    /// Answers a request. The reply is sent at the next [`flush_replies`](Self::flush_replies). For
+    /// a read that went well the buffer holds the data; it is released when that is sent, every
+    /// other buffer now. A token that is no longer in flight is ignored. A block status completed
+    /// with `Ok` reports everything as allocated.
     pub fn complete(
         &mut self,
         token: RequestToken,
@@ -446,8 +452,8 @@ impl Server {
         self.answer(token, Answer::Result(result), backend);
     }
 
-    /// Answers a [`Request::BlockStatus`](crate::Request::BlockStatus) with the extents from its offset on;
-    /// they may reach beyond its end or stop short of it.
+    /// Answers a [`Request::BlockStatus`](crate::Request::BlockStatus) with the extents from its
+    /// offset on; they may reach beyond its end or stop short of it.
     pub fn complete_block_status(
         &mut self,
         token: RequestToken,
@@ -471,8 +477,8 @@ impl Server {
         }
     }
 
-    /// Sends the replies queued since the last call, and greetings and error replies too: one system call a
-    /// connection, as long as its socket has room. Call it once a turn of the loop.
+    /// Sends the replies queued since the last call, and greetings and error replies too: one
+    /// system call a connection, as long as its socket has room. Call it once a turn of the loop.
     pub fn flush_replies(&mut self, backend: &mut impl Backend) {
         let count = self.dirty.len();
         for at in 0..count {
@@ -487,8 +493,8 @@ impl Server {
         self.dirty.drain(..count);
     }
 
-    /// Credits came back: asks the backend again for those who wait, first come first served, until it
-    /// refuses.
+    /// Credits came back: asks the backend again for those who wait, first come first served, until
+    /// it refuses.
     pub fn resume(&mut self, backend: &mut impl Backend) {
         for _ in 0..self.starved.len() {
             let Some(&index) = self.starved.front() else { return };
@@ -510,8 +516,9 @@ impl Server {
         }
     }
 
-    /// When to call [`poll`](Self::poll) even if the descriptor is not readable, on the clock of `poll`: at
-    /// once if work is left in memory, and every second while a client's time runs. `None` while nothing is due.
+    /// When to call [`poll`](Self::poll) even if the descriptor is not readable, on the clock of
+    /// `poll`: at once if work is left in memory, and every second while a client's time runs.
+    /// `None` while nothing is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         let called = self.called.unwrap_or(Duration::ZERO);
@@ -522,8 +529,8 @@ impl Server {
         Some(called + next.saturating_sub(self.turn.now).min(TICK))
     }
 
-    /// Stops listening and reading: requests in flight are answered, then their connections close. A request
-    /// that was not wholly received is forgotten, a handshake broken off. Over when
+    /// Stops listening and reading: requests in flight are answered, then their connections close.
+    /// A request that was not wholly received is forgotten, a handshake broken off. Over when
     /// [`connections`](Self::connections) and [`in_flight`](Self::in_flight) are zero.
     pub fn drain(&mut self, backend: &mut impl Backend) {
         self.draining = true;
@@ -537,7 +544,8 @@ impl Server {
         }
     }
 
-    /// Closes every connection now. Requests in flight still have to be completed, for their buffers.
+    /// Closes every connection now. Requests in flight still have to be completed, for their
+    /// buffers.
     pub fn close_connections(&mut self, backend: &mut impl Backend) {
         for index in 0..self.peers.len() as u16 {
             self.close(index, backend);

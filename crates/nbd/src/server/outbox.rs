@@ -1,4 +1,5 @@
-//! What is to be sent on one connection: copied bytes, and payloads that stay in the backend's buffers.
+//! What is to be sent on one connection: copied bytes, and payloads that stay in the backend's
+//! buffers.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -9,8 +10,8 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 
 use super::backend::{Backend, BufferHandle};
 
-/// A payload up to this many bytes is copied, and its credit returns at once. Up to 8 KiB it makes no
-/// difference to speed.
+/// A payload up to this many bytes is copied, and its credit returns at once. Up to 8 KiB it makes
+/// no difference to speed.
 const INLINE: usize = 1 << 10;
 /// Pieces in one system call.
 const PIECES: usize = 128;

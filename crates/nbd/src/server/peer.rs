@@ -288,8 +288,8 @@ impl Peer {
         }
     }
 
-    /// Gets a buffer for the request, and submits it unless its payload must come first. False without
-    /// credit.
+    /// Gets a buffer for the request, and submits it unless its payload must come first. False
+    /// without credit.
     fn begin(
         &mut self,
         id: RequestId,
@@ -319,7 +319,8 @@ impl Peer {
         true
     }
 
-    /// Copies what was received of the payload; submits the write when it is whole. False while it is not.
+    /// Copies what was received of the payload; submits the write when it is whole. False while it
+    /// is not.
     fn fill(&mut self, backend: &mut impl Backend) -> bool {
         let Some(filling) = &mut self.filling else { return true };
         let rest = filling.request.buffer_length() as usize - filling.filled;
@@ -375,8 +376,8 @@ impl Peer {
         Some(attached)
     }
 
-    /// What epoll should watch. While it is paused for a moment, reading stays of interest until it proves a
-    /// nuisance: that saves two system calls a pause.
+    /// What epoll should watch. While it is paused for a moment, reading stays of interest until it
+    /// proves a nuisance: that saves two system calls a pause.
     pub(super) fn wanted(&self) -> EventFlags {
         let lazily = !self.deaf && self.interest.contains(EventFlags::IN);
         let reads = match self.pause {

@@ -1,7 +1,8 @@
 //! Who may have a connection: limits by the kind of client, by client, and on handshakes.
 //!
-//! The server's own user can always come in through a Unix socket: no other user, and nobody who comes by TCP, can
-//! take the last places. A client in the handshake has shown nothing yet, so it makes room for the next of its kind.
+//! The server's own user can always come in through a Unix socket: no other user, and nobody who
+//! comes by TCP, can take the last places. A client in the handshake has shown nothing yet, so it
+//! makes room for the next of its kind.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;

@@ -1,5 +1,5 @@
-//! A server over socket pairs, its backend in memory, and clients, all in one thread and on a clock set by
-//! hand.
+//! A server over socket pairs, its backend in memory, and clients, all in one thread and on a clock
+//! set by hand.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;

@@ -1,7 +1,8 @@
-//! fio's iolog: version 2 (`FILE ACTION OFFSET LENGTH`), and version 3, which has microseconds before that.
+//! fio's iolog: version 2 (`FILE ACTION OFFSET LENGTH`), and version 3, which has microseconds
+//! before that.
 //!
-//! In version 2 the action `wait` gives a time. fio takes it for milliseconds since the log began, whatever its documentation
-//! says, and so does this.
+//! In version 2 the action `wait` gives a time. fio takes it for milliseconds since the log began,
+//! whatever its documentation says, and so does this.
 
 use parlour_units::Duration;
 

@@ -5,7 +5,8 @@ use parlour_units::{Duration, Sector, Sectors};
 /// A recorded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// When it came, counted from whatever the trace counts from; none where the trace does not say.
+    /// When it came, counted from whatever the trace counts from; none where the trace does not
+    /// say.
     pub at: Option<Duration>,
     /// To which device, as the trace numbers them.
     pub device: u32,

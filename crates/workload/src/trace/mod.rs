@@ -1,7 +1,7 @@
 //! Requests that were recorded: readers of the formats in which traces are published.
 //!
-//! A reader looks at one line at a time and keeps nothing, but for what a format's head says of all that follows. A line that
-//! it does not understand is named by its number.
+//! A reader looks at one line at a time and keeps nothing, but for what a format's head says of all
+//! that follows. A line that it does not understand is named by its number.
 
 mod blkparse;
 mod disksim;

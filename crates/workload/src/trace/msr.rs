@@ -1,4 +1,5 @@
-//! The format of the MSR Cambridge traces: time (100 ns), host, disk, type, offset, bytes, response time.
+//! The format of the MSR Cambridge traces: time (100 ns), host, disk, type, offset, bytes, response
+//! time.
 
 use parlour_units::Duration;
 

@@ -1,4 +1,5 @@
-//! The Storage Performance Council's format, as UMass publishes it: unit, block, bytes, operation, seconds.
+//! The Storage Performance Council's format, as UMass publishes it: unit, block, bytes, operation,
+//! seconds.
 
 use super::line::{Recorded, What, fields, number, sectors, time};
 

@@ -1,7 +1,8 @@
-//! `cargo xtask bench recovery`: how long an array takes to come back after its server was killed, by its size.
+//! `cargo xtask bench recovery`: how long an array takes to come back after its server was killed,
+//! by its size.
 //!
-//! Arrays are made as `parlour create` makes them, and killed (SIGKILL) after as many random writes. So what differs is the
-//! size alone.
+//! Arrays are made as `parlour create` makes them, and killed (SIGKILL) after as many random
+//! writes. So what differs is the size alone.
 
 mod point;
 mod server;
@@ -36,7 +37,8 @@ pub(crate) struct Arguments {
     /// A recovery is not watched for longer than this, in seconds
     #[arg(long, default_value_t = 20)]
     patience: u64,
-    /// Nor when it has written more parity than this, in MiB: members are sparse, and all of it is new
+    /// Nor when it has written more parity than this, in MiB: members are sparse, and all of it is
+    /// new
     #[arg(long, default_value_t = 4_096)]
     space: u64,
     /// Where the members are; on tmpfs nothing but the program takes time
@@ -162,7 +164,8 @@ fn geometry(member: &Path) -> Result<Value, TargetError> {
     Ok(told["geometry"].clone())
 }
 
-/// Random writes until the array has counted so many; they are still under way when this returns its status.
+/// Random writes until the array has counted so many; they are still under way when this returns
+/// its status.
 fn write_until(server: &mut Server, within: u64, writes: u64, seed: u32) -> Result<Value, TargetError> {
     let mut fio = Command::new("fio");
     fio.args(["--name=load", "--ioengine=nbd", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--fsync=32"]);
@@ -196,7 +199,8 @@ impl Drop for Ended {
     }
 }
 
-/// Looks until the server has recovered, or patience or space is at an end. Says, too, how many regions it redid.
+/// Looks until the server has recovered, or patience or space is at an end. Says, too, how many
+/// regions it redid.
 fn watch(
     arguments: &Arguments,
     server: &mut Server,

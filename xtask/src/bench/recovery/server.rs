@@ -1,4 +1,5 @@
-//! A server that is started, asked and killed: from its start to its first answer, and its status while it runs.
+//! A server that is started, asked and killed: from its start to its first answer, and its status
+//! while it runs.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,7 +1,8 @@
-//! Stripes that became zeroes as a whole: their zero record is redone whatever stands on the members, without reading it.
+//! Stripes that became zeroes as a whole: their zero record is redone whatever stands on the
+//! members, without reading it.
 //!
-//! Where a zero record is the last of a stripe's whole records, each unit holds zeroes and what the records since have
-//! changed. So what a crash has left there, old or new or torn, does not matter.
+//! Where a zero record is the last of a stripe's whole records, each unit holds zeroes and what the
+//! records since have changed. So what a crash has left there, old or new or torn, does not matter.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,7 @@ use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::effect::Action;
 use crate::layout::Unit;
-use crate::log::reintegrate::uncovered;
-use crate::map::Columns;
+use crate::map::{Columns, uncovered};
 use crate::plan::{Plan, Source, Span};
 use parlour_units::Region;
 
@@ -30,27 +30,8 @@ pub(super) struct Blank {
 }
 
 impl Recovery {
-    /// Columns that a zero record of the stripe made zeroes, and no later record of the whole stripe covers; and which
-    /// record that is. `of_stripe` are the stripe's records in their order.
-    pub(super) fn zeroed(&self, of_stripe: &[usize]) -> Vec<(usize, Columns)> {
-        let mut zeroed: Vec<(usize, Columns)> = Vec::new();
-        for index in of_stripe {
-            let record = &self.records[*index].committed.record;
-            if record.kind == RecordKind::Update {
-                continue;
-            }
-            let left = |(zero, columns): (usize, Columns)| {
-                uncovered(columns, &[record.columns]).into_iter().map(move |columns| (zero, columns))
-            };
-            zeroed = zeroed.into_iter().flat_map(left).collect();
-            if record.kind == RecordKind::Zero {
-                zeroed.push((*index, record.columns));
-            }
-        }
-        zeroed
-    }
-
-    /// The parts of all units of `stripes` that zero records tell of, cut where later records begin and end.
+    /// The parts of all units of `stripes` that zero records tell of, cut where later records begin
+    /// and end.
     pub(super) fn blanks(&self, stripes: &BTreeMap<u32, Vec<usize>>, units: u16) -> Vec<Blank> {
         let mut blanks = Vec::new();
         for (stripe, of_stripe) in stripes {
@@ -90,7 +71,8 @@ impl Recovery {
 }
 
 impl Redo {
-    /// Puts together what stands in stripes that became zeroes: zeroes first, then each change since.
+    /// Puts together what stands in stripes that became zeroes: zeroes first, then each change
+    /// since.
     pub(super) fn fill_blanks(&self, plan: &mut Plan, recovery: &Recovery) {
         let filled = || self.blanks.iter().filter_map(|blank| Some((blank, blank.buffer?)));
         for (blank, buffer) in filled() {
@@ -166,10 +148,11 @@ mod tests {
     use super::*;
     use crate::geometry::CommitPart;
     use crate::log::commit_entry::Committed;
-    use crate::log::recover::Remembered;
+    use crate::log::recover::remembered::Remembered;
     use crate::log::{EntryName, Record};
 
-    /// What the records say, each by its kind, unit and columns, of the same stripe and in this order.
+    /// What the records say, each by its kind, unit and columns, of the same stripe and in this
+    /// order.
     fn recovery(records: &[(RecordKind, u16, u64, u64)]) -> Recovery {
         let slot = Slot::new(0);
         let remembered = |(number, &(kind, unit, from, to)): (u64, &(RecordKind, u16, u64, u64))| {

@@ -1,6 +1,6 @@
-//! Intents: what parity was and what it will be, by checksums, durable before it is rewritten in place. After a crash each
-//! sector tells by itself whether it holds the records already, and a reintegration that was cut off is done again for
-//! the others alone.
+//! Intents: what parity was and what it will be, by checksums, durable before it is rewritten in
+//! place. After a crash each sector tells by itself whether it holds the records already, and a
+//! reintegration that was cut off is done again for the others alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,8 @@ pub(crate) struct HalfDone {
 pub(super) struct ToldParity(BTreeMap<(Slot, Sector), Change>);
 
 impl HalfDone {
-    /// What is left of one that was suspended. How far it got is seen when it is taken up again, after an opening.
+    /// What is left of one that was suspended. How far it got is seen when it is taken up again,
+    /// after an opening.
     pub(super) fn of(suspended: &Reintegration) -> HalfDone {
         HalfDone {
             newest: suspended.newest,
@@ -79,7 +80,8 @@ impl Array {
         passes.iter().map(entry).sum::<u64>() <= commits.intent_room(self.commit_slot(region))
     }
 
-    /// The number of the record in the middle of those that a reintegration is about to take, unless it is the only one.
+    /// The number of the record in the middle of those that a reintegration is about to take,
+    /// unless it is the only one.
     pub(super) fn middle_record(&self, region: Region) -> Option<u64> {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let segments = logs.regions[&region].segments.iter().map(|index| logs.segment(*index));
@@ -90,9 +92,10 @@ impl Array {
         (taken.len() > 1).then(|| taken[(taken.len() - 1) / 2])
     }
 
-    /// The pass knows what its parity was and what it will be: that is made durable before it is written, so that after
-    /// a crash what is new already is told from what is not. Says whether it is durable: of a reintegration that was cut off
-    /// it may be, and is not told again, or the commit log would fill up with it from crash to crash.
+    /// The pass knows what its parity was and what it will be: that is made durable before it is
+    /// written, so that after a crash what is new already is told from what is not. Says whether it
+    /// is durable: of a reintegration that was cut off it may be, and is not told again, or the
+    /// commit log would fill up with it from crash to crash.
     pub(crate) fn start_intent(&mut self, pass: JobId, region: Region) -> bool {
         let job = self.jobs.get_mut(pass);
         let sums = std::mem::take(&mut job.checksums);
@@ -138,7 +141,8 @@ impl Array {
         self.go_on(pass);
     }
 
-    /// Ends the writing of an intent; returns its region. What was written to a member that is failed since is gone with it.
+    /// Ends the writing of an intent; returns its region. What was written to a member that is
+    /// failed since is gone with it.
     fn end_intent(&mut self, id: JobId, whole: bool) -> Region {
         let turn = self.jobs.get(id).turn;
         let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
@@ -239,9 +243,10 @@ impl Array {
         }
     }
 
-    /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again. Of what cannot be read each
-    /// block is read for itself, and each is tried twice. One that cannot goes on the bad-block log, since nobody knows what it holds:
-    /// should it be readable later, that is not believed, and once it is mended it does not hold the records.
+    /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again. Of
+    /// what cannot be read each block is read for itself, and each is tried twice. One that cannot
+    /// goes on the bad-block log, since nobody knows what it holds: should it be readable later,
+    /// that is not believed, and once it is mended it does not hold the records.
     pub(crate) fn probe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Probe { region, mut intents, mut again }) = self.jobs.get_mut(id).kind.take() else {
             unreachable!("a probe")
@@ -282,7 +287,8 @@ impl Array {
             && self.absolute(Sector::new(intent.at)) == failure.at
     }
 
-    /// What a reintegration before a crash has done cannot be told: the parity is computed from the data.
+    /// What a reintegration before a crash has done cannot be told: the parity is computed from the
+    /// data.
     pub(crate) fn give_up_half_done(&mut self, region: Region) {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let half = log.half_done.take().expect("its intents are known");

@@ -1,11 +1,13 @@
-//! Mending: parity that a reintegration cannot read is computed and written again, and the pass is done again.
+//! Mending: parity that a reintegration cannot read is computed and written again, and the pass is
+//! done again.
 //!
-//! What should stand there is the xor of the stripe's data and of all that its live records tell: so the records go on
-//! counting, and whether a crash comes before or after makes no difference.
+//! What should stand there is the xor of the stripe's data and of all that its live records tell:
+//! so the records go on counting, and whether a crash comes before or after makes no difference.
 //!
-//! Nobody may write to the stripe meanwhile. A mender cannot queue for the stripe's lock, since who holds it waits perhaps
-//! for the reintegration. But who does that writes nothing until it ends: his lock is as good as the mender's own. The
-//! others let go of it, and of these there are only so many as have room in the log.
+//! Nobody may write to the stripe meanwhile. A mender cannot queue for the stripe's lock, since who
+//! holds it waits perhaps for the reintegration. But who does that writes nothing until it ends:
+//! his lock is as good as the mender's own. The others let go of it, and of these there are only so
+//! many as have room in the log.
 
 use parlour_units::{Region, Sectors, Stripe};
 
@@ -120,7 +122,8 @@ impl Array {
         }
     }
 
-    /// What the parity in a mender's window is behind by. Buffers of it are held until the mender's plan is done.
+    /// What the parity in a mender's window is behind by. Buffers of it are held until the mender's
+    /// plan is done.
     pub(crate) fn behind(&mut self, id: JobId) -> Vec<Behind> {
         let job = self.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
@@ -154,7 +157,8 @@ impl Array {
         Held::Member(member, at + logs.header + start)
     }
 
-    /// What is not in the parity of `stripe`, of records that came before a reintegration and after it.
+    /// What is not in the parity of `stripe`, of records that came before a reintegration and after
+    /// it.
     fn unapplied(&mut self, region: Region, stripe: Stripe) -> Vec<Apply> {
         if is_planted(Bug::MendedWithoutRecords) {
             return Vec::new();

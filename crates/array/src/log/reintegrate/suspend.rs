@@ -1,11 +1,13 @@
-//! Where records are durable before their data, and a reintegration, or the data of a committed write, finds no space or
-//! memory, the region's reintegration is suspended until the array, which writes nothing any more, is opened again.
+//! Where records are durable before their data, and a reintegration, or the data of a committed
+//! write, finds no space or memory, the region's reintegration is suspended until the array, which
+//! writes nothing any more, is opened again.
 //!
-//! No record is given up: what is logged is in the log still, and intents tell how much of the parity is rewritten, as after
-//! a crash. Until then jobs that need the parity of a stripe with records are refused, and so are reads of what a committed
-//! write has perhaps half written.
+//! No record is given up: what is logged is in the log still, and intents tell how much of the
+//! parity is rewritten, as after a crash. Until then jobs that need the parity of a stripe with
+//! records are refused, and so are reads of what a committed write has perhaps half written.
 //!
-//! (Elsewhere nothing tells what is rewritten, and what is in memory alone would make the stop unclean: the log is given up.)
+//! (Elsewhere nothing tells what is rewritten, and what is in memory alone would make the stop
+//! unclean: the log is given up.)
 
 use parlour_units::{Region, Stripe};
 
@@ -15,8 +17,9 @@ use crate::job::JobId;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// Whether `region` is not reintegrated before the array is opened again: its own reintegration was suspended, or one
-    /// that is to be finished before any other that tells of its parity in the same commit log.
+    /// Whether `region` is not reintegrated before the array is opened again: its own reintegration
+    /// was suspended, or one that is to be finished before any other that tells of its parity in
+    /// the same commit log.
     pub(crate) fn is_suspended(&self, region: Region) -> bool {
         let Some(logs) = self.logs.as_ref().filter(|_| self.geometry.is_logged()) else { return false };
         let own = logs.regions.get(&region).is_some_and(|log| log.suspended);
@@ -38,8 +41,8 @@ impl Array {
             && !is_planted(Bug::LogGivenUpForSpace)
     }
 
-    /// A committed write found no space or memory for its data: its record counts, and is redone after the next opening.
-    /// Says no where the region's log does not count.
+    /// A committed write found no space or memory for its data: its record counts, and is redone
+    /// after the next opening. Says no where the region's log does not count.
     pub(crate) fn leave_to_redo(&mut self, id: JobId) -> bool {
         let job = self.jobs.stripe(id);
         let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
@@ -60,8 +63,8 @@ impl Array {
         true
     }
 
-    /// Whether `stripe` cannot be read before the array is opened again: a committed write has perhaps written a part of
-    /// its data.
+    /// Whether `stripe` cannot be read before the array is opened again: a committed write has
+    /// perhaps written a part of its data.
     pub(crate) fn is_left_to_redo(&self, stripe: Stripe) -> bool {
         let Some(logs) = self.logs.as_ref().filter(|_| self.counters.out_of_space) else { return false };
         let (region, index) = self.region_of(stripe);
@@ -86,7 +89,8 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// What `region`'s intents tell is not finished before the next opening: no other's in that commit log is begun.
+    /// What `region`'s intents tell is not finished before the next opening: no other's in that
+    /// commit log is begun.
     pub(crate) fn block_commit_slot(&mut self, region: Region) {
         let slot = self.commit_slot(region);
         self.logs.as_mut().expect("intents are of logs").blocked.insert(slot);

@@ -1,6 +1,6 @@
-//! What a reintegration can neither read nor mend: it is narrowed down to single blocks of parity and single segments of the
-//! log, the parity goes on the bad-block log, and what is left is done without it. So it costs the blocks
-//! whose last redundancy it was, and not the region's log.
+//! What a reintegration can neither read nor mend: it is narrowed down to single blocks of parity
+//! and single segments of the log, the parity goes on the bad-block log, and what is left is done
+//! without it. So it costs the blocks whose last redundancy it was, and not the region's log.
 
 use parlour_units::{Region, Sector, Sectors, Slot};
 
@@ -11,7 +11,8 @@ use crate::job::FailedAccess;
 use crate::layout::Unit;
 use crate::map::Window;
 
-/// Sectors of a slot that hold something unreadable: what is there is accessed block by block, or segment by segment.
+/// Sectors of a slot that hold something unreadable: what is there is accessed block by block, or
+/// segment by segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspect {
     slot: Slot,
@@ -43,8 +44,8 @@ impl Array {
             || self.record_unrecoverable(region, &failures) && self.leave_out_listed(region)
     }
 
-    /// Parity that is on the bad-block log, and cannot be mended, is unrecoverable whatever goes into it: what is left
-    /// to be done is done without it. Says whether there was any.
+    /// Parity that is on the bad-block log, and cannot be mended, is unrecoverable whatever goes
+    /// into it: what is left to be done is done without it. Says whether there was any.
     pub(super) fn leave_out_listed(&mut self, region: Region) -> bool {
         let is_bad = |apply: &Apply| self.bad_blocks.has(apply.member, apply.at, apply.length);
         let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
@@ -82,8 +83,9 @@ impl Array {
         true
     }
 
-    /// Parity that could not be read alone goes on the list, or that into which a segment which could not be read alone should
-    /// have gone. Says whether the list has room. Where some of it can be computed from the data, none does.
+    /// Parity that could not be read alone goes on the list, or that into which a segment which
+    /// could not be read alone should have gone. Says whether the list has room. Where some of it
+    /// can be computed from the data, none does.
     fn record_unrecoverable(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
         let unrecoverable = failures.iter().map(|failure| {
             let parity = self.unreadable_windows(failure);
@@ -94,8 +96,8 @@ impl Array {
         unrecoverable.into_iter().flatten().all(|(window, unit)| self.record_bad_blocks(window, unit).is_ok())
     }
 
-    /// The parity that lacks what stands in an unreadable segment. None where no data is missing: then all of the region's
-    /// parity can be computed from it.
+    /// The parity that lacks what stands in an unreadable segment. None where no data is missing:
+    /// then all of the region's parity can be computed from it.
     fn windows_behind(&self, region: Region, failure: &FailedAccess) -> Vec<(Window, Unit)> {
         let Some(slot) = self.health.slot_of(failure.member).filter(|_| self.misses_data(region)) else {
             return Vec::new();

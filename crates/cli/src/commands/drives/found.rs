@@ -85,7 +85,8 @@ impl Moving {
     }
 }
 
-/// Megabytes a second that a drive without mechanics reads and writes in long accesses, with as many under way as it works on.
+/// Megabytes a second that a drive without mechanics reads and writes in long accesses, with as
+/// many under way as it works on.
 pub(super) fn solid_rates(solid: &Solid) -> [f64; 2] {
     const LONG: u64 = 2_048;
     [true, false].map(|reads| solid.rate(reads, LONG) * (LONG * 512) as f64 / 1e6)

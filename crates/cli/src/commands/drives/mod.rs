@@ -35,8 +35,8 @@ enum What {
     },
     /// Compare a drive's service times with those that were measured on a real one
     ///
-    /// Prints the demerit figure of Ruemmler and Wilkes: the root mean square of the horizontal distance between the
-    /// distributions of modelled and measured service times.
+    /// Prints the demerit figure of Ruemmler and Wilkes: the root mean square of the horizontal
+    /// distance between the distributions of modelled and measured service times.
     Validate {
         /// A name of the list, or a file
         #[arg(value_name = "DRIVE")]

@@ -158,7 +158,8 @@ fn account(runs: &[Run], seconds: u64) -> Account {
     Account { part: part.min(1.0), text: told.join(", ") }
 }
 
-/// Requests in all runs together, if that can be said: those that have not begun are taken to be like the others in the mean.
+/// Requests in all runs together, if that can be said: those that have not begun are taken to be
+/// like the others in the mean.
 fn expected(runs: &[Run]) -> Option<u64> {
     if runs.iter().any(|run| run.stage == Stage::Going && run.expected.is_none()) {
         return None;

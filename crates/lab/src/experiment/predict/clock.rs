@@ -84,14 +84,15 @@ impl Clock<'_> {
         self.times.service(work, blocks)
     }
 
-    /// The time of a phase, and where that of each of its accesses goes.
-    /// So many disks always have the same to do: they are one queue, of which each goes on by itself.
+    /// The time of a phase, and where that of each of its accesses goes. So many disks always have
+    /// the same to do: they are one queue, of which each goes on by itself.
     pub(super) fn phase(&mut self, stage: Stage, in_step: u32) -> Result<(Phase, AccessTime), Unmodelled> {
         if in_step == 1 {
             return self.alone(stage, f64::from(stage.siblings) / f64::from(self.disks));
         }
         let (phase, time) = self.alone(stage, 1.0)?;
-        // Arms come from the same place; and platters from the same angle, if these are in step, too.
+        // Arms come from the same place; and platters from the same angle, if these are in step,
+        // too.
         let last = |service: f64, last: f64| if self.synchronized { service } else { last };
         let undisturbed = phase.undisturbed.map(|mut times| {
             times.last = last(times.service, times.last);
@@ -138,7 +139,8 @@ impl Clock<'_> {
     }
 }
 
-/// Disks that write beside others that read before they do: these are done last, a revolution later.
+/// Disks that write beside others that read before they do: these are done last, a revolution
+/// later.
 fn mixed(
     write: &Service,
     modify: &Service,

@@ -1,8 +1,10 @@
 //! What closed forms say of a run, where they say anything: no events, and no time to speak of.
 //!
-//! The array itself says which accesses a request makes, phase by phase; `stages` takes the mean over a sample of requests. Each is a
-//! fork and join in a network of queues (Varki and Wang; [`parlour_model::fork_join`]), with service times from the drive
-//! ([`parlour_model::service`]). What an array does behind its hosts' backs, logging parity, takes its part of each disk (`logs`).
+//! The array itself says which accesses a request makes, phase by phase; `stages` takes the mean
+//! over a sample of requests. Each is a fork and join in a network of queues (Varki and Wang;
+//! [`parlour_model::fork_join`]), with service times from the drive ([`parlour_model::service`]).
+//! What an array does behind its hosts' backs, logging parity, takes its part of each disk
+//! (`logs`).
 
 mod clock;
 mod logs;
@@ -93,8 +95,8 @@ impl Prepared {
     }
 }
 
-/// Means of an array before hosts that wait for their answers. What goes on in the background makes disks slower by the part of their time
-/// that it takes, which is as much as requests are answered.
+/// Means of an array before hosts that wait for their answers. What goes on in the background makes
+/// disks slower by the part of their time that it takes, which is as much as requests are answered.
 fn closed(
     disks: u32,
     timed: &Timed,
@@ -128,7 +130,8 @@ const ROUNDS: usize = 30;
 /// The part of a disk's time that the background takes at the most.
 const MOST_BEHIND: f64 = 0.95;
 
-/// Means where requests come by chance, each disk a queue of its own (M/G/1, Pollaczek and Khinchine).
+/// Means where requests come by chance, each disk a queue of its own (M/G/1, Pollaczek and
+/// Khinchine).
 fn open(disks: u32, timed: &Timed, background: Background, gap: Delay) -> Result<Measures, Unmodelled> {
     let Delay::Exponential(gap) = gap else { return Err(Unmodelled::Arrivals) };
     let rate = 1.0 / milliseconds(gap);

@@ -10,7 +10,8 @@ pub(super) enum Doing {
     /// Writes where the phase before has read.
     Rewrite,
     Modify,
-    /// Some disks write, and this one part of them, in hundredths, reads before it does in the same access.
+    /// Some disks write, and this one part of them, in hundredths, reads before it does in the same
+    /// access.
     Mixed(u32),
 }
 

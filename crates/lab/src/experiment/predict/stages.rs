@@ -72,7 +72,8 @@ impl Stages {
         self.visits.keys().map(|stage| stage.siblings).max().unwrap_or(0)
     }
 
-    /// Disks that always have the same to do are one queue, as copies that are only written: so many each. 1: none does.
+    /// Disks that always have the same to do are one queue, as copies that are only written: so
+    /// many each. 1: none does.
     ///
     /// Members that took part in just the same phases are taken for such disks.
     pub(super) fn in_step(&self) -> u32 {
@@ -209,7 +210,8 @@ fn length(action: &Action<Slot>) -> Option<Sectors> {
     }
 }
 
-/// With four binary digits: sizes that are drawn are of any length, and each would have a time of its own.
+/// With four binary digits: sizes that are drawn are of any length, and each would have a time of
+/// its own.
 fn rounded(blocks: u64) -> u64 {
     let grain = 1 << (64 - blocks.leading_zeros()).saturating_sub(4);
     blocks.div_ceil(grain) * grain

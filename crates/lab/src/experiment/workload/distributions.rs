@@ -70,7 +70,8 @@ pub enum PlaceSetting {
     Natural(settings::Size),
     /// As few parts of stripes as can be: the stripe unit, and how many of them a stripe has.
     Striped(settings::Size, u64),
-    /// The stripe unit, of so many units, so many hot ones, and the part of requests that goes there.
+    /// The stripe unit, of so many units, so many hot ones, and the part of requests that goes
+    /// there.
     HotUnits(settings::Size, u64, u64, f64),
     /// So large a part of requests to so large a part of places.
     Hot(f64, f64),

@@ -54,7 +54,8 @@ pub struct WorkloadSettings {
     pub size: Option<SizeSetting>,
     /// Several sorts of requests instead, each with its weight.
     pub sorts: Option<Vec<SortSettings>>,
-    /// Sizes and places are multiples of this: of the size, where that is fixed, or else of the block.
+    /// Sizes and places are multiples of this: of the size, where that is fixed, or else of the
+    /// block.
     pub align: Option<Size>,
     /// No request is smaller.
     pub least: Option<Size>,

@@ -87,7 +87,8 @@ pub struct FilesSettings {
     /// The part of the array that they fill.
     #[serde(default = "most_of_it")]
     pub filled: f64,
-    /// Lists that they are dealt to: process 1 reads the first, and so on. As many as processes, unless told otherwise.
+    /// Lists that they are dealt to: process 1 reads the first, and so on. As many as processes,
+    /// unless told otherwise.
     #[serde(default)]
     pub lists: Option<u32>,
     /// Whether a list is read again after its end.

@@ -21,7 +21,8 @@ pub(super) fn drawn(id: &str, chart: &Chart) -> String {
 
 /// Curves that have columns side by side, on the narrowest page: of more, each point has a row.
 const ABREAST: usize = 2;
-/// What is less than this part of a curve's largest value is what binary fractions leave where there should be zero.
+/// What is less than this part of a curve's largest value is what binary fractions leave where
+/// there should be zero.
 const NOTHING: f64 = 1e-9;
 
 /// The same where zero is zero.

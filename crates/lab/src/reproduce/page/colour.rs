@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::reproduce::figure::{Axis, Chart, Curve, Source};
 
-/// Organizations by the words with which their curves begin, in the order of `--g0`, `--g1` and so on in the page's style.
+/// Organizations by the words with which their curves begin, in the order of `--g0`, `--g1` and so
+/// on in the page's style.
 const ORGANIZATIONS: [&[&str]; 7] = [
     &["nonredundant", "RAID 0", "two RAID 0", "four in a stripe set"],
     &["mirrored", "RAID 1", "RAID 0+1", "four in a mirror", "four in a far mirror"],

@@ -1,7 +1,8 @@
-//! What was reproduced as one page: text, tables and figures in one file, which asks no network for anything.
+//! What was reproduced as one page: text, tables and figures in one file, which asks no network for
+//! anything.
 //!
-//! Numbers stand in the page as tables; charts are drawn by `page.js` from the same numbers, and each has its table beside it, so that
-//! nothing is lost without scripts.
+//! Numbers stand in the page as tables; charts are drawn by `page.js` from the same numbers, and
+//! each has its table beside it, so that nothing is lost without scripts.
 
 mod chart;
 mod colour;

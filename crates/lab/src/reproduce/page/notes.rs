@@ -1,4 +1,5 @@
-//! What is said of numbers: a sentence that is said of several stands once in a chapter, and each refers to it.
+//! What is said of numbers: a sentence that is said of several stands once in a chapter, and each
+//! refers to it.
 
 use crate::reproduce::paper::Paper;
 use crate::reproduce::report::{Chapter, Number};

@@ -44,7 +44,8 @@ fn all(report: &Report) -> Chart {
     }
 }
 
-/// Ours over what is published. Of a range or a bound that is kept it is 1, and beyond one it is over its end.
+/// Ours over what is published. Of a range or a bound that is kept it is 1, and beyond one it is
+/// over its end.
 fn ratio(number: &Number) -> Option<f64> {
     number.difference.map(|difference| 1.0 + difference).filter(|ratio| *ratio > 0.0)
 }

@@ -126,7 +126,8 @@ mod tests {
         );
     }
 
-    /// Nine numbers were called misprints that only round, or word loosely, what the paper's formula gives.
+    /// Nine numbers were called misprints that only round, or word loosely, what the paper's
+    /// formula gives.
     #[test]
     fn rounding_is_no_misprint() {
         let (_, report) = by_models();

@@ -126,7 +126,8 @@ fn bonnie(study: Study) -> Study {
     })
 }
 
-/// What Bonnie prints of a stream, in K a second. What is rewritten counts once, though it moves twice.
+/// What Bonnie prints of a stream, in K a second. What is rewritten counts once, though it moves
+/// twice.
 fn streamed(
     evidence: &Evidence,
     phase: &str,
@@ -223,7 +224,8 @@ fn table(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
     ])
 }
 
-/// How a stream is read with more and more under way; the far mirror is the mail's layout for bandwidth.
+/// How a stream is read with more and more under way; the far mirror is the mail's layout for
+/// bandwidth.
 fn under_way(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
     let curve = |machine: &str| {
         let points = ["1", "2", "4", "8"].into_iter().map(|at_once| {
@@ -238,7 +240,8 @@ fn under_way(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
         .collect()
 }
 
-/// Times of a read, one at a time, if the nearest of some heads moves: heads drawn independently, and as they come to be.
+/// Times of a read, one at a time, if the nearest of some heads moves: heads drawn independently,
+/// and as they come to be.
 fn nearest_heads() -> Result<[Curve; 2], EvidenceError> {
     let description = drives::find(DRIVE, Path::new("")).map_err(EvidenceError::model)?;
     let mechanics = description.mechanics(Angle::default()).map_err(EvidenceError::model)?;

@@ -1,4 +1,5 @@
-//! The paper's figures: layouts, the simple model, lifetimes. What takes load is in [`curves`](super::curves).
+//! The paper's figures: layouts, the simple model, lifetimes. What takes load is in
+//! [`curves`](super::curves).
 
 use parlour_array::LogCreation;
 use parlour_model::raid::efficiency::efficiency;
@@ -119,8 +120,9 @@ fn modelled(
     idle.lifetime(array(level)?, direction, request.units).map_err(EvidenceError::model)
 }
 
-/// How far the mean response of an idle machine is from the sum of its stages, in percent: of all levels and requests, the
-/// farthest, and which it is. Synchronization is calculated, and all else is what is shown (section 7.1).
+/// How far the mean response of an idle machine is from the sum of its stages, in percent: of all
+/// levels and requests, the farthest, and which it is. Synchronization is calculated, and all else
+/// is what is shown (section 7.1).
 pub(super) fn farthest_sum(evidence: &Evidence) -> Result<(f64, String), EvidenceError> {
     let mut farthest = (0.0, String::new());
     for (name, request) in FIXED.into_iter().zip(REQUESTS) {
@@ -142,7 +144,8 @@ pub(super) fn farthest_sum(evidence: &Evidence) -> Result<(f64, String), Evidenc
     Ok(farthest)
 }
 
-/// Accesses of each disk that a request uses, one after the other: a small write of RAID 5 reads first.
+/// Accesses of each disk that a request uses, one after the other: a small write of RAID 5 reads
+/// first.
 fn accesses(level: Level, (direction, request): (Direction, Request)) -> f64 {
     match (level, direction, request.units) {
         (Level::Raid5, Direction::Write, 1) => 2.0,
@@ -150,8 +153,8 @@ fn accesses(level: Level, (direction, request): (Direction, Request)) -> f64 {
     }
 }
 
-/// Where the mean response time went. A request's overhead is the system's, and what its accesses wait for processors; what is left of its time,
-/// its disks wait for one another.
+/// Where the mean response time went. A request's overhead is the system's, and what its accesses
+/// wait for processors; what is left of its time, its disks wait for one another.
 fn simulated(
     evidence: &Evidence,
     shown: &Figures,

@@ -73,7 +73,8 @@ fn raid5_efficiency() -> Result<Finding, EvidenceError> {
     Ok(Finding::model(Value::Holds(holds)))
 }
 
-/// The formula for the last of N rotations, against the longest of N that are drawn, worked out from their distribution.
+/// The formula for the last of N rotations, against the longest of N that are drawn, worked out
+/// from their distribution.
 fn rotations() -> Result<Finding, EvidenceError> {
     let still = SeekCurve::table(&[(1, 1.0), (2, 1.0)], 1).map_err(EvidenceError::model)?;
     let nowhere = Distance::independent(1, 1).map_err(EvidenceError::model)?;

@@ -38,7 +38,8 @@ pub(super) const IO_CPU_MS: f64 = 1.65;
 const SEEK_SAVED_MS: f64 = 4.0;
 /// The mean small request of section 8.1, as a part of a track.
 const SMALL: f64 = 6.0 / 40.0;
-/// The smallest and largest request, its mean and standard deviation in tracks, as in the experiments.
+/// The smallest and largest request, its mean and standard deviation in tracks, as in the
+/// experiments.
 const LARGE_TRACKS: (i32, i32) = (1, 150);
 const LARGE_MEAN: f64 = 37.5;
 const LARGE_DEVIATION: f64 = 37.5;
@@ -149,7 +150,8 @@ pub(super) fn idle(evidence: &Evidence, overhead: &str) -> Result<Idle, Evidence
     Ok(Idle { positioning: positioning(&single)?, nearer: positioning(&nearer)?, costs })
 }
 
-/// How long small requests transfer, in milliseconds and with weights: whole sectors, as exponentially distributed sizes fill them.
+/// How long small requests transfer, in milliseconds and with weights: whole sectors, as
+/// exponentially distributed sizes fill them.
 pub(super) fn small_transfers(evidence: &Evidence) -> Result<Vec<(f64, f64)>, EvidenceError> {
     let sector = evidence.published("ch.xfer")? / SECTORS;
     let further = 1.0 - 1.0 / (SMALL * SECTORS);

@@ -46,8 +46,9 @@ fn saved(evidence: &Evidence, time: fn(&Figures) -> f64) -> Result<Finding, Evid
     Ok(Finding::simulated(of(RAID0)? - of(RAID1)?).with_model(model))
 }
 
-/// The overhead of a request that has to start each of its accesses on an idle disk before the next (section 7.1.2): what it has on a
-/// busy machine, and how long the last access waits for a processor. They start one after the other, so that is twice the mean.
+/// The overhead of a request that has to start each of its accesses on an idle disk before the next
+/// (section 7.1.2): what it has on a busy machine, and how long the last access waits for a
+/// processor. They start one after the other, so that is twice the mean.
 fn issuing(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     let shown = shown::idle(evidence, LOAD, FIXED[3], RAID0)?;
     let last = 2.0 * shown::waited_for_processors(shown);
@@ -93,7 +94,8 @@ fn response(evidence: &Evidence, request: &str) -> Result<Finding, EvidenceError
     Ok(Finding::estimated(Interval { mean: response.mean, interval: response.interval }))
 }
 
-/// Sections 7.2, 7.3 and 8.1: the most that disks do, and what is left of it at equal response times.
+/// Sections 7.2, 7.3 and 8.1: the most that disks do, and what is left of it at equal response
+/// times.
 fn shares(study: Study) -> Study {
     study
         .number("ch.906", |evidence| most_written(evidence, Level::Raid0, RAID0))
@@ -150,7 +152,8 @@ fn most_written(evidence: &Evidence, level: Level, name: &str) -> Result<Finding
     Ok(Finding::estimated(shown::most(evidence, LOAD, &[FIXED[0], name])?).with_model(model))
 }
 
-/// By how many percent throughput changes from requests of one kind to those of another, at equal response times; of all levels.
+/// By how many percent throughput changes from requests of one kind to those of another, at equal
+/// response times; of all levels.
 fn gains(evidence: &Evidence, from_to: [(&str, &str); 2]) -> Result<Vec<f64>, EvidenceError> {
     let mut gains = Vec::new();
     for (distributed, fixed) in from_to {
@@ -231,8 +234,8 @@ fn mixed_writes(study: Study) -> Study {
         })
 }
 
-/// How busy drives are with distributed requests at equal response times, beside RAID 0's: of few large requests at once some drives
-/// have none.
+/// How busy drives are with distributed requests at equal response times, beside RAID 0's: of few
+/// large requests at once some drives have none.
 fn less_busy(evidence: &Evidence, request: &str, level: &str) -> Result<String, EvidenceError> {
     let busy =
         |level| Ok::<_, EvidenceError>(100.0 * evidence.run(SIZES_EQUAL, &[request, level])?.utilization);
@@ -261,7 +264,8 @@ fn partial_stripes(alignment: Alignment) -> Result<f64, EvidenceError> {
     Ok(100.0 * mean_efficiency(array(Level::Raid5)?, Direction::Write, &sizes, alignment))
 }
 
-/// Up to which part of reads, in percent, RAID 5 is above RAID 1: between two runs as if both went straight on.
+/// Up to which part of reads, in percent, RAID 5 is above RAID 1: between two runs as if both went
+/// straight on.
 fn crossing_shown(evidence: &Evidence) -> Result<Value, EvidenceError> {
     let mut before: Option<(f64, f64)> = None;
     for (reads, above) in above_raid1(evidence)? {

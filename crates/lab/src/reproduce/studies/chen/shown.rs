@@ -17,7 +17,8 @@ pub(super) const MIXED: &str = "chen/figure-9";
 /// Arrays of 5, 10 and 20 disks of data.
 pub(super) const SCALING: &str = "chen/scaling";
 
-/// The requests of `LOAD` and `EQUAL`, in the order of the paper's figures, and those of `SIZES` and `SIZES_EQUAL`.
+/// The requests of `LOAD` and `EQUAL`, in the order of the paper's figures, and those of `SIZES`
+/// and `SIZES_EQUAL`.
 pub(super) const FIXED: [&str; 4] =
     ["individual writes", "individual reads", "full stripe writes", "full stripe reads"];
 pub(super) const DISTRIBUTED: [&str; 4] = ["small writes", "small reads", "large writes", "large reads"];
@@ -45,7 +46,8 @@ pub(super) fn point(x: f64, Interval { mean, interval }: Interval) -> Point {
     Point { x, y: mean, interval }
 }
 
-/// The runs of an experiment whose first axes have these values, each with the value of its last axis.
+/// The runs of an experiment whose first axes have these values, each with the value of its last
+/// axis.
 pub(super) fn runs<'a>(
     evidence: &'a Evidence,
     experiment: &str,
@@ -82,7 +84,8 @@ pub(super) fn idle<'a>(
     evidence.run(experiment, &[request, level, "1"])
 }
 
-/// How long an access waits for a processor, in milliseconds, where requests come one at a time and never wait for one themselves.
+/// How long an access waits for a processor, in milliseconds, where requests come one at a time and
+/// never wait for one themselves.
 pub(super) fn waited_for_processors(shown: &Figures) -> f64 {
     let accesses = shown.members.iter().map(|member| member.accesses).sum::<u64>() as f64;
     let served = accesses + shown.requests as f64;

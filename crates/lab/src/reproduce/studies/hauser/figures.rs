@@ -8,7 +8,8 @@ use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source
 use crate::reproduce::study::Study;
 use crate::reproduce::value::digits;
 
-/// Volumes of a figure, by rows of table I: of narrow stripes, and of wide ones. What has no stripes is both.
+/// Volumes of a figure, by rows of table I: of narrow stripes, and of wide ones. What has no
+/// stripes is both.
 struct Volumes {
     name: &'static str,
     narrow: usize,
@@ -58,7 +59,8 @@ fn point(x: f64, Interval { mean, interval }: Interval) -> Point {
     Point { x, y: mean, interval }
 }
 
-/// The ten sizes of the study, of each of which there are as many files: MIRS's own distribution is drawn only.
+/// The ten sizes of the study, of each of which there are as many files: MIRS's own distribution is
+/// drawn only.
 fn drawn_sizes() -> Content {
     let share = 100.0 / f64::from(SIZES.2);
     let points = sizes().enumerate().map(|(place, _)| (place as f64, share));
@@ -100,7 +102,8 @@ fn bars(
     Ok(Content::Chart(Chart { x, y: Axis::linear(what, "s"), curves }))
 }
 
-/// Times of files of hosts that read before a file, and in parts, other than the one that is taken elsewhere.
+/// Times of files of hosts that read before a file, and in parts, other than the one that is taken
+/// elsewhere.
 fn hosts(evidence: &Evidence, processes: &str) -> Result<Content, EvidenceError> {
     let mut hosts: Vec<&str> =
         evidence.experiment(HOSTS)?.runs.iter().map(|run| run.values[0].as_str()).collect();

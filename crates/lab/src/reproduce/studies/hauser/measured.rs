@@ -84,7 +84,8 @@ fn time(figures: &Figures) -> Result<Interval, EvidenceError> {
     Ok(Interval { mean: time.mean / 1e3, interval: time.interval.map(|half| half / 1e3) })
 }
 
-/// What is moved of files whose sizes are told in KB, in MB a second as table I has them: files a second times their mean size.
+/// What is moved of files whose sizes are told in KB, in MB a second as table I has them: files a
+/// second times their mean size.
 fn files_moved(figures: &Figures) -> Result<Interval, EvidenceError> {
     let files = files(figures)?;
     let each = files.bytes / 1_024.0 / 1e3;
@@ -115,7 +116,8 @@ pub(super) fn additional(evidence: &Evidence, row: usize) -> Result<Interval, Ev
     slope(&times.collect::<Result<Vec<_>, EvidenceError>>()?)
 }
 
-/// The slope of the line through independent estimates: a weighted sum of them, so that its variance is that of the sum.
+/// The slope of the line through independent estimates: a weighted sum of them, so that its
+/// variance is that of the sum.
 fn slope(points: &[(f64, Interval)]) -> Result<Interval, EvidenceError> {
     let line: Vec<(f64, f64)> = points.iter().map(|(x, time)| (*x, time.mean)).collect();
     let slope = Line::through(&line).map_err(EvidenceError::model)?.slope;
@@ -127,7 +129,8 @@ fn slope(points: &[(f64, Interval)]) -> Result<Interval, EvidenceError> {
     Ok(Interval { mean: slope, interval })
 }
 
-/// What striping in narrow units saves of a file here and there, on six disks; it decides the order of rows as well.
+/// What striping in narrow units saves of a file here and there, on six disks; it decides the order
+/// of rows as well.
 fn because_of_stripes(evidence: &Evidence) -> Result<String, EvidenceError> {
     let ours = time_with(evidence, WIDE, 1)?.mean - time_with(evidence, NARROW, 1)?.mean;
     let theirs = printed(evidence, WIDE)?.retrieval - printed(evidence, NARROW)?.retrieval;

@@ -64,7 +64,8 @@ fn costs(study: Study) -> Study {
         })
 }
 
-/// A gigabyte of simple volumes without management in K$, and as printed: by the capacity of RAID 5.
+/// A gigabyte of simple volumes without management in K$, and as printed: by the capacity of RAID
+/// 5.
 fn plain(evidence: &Evidence) -> Result<[f64; 2], EvidenceError> {
     let cost = |configuration| cost(evidence, "ha.price.plain", configuration);
     Ok([cost(Configuration::Simple)?, cost(RAID5)?])
@@ -104,7 +105,8 @@ pub(super) fn sizes() -> impl Iterator<Item = f64> {
     (0..sizes).map(move |size| least + step * f64::from(size))
 }
 
-/// What passes under a head of our model of the drive, from the innermost zone to the outermost, in MB/s.
+/// What passes under a head of our model of the drive, from the innermost zone to the outermost, in
+/// MB/s.
 fn rates() -> Result<Finding, EvidenceError> {
     let description = drives::find(DRIVE, Path::new("")).map_err(EvidenceError::model)?;
     let mechanics = description.mechanics(Angle::default()).map_err(EvidenceError::model)?;

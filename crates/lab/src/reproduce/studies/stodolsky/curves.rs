@@ -273,7 +273,8 @@ fn airline() -> Vec<Panel> {
     only(Axis::names("size", names), Axis::linear("part of all requests", "%"), curves.collect())
 }
 
-/// Figure 30: the rate against the failures that are survived. Of none it is the nonredundant array's.
+/// Figure 30: the rate against the failures that are survived. Of none it is the nonredundant
+/// array's.
 fn several_failures() -> Panels {
     let mut panels = Vec::new();
     for (preread, title) in PREREADS {

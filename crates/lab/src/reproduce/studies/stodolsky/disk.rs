@@ -49,7 +49,8 @@ fn bandwidths(study: Study) -> Study {
     modelled(study, "st.bw.track_over_block", || Ok(Bandwidths::of(&DISK).track_over_block))
 }
 
-/// §2 and §2.3: the work of maintaining parity in random small accesses, by two ratios of bandwidths; and its space.
+/// §2 and §2.3: the work of maintaining parity in random small accesses, by two ratios of
+/// bandwidths; and its space.
 fn rough(study: Study) -> Study {
     const LORE: Bandwidths = Bandwidths::LORE;
     let study = modelled(study, "st.coarse.quarter", || {
@@ -64,8 +65,8 @@ fn rough(study: Study) -> Study {
     misread(study, "st.space.A0.5", || space(0.5))
 }
 
-/// What parity and logs take up with so much log for each parity, in percent; and as printed, by the overhead of RAID 5 with two
-/// digits for each.
+/// What parity and logs take up with so much log for each parity, in percent; and as printed, by
+/// the overhead of RAID 5 with two digits for each.
 fn space(ratio: f64) -> Result<[f64; 2], EvidenceError> {
     let logging = Logging { ratio, sublogs: Sublogs::Striped(1), ..Logging::default() };
     let ours = 100.0 * blind(Organization::ParityLogging(logging))?.space_overhead();
@@ -83,7 +84,8 @@ pub(super) fn drive() -> Result<Mechanics, EvidenceError> {
     description()?.mechanics(Angle::default()).map_err(EvidenceError::model)
 }
 
-/// A seek to a cylinder so many cylinders beyond the next one, in milliseconds: the paper's `dist` does not count the destination.
+/// A seek to a cylinder so many cylinders beyond the next one, in milliseconds: the paper's `dist`
+/// does not count the destination.
 pub(super) fn seek_over(passed: u32) -> Result<f64, EvidenceError> {
     Ok(milliseconds(drive()?.seek.time(passed + 1)))
 }

@@ -1,5 +1,5 @@
-//! Figures of layouts: 1, 6 to 9, 14, 28 and 29. Those of arrays that this array can be are drawn by the array itself; the others by the
-//! paper's rule, and they say so.
+//! Figures of layouts: 1, 6 to 9, 14, 28 and 29. Those of arrays that this array can be are drawn
+//! by the array itself; the others by the paper's rule, and they say so.
 
 use parlour_array::{Geometry, LogCreation};
 use parlour_units::{Region, Sectors};
@@ -84,8 +84,8 @@ fn named(organization: &str) -> OrganizationSettings {
     OrganizationSettings { organization: Some(organization.to_owned()), ..Default::default() }
 }
 
-/// Figures 6 and 7: parity and log of each region on a disk each, which are always the last two, or move left from region to region.
-/// (The array of this program goes on to figures 8 and 9.)
+/// Figures 6 and 7: parity and log of each region on a disk each, which are always the last two, or
+/// move left from region to region. (The array of this program goes on to figures 8 and 9.)
 fn roles(rotated: bool) -> String {
     let disks = usize::from(SOME);
     let role = |region: usize, disk: usize| {
@@ -103,8 +103,8 @@ fn roles(rotated: bool) -> String {
     )
 }
 
-/// Figure 14: the cylinder of an example, a unit of which is replaced: the first place that is free and passes after the unit was read
-/// and another head was chosen.
+/// Figure 14: the cylinder of an example, a unit of which is replaced: the first place that is free
+/// and passes after the unit was read and another head was chosen.
 fn floating() -> String {
     const TRACKS: usize = 4;
     const UNITS: usize = 6;
@@ -133,8 +133,8 @@ fn floating() -> String {
     aligned(&lines)
 }
 
-/// Figure 28: data disks in a square, a parity disk for each row and each column; what a write to disk 1 updates is marked. (Disk 5
-/// occurs once here.)
+/// Figure 28: data disks in a square, a parity disk for each row and each column; what a write to
+/// disk 1 updates is marked. (Disk 5 occurs once here.)
 fn two_dimensional() -> String {
     const SIDE: usize = 3;
     const WRITTEN: usize = 1;
@@ -148,8 +148,8 @@ fn two_dimensional() -> String {
     aligned(&lines)
 }
 
-/// Figure 29: a region that survives two failures. Its log is kept twice, each time on two disks; the data, and the two sets of check
-/// units, are on the others.
+/// Figure 29: a region that survives two failures. Its log is kept twice, each time on two disks;
+/// the data, and the two sets of check units, are on the others.
 fn double() -> String {
     const FAILURES: usize = 2;
     const SUBLOGS: usize = 2;

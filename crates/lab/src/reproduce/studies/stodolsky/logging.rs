@@ -1,4 +1,5 @@
-//! What parity logging costs: disks' time (§3, §5, §8.1, §9), memory (§2), and how logs are balanced and emptied (§6).
+//! What parity logging costs: disks' time (§3, §5, §8.1, §9), memory (§2), and how logs are
+//! balanced and emptied (§6).
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::reintegration::Targets;
@@ -132,7 +133,8 @@ fn balance(study: Study) -> Study {
     modelled(study, "st.fig22.seconds", || Ok(logs(&blind(striped(1))?).sublog_read() / 1e3))
 }
 
-/// The part of the disks that balances a hot region, and the one that is printed: that of the other kind of writes.
+/// The part of the disks that balances a hot region, and the one that is printed: that of the other
+/// kind of writes.
 fn balanced(preread: bool) -> Result<[f64; 2], EvidenceError> {
     let of = |preread| Ok(example(unstriped(), preread)?.balance().unwrap_or_default());
     Ok([of(preread)?, of(!preread)?])
@@ -155,7 +157,8 @@ fn failures(study: Study) -> Study {
     modelled(study, "st.fig30.float", || surviving(Organization::Floating, 3, false))
 }
 
-/// What is left of a nonredundant array's blind writes where three failures are survived, in percent.
+/// What is left of a nonredundant array's blind writes where three failures are survived, in
+/// percent.
 fn of_nonredundant(organization: Organization) -> Result<f64, EvidenceError> {
     let nonredundant = blind(Organization::Nonredundant)?.throughput_per_disk(1.0);
     Ok(100.0 * surviving(organization, 3, true)? / nonredundant)

@@ -1,8 +1,9 @@
 //! Stodolsky, Holland, Courtright and Gibson: parity logging.
 //!
-//! Numbers, in the order of the paper: the [`disk`] and what §2 reckons roughly, what [`logging`] costs, what the
-//! [`others`] cost and need, and how long until data is lost ([`lifetimes`]). Figures: [`curves`] that follow
-//! from formulas, [`layouts`], [`tables`], and [`peaks`] that were simulated.
+//! Numbers, in the order of the paper: the [`disk`] and what §2 reckons roughly, what [`logging`]
+//! costs, what the [`others`] cost and need, and how long until data is lost ([`lifetimes`]).
+//! Figures: [`curves`] that follow from formulas, [`layouts`], [`tables`], and [`peaks`] that were
+//! simulated.
 
 mod curves;
 mod disk;

@@ -1,4 +1,5 @@
-//! What else is reckoned: floating's maps (§4), LRAID-X4 (§10), and what arrays are asked for (figures 2, 12 and 26).
+//! What else is reckoned: floating's maps (§4), LRAID-X4 (§10), and what arrays are asked for
+//! (figures 2, 12 and 26).
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::load::{AIRLINE, PROCESSES_PER_DISK, Way, mean_size, share, tpc_a_bytes};
@@ -15,7 +16,8 @@ use crate::reproduce::value::Value;
 
 /// Tracks of a cylinder and disks with which footnote 6 is tried.
 const SHAPES: [(u32, u32); 4] = [(14, 22), (2, 2), (5, 9), (19, 4)];
-/// The cylinders that `Tfewtrackseek` passes, and the tracks of a subsequence with memory for 2% of a disk (§10).
+/// The cylinders that `Tfewtrackseek` passes, and the tracks of a subsequence with memory for 2% of
+/// a disk (§10).
 const FEW_TRACKS: u32 = 5;
 const SUBSEQUENCE: f64 = 2.4;
 /// Transactions a second of figure 2's system.

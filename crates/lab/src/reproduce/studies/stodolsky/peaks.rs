@@ -1,5 +1,6 @@
-//! What was simulated, beside the models: peak loads (figures 21, 24 and 25), response times (figure 23), and the airline's mix
-//! (figure 27); and the four numbers that the paper has from simulations.
+//! What was simulated, beside the models: peak loads (figures 21, 24 and 25), response times
+//! (figure 23), and the airline's mix (figure 27); and the four numbers that the paper has from
+//! simulations.
 
 use parlour_model::utilization::load::AIRLINE;
 use parlour_model::utilization::{Logging, Model, Organization};
@@ -83,7 +84,8 @@ fn later_than_mirroring(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     )))
 }
 
-/// The part of the drives' time that a write of parity logging needs less when its old data is known (§8.1).
+/// The part of the drives' time that a write of parity logging needs less when its old data is
+/// known (§8.1).
 fn saved_without_prereads(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     let saved = |blind: f64, known: f64| 1.0 - known / blind;
     let simulated = |known| {
@@ -165,7 +167,8 @@ fn loaded<'a>(evidence: &'a Evidence, known: &str, name: &str) -> Result<Vec<&'a
     light.chain([evidence.run(PEAKS, &[known, name])]).collect()
 }
 
-/// Figure 23. Of the models there are the bounds: the response of an idle array, and the rate at which disks are always busy.
+/// Figure 23. Of the models there are the bounds: the response of an idle array, and the rate at
+/// which disks are always busy.
 fn responses(evidence: &Evidence) -> Panels {
     let mut panels = Vec::new();
     for (known, title) in KNOWN {
@@ -212,14 +215,16 @@ fn utilizations(evidence: &Evidence) -> Panels {
     Ok(vec![Panel::only(Content::Chart(chart))])
 }
 
-/// By how many percent a model's rate is above the simulated one of the peak, its disks being used so far.
+/// By how many percent a model's rate is above the simulated one of the peak, its disks being used
+/// so far.
 fn above(model: &Model, figures: &Figures, utilization: f64) -> Point {
     let y = 100.0 * (model.throughput_per_disk(utilization) / figures.throughput_per_member - 1.0);
     let interval = figures.throughput.interval.map(|interval| 100.0 * interval / figures.throughput.mean);
     Point { x: 0.0, y, interval }
 }
 
-/// How far a model is from the simulation of its peak, at the utilization that was achieved: of all, the farthest, in percent.
+/// How far a model is from the simulation of its peak, at the utilization that was achieved: of
+/// all, the farthest, in percent.
 fn farthest_model(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     let mut farthest = (0.0, None, String::new());
     for (known, title) in KNOWN {
@@ -268,11 +273,12 @@ fn errors(evidence: &Evidence) -> Panels {
     Ok(panels)
 }
 
-/// Logs fill in step, because they all begin empty and are written alike: over fewer fillings than this it matters with which part
-/// of one a measurement ends.
+/// Logs fill in step, because they all begin empty and are written alike: over fewer fillings than
+/// this it matters with which part of one a measurement ends.
 const FILLINGS: f64 = 5.0;
 
-/// Whether a run saw too few fillings of all logs to tell what reintegrations cost; where there are any.
+/// Whether a run saw too few fillings of all logs to tell what reintegrations cost; where there are
+/// any.
 fn too_short(model: &Model, figures: &Figures) -> Option<String> {
     let logs = model.logging()?;
     let fillings = figures.requests as f64 / (logs.cycle() * f64::from(Logging::default().regions));

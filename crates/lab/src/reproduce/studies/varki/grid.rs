@@ -99,7 +99,8 @@ impl Load {
         parts.next().is_none().then_some(load)
     }
 
-    /// What models take of it. That takes some time, and numbers and figures ask for the same: it is worked out once.
+    /// What models take of it. That takes some time, and numbers and figures ask for the same: it
+    /// is worked out once.
     pub(super) fn times(&self) -> Result<Arc<Times>, EvidenceError> {
         static KNOWN: Mutex<BTreeMap<(NonZeroU32, u64), Arc<Times>>> = Mutex::new(BTreeMap::new());
         // What is in it is whole, whatever became of others who looked.
@@ -220,7 +221,8 @@ pub(super) fn numbers(study: Study) -> Study {
     study.experiment(UNITS).number("va.6pct", |evidence| {
         let cells = grid(evidence)?;
         let error = mean_error(&cells, Maximum::Printed);
-        // All runs draw from one seed, so nobody knows how they hang together: of a mean it is never less sure than so.
+        // All runs draw from one seed, so nobody knows how they hang together: of a mean it is
+        // never less sure than so.
         let halves: Option<Vec<f64>> =
             cells.iter().map(|cell| Some(cell.simulated.interval? / cell.simulated.mean * 100.0)).collect();
         let interval = halves.map(mean);

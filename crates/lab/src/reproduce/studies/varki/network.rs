@@ -1,7 +1,8 @@
-//! The network of figure 1 simulated as it stands, without an array: siblings' service times are drawn each for itself.
+//! The network of figure 1 simulated as it stands, without an array: siblings' service times are
+//! drawn each for itself.
 //!
-//! An array's siblings lie at one place of each drive, so their times are not independent, as the model takes them to be. What that does to
-//! the error shows where it is not so.
+//! An array's siblings lie at one place of each drive, so their times are not independent, as the
+//! model takes them to be. What that does to the error shows where it is not so.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,7 +31,8 @@ pub(super) fn numbers(study: Study) -> Study {
     })
 }
 
-/// Mean error of the model with the printed maximum, in percent. As many requests count as of the array.
+/// Mean error of the model with the printed maximum, in percent. As many requests count as of the
+/// array.
 fn error(evidence: &Evidence) -> Result<f64, EvidenceError> {
     let cells = grid(evidence)?;
     let of_one_load = cells.chunk_by(|one, next| one.load == next.load).map(|cells| {
@@ -46,7 +48,8 @@ fn quantiles(times: &Distribution) -> Vec<f64> {
 
 /// Mean response with these service times, in ms.
 ///
-/// Requests come in the order of time, and each disk serves in the order of coming: it is enough to know when each is free again.
+/// Requests come in the order of time, and each disk serves in the order of coming: it is enough to
+/// know when each is free again.
 fn response(cell: &Cell, times: &[f64]) -> f64 {
     let mut random = Random::new(SEED);
     let mut free = [0.0_f64; DISKS as usize];

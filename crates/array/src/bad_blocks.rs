@@ -4,17 +4,16 @@
 //! While a member's exclusion is not durable the member would be believed after a crash, with what
 //! it has not flushed: so long nothing comes off the list that members hold.
 
-use parlour_units::{Sector, Sectors, Slot};
+use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use crate::array::Array;
 use crate::assembly::Assembly;
 use crate::bad_block_log::{BadBlockLog, Full};
 use crate::banks::{Banks, Newest, sequence_of_session};
+use crate::columns::Window;
 use crate::effect::{Action, Class};
 use crate::geometry::Geometry;
 use crate::job::{Blind, JobId, Kind, Purpose, Stage};
-use crate::layout::Unit;
-use crate::map::Window;
 use crate::plan::{Source, Span, Strategy, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;

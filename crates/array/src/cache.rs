@@ -11,12 +11,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use parlour_units::{Sectors, Stripe};
+use parlour_units::{Sectors, Stripe, Unit};
 
 use crate::buffer::BufferId;
+use crate::columns::{Columns, Piece};
 use crate::job::HostId;
-use crate::layout::Unit;
-use crate::map::{Columns, Piece};
 
 /// Buffers longer than this (256 KiB) are not kept: who reads in long runs seldom writes them back
 /// in short ones.

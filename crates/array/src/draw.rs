@@ -9,11 +9,11 @@
 
 use std::fmt;
 
-use parlour_units::{Bytes, Region, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Bytes, Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::Serialize;
 
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Location, Occupant, Unit};
+use crate::layout::{Layout, Location, Occupant};
 
 /// What lives at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

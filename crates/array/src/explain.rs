@@ -3,15 +3,16 @@
 
 use std::fmt;
 
-use parlour_units::{Bytes, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Bytes, Sector, Sectors, Slot, Stripe, Unit};
 use serde::Serialize;
 
 use crate::cache::Cached;
+use crate::columns::{Piece, Window};
 use crate::draw::Content as Label;
 use crate::effect::Action;
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Location, Occupant, Unit};
-use crate::map::{Piece, Window, pieces, windows};
+use crate::layout::{Layout, Location, Occupant};
+use crate::map::{pieces, windows};
 use crate::plan::{
     Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView, UnitSet,
 };

@@ -9,15 +9,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use parlour_units::{Region, Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use crate::bad_block_log::BadBlockLog;
 use crate::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
+use crate::columns::Columns;
 use crate::geometry::{Creation, Geometry, LogCreation};
 use crate::identity::Identity;
-use crate::layout::Unit;
 use crate::log::{Change, Committed, EntryHeader, Header, Intent, Record, RecordKind, Told};
-use crate::map::Columns;
 use crate::organization::{Consistency, Organization};
 use crate::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
 

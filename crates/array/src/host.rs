@@ -1,14 +1,14 @@
 //! Hosts' requests: checked, cut into jobs, answered when all jobs are done.
 
-use parlour_units::{Instant, Region, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Instant, Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
+use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
 use crate::health::SlotState;
 use crate::job::{FailedAccess, HostId, JobId, Kind, Purpose, StripeJob};
-use crate::layout::Unit;
-use crate::map::{Columns, Piece, Window, pieces, windows};
+use crate::map::{pieces, windows};
 use crate::organization::{Code, ReadChoice};
 use crate::plan::{Content, Source, Span, UnitSet};
 use crate::planted::{Bug, is_planted};

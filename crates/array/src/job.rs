@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use parlour_units::{Member, Region, Sector, Sectors, Slot};
 
 use crate::buffer::{BufferId, Slice};
+use crate::columns::{Piece, Window};
 use crate::effect::{Action, Class, EffectId, Fault};
 use crate::geometry::CommitPart;
 use crate::log::{EntryName, Intent, Load, Record, Redo, Reservation};
-use crate::map::{Piece, Window};
 use crate::plan::{Content, Fragment, LogMethod, Plan, Target, UnitSet};
 
 /// Names a job while it lives.

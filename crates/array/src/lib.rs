@@ -16,6 +16,7 @@ mod bitmap;
 mod buffer;
 mod bytes;
 mod cache;
+mod columns;
 mod draw;
 mod effect;
 mod errors;
@@ -59,6 +60,7 @@ pub use bad_block_log::BadBlockLogContent;
 pub use banks::Banks;
 pub use bitmap::BitmapContent;
 pub use buffer::{BufferId, Slice};
+pub use columns::{Columns, Piece, Window};
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
@@ -73,7 +75,7 @@ pub use health::{MemberInfo, Traffic};
 pub use identity::{Identity, ParseIdentityError};
 pub use log::{CommitLogContent, CommitLogReader, SegmentSummary};
 pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
-pub use map::{Columns, Piece, Window, pieces, windows};
+pub use map::{pieces, windows};
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, is_planted, plant};

@@ -1,13 +1,13 @@
 //! Repairs: what a member cannot read is computed from the rest of its stripe and written again,
 //! while the job that met it waits.
 
-use parlour_units::{Sector, Sectors, Slot};
+use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use crate::array::Array;
+use crate::columns::{Columns, Window};
 use crate::effect::Fault;
 use crate::job::{Blind, FailedAccess, JobId, Kind, Probe, Purpose, StripeJob};
-use crate::layout::{Location, Occupant, Unit};
-use crate::map::{Columns, Window};
+use crate::layout::{Location, Occupant};
 use crate::plan::{Content, UnitSet};
 use crate::request::RequestError;
 use crate::status::FailureCause;

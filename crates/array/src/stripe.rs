@@ -12,12 +12,12 @@ use parlour_units::{Region, Sectors, Slot, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
+use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
 use crate::health::SlotState;
 use crate::job::{Blind, FailedAccess, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob};
 use crate::locks;
 use crate::log::{LoadState, RecordKind, Reserved};
-use crate::map::{Columns, Piece, Window};
 use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet, is_whole};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;

@@ -288,7 +288,7 @@ fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
     let first = half_word(bytes, record + 20);
     let layout = world.array.geometry().layout();
     let stripe = layout.stripe_in(parlour_units::Region::new(region), stripe.into()).unwrap();
-    let location = layout.locate(stripe, parlour_array::layout::Unit::new(unit));
+    let location = layout.locate(stripe, parlour_units::Unit::new(unit));
     let at = world.array.geometry().data_start() + (location.at + Sectors::new(first.into())).from_start();
     world.disks[location.slot.as_usize()].bytes[at.bytes() as usize + 33] ^= 0x40;
     let world = killed(world);

@@ -4,9 +4,8 @@
 mod common;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::layout::Unit;
 use parlour_array::{Event, FailureCause, Operation};
-use parlour_units::{Duration, Instant, Slot, Stripe};
+use parlour_units::{Duration, Instant, Slot, Stripe, Unit};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_array::layout::{Layout, Location, Occupant, Unit};
+use parlour_array::layout::{Layout, Location, Occupant};
 use parlour_array::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
 use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
-use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use proptest::prelude::*;
 
 fn organization(layout: LayoutChoice) -> Organization {

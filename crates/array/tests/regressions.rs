@@ -314,7 +314,7 @@ fn many_writes_that_meet_unreadable_sectors_are_all_answered() {
     let g = w.array.geometry().clone();
     let n = 60u64;
     for s in 0..n {
-        let p = g.layout().locate(parlour_units::Stripe::new(s), parlour_array::layout::Unit::new(0));
+        let p = g.layout().locate(parlour_units::Stripe::new(s), parlour_units::Unit::new(0));
         w.disks[p.slot.as_usize()].unreadable.insert(g.data_start().get() + p.at.get() + 200);
     }
     let tags: Vec<u64> = (0..n).map(|s| w.write(s * 512 * 8 + 1, &payload(&mut Random(s), 400))).collect();
@@ -647,8 +647,7 @@ fn a_read_that_was_answered_leaves_nothing_for_the_cache() {
     let g = w.array.geometry().clone();
     println!("{}", w.pending.len());
     let (su, so) = (at / 48, at % 48);
-    let p =
-        g.layout().locate(parlour_units::Stripe::new(su), parlour_array::layout::Unit::new((so / 16) as u16));
+    let p = g.layout().locate(parlour_units::Stripe::new(su), parlour_units::Unit::new((so / 16) as u16));
     let abs = g.data_start().get() + p.at.get() + so % 16;
     assert!(run_where(
         &mut w,
@@ -735,11 +734,8 @@ fn parity_of_one_data_unit_is_no_copy_while_its_log_is_live() {
         let mut w = World::new(&setup, SEED + seed);
         let bytes = payload(&mut Random(seed), 40);
         w.write_now(3, &bytes).unwrap();
-        let location = w
-            .array
-            .geometry()
-            .layout()
-            .locate(parlour_units::Stripe::new(0), parlour_array::layout::Unit::new(0));
+        let location =
+            w.array.geometry().layout().locate(parlour_units::Stripe::new(0), parlour_units::Unit::new(0));
         w.array.fail(w.now, location.slot).unwrap();
         w.drain();
         assert!(w.read_now(3, 40).unwrap() == bytes, "seed {seed}");
@@ -757,7 +753,7 @@ fn bad_sectors_in_different_columns_cost_nothing() {
         let geometry = w.array.geometry().clone();
         let data = geometry.data_start();
         for (unit, column) in [(0, 3), (1, 9)] {
-            let location = geometry.layout().locate(Stripe::new(0), parlour_array::layout::Unit::new(unit));
+            let location = geometry.layout().locate(Stripe::new(0), parlour_units::Unit::new(unit));
             let at = data + (location.at + Sectors::new(column)).from_start();
             w.disk_at(location.slot.get()).unreadable.insert(at.get());
         }
@@ -777,7 +773,7 @@ fn what_fits_no_record_after_a_crash_does_not_spread() {
     w.write_now(0, &bytes).unwrap();
     w.do_now(Operation::Flush, 0, 0, None).0.unwrap();
     let geometry = w.array.geometry().clone();
-    let location = geometry.layout().locate(Stripe::new(0), parlour_array::layout::Unit::new(0));
+    let location = geometry.layout().locate(Stripe::new(0), parlour_units::Unit::new(0));
     let at = geometry.data_start() + (location.at + Sectors::new(3)).from_start();
     let rotten = &mut w.disk_at(location.slot.get()).bytes[at.get() as usize * 512..][..512];
     rotten.iter_mut().for_each(|byte| *byte ^= 0x55);

@@ -5,12 +5,11 @@
 mod common;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::layout::Unit;
 use parlour_array::{
     Action, AssemblyError, Class, Effect, Event, Fault, Geometry, Mode, Operation, Outcome, Repair,
     RequestError,
 };
-use parlour_units::{Member, Sectors, Slot, Stripe};
+use parlour_units::{Member, Sectors, Slot, Stripe, Unit};
 
 /// Whether `effect` writes a superblock of this member.
 fn is_superblock_of(setup: &Setup, effect: &Effect, member: u16) -> bool {

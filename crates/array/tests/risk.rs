@@ -5,8 +5,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::AdminError;
-use parlour_array::layout::Unit;
-use parlour_units::{Slot, Stripe};
+use parlour_units::{Slot, Stripe, Unit};
 
 /// An array that was written to, and killed with parity that may not fit.
 fn killed(name: &str, members: u16) -> World {

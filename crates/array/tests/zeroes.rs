@@ -7,12 +7,11 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::layout::Unit;
 use parlour_array::{
     Action, Array, Assembly, Candidate, Class, CommitLogContent, Effect, Event, LargeWrite, MemberInfo,
     NewArray, Opening, Operation, Outcome, Repair, Request, RequestError, Superblock, Tag, Tuning, create,
 };
-use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Instant, Sector, Sectors, Slot, Stripe, Unit};
 
 const GIBIBYTE: u64 = 1 << 21;
 

@@ -1,10 +1,10 @@
 //! The fault atlas: which faults the organization promises to survive in the state that the array
 //! is in. The tester injects no others, unless it is told to.
 
-use parlour_array::layout::{Location, Occupant, Unit};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::organization::Code;
 use parlour_array::{MemberStatus, Mode};
-use parlour_units::{Sector, Sectors, Slot, Stripe};
+use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::coverage::Fault;
 use crate::disk::{Disk, Flushes};

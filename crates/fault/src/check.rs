@@ -1,11 +1,11 @@
 //! What must hold when nothing is under way: all is read, redundancy fits data by a scrub and by a
 //! look at the members themselves, and nothing is held that nobody uses.
 
-use parlour_array::layout::{Location, Occupant, Unit};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::organization::Code;
 use parlour_array::{LogPool, Mode, Repair};
 use parlour_codec::xor::{is_zero, xor_into};
-use parlour_units::{Bytes, Sector, Sectors, Stripe};
+use parlour_units::{Bytes, Sector, Sectors, Stripe, Unit};
 
 use crate::content::SECTOR;
 use crate::coverage::Fault;

@@ -46,6 +46,11 @@ index!(
     "member number"
 );
 index!(
+    /// A unit of a stripe: the data units are numbered first, then the check units.
+    Unit(u16),
+    "unit"
+);
+index!(
     /// A set of units that protect one another.
     Stripe(u64),
     "stripe"

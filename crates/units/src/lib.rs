@@ -13,6 +13,6 @@ mod time;
 pub mod words;
 
 pub use bytes::{Bytes, ParseBytesError};
-pub use index::{Member, Region, Slot, Stripe};
+pub use index::{Member, Region, Slot, Stripe, Unit};
 pub use sector::{SECTOR_BYTES, Sector, Sectors};
 pub use time::{Duration, Instant, ParseDurationError};

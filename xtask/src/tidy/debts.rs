@@ -14,10 +14,6 @@ pub(super) const PATH: &str = "xtask/src/tidy/debts.rs";
 pub(super) const CIRCLES: &[Circle] = &[
     Circle {
         folder: "crates/array/src",
-        files: &["layout/arrangement.rs", "layout/mod.rs", "layout/regions.rs"],
-    },
-    Circle {
-        folder: "crates/array/src",
         files: &[
             "abandon.rs",
             "array.rs",

@@ -3,9 +3,9 @@
 //!
 //! Rows count units from the start of a member's data area; members count within their group.
 
+use parlour_units::Unit;
 use serde::{Deserialize, Serialize};
 
-use super::Unit;
 use crate::planted::{Bug, is_planted};
 
 /// How a stripe's units lie on the members of its group.

@@ -12,32 +12,11 @@
 mod arrangement;
 mod regions;
 
-use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Rotation};
 pub use regions::{RegionShape, Regions, ShapeRequest};
-
-/// A unit of a stripe: the data units are numbered first, then the check units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Unit(u16);
-
-impl Unit {
-    /// The unit numbered `index`.
-    pub const fn new(index: u16) -> Unit {
-        Unit(index)
-    }
-
-    /// The number itself.
-    pub const fn get(self) -> u16 {
-        self.0
-    }
-
-    /// As an index into a table in memory.
-    pub const fn as_usize(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// A sector of the data area of whichever member stands in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,12 +133,12 @@ impl Layout {
 
     /// All units of a stripe, data units first.
     pub fn units(&self) -> impl DoubleEndedIterator<Item = Unit> + use<> {
-        (0..self.data_units + self.check_units).map(Unit)
+        (0..self.data_units + self.check_units).map(Unit::new)
     }
 
     /// Whether `unit` holds hosts' data.
     pub fn is_data(&self, unit: Unit) -> bool {
-        unit.0 < self.data_units
+        unit.get() < self.data_units
     }
 
     /// The stripe unit.

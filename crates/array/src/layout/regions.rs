@@ -10,10 +10,8 @@
 //! Which members a stripe uses repeats after a *period* of stripes; tables over one period give the
 //! rest.
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Unit};
 use serde::{Deserialize, Serialize};
-
-use super::Unit;
 
 /// The sizes that define a group's regions; kept in the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,17 +21,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use parlour_units::{Region, Sectors, Slot};
+use parlour_units::{Region, Sectors, Slot, Unit};
 
 use super::commit_entry::{Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest};
 use super::ring::{Entry, Placed, Ring};
 use super::{Logs, Record, RecordKind, RegionLog, Reservation, SegmentState};
 use crate::array::Array;
+use crate::columns::Columns;
 use crate::effect::{Action, Class};
 use crate::geometry::{CommitPart, Geometry};
 use crate::job::{FailedAccess, JobId, Kind};
-use crate::layout::Unit;
-use crate::map::Columns;
 use crate::plan::{LogMethod, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 

@@ -5,15 +5,14 @@
 //! difference of the checksums. So a torn entry is no entry. `docs/format.md` draws it.
 
 use parlour_codec::sector::{SectorKey, digest};
-use parlour_units::{Region, Sectors, Slot};
+use parlour_units::{Region, Sectors, Slot, Unit};
 
 use super::{Record, RecordKind};
 use crate::bytes::{Reader, Writer, seal_holds};
+use crate::columns::Columns;
 use crate::geometry::{CommitPart, Geometry};
 use crate::horizon::Horizon;
 use crate::identity::Identity;
-use crate::layout::Unit;
-use crate::map::Columns;
 
 const MAGIC: [u8; 8] = *b"PRLRCMMT";
 const CHECKSUM_AT: usize = 8;

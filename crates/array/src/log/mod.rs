@@ -26,16 +26,15 @@ mod segment;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use parlour_units::{Region, Sectors, Slot};
+use parlour_units::{Region, Sectors, Slot, Unit};
 
 use crate::bitmap::{Bits, Stored, TableEntry};
 use crate::buffer::BufferId;
+use crate::columns::Columns;
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
 use crate::horizon::{Horizon, SESSION_RECORDS, first_sequence};
 use crate::job::JobId;
-use crate::layout::Unit;
-use crate::map::Columns;
 use crate::plan::Fragment;
 use crate::planted::{Bug, is_planted};
 use crate::tuning::{LogPool, Tuning};

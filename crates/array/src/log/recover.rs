@@ -14,7 +14,7 @@ mod zeroed;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use parlour_units::{Region, Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 pub(crate) use remembered::{Recovery, remember};
 
@@ -22,10 +22,9 @@ use super::commit_entry::Committed;
 use super::{LoadState, Logs, RecordKind, RegionLog};
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
+use crate::columns::{Columns, Window};
 use crate::effect::{Action, Class, Fault};
 use crate::job::{FailedAccess, JobId, Kind};
-use crate::layout::Unit;
-use crate::map::{Columns, Window};
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;

@@ -3,14 +3,14 @@
 //! The header stands in blocks of its own so that a tear in the payload cannot damage it, and twice
 //! so that one bad block does not lose the segment. `docs/format.md` draws it.
 
-use parlour_units::{Region, Sectors};
+use parlour_units::{Region, Sectors, Unit};
 use serde::Serialize;
 
 use crate::bytes::{Reader, Writer, seal_holds};
+use crate::columns::Columns;
 use crate::horizon::Horizon;
 use crate::identity::Identity;
-use crate::layout::{Layout, Unit};
-use crate::map::Columns;
+use crate::layout::Layout;
 
 const MAGIC: [u8; 8] = *b"PRLRSEGM";
 const CHECKSUM_AT: usize = 8;

@@ -10,8 +10,8 @@ use parlour_units::{Duration, Instant, Sectors, Slot, Stripe};
 use serde::Serialize;
 
 use crate::array::{Array, Mode};
+use crate::columns::{Columns, Window};
 use crate::job::{JobId, Purpose};
-use crate::map::{Columns, Window};
 use crate::plan::Content;
 use crate::request::RequestError;
 

@@ -6,8 +6,8 @@ use parlour_units::{Slot, Stripe};
 
 use super::AdminError;
 use crate::array::Array;
+use crate::columns::Columns;
 use crate::health::SlotState;
-use crate::map::Columns;
 
 impl Array {
     /// Whether all that the member in `slot` holds can be had from the others. [`Array::fail`] and

@@ -1,16 +1,15 @@
 //! Scrub: all redundancy is read and compared. Mismatches are counted and listed; they are repaired
 //! only when people ask, because a comparison alone does not say which side is right.
 
-use parlour_units::{Instant, Member, Sector, Slot, Stripe};
+use parlour_units::{Instant, Member, Sector, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::{AdminError, Task};
 use crate::array::{Array, Mode};
+use crate::columns::Columns;
 use crate::effect::Action;
 use crate::frontier::Frontier;
 use crate::job::{JobId, Purpose, StripeJob};
-use crate::layout::Unit;
-use crate::map::Columns;
 use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;

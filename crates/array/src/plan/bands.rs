@@ -4,7 +4,7 @@
 //! another. Cut where a piece starts or ends, its columns fall into at most three bands, and in
 //! each band every unit is either written in full or not at all.
 
-use crate::map::{Columns, Piece};
+use crate::columns::{Columns, Piece};
 
 use super::UnitSet;
 
@@ -33,10 +33,9 @@ pub(crate) fn bands(pieces: &[Piece], bands: &mut Vec<Band>) {
 
 #[cfg(test)]
 mod tests {
-    use parlour_units::Sectors;
+    use parlour_units::{Sectors, Unit};
 
     use super::*;
-    use crate::layout::Unit;
 
     fn piece(unit: u16, from: u64, to: u64) -> Piece {
         let columns = Columns::new(Sectors::new(from), Sectors::new(to));

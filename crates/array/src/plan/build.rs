@@ -1,14 +1,14 @@
 //! Builders: from the pieces of a stripe to a plan, by the strategy that takes the fewest accesses
 //! (Chen §3).
 
-use parlour_units::{Sectors, Stripe};
+use parlour_units::{Sectors, Stripe, Unit};
 
 use crate::cache::Cached;
+use crate::columns::{Columns, Piece};
 use crate::effect::Action;
 use crate::floating::Floats;
 use crate::geometry::Geometry;
-use crate::layout::{Layout, Location, Unit};
-use crate::map::{Columns, Piece};
+use crate::layout::{Layout, Location};
 use crate::planted::{Bug, is_planted};
 use crate::tuning::Tuning;
 

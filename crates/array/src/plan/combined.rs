@@ -11,9 +11,9 @@
 
 use parlour_units::Sectors;
 
+use crate::columns::Piece;
 use crate::effect::Modify;
 use crate::layout::Location;
-use crate::map::Piece;
 use crate::organization::Update;
 
 use super::build::{Fragment, Old, StripeView, StripeWrite, plan_differences, write_pieces};

@@ -22,9 +22,9 @@ use parlour_codec::sector::digest;
 use parlour_units::{Member, Sector, Sectors, Slot};
 
 use crate::buffer::BufferId;
+use crate::columns::Columns;
 use crate::effect::{Action, Modify};
 use crate::layout::Location;
-use crate::map::Columns;
 
 pub(crate) use bands::{Band, bands};
 pub(crate) use build::{

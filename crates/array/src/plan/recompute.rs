@@ -1,9 +1,8 @@
 //! What is computed from the rest of a stripe: degraded reads, rebuild, resync, repair, scrub.
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Unit};
 
-use crate::layout::Unit;
-use crate::map::{Columns, Piece};
+use crate::columns::{Columns, Piece};
 
 use super::build::{Builder, Content, Lost, StripeView, UnitSet};
 use super::{Behind, Held, Plan, Span, Strategy};

@@ -5,8 +5,8 @@ use parlour_units::{Sectors, Stripe};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::cache::Cached;
+use crate::columns::Piece;
 use crate::job::{JobId, Kind, Purpose};
-use crate::map::Piece;
 use crate::plan::Content;
 use crate::planted::{Bug, is_planted};
 

@@ -1,8 +1,7 @@
 //! What the list promises.
 
-use parlour_array::layout::Unit;
 use parlour_array::{Action, Event, Geometry, Repair};
-use parlour_units::{Sectors, Stripe};
+use parlour_units::{Sectors, Stripe, Unit};
 
 use crate::common::{Disk, Random, World, payload};
 use crate::cuts::cut_everywhere;

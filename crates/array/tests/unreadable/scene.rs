@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use parlour_array::RequestError;
-use parlour_array::layout::Unit;
-use parlour_units::{Sectors, Stripe};
+use parlour_units::{Sectors, Stripe, Unit};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 

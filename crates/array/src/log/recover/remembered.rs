@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_units::{Region, Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
+use crate::columns::{Columns, uncovered};
 use crate::geometry::{CommitPart, Geometry};
-use crate::layout::Unit;
 use crate::log::commit_entry::{Change, Committed, Intent};
 use crate::log::{EntryName, FoundLog, RecordKind};
-use crate::map::{Columns, uncovered};
 
 /// A region is compared with its records part by part: a part is of whole stripes, and of no more
 /// data than this (4 MiB) unless it is one stripe. So memory, and what a part has to do, are

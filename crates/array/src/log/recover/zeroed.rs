@@ -6,14 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use parlour_units::{Sector, Sectors, Slot};
+use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use super::{RecordKind, Recovery, Redo};
 use crate::array::Array;
 use crate::buffer::BufferId;
+use crate::columns::{Columns, uncovered};
 use crate::effect::Action;
-use crate::layout::Unit;
-use crate::map::{Columns, uncovered};
 use crate::plan::{Plan, Source, Span};
 use parlour_units::Region;
 

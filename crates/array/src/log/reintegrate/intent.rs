@@ -4,18 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_units::{Region, Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use super::{Apply, Reintegration, Run};
 use crate::array::Array;
+use crate::columns::Window;
 use crate::effect::{Class, Fault};
 use crate::geometry::CommitPart;
 use crate::job::{FailedAccess, JobId, Kind};
-use crate::layout::{Location, Occupant, Unit};
+use crate::layout::{Location, Occupant};
 use crate::log::commit::Waiting;
 use crate::log::commit_entry::{Change, Intent, Told, intents_length};
 use crate::log::{EntryName, LoadState};
-use crate::map::Window;
 use crate::plan::{Plan, Span, Strategy};
 
 /// What a reintegration that a crash cut off has done.

@@ -9,16 +9,15 @@
 //! his lock is as good as the mender's own. The others let go of it, and of these there are only so
 //! many as have room in the log.
 
-use parlour_units::{Region, Sectors, Stripe};
+use parlour_units::{Region, Sectors, Stripe, Unit};
 
 use super::{Apply, Reintegration};
 use crate::array::Array;
+use crate::columns::{Columns, Window};
 use crate::effect::Fault;
 use crate::job::{FailedAccess, JobId, Kind, Purpose, Stage};
-use crate::layout::Unit;
 use crate::locks::Mode;
 use crate::log::{Logs, Record};
-use crate::map::{Columns, Window};
 use crate::plan::{Behind, Held, Source, Span, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::stripe::{ATTEMPTS, Gate};

@@ -2,14 +2,13 @@
 //! and single segments of the log, the parity goes on the bad-block log, and what is left is done
 //! without it. So it costs the blocks whose last redundancy it was, and not the region's log.
 
-use parlour_units::{Region, Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use super::{Apply, sectors};
 use crate::array::Array;
+use crate::columns::Window;
 use crate::effect::Fault;
 use crate::job::FailedAccess;
-use crate::layout::Unit;
-use crate::map::Window;
 
 /// Sectors of a slot that hold something unreadable: what is there is accessed block by block, or
 /// segment by segment.

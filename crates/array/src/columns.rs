@@ -1,0 +1,90 @@
+//! Ranges inside stripes: columns, the pieces of units that a request touches, and windows.
+
+use parlour_units::{Sectors, Stripe, Unit};
+
+/// A range of places inside a unit. What stands at one column in all units of a stripe is one
+/// codeword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Columns {
+    /// The first.
+    pub from: Sectors,
+    /// The first behind.
+    pub to: Sectors,
+}
+
+impl Columns {
+    /// From `from` up to but not including `to`.
+    pub const fn new(from: Sectors, to: Sectors) -> Columns {
+        Columns { from, to }
+    }
+
+    /// How many.
+    pub fn length(self) -> Sectors {
+        self.to - self.from
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.from >= self.to
+    }
+
+    /// Those that both have.
+    pub fn and(self, other: Columns) -> Columns {
+        Columns { from: self.from.max(other.from), to: self.to.min(other.to) }
+    }
+
+    /// Whether all of `other` lie in `self`.
+    pub fn contain(self, other: Columns) -> bool {
+        self.from <= other.from && other.to <= self.to
+    }
+}
+
+/// The part of one data unit that a request touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Which data unit.
+    pub unit: Unit,
+    /// Which part of it.
+    pub columns: Columns,
+    /// Where the part stands in the request's payload.
+    pub host: Sectors,
+}
+
+/// A stripe, cut to columns that are worked on at once so that buffers stay small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Which stripe.
+    pub stripe: Stripe,
+    /// Which columns.
+    pub columns: Columns,
+}
+
+/// The parts of `columns` that none of `covered` has.
+pub(crate) fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
+    let mut parts = vec![columns];
+    for cover in covered {
+        parts = parts
+            .into_iter()
+            .flat_map(|part| {
+                let left = Columns::new(part.from, part.to.min(cover.from));
+                let right = Columns::new(part.from.max(cover.to), part.to);
+                [left, right]
+            })
+            .filter(|part| !part.is_empty())
+            .collect();
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_later_records_cover_is_cut_out() {
+        let columns = |from, to| Columns::new(Sectors::new(from), Sectors::new(to));
+        let left = uncovered(columns(0, 10), &[columns(2, 4), columns(4, 5), columns(8, 20)]);
+        assert_eq!(left, [columns(0, 2), columns(5, 8)]);
+        assert!(uncovered(columns(2, 4), &[columns(0, 10)]).is_empty());
+    }
+}

@@ -7,14 +7,14 @@
 
 use parlour_units::Sectors;
 
-use crate::banks::{Banks, Newest};
-use crate::bitmap::{Bits, StoredBitmap, TableEntry, decode_table};
 use crate::fence::Epoch;
+use crate::format::banks::{Banks, Newest};
+use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, decode_table};
+use crate::format::horizon::Horizon;
+use crate::format::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
 use crate::geometry::Geometry;
-use crate::horizon::Horizon;
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
-use crate::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
 
 /// Something that may be a member.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@ use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use crate::array::Array;
 use crate::assembly::Assembly;
-use crate::bad_block_log::{BadBlockLog, Full};
-use crate::banks::{Banks, Newest, sequence_of_session};
 use crate::columns::Window;
 use crate::effect::{Action, Class};
+use crate::format::bad_block_log::{BadBlockLog, Full};
+use crate::format::banks::{Banks, Newest, sequence_of_session};
 use crate::geometry::Geometry;
 use crate::job::{Blind, JobId, Kind, Purpose, Stage};
 use crate::plan::{Source, Span, Strategy, UnitSet};

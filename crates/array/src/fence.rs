@@ -13,12 +13,12 @@ use parlour_units::{Duration, Instant, Member};
 
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class, Fault};
+use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::status::{Event, FailureCause};
-use crate::superblock::{SUPERBLOCK_BYTES, Superblock};
 
 /// What is known of a member's superblocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

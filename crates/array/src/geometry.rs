@@ -11,8 +11,9 @@
 use parlour_units::{Bytes, Sector, Sectors, Slot};
 use serde::{Deserialize, Serialize};
 
-use crate::bad_block_log::BAD_BLOCK_LOG_LENGTH;
-use crate::bitmap;
+use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
+use crate::format::bitmap;
+use crate::format::commit_entry::CommitPart;
 use crate::layout::{Arrangement, Layout, LayoutRequest, RegionShape, Rotation, ShapeRequest};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, RefusedCombination, Update};
 
@@ -65,7 +66,7 @@ impl Cylinder {
         Sectors::new(self.track) * u64::from(self.tracks)
     }
 
-    /// Reservation for units of this length in it, and units that it holds: all but a track's
+    /// Room for units of this length in it, and units that it holds: all but a track's
     /// worth.
     pub(crate) fn positions(self, unit: u64) -> Option<(u16, u16)> {
         let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
@@ -146,7 +147,7 @@ pub enum CreationError {
     UnitTooLarge {
         /// The stripe unit.
         unit: Bytes,
-        /// Reservation for data on a member; with far copies, for one of them.
+        /// Room for data on a member; with far copies, for one of them.
         room: Bytes,
     },
     /// Entries of the commit log would be too long.
@@ -215,7 +216,7 @@ pub enum CreationError {
     NoRegionFits {
         /// The log segment.
         segment: Bytes,
-        /// Reservation for data on a member.
+        /// Room for data on a member.
         room: Bytes,
     },
 }
@@ -225,15 +226,6 @@ pub enum CreationError {
 pub struct Geometry {
     stored: StoredGeometry,
     layout: Layout,
-}
-
-/// The two parts of a member's commit log, each of which is circular.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommitPart {
-    /// Records, before their data is written.
-    Records,
-    /// Parity that is about to be rewritten.
-    Intents,
 }
 
 /// What of the shape is kept; the rest follows from it.
@@ -452,7 +444,7 @@ impl Geometry {
     /// Length of a log segment's header, where there are logs.
     pub fn log_header_length(&self) -> Option<Sectors> {
         let segment = Sectors::new(self.layout.logs()?.shape().segment);
-        Some(crate::log::header_length(segment, self.block()))
+        Some(crate::format::segment::header_length(segment, self.block()))
     }
 
     /// Length of a table of applied sequence numbers, of which each member holds two where there
@@ -755,7 +747,7 @@ fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
     (MAPS_AT + bitmaps + BAD_BLOCK_LOG_LENGTH * 2 + commit_log).round_up(ALIGNMENT)
 }
 
-/// Reservation for data on a member of `length`.
+/// Room for data on a member of `length`.
 fn room(length: Sectors, data_start: Sectors) -> Option<Sectors> {
     let room = length.round_down(ALIGNMENT).saturating_sub(data_start + ALIGNMENT);
     (!room.is_zero()).then_some(room)

@@ -9,12 +9,8 @@
 mod abandon;
 mod array;
 mod assembly;
-mod bad_block_log;
 mod bad_blocks;
-mod banks;
-mod bitmap;
 mod buffer;
-mod bytes;
 mod cache;
 mod columns;
 mod draw;
@@ -23,15 +19,14 @@ mod errors;
 mod explain;
 mod fence;
 mod floating;
+mod format;
 mod frontier;
 mod geometry;
-#[cfg(test)]
-mod golden;
 mod hash;
 mod health;
-mod horizon;
 mod host;
 mod identity;
+mod implausible;
 mod job;
 pub mod layout;
 mod locks;
@@ -51,14 +46,10 @@ mod returning;
 mod sound;
 mod status;
 mod stripe;
-mod superblock;
 mod tuning;
 
 pub use array::{Array, Mode};
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
-pub use bad_block_log::BadBlockLogContent;
-pub use banks::Banks;
-pub use bitmap::BitmapContent;
 pub use buffer::{BufferId, Slice};
 pub use columns::{Columns, Piece, Window};
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
@@ -67,13 +58,21 @@ pub use explain::{
     ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation,
     MappedPiece, accesses, exact, explain,
 };
+pub use format::bad_block_log::BadBlockLogContent;
+pub use format::commit_entry::CommitPart;
+pub use format::banks::Banks;
+pub use format::bitmap::BitmapContent;
+pub use format::segment::SegmentSummary;
+pub use format::superblock::{
+    Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError,
+};
 pub use geometry::{
-    ALIGNMENT, CommitPart, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS,
+    ALIGNMENT, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS,
     SUPERBLOCK, StoredGeometry,
 };
 pub use health::{MemberInfo, Traffic};
 pub use identity::{Identity, ParseIdentityError};
-pub use log::{CommitLogContent, CommitLogReader, SegmentSummary};
+pub use log::{CommitLogContent, CommitLogReader};
 pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
 pub use map::{pieces, windows};
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};
@@ -81,7 +80,4 @@ pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 pub use planted::{Bug, is_planted, plant};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
-pub use superblock::{
-    Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError,
-};
 pub use tuning::{LargeWrite, LogFlush, LogPool, Simulated, Tuning};

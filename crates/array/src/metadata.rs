@@ -16,17 +16,17 @@ use parlour_units::{Instant, Member, Region, Sectors, Slot};
 
 use self::stop::Stop;
 use crate::array::{Array, Mode};
-use crate::banks::sequence_of_session;
-use crate::bitmap::{Bits, StoredBitmap, TableEntry};
 use crate::effect::{Action, Class};
+use crate::format::banks::sequence_of_session;
+use crate::format::bitmap::{Bits, StoredBitmap, TableEntry};
+use crate::format::horizon::{SESSION_END, sequences_are_used};
+use crate::format::superblock::{Entry, EntryState, Recorded, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::SlotState;
-use crate::horizon::{SESSION_END, sequences_are_used};
 use crate::identity::Identity;
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
-use crate::superblock::{Entry, EntryState, Recorded, Superblock};
 
 /// A table of the regions' logs that is being written.
 #[derive(Debug)]

@@ -7,12 +7,12 @@
 //! or finds them torn, says nothing about its age.
 
 use crate::assembly::Assembly;
-use crate::bad_block_log::BadBlockLog;
-use crate::banks::Banks;
-use crate::bitmap::{StoredBitmap, decode_table};
+use crate::format::bad_block_log::BadBlockLog;
+use crate::format::banks::Banks;
+use crate::format::bitmap::{StoredBitmap, decode_table};
+use crate::format::superblock::{EntryState, Recorded};
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
-use crate::superblock::{EntryState, Recorded};
 
 /// Places of `assembly` whose members are older than others.
 pub(crate) fn older_slots(

@@ -5,21 +5,25 @@ use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 use crate::array::{Array, Mode, Parts};
 use crate::assembly::{Assembly, AssemblyError};
 use crate::bad_blocks::BadBlocks;
-use crate::banks::Banks;
-use crate::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
+use crate::format::banks::Banks;
+use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
+use crate::format::commit_entry::{Found, FoundLog};
+use crate::format::horizon::{LAST_OPENING, LAST_SUPERBLOCK, first_sequence};
+use crate::format::superblock::{
+    Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock,
+};
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::health::{Health, MemberInfo, SlotState, Standing};
-use crate::horizon::{LAST_OPENING, LAST_SUPERBLOCK, beyond, first_sequence};
 use crate::identity::Identity;
-use crate::log::{CommitLogContent, CommitLogs, Found, FoundLog, LoadState, Logs, remember};
+use crate::implausible::beyond;
+use crate::log::{CommitLogContent, CommitLogs, LoadState, Logs, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::older::older_slots;
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
 use crate::returning;
 use crate::status::{Event, FailureCause};
-use crate::superblock::{Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock};
 use crate::tuning::{Simulated, Tuning};
 
 /// The session in which an array is created.

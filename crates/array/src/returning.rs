@@ -10,16 +10,16 @@ use parlour_units::{Region, Slot, Stripe};
 
 use crate::array::{Array, Mode};
 use crate::assembly::{Assembly, Verdict};
-use crate::banks::Banks;
-use crate::bitmap::{Bits, StoredBitmap};
+use crate::format::banks::Banks;
+use crate::format::bitmap::{Bits, StoredBitmap};
+use crate::format::horizon::SESSION_WRITES_BITS;
+use crate::format::superblock::{EntryState, MOST_MAPS, Superblock};
 use crate::health::{SlotRecord, SlotState, Standing};
-use crate::horizon::SESSION_WRITES_BITS;
 use crate::identity::Identity;
 use crate::metadata::Records;
 use crate::older::newest_bitmap;
 use crate::planted::{Bug, is_planted};
 use crate::status::FailureCause;
-use crate::superblock::{EntryState, MOST_MAPS, Superblock};
 
 /// What is remembered of a member that was whole when it was seen last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

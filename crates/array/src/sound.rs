@@ -6,7 +6,7 @@
 
 use parlour_units::Sectors;
 
-use crate::bad_block_log::BAD_BLOCK_LOG_LENGTH;
+use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::geometry::{
     ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, StoredGeometry,
     bitmap_length, longest_commit_log, table_length,

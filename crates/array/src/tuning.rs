@@ -78,7 +78,7 @@ pub struct Tuning {
     pub log_pool: LogPool,
     /// When they are appended.
     pub log_flush: LogFlush,
-    /// Reservation at the end of a log segment that nothing was put into is not written where it is
+    /// Room at the end of a log segment that nothing was put into is not written where it is
     /// at least so long: its second header takes an access of its own then.
     pub segment_gap: Sectors,
     /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1)

@@ -39,7 +39,7 @@ pub enum Arrangement {
     /// Parity rotated, like left-symmetric, from cylinder to cylinder: each holds data or parity,
     /// and has room for more (Stodolsky §4, figure 14).
     Cylinders {
-        /// Reservation for units in a cylinder.
+        /// Room for units in a cylinder.
         positions: u16,
         /// Units in it.
         units: u16,

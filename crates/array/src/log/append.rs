@@ -2,9 +2,10 @@
 
 use parlour_units::{Region, Sector, Sectors};
 
-use super::{CommitLogs, Header, RegionLog, Reservation, SegmentState};
+use super::{CommitLogs, RegionLog, Reservation, SegmentState};
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
+use crate::format::segment::Header;
 use crate::job::{JobId, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};

@@ -23,13 +23,17 @@ use std::collections::{BTreeMap, VecDeque};
 
 use parlour_units::{Region, Sectors, Slot, Unit};
 
-use super::commit_entry::{Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest};
 use super::ring::{Entry, Placed, Ring};
-use super::{Logs, Record, RecordKind, RegionLog, Reservation, SegmentState};
+use super::{Logs, RegionLog, Reservation, SegmentState};
 use crate::array::Array;
 use crate::columns::Columns;
 use crate::effect::{Action, Class};
-use crate::geometry::{CommitPart, Geometry};
+use crate::format::commit_entry::{
+    Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest,
+};
+use crate::format::segment::{Record, RecordKind};
+use crate::geometry::Geometry;
+use crate::format::commit_entry::CommitPart;
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{LogMethod, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
@@ -776,8 +780,8 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::commit_entry::tests::something;
-    use crate::log::commit_entry::{EntryHeader, Found};
+    use crate::format::commit_entry::tests::something;
+    use crate::format::commit_entry::{EntryHeader, Found};
 
     const PLACE: Slot = Slot::new(0);
 

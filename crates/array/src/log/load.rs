@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Region, Sectors};
 
-use super::{Header, LoadState, Record, Segment, SegmentState};
+use super::{LoadState, Segment, SegmentState};
 use crate::array::Array;
-use crate::bitmap::Stored;
 use crate::effect::{Class, Fault};
-use crate::horizon::{first_sequence, session_of};
+use crate::format::bitmap::Stored;
+use crate::format::horizon::{first_sequence, session_of};
+use crate::format::segment::{Header, Record};
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};

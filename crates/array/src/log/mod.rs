@@ -14,7 +14,6 @@
 
 mod append;
 mod commit;
-mod commit_entry;
 mod load;
 mod lost;
 mod pool;
@@ -22,18 +21,19 @@ mod recover;
 mod reintegrate;
 mod ring;
 mod scan;
-mod segment;
+mod suits;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use parlour_units::{Region, Sectors, Slot, Unit};
 
-use crate::bitmap::{Bits, Stored, TableEntry};
 use crate::buffer::BufferId;
 use crate::columns::Columns;
+use crate::format::bitmap::{Bits, Stored, TableEntry};
+use crate::format::horizon::{Horizon, SESSION_RECORDS, first_sequence};
+use crate::format::segment::{self, Record, RecordKind, header_length};
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
-use crate::horizon::{Horizon, SESSION_RECORDS, first_sequence};
 use crate::job::JobId;
 use crate::plan::Fragment;
 use crate::planted::{Bug, is_planted};
@@ -41,18 +41,13 @@ use crate::tuning::{LogPool, Tuning};
 
 pub(crate) use append::Closing;
 pub(crate) use commit::{CommitLogs, EntryName};
-#[cfg(test)]
-pub(crate) use commit_entry::{Change, Committed, EntryHeader, Told};
-pub(crate) use commit_entry::{Found, FoundLog, Intent};
 pub(crate) use load::Load;
 pub(crate) use pool::PoolWaiter;
 pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
 pub(crate) use reintegrate::Reintegration;
 pub use scan::{CommitLogContent, CommitLogReader};
-pub use segment::SegmentSummary;
-pub(crate) use segment::{Header, Record, RecordKind, header_length};
 
-/// Reservation for one record's payload.
+/// Room in a segment for one record's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reservation {
     pub(crate) segment: u32,
@@ -391,7 +386,7 @@ impl Logs {
         }
     }
 
-    /// Reservation in memory for a record that is committed already: the pool is not asked, since
+    /// Room in memory for a record that is committed already: the pool is not asked, since
     /// it may be exceeded by as much as commit logs hold.
     pub(crate) fn reservation_for(
         &mut self,

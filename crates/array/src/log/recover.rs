@@ -18,12 +18,12 @@ use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 pub(crate) use remembered::{Recovery, remember};
 
-use super::commit_entry::Committed;
-use super::{LoadState, Logs, RecordKind, RegionLog};
+use super::{LoadState, Logs, RegionLog};
 use crate::array::{Array, Mode};
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Window};
 use crate::effect::{Action, Class, Fault};
+use crate::format::commit_entry::Committed;
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};

@@ -21,11 +21,12 @@ use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sector, Sectors, Slot};
 
-use super::{EntryName, LoadState, Logs, Record, RecordKind, SegmentState};
+use super::{EntryName, LoadState, Logs, SegmentState};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, uncovered};
 use crate::effect::{Action, Class};
+use crate::format::segment::{Record, RecordKind};
 use crate::health::SlotState;
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{Expected, Plan, Source, Span, Strategy};

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use parlour_units::Sectors;
 
-use super::commit_entry::{Found, Told};
+use crate::format::commit_entry::{Found, Told};
 
 /// An entry that still counts.
 #[derive(Clone, Debug)]
@@ -266,9 +266,9 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::super::commit_entry::EntryHeader;
-    use super::super::commit_entry::tests::something;
     use super::*;
+    use crate::format::commit_entry::EntryHeader;
+    use crate::format::commit_entry::tests::something;
 
     const BLOCK: Sectors = Sectors::new(8);
 

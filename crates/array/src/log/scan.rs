@@ -10,10 +10,11 @@ use std::fmt;
 use parlour_codec::sector::SectorKey;
 use parlour_units::Sectors;
 
-use super::commit_entry::{Decoded, EntryHeader, Found, FoundLog, chain};
 use crate::assembly::Assembly;
-use crate::geometry::{CommitPart, Geometry};
-use crate::horizon::Horizon;
+use crate::format::commit_entry::{Decoded, EntryHeader, Found, FoundLog, chain};
+use crate::format::horizon::Horizon;
+use crate::geometry::Geometry;
+use crate::format::commit_entry::CommitPart;
 use crate::identity::Identity;
 
 /// What a member's commit log holds. The default is that of one that does not exist, or cannot be
@@ -204,7 +205,8 @@ impl RingReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::commit_entry::tests::something;
+    use crate::format::commit_entry::Told;
+    use crate::format::commit_entry::tests::something;
 
     const ARRAY: Identity = Identity([7; 16]);
     const BLOCK: Sectors = Sectors::new(8);
@@ -228,5 +230,82 @@ mod tests {
         let found = ring.finish(BLOCK);
         let numbers: Vec<u64> = found.entries.iter().map(|entry| entry.number).collect();
         assert_eq!((numbers, found.whole), (vec![19_997, 19_998, 19_999, 20_000], true));
+    }
+
+    /// The bytes of a log of `length` sectors with entries of a block each: number, place, tail and
+    /// the number of the one before.
+    fn log(length: u64, entries: &[(u64, u64, u64, u64)]) -> Vec<u8> {
+        let mut bytes = vec![0; length as usize * 512];
+        for &(number, at, tail, previous) in entries {
+            let encoded =
+                EntryHeader { number, at, tail, previous, told: Told::default() }.encode(ARRAY, BLOCK);
+            let offset = (at % length) as usize * 512;
+            bytes[offset..offset + encoded.len()].copy_from_slice(&encoded);
+        }
+        bytes
+    }
+
+    /// What a ring of these bytes holds, however they come.
+    fn read(bytes: &[u8]) -> Found {
+        let read = |piece: usize| {
+            let mut ring = RingReader::new(Sectors::new(bytes.len() as u64 / 512), BLOCK);
+            for piece in bytes.chunks(piece) {
+                ring.take(piece, |bytes| EntryHeader::decode_start(bytes, ARRAY, &SectorKey::new(ARRAY.0)));
+            }
+            ring.finish(BLOCK)
+        };
+        let found = read(bytes.len().max(1));
+        assert_eq!(read(512), found);
+        assert_eq!(read(3 * 4_096), found);
+        found
+    }
+
+    fn numbers(found: &Found) -> Vec<u64> {
+        found.entries.iter().map(|entry| entry.number).collect()
+    }
+
+    #[test]
+    fn entries_that_count_are_found_in_order_around_the_end() {
+        let found = read(&log(32, &[(4, 24, 2, 3), (5, 32, 4, 4), (6, 40, 4, 5), (3, 16, 1, 2)]));
+        assert_eq!((numbers(&found), found.newest, found.head, found.whole), (vec![4, 5, 6], 6, 48, true));
+    }
+
+    #[test]
+    fn an_entry_that_is_missing_between_others_is_noticed() {
+        let entries = [(4, 0, 4, 3), (5, 8, 4, 4), (7, 16, 4, 5), (9, 24, 4, 7)];
+        let found = read(&log(40, &entries));
+        assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7, 9], true), "numbers may be left out");
+        for missing in 0..3 {
+            let mut left = entries.to_vec();
+            left.remove(missing);
+            let found = read(&log(40, &left));
+            assert_eq!((numbers(&found), found.newest, found.whole), (vec![], 9, false), "{missing}");
+        }
+        let found = read(&log(40, &entries[..3]));
+        assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7], true), "the newest may have been cut off");
+        let found = read(&log(40, &[(5, 8, 4, 4), (7, 16, 6, 5), (9, 24, 7, 7)]));
+        assert_eq!((numbers(&found), found.whole), (vec![7, 9], true), "what no longer counts is not missed");
+    }
+
+    #[test]
+    fn an_entry_that_was_given_up_does_not_count() {
+        let found = read(&log(40, &[(4, 0, 4, 0), (5, 8, 4, 4), (6, 16, 4, 4), (7, 24, 4, 6)]));
+        assert_eq!((numbers(&found), found.whole), (vec![4, 6, 7], true));
+    }
+
+    #[test]
+    fn an_entry_that_stands_elsewhere_is_content_of_another() {
+        let mut bytes = log(32, &[(4, 24, 4, 0)]);
+        let copy = EntryHeader { number: 9, at: 8, tail: 9, previous: 0, told: Told::default() }
+            .encode(ARRAY, BLOCK);
+        bytes[..copy.len()].copy_from_slice(&copy);
+        let found = read(&bytes);
+        assert_eq!((found.entries.len(), found.newest, found.head), (1, 4, 32));
+    }
+
+    #[test]
+    fn nothing_is_found_where_nothing_was_written() {
+        assert_eq!(read(&[]), Found::default());
+        assert_eq!(read(&log(32, &[])), Found::default());
     }
 }

@@ -152,7 +152,7 @@ impl Array {
         self.writes()?;
         self.fits(&info)?;
         let entries = self.health.slots.len() + self.health.spares.len();
-        if entries >= crate::superblock::MEMBER_ENTRIES {
+        if entries >= crate::format::superblock::MEMBER_ENTRIES {
             return Err(AdminError::TooManySpares);
         }
         let member = self.health.add(info);

@@ -4,8 +4,8 @@ use parlour_units::Region;
 
 use super::{Stop, TableWriting};
 use crate::array::Array;
-use crate::bitmap::encode_table;
 use crate::effect::Class;
+use crate::format::bitmap::encode_table;
 use crate::job::Kind;
 use crate::planted::{Bug, is_planted};
 

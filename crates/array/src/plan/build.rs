@@ -188,7 +188,7 @@ impl LogMethod {
     }
 }
 
-/// Reservation in the log that is reserved for a plan: record `n` of the plan tells of these
+/// Room in the log that is reserved for a plan: record `n` of the plan tells of these
 /// columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {

@@ -105,7 +105,7 @@ pub enum Source {
     Zeroes,
     /// A scratch buffer of the plan, by number.
     Scratch(u32),
-    /// Reservation in a log buffer that was reserved for the plan, by number.
+    /// Room in a log buffer that was reserved for the plan, by number.
     Record(u16),
     /// The job's own metadata bytes.
     Metadata,

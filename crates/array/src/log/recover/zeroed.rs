@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use parlour_units::{Sector, Sectors, Slot, Unit};
 
-use super::{RecordKind, Recovery, Redo};
+use super::{Recovery, Redo};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, uncovered};
 use crate::effect::Action;
+use crate::format::segment::RecordKind;
 use crate::plan::{Plan, Source, Span};
 use parlour_units::Region;
 
@@ -145,10 +146,11 @@ fn common(a: Columns, b: Columns) -> Option<Columns> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::CommitPart;
-    use crate::log::commit_entry::Committed;
+    use crate::format::commit_entry::Committed;
+    use crate::format::segment::Record;
+    use crate::format::commit_entry::CommitPart;
+    use crate::log::EntryName;
     use crate::log::recover::remembered::Remembered;
-    use crate::log::{EntryName, Record};
 
     /// What the records say, each by its kind, unit and columns, of the same stripe and in this
     /// order.

@@ -10,11 +10,11 @@ use super::{Apply, Reintegration, Run};
 use crate::array::Array;
 use crate::columns::Window;
 use crate::effect::{Class, Fault};
-use crate::geometry::CommitPart;
+use crate::format::commit_entry::{Change, Intent, Told, intents_length};
+use crate::format::commit_entry::CommitPart;
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::layout::{Location, Occupant};
 use crate::log::commit::Waiting;
-use crate::log::commit_entry::{Change, Intent, Told, intents_length};
 use crate::log::{EntryName, LoadState};
 use crate::plan::{Plan, Span, Strategy};
 

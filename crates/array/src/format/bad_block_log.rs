@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use parlour_units::{Sector, Sectors, Slot};
 
-use crate::bytes::{Reader, Writer, seal_holds};
+use crate::format::bytes::{Reader, Writer, seal_holds};
 use crate::identity::Identity;
 
 const MAGIC: [u8; 8] = *b"PRLRLIST";

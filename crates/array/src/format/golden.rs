@@ -11,14 +11,15 @@ use std::{env, fs};
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
-use crate::bad_block_log::BadBlockLog;
-use crate::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::columns::Columns;
+use crate::format::bad_block_log::BadBlockLog;
+use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
+use crate::format::commit_entry::{Change, Committed, EntryHeader, Intent, Told};
+use crate::format::segment::{Header, Record, RecordKind};
+use crate::format::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
 use crate::geometry::{Creation, Geometry, LogCreation};
 use crate::identity::Identity;
-use crate::log::{Change, Committed, EntryHeader, Header, Intent, Record, RecordKind, Told};
 use crate::organization::{Consistency, Organization};
-use crate::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
 
 const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);

@@ -9,7 +9,7 @@
 
 use parlour_units::Region;
 
-use crate::bytes::{Reader, Writer, seal_holds};
+use crate::format::bytes::{Reader, Writer, seal_holds};
 use crate::identity::Identity;
 
 const MAP_MAGIC: [u8; 8] = *b"PRLRDIRT";

@@ -7,11 +7,10 @@
 use parlour_codec::sector::{SectorKey, digest};
 use parlour_units::{Region, Sectors, Slot, Unit};
 
-use super::{Record, RecordKind};
-use crate::bytes::{Reader, Writer, seal_holds};
 use crate::columns::Columns;
-use crate::geometry::{CommitPart, Geometry};
-use crate::horizon::Horizon;
+use crate::format::bytes::{Reader, Writer, seal_holds};
+use crate::format::horizon::Horizon;
+use crate::format::segment::{Record, RecordKind};
 use crate::identity::Identity;
 
 const MAGIC: [u8; 8] = *b"PRLRCMMT";
@@ -21,8 +20,15 @@ const HEADER_BYTES: usize = 72;
 const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
 const CHANGE_BYTES: usize = 16;
-/// Numbers from here on are no entry's, nor are places.
-const LEAST_SENSELESS: u64 = !0 << 40;
+
+/// The two parts of a member's commit log, each of which is circular.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitPart {
+    /// Records, before their data is written.
+    Records,
+    /// Parity that is about to be rewritten.
+    Intents,
+}
 
 /// Content before and after, told by its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +119,7 @@ pub(crate) struct Told {
 
 /// What stands at the start of some bytes of a ring.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Decoded {
+pub(crate) enum Decoded {
     /// No entry.
     Nothing,
     /// A whole one.
@@ -188,7 +194,7 @@ impl EntryHeader {
 
     /// What stands at the start of `bytes`, which are a block of a ring at least and what follows
     /// on it.
-    pub(super) fn decode_start(bytes: &[u8], array: Identity, key: &SectorKey) -> Decoded {
+    pub(crate) fn decode_start(bytes: &[u8], array: Identity, key: &SectorKey) -> Decoded {
         let mut from = Reader::new(bytes);
         if from.array() != MAGIC {
             return Decoded::Nothing;
@@ -238,46 +244,6 @@ impl EntryHeader {
         horizon.has(self.number)
             && self.told.records.iter().all(|committed| horizon.has(committed.record.sequence))
             && self.told.intents.iter().all(|intent| horizon.has(intent.newest))
-    }
-
-    /// Whether an array of this geometry can have written it: nothing that it tells of lies
-    /// outside. (A checksum that fits does not say who wrote it.)
-    pub(crate) fn suits(&self, geometry: &Geometry) -> bool {
-        self.number < LEAST_SENSELESS
-            && self.at < LEAST_SENSELESS
-            && self.tail <= self.number
-            && self.previous < self.number.max(1)
-            && self.told.records.iter().all(|committed| committed.suits(geometry))
-            && self.told.intents.iter().all(|intent| intent.suits(geometry))
-    }
-}
-
-impl Committed {
-    fn suits(&self, geometry: &Geometry) -> bool {
-        let units = match self.record.kind {
-            RecordKind::Cancel => u64::from(geometry.layout().data_units()) + 1,
-            RecordKind::Zero => 0,
-            RecordKind::Update | RecordKind::Overwrite => 1,
-        };
-        let columns = self.record.columns;
-        self.region.get() < geometry.layout().region_count()
-            && self.record.suits(geometry.layout())
-            && columns.from.is_multiple_of(geometry.block())
-            && columns.to.is_multiple_of(geometry.block())
-            && self.changes.len() as u64 == self.record.columns.length().get() * units
-    }
-}
-
-impl Intent {
-    fn suits(&self, geometry: &Geometry) -> bool {
-        let (at, length) = (Sectors::new(self.at), self.length());
-        let end = self.at.checked_add(length.get());
-        self.region.get() < geometry.layout().region_count()
-            && self.slot.get() < geometry.members()
-            && !length.is_zero()
-            && at.is_multiple_of(geometry.block())
-            && length.is_multiple_of(geometry.block())
-            && end.is_some_and(|end| end <= geometry.stored().layout.length)
     }
 }
 
@@ -339,7 +305,7 @@ fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
 /// The entries from the newest of `entries` back to the one numbered `tail`, each of which the one
 /// behind it names. None where one is missing. An entry that is not named was given up when it was
 /// written: its writes went another way.
-pub(super) fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
+pub(crate) fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
     let mut chain = Vec::with_capacity(entries.len());
     let mut wanted = entries.last()?.number;
     while wanted >= tail && wanted > 0 {
@@ -392,14 +358,11 @@ impl Default for Found {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::geometry::{Creation, LogCreation};
-    use crate::log::scan::RingReader;
-    use crate::organization::{Consistency, Organization};
 
     const ARRAY: Identity = Identity([7; 16]);
     const BLOCK: Sectors = Sectors::new(8);
@@ -523,34 +486,6 @@ pub(super) mod tests {
         assert!(blocks.iter().all(|block| (block.region, block.newest) == (whole.region, whole.newest)));
     }
 
-    /// The bytes of a log of `length` sectors with entries of a block each: number, place, tail and
-    /// the number of the one before.
-    fn log(length: u64, entries: &[(u64, u64, u64, u64)]) -> Vec<u8> {
-        let mut bytes = vec![0; length as usize * 512];
-        for &(number, at, tail, previous) in entries {
-            let encoded =
-                EntryHeader { number, at, tail, previous, told: Told::default() }.encode(ARRAY, BLOCK);
-            let offset = (at % length) as usize * 512;
-            bytes[offset..offset + encoded.len()].copy_from_slice(&encoded);
-        }
-        bytes
-    }
-
-    /// What a ring of these bytes holds, however they come.
-    fn read(bytes: &[u8]) -> Found {
-        let read = |piece: usize| {
-            let mut ring = RingReader::new(Sectors::new(bytes.len() as u64 / 512), BLOCK);
-            for piece in bytes.chunks(piece) {
-                ring.take(piece, |bytes| EntryHeader::decode_start(bytes, ARRAY, &key()));
-            }
-            ring.finish(BLOCK)
-        };
-        let found = read(bytes.len().max(1));
-        assert_eq!(read(512), found);
-        assert_eq!(read(3 * 4_096), found);
-        found
-    }
-
     fn decode(bytes: &[u8], array: Identity) -> Option<EntryHeader> {
         match EntryHeader::decode_start(bytes, array, &key()) {
             Decoded::Entry(entry) => Some(entry),
@@ -558,133 +493,10 @@ pub(super) mod tests {
         }
     }
 
-    fn numbers(found: &Found) -> Vec<u64> {
-        found.entries.iter().map(|entry| entry.number).collect()
-    }
-
-    #[test]
-    fn entries_that_count_are_found_in_order_around_the_end() {
-        let found = read(&log(32, &[(4, 24, 2, 3), (5, 32, 4, 4), (6, 40, 4, 5), (3, 16, 1, 2)]));
-        assert_eq!((numbers(&found), found.newest, found.head, found.whole), (vec![4, 5, 6], 6, 48, true));
-    }
-
-    #[test]
-    fn an_entry_that_is_missing_between_others_is_noticed() {
-        let entries = [(4, 0, 4, 3), (5, 8, 4, 4), (7, 16, 4, 5), (9, 24, 4, 7)];
-        let found = read(&log(40, &entries));
-        assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7, 9], true), "numbers may be left out");
-        for missing in 0..3 {
-            let mut left = entries.to_vec();
-            left.remove(missing);
-            let found = read(&log(40, &left));
-            assert_eq!((numbers(&found), found.newest, found.whole), (vec![], 9, false), "{missing}");
-        }
-        let found = read(&log(40, &entries[..3]));
-        assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7], true), "the newest may have been cut off");
-        let found = read(&log(40, &[(5, 8, 4, 4), (7, 16, 6, 5), (9, 24, 7, 7)]));
-        assert_eq!((numbers(&found), found.whole), (vec![7, 9], true), "what no longer counts is not missed");
-    }
-
-    #[test]
-    fn an_entry_that_was_given_up_does_not_count() {
-        let found = read(&log(40, &[(4, 0, 4, 0), (5, 8, 4, 4), (6, 16, 4, 4), (7, 24, 4, 6)]));
-        assert_eq!((numbers(&found), found.whole), (vec![4, 6, 7], true));
-    }
-
-    #[test]
-    fn an_entry_that_stands_elsewhere_is_content_of_another() {
-        let mut bytes = log(32, &[(4, 24, 4, 0)]);
-        let copy = EntryHeader { number: 9, at: 8, tail: 9, previous: 0, told: Told::default() }
-            .encode(ARRAY, BLOCK);
-        bytes[..copy.len()].copy_from_slice(&copy);
-        let found = read(&bytes);
-        assert_eq!((found.entries.len(), found.newest, found.head), (1, 4, 32));
-    }
-
     /// What an entry of one block holds.
-    pub(in crate::log) fn something() -> Told {
+    pub(crate) fn something() -> Told {
         let (region, slot) = (Region::new(0), Slot::new(0));
         let intent = Intent { region, newest: 0, slot, at: 0, changes: Vec::new() };
         Told { intents: vec![intent], ..Told::default() }
-    }
-
-    /// An array of four members with blocks of 8 sectors, units of 16, and logs.
-    pub(in crate::log) fn geometry() -> Geometry {
-        Geometry::create(&Creation {
-            organization: Organization::named("parity-logging").expect("it is known").organization,
-            copies: 1,
-            members: 4,
-            groups: 1,
-            unit: Sectors::new(16),
-            block: BLOCK,
-            member_length: Sectors::new(3 * 2_048),
-            log: LogCreation { segment: Some(Sectors::new(128)), ..LogCreation::default() },
-            consistency: Consistency::Journal,
-        })
-        .expect("a possible array")
-    }
-
-    #[test]
-    fn an_entry_that_tells_of_what_lies_outside_is_none() {
-        let geometry = geometry();
-        let change = Change { old: 1, new: 2 };
-        let record = Record {
-            sequence: 5,
-            stripe: 0,
-            unit: Unit::new(2),
-            kind: RecordKind::Update,
-            columns: Columns::new(BLOCK, BLOCK * 2),
-            start: Sectors::ZERO,
-            digest: 0,
-        };
-        let committed = Committed { region: Region::new(0), record, changes: vec![change; 8] };
-        let length = geometry.stored().layout.length;
-        let (region, slot, at) = (Region::new(0), Slot::new(3), length - 8);
-        let intent = Intent { region, newest: 5, slot, at, changes: vec![change; 8] };
-        let told = Told { records: vec![committed.clone()], intents: vec![intent.clone()] };
-        let entry = EntryHeader { number: 7, at: 16, tail: 7, previous: 6, told };
-        let of_record =
-            |record| Told { records: vec![Committed { record, ..committed.clone() }], ..Told::default() };
-        let of_intent = |intent| Told { intents: vec![intent], ..Told::default() };
-        let with = |told| EntryHeader { told, ..entry.clone() };
-        assert!(entry.suits(&geometry));
-        let beyond = geometry.layout().region_count();
-        let stripes = geometry.layout().region_stripes() as u32;
-        assert!(with(of_record(Record { stripe: stripes - 1, ..record })).suits(&geometry));
-        let columns = |from, to| Columns::new(Sectors::new(from), Sectors::new(to));
-        let wrong = [
-            EntryHeader { number: u64::MAX, ..entry.clone() },
-            EntryHeader { at: u64::MAX - 7, ..entry.clone() },
-            EntryHeader { tail: 8, ..entry.clone() },
-            EntryHeader { previous: 7, ..entry.clone() },
-            with(Told {
-                records: vec![Committed { region: Region::new(beyond), ..committed.clone() }],
-                ..Told::default()
-            }),
-            with(Told {
-                records: vec![Committed { changes: vec![change; 7], ..committed.clone() }],
-                ..Told::default()
-            }),
-            with(of_record(Record { stripe: stripes, ..record })),
-            with(of_record(Record { stripe: u32::MAX, ..record })),
-            with(of_record(Record { unit: Unit::new(4), ..record })),
-            with(of_record(Record { columns: columns(16, 24), ..record })),
-            with(of_record(Record { columns: columns(4, 12), ..record })),
-            with(of_record(Record { kind: RecordKind::Cancel, ..record })),
-            with(of_intent(Intent { region: Region::new(beyond), ..intent.clone() })),
-            with(of_intent(Intent { slot: Slot::new(4), ..intent.clone() })),
-            with(of_intent(Intent { at: length, ..intent.clone() })),
-            with(of_intent(Intent { at: u64::MAX - 7, ..intent.clone() })),
-            with(of_intent(Intent { changes: Vec::new(), ..intent.clone() })),
-        ];
-        for entry in wrong {
-            assert!(!entry.suits(&geometry), "{entry:?}");
-        }
-    }
-
-    #[test]
-    fn nothing_is_found_where_nothing_was_written() {
-        assert_eq!(read(&[]), Found::default());
-        assert_eq!(read(&log(32, &[])), Found::default());
     }
 }

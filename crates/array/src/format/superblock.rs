@@ -6,9 +6,9 @@
 
 use parlour_units::Sectors;
 
-use crate::bytes::{Reader, Writer, seal_holds};
+use crate::format::bytes::{Reader, Writer, seal_holds};
+use crate::format::horizon::{SESSION_END, SUPERBLOCK_END};
 use crate::geometry::{Cylinder, StoredGeometry};
-use crate::horizon::{SESSION_END, SUPERBLOCK_END};
 use crate::identity::Identity;
 use crate::layout::{LayoutRequest, RegionShape, Rotation};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};

@@ -6,11 +6,10 @@
 use parlour_units::{Region, Sectors, Unit};
 use serde::Serialize;
 
-use crate::bytes::{Reader, Writer, seal_holds};
 use crate::columns::Columns;
-use crate::horizon::Horizon;
+use crate::format::bytes::{Reader, Writer, seal_holds};
+use crate::format::horizon::Horizon;
 use crate::identity::Identity;
-use crate::layout::Layout;
 
 const MAGIC: [u8; 8] = *b"PRLRSEGM";
 const CHECKSUM_AT: usize = 8;
@@ -65,14 +64,6 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Whether what it tells of lies in a region of `layout`.
-    pub(crate) fn suits(&self, layout: &Layout) -> bool {
-        u64::from(self.stripe) < layout.region_stripes()
-            && self.columns.to <= layout.unit_length()
-            && !self.columns.is_empty()
-            && self.unit.get() <= layout.data_units()
-    }
-
     /// Sectors of payload.
     pub(crate) fn payload(&self) -> Sectors {
         if self.kind.has_payload() { self.columns.length() } else { Sectors::ZERO }

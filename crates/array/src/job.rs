@@ -7,9 +7,9 @@ use parlour_units::{Member, Region, Sector, Sectors, Slot};
 use crate::buffer::{BufferId, Slice};
 use crate::columns::{Piece, Window};
 use crate::effect::{Action, Class, EffectId, Fault};
+use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::Intent;
 use crate::format::segment::Record;
-use crate::format::commit_entry::CommitPart;
 use crate::log::{EntryName, Load, Redo, Reservation};
 use crate::plan::{Content, Fragment, LogMethod, Plan, Target, UnitSet};
 

@@ -43,7 +43,6 @@ pub mod record;
 mod repair;
 mod request;
 mod returning;
-mod sound;
 mod status;
 mod stripe;
 mod tuning;
@@ -59,16 +58,16 @@ pub use explain::{
     MappedPiece, accesses, exact, explain,
 };
 pub use format::bad_block_log::BadBlockLogContent;
-pub use format::commit_entry::CommitPart;
 pub use format::banks::Banks;
 pub use format::bitmap::BitmapContent;
+pub use format::commit_entry::CommitPart;
 pub use format::segment::SegmentSummary;
 pub use format::superblock::{
     Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError,
 };
 pub use geometry::{
-    ALIGNMENT, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS,
-    SUPERBLOCK, StoredGeometry,
+    ALIGNMENT, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK,
+    StoredGeometry,
 };
 pub use health::{MemberInfo, Traffic};
 pub use identity::{Identity, ParseIdentityError};

@@ -28,12 +28,12 @@ use super::{Logs, RegionLog, Reservation, SegmentState};
 use crate::array::Array;
 use crate::columns::Columns;
 use crate::effect::{Action, Class};
+use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{
     Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest,
 };
 use crate::format::segment::{Record, RecordKind};
 use crate::geometry::Geometry;
-use crate::format::commit_entry::CommitPart;
 use crate::job::{FailedAccess, JobId, Kind};
 use crate::plan::{LogMethod, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};

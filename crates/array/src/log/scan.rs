@@ -11,10 +11,10 @@ use parlour_codec::sector::SectorKey;
 use parlour_units::Sectors;
 
 use crate::assembly::Assembly;
+use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{Decoded, EntryHeader, Found, FoundLog, chain};
 use crate::format::horizon::Horizon;
 use crate::geometry::Geometry;
-use crate::format::commit_entry::CommitPart;
 use crate::identity::Identity;
 
 /// What a member's commit log holds. The default is that of one that does not exist, or cannot be

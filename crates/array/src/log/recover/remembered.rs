@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use crate::columns::{Columns, uncovered};
+use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{Change, Committed, FoundLog, Intent};
 use crate::format::segment::RecordKind;
 use crate::geometry::Geometry;
-use crate::format::commit_entry::CommitPart;
 use crate::log::EntryName;
 
 /// A region is compared with its records part by part: a part is of whole stripes, and of no more
@@ -262,9 +262,9 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::suits::tests::geometry;
     use crate::format::commit_entry::{EntryHeader, Found, Told};
     use crate::format::segment::Record;
+    use crate::log::suits::tests::geometry;
 
     /// A commit log with one record of region 0.
     fn commit_log() -> FoundLog {

@@ -146,9 +146,9 @@ fn common(a: Columns, b: Columns) -> Option<Columns> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::commit_entry::CommitPart;
     use crate::format::commit_entry::Committed;
     use crate::format::segment::Record;
-    use crate::format::commit_entry::CommitPart;
     use crate::log::EntryName;
     use crate::log::recover::remembered::Remembered;
 

@@ -6,11 +6,12 @@
 
 use parlour_units::Sectors;
 
-use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
-use crate::geometry::{
-    ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, StoredGeometry,
-    bitmap_length, longest_commit_log, table_length,
+use super::sizes::{
+    ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, bitmap_length,
+    longest_commit_log, table_length,
 };
+use super::stored::StoredGeometry;
+use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::layout::{RegionShape, Regions};
 use crate::organization::{Code, Consistency, LayoutChoice, Update};
 

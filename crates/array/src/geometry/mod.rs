@@ -1,0 +1,250 @@
+//! An array's shape: its organization, its sizes, and where on a member everything lies. Fixed at
+//! creation and kept in every superblock; all that may change from one opening to the next is in
+//! [`Tuning`](crate::Tuning).
+//!
+//! ```text
+//! member   0          1 MiB·k                                  end − 1 MiB
+//!          ├ metadata ┼ data area: stripe units, parity, logs ──┼ tail ┤
+//!          superblock, bitmaps, bad-block logs, tables           superblock's second copy
+//! ```
+
+mod creation;
+mod sizes;
+mod sound;
+mod stored;
+
+use parlour_units::{Sector, Sectors, Slot};
+
+use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
+use crate::format::commit_entry::CommitPart;
+use crate::layout::{Arrangement, Layout, Rotation};
+use crate::organization::{Code, Consistency, LayoutChoice, Organization};
+
+use sizes::{MAPS_AT, bitmap_length, table_length};
+
+pub use creation::{Creation, CreationError, LogCreation};
+pub use sizes::{ALIGNMENT, MAXIMUM_MEMBERS, SUPERBLOCK};
+pub use stored::{Cylinder, StoredGeometry};
+
+/// An array's shape. See the module.
+#[derive(Clone, Debug)]
+pub struct Geometry {
+    stored: StoredGeometry,
+    layout: Layout,
+}
+
+impl Geometry {
+    /// Settles all that `creation` leaves open.
+    ///
+    /// # Errors
+    /// What is asked for is impossible.
+    pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
+        Ok(Geometry::from_stored(creation.settle(None)?))
+    }
+
+    /// The same, on members whose cylinders are known: in these, units may float.
+    ///
+    /// # Errors
+    /// What is asked for is impossible.
+    pub fn create_on(creation: &Creation, cylinder: Cylinder) -> Result<Geometry, CreationError> {
+        Ok(Geometry::from_stored(creation.settle(Some(cylinder))?))
+    }
+
+    /// The shape from what is kept of it.
+    ///
+    /// # Panics
+    /// Where `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] says so
+    /// before.
+    pub fn from_stored(stored: StoredGeometry) -> Geometry {
+        let layout = match (stored.organization.layout, stored.regions) {
+            (LayoutChoice::Regions, Some(shape)) => Layout::regions(shape, stored.layout),
+            (LayoutChoice::Regions, None) => unreachable!("a layout in regions is kept with its regions"),
+            _ => Layout::arranged(arrangement(&stored), stored.layout),
+        };
+        Geometry { stored, layout }
+    }
+
+    /// What is kept.
+    pub fn stored(&self) -> &StoredGeometry {
+        &self.stored
+    }
+
+    /// The four choices.
+    pub fn organization(&self) -> Organization {
+        self.stored.organization
+    }
+
+    /// Where units live.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Members, spares apart.
+    pub fn members(&self) -> u16 {
+        self.layout.members()
+    }
+
+    /// The block size.
+    pub fn block(&self) -> Sectors {
+        Sectors::new(self.stored.block)
+    }
+
+    /// The data that hosts can store.
+    pub fn capacity(&self) -> Sectors {
+        self.layout.capacity()
+    }
+
+    /// Members that may fail, whichever they are, without loss of data.
+    pub fn fault_tolerance(&self) -> u16 {
+        self.layout.check_units()
+    }
+
+    /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit
+    /// repeats it too, but may be behind its log.)
+    pub fn keeps_copies(&self) -> bool {
+        self.stored.organization.code == Code::Copy
+    }
+
+    /// The slots that hold the same stripes as `slot`, itself included.
+    pub fn peers(&self, slot: Slot) -> std::ops::Range<u16> {
+        let n = self.stored.layout.group_members;
+        match self.stored.organization.layout {
+            LayoutChoice::Neighbours | LayoutChoice::Far => {
+                let first = slot.get() / self.stored.copies * self.stored.copies;
+                first..first + self.stored.copies
+            }
+            _ => {
+                let first = slot.get() / n * n;
+                first..first + n
+            }
+        }
+    }
+
+    /// Whether `slot` and `other` hold units of the same stripes.
+    pub fn share_stripes(&self, slot: Slot, other: Slot) -> bool {
+        match self.stored.organization.layout {
+            LayoutChoice::Shadows => {
+                let sets = self.members() / self.stored.copies;
+                slot.get() % sets == other.get() % sets
+            }
+            _ => self.peers(slot).contains(&other.get()),
+        }
+    }
+
+    /// Where the data area starts on each member.
+    pub fn data_start(&self) -> Sector {
+        Sector::new(self.stored.data_start)
+    }
+
+    /// The least length of a member.
+    pub fn least_member_length(&self) -> Sectors {
+        Sectors::new(self.stored.data_start + self.stored.layout.length) + ALIGNMENT
+    }
+
+    /// Where the superblock's two copies lie on a member of `length`.
+    pub fn superblocks_at(length: Sectors) -> [Sector; 2] {
+        [Sector::ZERO, Sector::ZERO + (length.round_down(ALIGNMENT) - ALIGNMENT)]
+    }
+
+    /// Length of a write-intent bitmap, of which each member holds two.
+    pub fn bitmap_length(&self) -> Sectors {
+        bitmap_length(self.layout.region_count())
+    }
+
+    /// Where write-intent bitmap `bank` (0 or 1) lies.
+    pub fn bitmap_at(&self, bank: usize) -> Sector {
+        Sector::ZERO + MAPS_AT + self.bitmap_length() * bank as u64
+    }
+
+    /// Length of a log segment's header, where there are logs.
+    pub fn log_header_length(&self) -> Option<Sectors> {
+        let segment = Sectors::new(self.layout.logs()?.shape().segment);
+        Some(crate::format::segment::header_length(segment, self.block()))
+    }
+
+    /// Length of a table of applied sequence numbers, of which each member holds two where there
+    /// are logs.
+    pub fn table_length(&self) -> Sectors {
+        table_length(self.layout.region_count())
+    }
+
+    /// Where table `bank` (0 or 1) lies: behind the bitmaps.
+    pub fn table_at(&self, bank: usize) -> Sector {
+        self.bitmap_at(2) + self.table_length() * bank as u64
+    }
+
+    /// Where list `bank` (0 or 1) of unreadable blocks lies: behind the tables; and its length.
+    /// None where an array was made without room for it.
+    pub fn bad_block_log_at(&self, bank: usize) -> Option<(Sector, Sectors)> {
+        let first = self.table_at(2);
+        let end = first + BAD_BLOCK_LOG_LENGTH * 2;
+        let room = end + self.commit_log().1 <= self.data_start();
+        room.then(|| (first + BAD_BLOCK_LOG_LENGTH * bank as u64, BAD_BLOCK_LOG_LENGTH))
+    }
+
+    /// What a crash may cost.
+    pub fn consistency(&self) -> Consistency {
+        self.stored.consistency
+    }
+
+    /// Whether records are durable before the data that they tell of.
+    pub fn is_logged(&self) -> bool {
+        self.stored.consistency == Consistency::Journal
+    }
+
+    /// Where each member's commit log starts, and its length; zero where there is none. It ends
+    /// where the data area starts.
+    pub fn commit_log(&self) -> (Sector, Sectors) {
+        let length = Sectors::new(self.stored.commit_log);
+        (Sector::new(self.stored.data_start - self.stored.commit_log), length)
+    }
+
+    /// Where `part` of it starts, and its length.
+    pub fn commit_part(&self, part: CommitPart) -> (Sector, Sectors) {
+        let (start, length) = self.commit_log();
+        let intents = Sectors::new(self.stored.intent_log);
+        match part {
+            CommitPart::Records => (start, length - intents),
+            CommitPart::Intents => (start + (length - intents), intents),
+        }
+    }
+}
+
+impl StoredGeometry {
+    /// The name that people know the organization by.
+    pub fn organization_name(&self) -> &'static str {
+        match self.organization.layout {
+            LayoutChoice::Concatenated => "simple",
+            LayoutChoice::Striped => "raid0",
+            // Both deal copies out to neighbours; what differs is whether there are as many as
+            // members.
+            LayoutChoice::Neighbours if self.copies == self.layout.group_members => "raid1",
+            LayoutChoice::Neighbours => "raid10",
+            LayoutChoice::Far if self.copies == self.layout.group_members => "raid1-far",
+            LayoutChoice::Far => "raid10-far",
+            LayoutChoice::Shadows => "raid01",
+            LayoutChoice::Parity(Rotation::Dedicated) => "raid4",
+            LayoutChoice::Parity(_) => "raid5",
+            LayoutChoice::Regions => "parity-logging",
+            LayoutChoice::Cylinders => "floating",
+        }
+    }
+}
+
+fn arrangement(stored: &StoredGeometry) -> Arrangement {
+    let copies = stored.copies;
+    match stored.organization.layout {
+        LayoutChoice::Concatenated => Arrangement::Concatenated,
+        LayoutChoice::Striped => Arrangement::Striped,
+        LayoutChoice::Neighbours => Arrangement::Neighbours { copies },
+        LayoutChoice::Shadows => Arrangement::Shadows { copies },
+        LayoutChoice::Far => Arrangement::Far { copies },
+        LayoutChoice::Parity(rotation) => Arrangement::Parity(rotation),
+        LayoutChoice::Cylinders => {
+            let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
+            let (positions, units) = positions.expect("a layout in cylinders is kept with them");
+            Arrangement::Cylinders { positions, units }
+        }
+        LayoutChoice::Regions => unreachable!("a layout in regions is not one rule for the whole member"),
+    }
+}

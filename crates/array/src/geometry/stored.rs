@@ -1,0 +1,58 @@
+//! What of an array's shape is kept in its superblocks.
+
+use parlour_units::Sectors;
+use serde::{Deserialize, Serialize};
+
+use crate::layout::{LayoutRequest, RegionShape};
+use crate::organization::{Consistency, Organization};
+
+/// A cylinder of the members: where it is told, units may float.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cylinder {
+    /// Sectors of a track.
+    pub track: u64,
+    /// Tracks of a cylinder.
+    pub tracks: u16,
+}
+
+impl Cylinder {
+    /// Its length.
+    pub fn length(self) -> Sectors {
+        Sectors::new(self.track) * u64::from(self.tracks)
+    }
+
+    /// Room for units of this length in it, and units that it holds: all but a track's
+    /// worth.
+    pub(crate) fn positions(self, unit: u64) -> Option<(u16, u16)> {
+        let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
+        let positions = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
+        let short = self.track < 1 << 32;
+        let whole = self.track.is_multiple_of(unit) && self.tracks >= 2 && positions < u16::MAX;
+        (short && whole).then(|| (positions, positions / self.tracks * (self.tracks - 1)))
+    }
+}
+
+/// What of the shape is kept; the rest follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredGeometry {
+    /// The four choices.
+    pub organization: Organization,
+    /// Copies of each unit, where units are copied.
+    pub copies: u16,
+    /// Members of a group, groups, stripe unit, length of the data area.
+    pub layout: LayoutRequest,
+    /// The block size in sectors.
+    pub block: u64,
+    /// Where the data area starts, in sectors.
+    pub data_start: u64,
+    /// The regions, where there are logs.
+    pub regions: Option<RegionShape>,
+    /// What a crash may cost.
+    pub consistency: Consistency,
+    /// Length of the commit log on each member, in sectors; zero where there is none.
+    pub commit_log: u64,
+    /// How much of it, at its end, tells of reintegrations.
+    pub intent_log: u64,
+    /// The members' cylinders, where units float.
+    pub cylinder: Option<Cylinder>,
+}

@@ -7,7 +7,8 @@
 
 use crate::array::{Array, Mode};
 use crate::effect::{Action, Class};
-use crate::job::{FailedAccess, JobId};
+use crate::ids::JobId;
+use crate::job::FailedAccess;
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 

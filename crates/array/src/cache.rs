@@ -15,7 +15,7 @@ use parlour_units::{Sectors, Stripe, Unit};
 
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Piece};
-use crate::job::HostId;
+use crate::ids::HostId;
 
 /// Buffers longer than this (256 KiB) are not kept: who reads in long runs seldom writes them back
 /// in short ones.

@@ -16,7 +16,8 @@ use crate::effect::{Action, Class, Fault};
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
-use crate::job::{FailedAccess, JobId, Kind};
+use crate::ids::JobId;
+use crate::job::{FailedAccess, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::status::{Event, FailureCause};
 

@@ -10,19 +10,9 @@ use crate::effect::{Action, Class, EffectId, Fault};
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::Intent;
 use crate::format::segment::Record;
+use crate::ids::{HostId, JobId};
 use crate::log::{EntryName, Load, Redo, Reservation};
 use crate::plan::{Content, Fragment, LogMethod, Plan, Target, UnitSet};
-
-/// Names a job while it lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct JobId {
-    pub(crate) index: u32,
-    pub(crate) generation: u32,
-}
-
-/// Names a host's request while it lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HostId(pub(crate) u32);
 
 /// What a job is for.
 #[derive(Debug)]

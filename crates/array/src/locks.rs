@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use parlour_units::Stripe;
 
 use crate::hash::ByStripe;
-use crate::job::JobId;
+use crate::ids::JobId;
 
 /// How a stripe is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,8 @@ use crate::format::superblock::{Entry, EntryState, Recorded, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::health::SlotState;
 use crate::identity::Identity;
-use crate::job::{FailedAccess, JobId, Kind};
+use crate::ids::JobId;
+use crate::job::{FailedAccess, Kind};
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 

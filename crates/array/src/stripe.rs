@@ -16,7 +16,8 @@ use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
 use crate::format::segment::RecordKind;
 use crate::health::SlotState;
-use crate::job::{Blind, FailedAccess, HostId, JobId, Kind, Probe, Purpose, Stage, StripeJob};
+use crate::ids::{HostId, JobId};
+use crate::job::{Blind, FailedAccess, Kind, Probe, Purpose, Stage, StripeJob};
 use crate::locks;
 use crate::log::{LoadState, Reserved};
 use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet, is_whole};
@@ -35,8 +36,7 @@ pub(crate) enum Gate {
     Ended,
 }
 
-/// A plan that failed more often than this fails its request: each failure costs a member or a
-/// repair.
+/// A plan that failed more often than this fails its request.
 pub(crate) const ATTEMPTS: u32 = 200;
 
 impl Array {

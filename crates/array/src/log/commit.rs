@@ -34,7 +34,8 @@ use crate::format::commit_entry::{
 };
 use crate::format::segment::{Record, RecordKind};
 use crate::geometry::Geometry;
-use crate::job::{FailedAccess, JobId, Kind};
+use crate::ids::JobId;
+use crate::job::{FailedAccess, Kind};
 use crate::plan::{LogMethod, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 

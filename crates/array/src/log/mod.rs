@@ -34,7 +34,7 @@ use crate::format::horizon::{Horizon, SESSION_RECORDS, first_sequence};
 use crate::format::segment::{self, Record, RecordKind, header_length};
 use crate::geometry::Geometry;
 use crate::hash::ByStripe;
-use crate::job::JobId;
+use crate::ids::JobId;
 use crate::plan::Fragment;
 use crate::planted::{Bug, is_planted};
 use crate::tuning::{LogPool, Tuning};

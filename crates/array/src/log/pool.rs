@@ -8,7 +8,7 @@ use parlour_units::{Region, Sectors, Slot};
 
 use super::Logs;
 use crate::array::{Array, Mode};
-use crate::job::JobId;
+use crate::ids::JobId;
 use crate::plan::{Fragment, LogMethod};
 use crate::tuning::LogPool;
 

@@ -7,7 +7,8 @@ use crate::effect::Fault;
 use crate::frontier::Frontier;
 use crate::health::{MemberInfo, SlotState};
 use crate::identity::Identity;
-use crate::job::{FailedAccess, JobId};
+use crate::ids::JobId;
+use crate::job::FailedAccess;
 use crate::status::{Event, FailureCause};
 
 /// Why a command was not carried out; nothing has changed.

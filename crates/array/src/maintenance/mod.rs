@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::array::{Array, Mode};
 use crate::columns::{Columns, Window};
-use crate::job::{JobId, Purpose};
+use crate::ids::JobId;
+use crate::job::Purpose;
 use crate::plan::Content;
 use crate::request::RequestError;
 

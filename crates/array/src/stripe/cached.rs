@@ -6,7 +6,8 @@ use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::cache::Cached;
 use crate::columns::Piece;
-use crate::job::{JobId, Kind, Purpose};
+use crate::ids::JobId;
+use crate::job::{Kind, Purpose};
 use crate::plan::Content;
 use crate::planted::{Bug, is_planted};
 

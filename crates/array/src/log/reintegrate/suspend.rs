@@ -13,7 +13,7 @@ use parlour_units::{Region, Stripe};
 
 use super::HalfDone;
 use crate::array::Array;
-use crate::job::JobId;
+use crate::ids::JobId;
 use crate::planted::{Bug, is_planted};
 
 impl Array {

@@ -1,7 +1,7 @@
 //! Tries one case of the exhaustive check alone, and tells its story:
 //!
 //! ```text
-//! cargo run -p parlour-fault --example case -- 'raid5:3:resync:0:durable writes:cut@9(--)'
+//! cargo run -p parlour-fault --example case -- 'raid5:3:bitmap:0:durable writes:cut@9(--)'
 //! ```
 
 #![expect(clippy::disallowed_methods, reason = "the crate has no environment, its examples do")]

@@ -88,7 +88,7 @@ fn no_cut_breaks_a_promise() {
 
 #[test]
 fn a_case_is_tried_alone_by_its_name_if_there_is_such_a_case() {
-    let array = "parity-logging:4:logged:0:durable writes:";
+    let array = "parity-logging:4:journal:0:durable writes:";
     let trial = |case: &str| -> Trial { format!("{array}{case}").parse().expect("a case's name") };
     for case in ["", "dies@1~0", "replaced@3~3"] {
         assert_eq!(trial(case).try_alone().map(|failure| failure.is_none()), Ok(true), "{case}");

@@ -88,7 +88,7 @@ impl fmt::Display for Interrupted {
 }
 
 /// Organization, members, consistency, seed, scenario, and what is done, as in
-/// `ORGANIZATION:4:logged:0:durable writes:cut@7(+-[01])~2`.
+/// `ORGANIZATION:4:journal:0:durable writes:cut@7(+-[01])~2`.
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Subject { organization, members, consistency } = &self.subject;
@@ -103,7 +103,7 @@ impl fmt::Display for Trial {
 /// It is no case's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no part of a case's name; one is like 'ORGANIZATION:4:logged:0:durable writes:cut@7(+-[01])~2,dies@3~1'"
+    "'{0}' is no part of a case's name; one is like 'ORGANIZATION:4:journal:0:durable writes:cut@7(+-[01])~2,dies@3~1'"
 )]
 pub struct NoTrial(String);
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_trial_is_known_by_its_name() {
         let (name, members) = (parlour_array::organization::NAMED[2].name, 3);
-        let array = format!("{name}:{members}:resync:0:durable writes:");
+        let array = format!("{name}:{members}:bitmap:0:durable writes:");
         for case in [
             "",
             "cut@7(+-[01])~2",

@@ -59,10 +59,6 @@ pub(super) const CIRCLES: &[Circle] = &[
             "stripe/cached.rs",
         ],
     },
-    Circle {
-        folder: "crates/engine/src",
-        files: &["server/admin.rs", "server/mod.rs", "server/returning.rs"],
-    },
     Circle { folder: "crates/fault/src", files: &["disk.rs", "silent.rs"] },
     Circle {
         folder: "crates/fault/src",

@@ -1,32 +1,18 @@
 //! What people command while the array is served.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use parlour_array::{AdminError, MemberInfo};
 use parlour_units::Slot;
 use serde_json::{Value, json};
 
 use super::ready::Ready;
+use super::waiting::Waiting;
 use super::{Server, Stage};
 use crate::control::{ClientId, Request};
 use crate::frontend::Frontend;
 use crate::joining::{Application, History, JoiningError, JoiningMember};
-
-/// Why a joining is looked at.
-#[derive(Debug)]
-pub(super) enum Waiting {
-    /// A client waits for it.
-    Client {
-        client: ClientId,
-        /// What it is to become: a spare, if there is no slot.
-        slot: Option<u16>,
-        /// What cannot be had without the member that is there may be lost.
-        force: bool,
-    },
-    /// It was away, perhaps, and is back at a path that is watched.
-    Return(PathBuf),
-}
 
 /// Why a command was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +53,15 @@ impl<F: Frontend> Server<F> {
             self.obey(client, request);
         }
         Ok(())
+    }
+
+    /// Somebody has looked at `path`, and perhaps found a member that is back.
+    fn receive_returned(&mut self, path: &Path, result: Result<JoiningMember, JoiningError>) {
+        self.returns.has_looked_at(path);
+        // Who may not return, or not now, is asked again the next time. The array says who is back.
+        if let Ok(joining) = result {
+            let _ = self.take_in(joining, None, false);
+        }
     }
 
     fn answer(&mut self, client: ClientId, answer: Result<Value, Refusal>) {
@@ -160,12 +155,7 @@ impl<F: Frontend> Server<F> {
 
     /// A joining was looked at: the array takes it as a spare or into `asked`, a member that
     /// returns into its own slot; or not.
-    pub(super) fn take_in(
-        &mut self,
-        joining: JoiningMember,
-        asked: Option<u16>,
-        force: bool,
-    ) -> Result<Value, Refusal> {
+    fn take_in(&mut self, joining: JoiningMember, asked: Option<u16>, force: bool) -> Result<Value, Refusal> {
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }

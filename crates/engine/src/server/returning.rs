@@ -11,11 +11,6 @@ use std::path::{Path, PathBuf};
 use parlour_array::FailureCause;
 use parlour_units::{Duration, Instant};
 
-use super::admin::Waiting;
-use super::{Server, Stage};
-use crate::frontend::Frontend;
-use crate::joining::{JoiningError, JoiningMember, Scouting};
-
 /// Each time that a member goes away it is taken back after so many times as long.
 const PATIENCE_GROWS: u64 = 4;
 
@@ -65,52 +60,37 @@ impl Returns {
         }
     }
 
+    /// Whether it is to be looked now; the next time is then settled.
+    pub(super) fn begin(&mut self, now: Instant) -> bool {
+        let is_due = self.due <= now;
+        if is_due {
+            self.due = now + self.interval;
+        }
+        is_due
+    }
+
+    /// Paths at which somebody may be back: none of `known` is among them.
+    pub(super) fn unknown(&self, known: &[PathBuf]) -> Vec<PathBuf> {
+        self.watched.iter().filter(|path| !known.contains(path)).cloned().collect()
+    }
+
+    pub(super) fn is_looked_at(&self, path: &Path) -> bool {
+        self.looking.iter().any(|looking| looking == path)
+    }
+
+    /// Somebody looks at `path` from now on.
+    pub(super) fn looks_at(&mut self, path: PathBuf) {
+        self.looking.push(path);
+    }
+
+    /// Somebody has looked at `path`.
+    pub(super) fn has_looked_at(&mut self, path: &Path) {
+        self.looking.retain(|looking| looking != path);
+    }
+
     /// Paths at which nobody is looked for now.
-    fn known(&self, now: Instant) -> impl Iterator<Item = PathBuf> + '_ {
+    pub(super) fn known(&self, now: Instant) -> impl Iterator<Item = PathBuf> + '_ {
         let early = self.gone.iter().filter(move |(_, from, _)| *from > now).map(|(path, ..)| path);
         self.settled.iter().chain(early).cloned()
-    }
-}
-
-impl<F: Frontend> Server<F> {
-    /// Has somebody look for members that are back, where one is awaited.
-    pub(super) fn look_for_returns(&mut self) {
-        let now = self.machine.now();
-        if now < self.returns.due {
-            return;
-        }
-        self.returns.due = now + self.returns.interval;
-        let array = self.machine.array.get();
-        let Some(identity) = array.awaits_return().filter(|_| self.stage == Stage::Serving) else { return };
-        let geometry = array.geometry().clone();
-        let open = self.machine.roster.paths().filter(|(_, _, open)| *open);
-        let known: Vec<PathBuf> =
-            open.map(|(_, path, _)| path.to_owned()).chain(self.returns.known(now)).collect();
-        let idle: Vec<PathBuf> =
-            self.returns.watched.iter().filter(|path| !known.contains(path)).cloned().collect();
-        for path in idle {
-            if self.returns.looking.contains(&path) {
-                continue;
-            }
-            let scouting = Scouting {
-                path: path.clone(),
-                known: known.clone(),
-                array: identity,
-                geometry: geometry.clone(),
-            };
-            // Where no thread can be had, it is tried again next time.
-            if self.reception.scout(Waiting::Return(path.clone()), scouting).is_ok() {
-                self.returns.looking.push(path);
-            }
-        }
-    }
-
-    /// Somebody has looked at `path`, and perhaps found a member that is back.
-    pub(super) fn receive_returned(&mut self, path: &Path, result: Result<JoiningMember, JoiningError>) {
-        self.returns.looking.retain(|looking| looking != path);
-        // Who may not return, or not now, is asked again the next time. The array says who is back.
-        if let Ok(joining) = result {
-            let _ = self.take_in(joining, None, false);
-        }
     }
 }

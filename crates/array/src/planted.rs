@@ -99,7 +99,7 @@ pub enum Bug {
     SuperblockNotDurable,
     /// Both copies of a superblock are written at the same time.
     SuperblockCopiesAtOnce,
-    /// Dirty bitmaps are not asked to be durable.
+    /// Write-intent bitmaps are not asked to be durable.
     MapNotDurable,
     /// Tables of applied records are not asked to be durable.
     TableNotDurable,

@@ -57,7 +57,7 @@ fn list_text(list: &BadBlockLogSummary) -> String {
         0 => "empty".to_owned(),
         count => format!("{count} blocks: {}{more}", shown.join(", ")),
     };
-    format!("List of unreadable blocks at byte {}: sequence {}, {blocks}\n", list.at, list.sequence)
+    format!("Bad-block log at byte {}: sequence {}, {blocks}\n", list.at, list.sequence)
 }
 
 /// The log segments on the member, summed up by region.
@@ -134,12 +134,12 @@ fn table(newest: &SuperblockSummary) -> String {
 }
 
 fn map_text(map: &BitmapSummary) -> String {
-    let missed = match map.out_of_sync {
+    let out_of_sync = match map.out_of_sync {
         0 => String::new(),
-        missed => format!(", {missed} missed by members that are away"),
+        count => format!(", {count} out of sync with members that may return"),
     };
     format!(
-        "Dirty map at byte {}: sequence {}, {} of {} regions dirty, {} to be resynced{missed}\n",
+        "Write-intent bitmap at byte {}: sequence {}, {} of {} regions dirty, {} to be resynced{out_of_sync}\n",
         map.at, map.sequence, map.dirty, map.regions, map.resync
     )
 }

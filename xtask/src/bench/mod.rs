@@ -7,6 +7,7 @@ mod fio;
 mod logged;
 mod rebuild;
 mod recovery;
+mod size;
 mod table;
 mod targets;
 
@@ -33,6 +34,8 @@ pub(crate) enum Bench {
     Sim(SimArguments),
     /// How fast closed forms are
     Model(ModelArguments),
+    /// How large the program is, by crate; fails where it is larger than it should be
+    Size,
 }
 
 /// What is passed on to the bench.
@@ -114,6 +117,22 @@ pub(crate) enum BenchError {
     /// fio failed.
     #[error(transparent)]
     Fio(#[from] FioError),
+    /// What was built is not there.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// Where it should be.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The program has grown.
+    #[error("the program is {size} bytes long, more than {bound}: see above what it is made of")]
+    TooLarge {
+        /// How long it is.
+        size: u64,
+        /// How long it may be.
+        bound: u64,
+    },
     /// The place to measure in cannot be used.
     #[error("cannot use {path}: {source}; name another with --memory or --disk")]
     Place {
@@ -126,14 +145,17 @@ pub(crate) enum BenchError {
 
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
-    if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
+    if matches!(bench, Bench::Engine(_) | Bench::Logged(_) | Bench::Recovery(_)) {
         packages::look(&packages::TESTS)?.install()?;
+    }
+    if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
     match bench {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Logged(arguments) => logged::run(arguments),
         Bench::Recovery(arguments) => recovery::run(arguments),
+        Bench::Size => size::measure(),
         Bench::Sim(SimArguments { requests, runs }) => {
             program("sim", &["--requests", &requests.to_string(), "--runs", &runs.to_string()])
         }

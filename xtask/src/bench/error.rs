@@ -22,6 +22,22 @@ pub(crate) enum BenchError {
     /// fio failed.
     #[error(transparent)]
     Fio(#[from] FioError),
+    /// What was built is not there.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// Where it should be.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The program has grown.
+    #[error("the program is {size} bytes long, more than {bound}: see above what it is made of")]
+    TooLarge {
+        /// How long it is.
+        size: u64,
+        /// How long it may be.
+        bound: u64,
+    },
     /// The place to measure in cannot be used.
     #[error("cannot use {path}: {source}; name another with --memory or --disk")]
     Place {

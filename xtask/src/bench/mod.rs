@@ -10,6 +10,7 @@ mod journal;
 mod places;
 mod rebuild;
 mod recovery;
+mod size;
 mod table;
 mod targets;
 mod turns;
@@ -39,6 +40,8 @@ pub(crate) enum Bench {
     Sim(SimArguments),
     /// How fast closed forms are
     Model(ModelArguments),
+    /// How large the program is, by crate; fails where it is larger than it should be
+    Size,
 }
 
 /// What is passed on to the bench.
@@ -81,14 +84,17 @@ pub(crate) struct EngineArguments {
 
 /// Carries out a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
-    if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
+    if matches!(bench, Bench::Engine(_) | Bench::Journal(_) | Bench::Recovery(_)) {
         packages::look(&packages::TESTS)?.install()?;
+    }
+    if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
     match bench {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Journal(arguments) => journal::run(arguments),
         Bench::Recovery(arguments) => recovery::run(arguments),
+        Bench::Size => size::measure(),
         Bench::Sim(SimArguments { requests, runs }) => {
             program("sim", &["--requests", &requests.to_string(), "--runs", &runs.to_string()])
         }

@@ -51,7 +51,7 @@ fn superblocks_that_were_found_do_no_harm() {
 }
 
 #[test]
-fn dirty_maps_that_were_found_do_no_harm() {
+fn bitmaps_that_were_found_do_no_harm() {
     replay("bitmap");
 }
 

@@ -417,7 +417,7 @@ impl Array {
     }
 
     fn begin_degraded_reads(&mut self, host: HostId, request: Request) {
-        let list = self.record_windows(request);
+        let list = self.list_windows(request);
         for window in &list {
             let mut found = Vec::new();
             pieces(self.geometry.layout(), request.at, request.length, *window, &mut found);
@@ -600,7 +600,7 @@ impl Array {
         let end = request.at + request.length;
         let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
         let part = Request { at: cursor, length: next.min(end) - cursor, ..request };
-        let list = self.record_windows(part);
+        let list = self.list_windows(part);
         let entry = self.hosts.get(host);
         entry.cursor = next.min(end);
         // Held until all jobs are started, so that none of them goes on early.
@@ -628,7 +628,7 @@ impl Array {
     }
 
     /// The windows of a request, in a list that is to be given back for its memory.
-    fn record_windows(&mut self, request: Request) -> Vec<Window> {
+    fn list_windows(&mut self, request: Request) -> Vec<Window> {
         let mut list = std::mem::take(&mut self.hosts.windows);
         list.clear();
         list.extend(windows(self.geometry.layout(), request.at, request.length, self.tuning.slice));

@@ -133,6 +133,11 @@ impl Array {
         awaits.then_some(self.identity)
     }
 
+    /// The member in `slot`, or the last one that stood there.
+    pub fn occupant(&self, slot: Slot) -> Option<Identity> {
+        self.health.slots.get(slot.as_usize()).map(|record| record.identity)
+    }
+
     /// The member in `slot` is about to be excluded. If nothing is wrong with what it holds it may
     /// return.
     pub(crate) fn note_may_return(&mut self, slot: Slot, cause: FailureCause) {

@@ -188,9 +188,14 @@ fn fio_verifies_what_it_wrote_at_random(row: Row, state: State) {
     job.args(["--verify=crc32c", "--verify_fatal=1", "--randseed=2"]);
     assert_fio(&array, &mut job);
     let read = |status: &Value| status["counters"]["degraded_reads"].as_u64().expect("a number");
-    let degraded = read(&array.status()) > read(&before);
+    let after = array.status();
+    let degraded = read(&after) > read(&before);
     let has_parity = matches!(row.name, "raid4" | "raid5" | "parity-logging");
-    assert_eq!(degraded, state == State::Degraded && has_parity, "reads of the failed member are computed");
+    assert_eq!(
+        degraded,
+        state == State::Degraded && has_parity,
+        "reads of the failed member are computed: {after}"
+    );
     array.close();
 }
 

@@ -154,34 +154,37 @@ impl Application {
     }
 }
 
-/// Somewhere to look for members that were away and may be back.
+/// A search for a member that has returned.
 #[derive(Debug)]
 pub(crate) struct Scouting {
     /// A member's path, or a directory of members.
     pub(crate) path: PathBuf,
-    /// Paths that are passed over.
-    pub(crate) known: Vec<PathBuf>,
+    /// Paths that are members in use, and are not touched.
+    pub(crate) open: Vec<PathBuf>,
+    /// Members that are passed over.
+    pub(crate) unwelcome: Vec<Identity>,
     pub(crate) array: Identity,
     pub(crate) geometry: Geometry,
 }
 
 impl Scouting {
-    /// The first member of the array that is here and not known. Nothing is written.
+    /// The first member of the array that is here, not in use and welcome. Nothing is written.
     pub(crate) fn look(&self) -> Result<JoiningMember, JoiningError> {
         let mut paths = match std::fs::read_dir(&self.path) {
             Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
             Err(_) => vec![self.path.clone()],
         };
         paths.sort();
-        let mut unknown = paths.into_iter().filter(|path| !self.known.contains(path));
-        let found = unknown.find_map(|path| self.former_member(&path));
+        let mut unused = paths.into_iter().filter(|path| !self.open.contains(path));
+        let found = unused.find_map(|path| self.former_member(&path));
         found.ok_or_else(|| JoiningError::NobodyReturns { path: self.path.clone() })
     }
 
     fn former_member(&self, path: &Path) -> Option<JoiningMember> {
-        // Without a lock at first: most of what lies about is no member, and none of this array's
-        // business.
-        let is_ours = |member: &Member| superblock(member).filter(|found| found.array == self.array);
+        // Without a lock at first: most files in a directory are no members of this array.
+        let awaited =
+            |found: &Superblock| found.array == self.array && !self.unwelcome.contains(&found.member);
+        let is_ours = |member: &Member| superblock(member).filter(awaited);
         is_ours(&Member::open(path, Mode::Looking).ok()?)?;
         let member = Member::open(path, Mode::ReadWrite).ok()?;
         let superblock = is_ours(&member)?;
@@ -255,4 +258,57 @@ impl<T: Send + 'static> Reception<T> {
 /// The path by which a server in another directory finds what a client means by `path`.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use parlour_array::organization::{Consistency, NAMED};
+    use parlour_array::{Geometry, Identity, LogCreation};
+    use parlour_units::Bytes;
+
+    use super::{Scouting, superblock};
+    use crate::create::{CreateRequest, create};
+    use crate::member::{Member, Mode};
+
+    fn member(path: &Path) -> (Identity, Identity, Geometry) {
+        let member = Member::open(path, Mode::Looking).expect("it opens");
+        let found = superblock(&member).expect("it has a superblock");
+        (found.array, found.member, Geometry::from_stored(found.geometry))
+    }
+
+    /// A member that was failed by an administrator came back by itself when its directory was
+    /// watched by another name than the member had.
+    #[test]
+    fn a_member_that_is_unwelcome_is_so_by_any_path() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let members: Vec<_> = ["a", "b", "c"].map(|name| directory.path().join(name)).into();
+        create(&CreateRequest {
+            members: members.clone(),
+            organization: NAMED.iter().find(|named| named.name == "raid5").expect("it is named").organization,
+            copies: 1,
+            groups: 1,
+            unit: Bytes::kib(16),
+            block: None,
+            log: LogCreation::default(),
+            consistency: Consistency::Bitmap,
+            name: "test".into(),
+            size: Some(Bytes::new(24 << 20)),
+            force: false,
+        })
+        .expect("it is created");
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(directory.path(), &link).expect("a link");
+        let (array, first, geometry) = member(&members[0]);
+        let look = |unwelcome: Vec<Identity>| {
+            let (path, geometry) = (link.clone(), geometry.clone());
+            let found = Scouting { path, open: Vec::new(), unwelcome, array, geometry }.look();
+            found.ok().map(|joining| joining.member.path().to_owned())
+        };
+        assert_eq!(look(vec![]), Some(link.join("a")));
+        assert_eq!(look(vec![first]), Some(link.join("b")), "the others are found");
+        let all = members.iter().map(|path| member(path).1).collect();
+        assert_eq!(look(all), None);
+    }
 }

@@ -6,7 +6,8 @@ use std::time::Instant as Clock;
 
 use parlour_array::record::{CandidateInput, OpeningInputs};
 use parlour_array::{
-    Assembly, Banks, CommitLogContent, CommitLogReader, Geometry, SUPERBLOCK_BYTES, is_long_enough,
+    Assembly, Banks, CommitLogContent, CommitLogReader, Geometry, Identity, SUPERBLOCK_BYTES, Superblock,
+    is_long_enough,
 };
 use parlour_units::{Sector, Sectors};
 
@@ -39,6 +40,12 @@ impl Found {
                 Ok(Found { member, superblocks })
             }
         }
+    }
+
+    /// The identity in its superblock, if it has one.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        let [first, second] = &self.superblocks;
+        Superblock::decode_copies(first, second).ok().map(|superblock| superblock.member)
     }
 
     pub(super) fn input(&self) -> CandidateInput {

@@ -115,8 +115,8 @@ pub struct OpenArray {
     identity: Identity,
     name: String,
     notes: Vec<Note>,
-    /// Paths at which something was found, whether it is used or not.
-    present: Vec<PathBuf>,
+    /// The members that were found, whether they are used or not.
+    present: Vec<Identity>,
     control_path: PathBuf,
 }
 
@@ -151,7 +151,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
             return Err(OpenError::Assembly { source, notes });
         }
     };
-    let present = found.iter().map(|found| found.member.path().to_owned()).collect();
+    let present = found.iter().filter_map(Found::identity).collect();
     let roster = enrol(found, &order, slots);
     Ok(assembled(array, inputs, roster, request, began, &superblock, notes, present, first))
 }
@@ -165,7 +165,7 @@ fn assembled(
     began: Clock,
     superblock: &Superblock,
     notes: Vec<Note>,
-    present: Vec<PathBuf>,
+    present: Vec<Identity>,
     first: &Path,
 ) -> OpenArray {
     OpenArray {
@@ -189,8 +189,8 @@ impl OpenArray {
         &self.notes
     }
 
-    /// Paths at which something was found.
-    pub(crate) fn present(&self) -> &[PathBuf] {
+    /// The members that were found, whether they are used or not.
+    pub(crate) fn present(&self) -> &[Identity] {
         &self.present
     }
 

@@ -155,8 +155,10 @@ impl<F: Frontend> Server<F> {
                 if let Some(number) = self.machine.roster.standing(*slot) {
                     self.machine.give_up(number);
                     self.machine.roster.close(number);
-                    if let Some(path) = self.machine.roster.path(number) {
-                        self.returns.excluded(path, *cause, self.machine.now());
+                    let (path, now) = (self.machine.roster.path(number), self.machine.now());
+                    let member = self.machine.array.get().occupant(*slot);
+                    if let (Some(path), Some(member)) = (path, member) {
+                        self.returns.excluded(member, path, *cause, now);
                     }
                 }
             }

@@ -1,66 +1,78 @@
-//! Members that come back by themselves: who was absent when the array was opened, or went away
-//! while it was served.
+//! Members that return by themselves: those that were absent when the array was opened, and those
+//! that disappeared while it was served.
 //!
-//! As long as the array awaits somebody, it is looked every few seconds, in threads of their own,
-//! at the paths and directories that were named. Whom people have failed is not taken back, nor who
-//! was there at the opening and was left out. Who goes away again and again is waited for longer
-//! each time.
+//! While the array has such members, threads look every few seconds at the paths and directories
+//! that were named. A member that was failed by an administrator or for its faults is not taken
+//! back, nor one that was present at the opening and was left out. A member that disappears
+//! repeatedly must stay longer each time before it is taken back.
+//!
+//! Members are told apart by the identity in their superblock: one device has many paths.
 
 use std::path::{Path, PathBuf};
 
-use parlour_array::FailureCause;
+use parlour_array::{FailureCause, Identity};
 use parlour_units::{Duration, Instant};
 
-/// Each time that a member goes away it is taken back after so many times as long.
+/// The waiting time of a member that disappears is multiplied by this each time.
 const PATIENCE_GROWS: u64 = 4;
 
-/// Where is looked for whom.
+/// Which members may return, and where to look for them.
 #[derive(Debug)]
 pub(super) struct Returns {
-    /// Paths of members, and directories of them.
+    /// Paths of members, and directories of members.
     watched: Vec<PathBuf>,
-    /// Paths whose members are taken back by people alone.
-    settled: Vec<PathBuf>,
-    /// Those of `watched` that somebody is looking at.
+    /// Members that only an administrator takes back.
+    settled: Vec<Identity>,
+    /// Those of `watched` at which a thread is looking.
     looking: Vec<PathBuf>,
-    /// Members that have gone away, from when on each may come back, and how long it is out the
-    /// next time.
-    gone: Vec<(PathBuf, Instant, Duration)>,
+    gone: Vec<Gone>,
     interval: Duration,
     due: Instant,
 }
 
+/// A member that has disappeared.
+#[derive(Debug)]
+struct Gone {
+    member: Identity,
+    /// From when on it may return.
+    from: Instant,
+    /// How long it had to wait this time.
+    waited: Duration,
+}
+
 impl Returns {
-    pub(super) fn new(watched: Vec<PathBuf>, present: Vec<PathBuf>, interval: Duration) -> Returns {
+    /// `present` are the members that were found at the opening, used or not.
+    pub(super) fn new(watched: Vec<PathBuf>, present: Vec<Identity>, interval: Duration) -> Returns {
         let gone = Vec::new();
         Returns { watched, settled: present, looking: Vec::new(), gone, interval, due: Instant::ZERO }
     }
 
-    /// When it is looked next.
+    /// When to look next.
     pub(super) fn due(&self) -> Instant {
         self.due
     }
 
-    /// A member at `path` was excluded.
-    pub(super) fn excluded(&mut self, path: &Path, cause: FailureCause, now: Instant) {
-        self.settled.retain(|settled| settled != path);
+    /// `member` at `path` was excluded.
+    pub(super) fn excluded(&mut self, member: Identity, path: &Path, cause: FailureCause, now: Instant) {
+        self.settled.retain(|settled| *settled != member);
         if cause != FailureCause::Gone {
-            self.settled.push(path.into());
+            self.settled.push(member);
             return;
         }
         if !self.watched.iter().any(|watched| path.starts_with(watched)) {
             self.watched.push(path.into());
         }
-        match self.gone.iter_mut().find(|(gone, ..)| gone == path) {
-            Some((_, from, out)) => {
-                *out = *out * PATIENCE_GROWS;
-                *from = now + *out;
+        let known = self.gone.iter_mut().find(|gone| gone.member == member);
+        match known {
+            Some(gone) => {
+                gone.waited = gone.waited * PATIENCE_GROWS;
+                gone.from = now + gone.waited;
             }
-            None => self.gone.push((path.into(), now + self.interval, self.interval)),
+            None => self.gone.push(Gone { member, from: now + self.interval, waited: self.interval }),
         }
     }
 
-    /// Whether it is to be looked now; the next time is then settled.
+    /// Whether it is time to look; if so, the next time is set.
     pub(super) fn begin(&mut self, now: Instant) -> bool {
         let is_due = self.due <= now;
         if is_due {
@@ -69,28 +81,25 @@ impl Returns {
         is_due
     }
 
-    /// Paths at which somebody may be back: none of `known` is among them.
-    pub(super) fn unknown(&self, known: &[PathBuf]) -> Vec<PathBuf> {
-        self.watched.iter().filter(|path| !known.contains(path)).cloned().collect()
+    /// Paths to look at: those that are not `open` members, and at which no thread is looking.
+    pub(super) fn places(&self, open: &[PathBuf]) -> Vec<PathBuf> {
+        let free = |path: &&PathBuf| !open.contains(path) && !self.looking.contains(path);
+        self.watched.iter().filter(free).cloned().collect()
     }
 
-    pub(super) fn is_looked_at(&self, path: &Path) -> bool {
-        self.looking.iter().any(|looking| looking == path)
-    }
-
-    /// Somebody looks at `path` from now on.
+    /// A thread looks at `path` from now on.
     pub(super) fn looks_at(&mut self, path: PathBuf) {
         self.looking.push(path);
     }
 
-    /// Somebody has looked at `path`.
+    /// The thread that looked at `path` has ended.
     pub(super) fn has_looked_at(&mut self, path: &Path) {
         self.looking.retain(|looking| looking != path);
     }
 
-    /// Paths at which nobody is looked for now.
-    pub(super) fn known(&self, now: Instant) -> impl Iterator<Item = PathBuf> + '_ {
-        let early = self.gone.iter().filter(move |(_, from, _)| *from > now).map(|(path, ..)| path);
-        self.settled.iter().chain(early).cloned()
+    /// Members that are not taken back now.
+    pub(super) fn unwelcome(&self, now: Instant) -> Vec<Identity> {
+        let early = self.gone.iter().filter(|gone| gone.from > now).map(|gone| gone.member);
+        self.settled.iter().copied().chain(early).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Has members looked for that come back by themselves.
+//! Starts the search for members that return by themselves.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::frontend::Frontend;
 use crate::joining::Scouting;
 
 impl<F: Frontend> Server<F> {
-    /// Has somebody look for members that are back, where one is awaited.
+    /// Starts a search at each path where a member may have returned, if it is time.
     pub(super) fn look_for_returns(&mut self) {
         let now = self.machine.now();
         if !self.returns.begin(now) {
@@ -18,19 +18,17 @@ impl<F: Frontend> Server<F> {
         let Some(identity) = array.awaits_return().filter(|_| self.stage == Stage::Serving) else { return };
         let geometry = array.geometry().clone();
         let open = self.machine.roster.paths().filter(|(_, _, open)| *open);
-        let known: Vec<PathBuf> =
-            open.map(|(_, path, _)| path.to_owned()).chain(self.returns.known(now)).collect();
-        for path in self.returns.unknown(&known) {
-            if self.returns.is_looked_at(&path) {
-                continue;
-            }
+        let open: Vec<PathBuf> = open.map(|(_, path, _)| path.to_owned()).collect();
+        let unwelcome = self.returns.unwelcome(now);
+        for path in self.returns.places(&open) {
             let scouting = Scouting {
                 path: path.clone(),
-                known: known.clone(),
+                open: open.clone(),
+                unwelcome: unwelcome.clone(),
                 array: identity,
                 geometry: geometry.clone(),
             };
-            // Where no thread can be had, it is tried again next time.
+            // Without a thread it is tried again next time.
             if self.reception.scout(Waiting::Return(path.clone()), scouting).is_ok() {
                 self.returns.looks_at(path);
             }

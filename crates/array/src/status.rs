@@ -13,7 +13,7 @@ use crate::organization::Code;
 use crate::plan::Strategy;
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A member was excluded from the array.
     MemberFailed {
@@ -132,7 +132,7 @@ pub enum Event {
 }
 
 /// Why a member was excluded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureCause {
     /// It did not answer, or refused to write.
     Gone,

@@ -32,7 +32,7 @@ pub enum Repair {
 }
 
 /// A place where redundancy does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Mismatch {
     /// The stripe.
     pub stripe: u64,
@@ -45,7 +45,7 @@ pub struct Mismatch {
 }
 
 /// What a scrub found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct ScrubReport {
     /// Stripes that were compared.
     pub stripes: u64,

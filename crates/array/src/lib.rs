@@ -29,6 +29,7 @@ mod host;
 mod identity;
 mod ids;
 mod implausible;
+mod inspect;
 mod job;
 pub mod layout;
 mod log;

@@ -1,6 +1,7 @@
 //! Prints a digest of each of a range of seeds: of all answers and their times, of all effects and
-//! events in their order, and how many accesses there were. Two versions of the array behave alike on the seeds whose digests are equal, which is
-//! what a change that should change nothing is held to.
+//! events in their order, and how many accesses there were. Two versions of the array behave alike
+//! on the seeds whose digests are equal, which is what a change that should change nothing is held
+//! to.
 //!
 //! ```text
 //! cargo run --release -p parlour-fault --example digests -- FIRST COUNT

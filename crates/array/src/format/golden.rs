@@ -173,7 +173,7 @@ fn structures_have_the_bytes_that_their_version_says() {
     assert!(
         ours == golden,
         "the bytes of the format have changed, and its version ({FORMAT_VERSION}) has not: raise FORMAT_VERSION in \
-         crates/array/src/superblock.rs, or add a feature bit, and describe the change in docs/format.md; then \
+         crates/array/src/format/superblock.rs, or add a feature bit, and describe the change in docs/format.md; then \
          `cargo xtask golden` writes {} anew. The first difference (now, before): {differs:?}",
         path.display()
     );

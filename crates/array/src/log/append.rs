@@ -1,5 +1,8 @@
 //! Full buffers go to the log: one sequential access for many small parity updates.
 
+pub(super) mod closing;
+
+use self::closing::Closing;
 use parlour_units::{Region, Sector, Sectors};
 
 use super::{CommitLogs, RegionLog, Reservation, SegmentState};
@@ -308,41 +311,6 @@ impl Array {
             self.append_ready(region);
         }
         Closing::UnderWay
-    }
-}
-
-/// What has come of taking all log buffers out of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Closing {
-    /// None is left.
-    Done,
-    /// Some are being written, or wait for what is.
-    UnderWay,
-    /// Some can go neither to the log nor to the parity, and nothing is under way that would change
-    /// that.
-    Stuck,
-}
-
-/// How it goes on.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ClosingProgress {
-    /// The fewest buffers that were left.
-    least: Option<usize>,
-    /// Calls since there were more.
-    calls: u32,
-}
-
-impl ClosingProgress {
-    /// A region takes a few: it is loaded, folded into the parity, given up.
-    const PATIENCE: u32 = 16;
-
-    /// So many buffers are left. Says whether that may become fewer.
-    fn goes_on(&mut self, left: usize) -> bool {
-        if self.least.is_none_or(|least| left < least) {
-            *self = ClosingProgress { least: Some(left), calls: 0 };
-        }
-        self.calls += 1;
-        self.calls <= Self::PATIENCE
     }
 }
 

@@ -39,12 +39,14 @@ use crate::plan::Fragment;
 use crate::planted::{Bug, is_planted};
 use crate::tuning::{LogPool, Tuning};
 
-pub(crate) use append::Closing;
-pub(crate) use commit::{CommitLogs, EntryName};
-pub(crate) use load::Load;
-pub(crate) use pool::PoolWaiter;
-pub(crate) use recover::{Recoveries, Recovery, Redo, remember};
-pub(crate) use reintegrate::Reintegration;
+pub(crate) use append::closing::Closing;
+pub(crate) use commit::logs::{CommitLogs, EntryName};
+pub(crate) use load::headers::Load;
+pub(crate) use pool::waiter::PoolWaiter;
+pub(crate) use recover::recoveries::Recoveries;
+pub(crate) use recover::redo::Redo;
+pub(crate) use recover::remembered::{Recovery, remember};
+pub(crate) use reintegrate::state::{HalfDone, Reintegration};
 pub use scan::{CommitLogContent, CommitLogReader};
 
 /// Room in a segment for one record's payload.
@@ -149,7 +151,7 @@ pub(crate) struct RegionLog {
     /// What commit logs hold of it since a crash.
     pub(crate) recovery: Option<Box<Recovery>>,
     /// What a reintegration before that crash had done.
-    pub(crate) half_done: Option<reintegrate::HalfDone>,
+    pub(crate) half_done: Option<HalfDone>,
     /// A reintegration found no space or memory: there is none before the array is opened again.
     pub(crate) suspended: bool,
     /// Stripes with committed writes whose data found none.
@@ -205,7 +207,7 @@ pub(crate) struct Logs {
     /// Buffers were freed since waiting jobs last looked.
     pub(crate) freed: bool,
     /// How far a stop has come with what is in memory.
-    closing: append::ClosingProgress,
+    closing: append::closing::ClosingProgress,
     /// Where records are durable before their data is written.
     pub(crate) commits: Option<CommitLogs>,
     /// Places in whose commit logs intents stand that are not finished before the array is opened
@@ -236,7 +238,7 @@ impl Logs {
             pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
             least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
             in_memory: 0,
-            closing: append::ClosingProgress::default(),
+            closing: append::closing::ClosingProgress::default(),
             appending: 0,
             open: Bits::new(geometry.layout().region_count()),
             sealed: Bits::new(geometry.layout().region_count()),

@@ -4,26 +4,15 @@
 //! reservation, and under load there are hundreds of waiting jobs for each buffer. So each notes
 //! what a try that must fail looks like, and such a try is left out: the outcome is the same.
 
-use parlour_units::{Region, Sectors, Slot};
+mod budget;
+pub(super) mod waiter;
 
-use super::Logs;
+use self::waiter::PoolWaiter;
+
 use crate::array::Array;
 use crate::ids::JobId;
 use crate::mode::Mode;
 use crate::plan::{Fragment, LogMethod};
-use crate::tuning::LogPool;
-
-/// A job that waits for a log buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PoolWaiter {
-    pub(crate) job: JobId,
-    region: Region,
-    /// It needs one buffer where its region has none open, and nothing but a failed member changes
-    /// that.
-    plain: bool,
-    /// Which commit log it reserves space in, and how much, where there are commit logs.
-    commit: Option<(Slot, Sectors)>,
-}
 
 impl Array {
     /// The job's `fragments` found no room in the pool.
@@ -74,23 +63,5 @@ impl Array {
     /// Whether writes are logged wherever no resync is due: see [`Array::logs_writes`].
     fn logs_all_writes(&self) -> bool {
         self.cx.mode == Mode::Serving && self.is_durably_whole() && self.records.enabled
-    }
-}
-
-impl Logs {
-    /// Jobs that wait for a buffer, which is no longer what they wait for.
-    pub(crate) fn take_pool_waiters(&mut self) -> impl Iterator<Item = JobId> + '_ {
-        self.pool_waiters.drain(..).map(|waiter| waiter.job)
-    }
-
-    /// Whether all buffers of a pool that all regions share are in use.
-    fn is_exhausted(&self) -> bool {
-        self.pool == LogPool::Global && self.in_memory >= self.pool_limit
-    }
-
-    fn fits_one_buffer(&self, fragments: &[Fragment]) -> bool {
-        let told = fragments.iter().filter(|fragment| !fragment.bare);
-        let length = told.fold(Sectors::ZERO, |sum, fragment| sum + fragment.columns.length());
-        length <= self.payload() && fragments.len() as u64 <= u64::from(self.most_records())
     }
 }

@@ -9,16 +9,20 @@
 //! Parity that was being rewritten in place is told by the checksums of an intent: what is new
 //! already is left alone when the reintegration is done again.
 
-mod remembered;
+mod budget;
+pub(super) mod recoveries;
+pub(super) mod redo;
+pub(super) mod remembered;
 mod zeroed;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use self::redo::{Redo, Run, Verdict};
+use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
-pub(crate) use remembered::{Recovery, remember};
+use self::remembered::Recovery;
 
-use super::{LoadState, Logs, RegionLog};
+use super::{LoadState, Logs};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Window};
@@ -31,138 +35,6 @@ use crate::mode::Mode;
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
-
-/// Regions that are recovered at a time.
-const RECOVERIES: u32 = 4;
-/// Which regions are still to be recovered.
-#[derive(Debug, Default)]
-pub(crate) struct Recoveries {
-    /// Hosts wait for these.
-    wanted: VecDeque<Region>,
-    waiting: VecDeque<Region>,
-    /// How many are being recovered, and how many log buffers their records take at the most.
-    running: u32,
-    taken: u32,
-    /// How many are not yet recovered, these among them.
-    pub(super) left: u32,
-}
-
-impl Recoveries {
-    /// Those of which the first comes next; where the array is being stopped, only what hosts still
-    /// wait for.
-    fn queue(&mut self, serving: bool) -> &mut VecDeque<Region> {
-        if self.wanted.is_empty() && serving { &mut self.waiting } else { &mut self.wanted }
-    }
-}
-
-/// A part of a unit that is compared with its records.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    stripe: u32,
-    unit: Unit,
-    columns: Columns,
-    buffer: BufferId,
-}
-
-/// A part of a region's data is being compared with its records.
-#[derive(Debug)]
-pub(crate) struct Redo {
-    region: Region,
-    /// By stripe of this part: its records in their order.
-    stripes: BTreeMap<u32, Vec<usize>>,
-    /// Whether the region has more parts.
-    goes_on: bool,
-    runs: Vec<Run>,
-    /// What became zeroes, and is written whatever stands there.
-    blanks: Vec<zeroed::Blank>,
-    /// By record of this part: where its payload is in memory.
-    payloads: BTreeMap<usize, Span>,
-    /// Buffers to be given back.
-    buffers: Vec<BufferId>,
-    /// What was found, once the data was read: the second of the two plans runs.
-    found: Option<Verdict>,
-}
-
-/// What the comparison says.
-#[derive(Debug, Default)]
-struct Verdict {
-    /// Blocks with sectors that fit no record: something else has written there.
-    damaged: BTreeSet<(u32, Unit, Sectors)>,
-    /// A full-stripe write was cut off while a member is missing, whose content can no longer be
-    /// told.
-    lost: bool,
-}
-
-impl RegionLog {
-    /// Whether a commit log holds records of it, and nobody has begun to redo them.
-    fn waits_for_recovery(&self) -> bool {
-        self.recovery.is_some() && self.load == LoadState::Unknown
-    }
-}
-
-impl Logs {
-    /// A commit log holds something of `region`.
-    pub(crate) fn recover_later(&mut self, region: Region, recovery: Recovery) {
-        self.region(region).recovery = Some(Box::new(recovery));
-        self.recoveries.left += 1;
-    }
-
-    /// Takes what was to be redone in `region`.
-    pub(crate) fn end_recovery(&mut self, region: Region) -> Option<Box<Recovery>> {
-        let log = self.region(region);
-        let runs = log.load == LoadState::Loading;
-        let recovery = log.recovery.take()?;
-        let buffers = self.recovery_buffers(&recovery);
-        self.recoveries.left -= 1;
-        if runs {
-            self.recoveries.running -= 1;
-            self.recoveries.taken -= buffers;
-        }
-        Some(recovery)
-    }
-
-    /// `region` was being loaded, and stays as it is. Returns the jobs that wait for it.
-    fn stall(&mut self, region: Region) -> Vec<JobId> {
-        let log = self.region(region);
-        assert!(log.load == LoadState::Loading, "only what is being loaded stalls");
-        log.load = LoadState::Stalled;
-        let waiters = std::mem::take(&mut log.waiters);
-        if let Some(recovery) = log.recovery.take() {
-            let buffers = self.recovery_buffers(&recovery);
-            self.recoveries.running -= 1;
-            self.recoveries.taken -= buffers;
-            self.region(region).recovery = Some(recovery);
-        }
-        waiters
-    }
-
-    /// `region` is about to be loaded.
-    pub(crate) fn begin_recovery(&mut self, region: Region) {
-        let Some(log) = self.regions.get(&region) else { return };
-        let Some(recovery) = &log.recovery else { return };
-        let buffers = self.recovery_buffers(recovery);
-        self.recoveries.running += 1;
-        self.recoveries.taken += buffers;
-    }
-
-    /// Whether there is memory for one more region: for one alone there always is, so that recovery
-    /// comes to an end, if it `may_exceed` what there is.
-    fn has_memory_to_recover(&self, region: Region, may_exceed: bool) -> bool {
-        let recovery = self.regions.get(&region).and_then(|log| log.recovery.as_deref());
-        let needs = recovery.map_or(0, |recovery| self.recovery_buffers(recovery));
-        let Recoveries { running, taken, .. } = self.recoveries;
-        let fits = running < RECOVERIES && self.in_memory + taken + needs <= self.pool_limit() / 2;
-        running == 0 && may_exceed || fits
-    }
-
-    /// How many log buffers the records take that are to be redone, at the most.
-    fn recovery_buffers(&self, recovery: &Recovery) -> u32 {
-        let lengths = recovery.records.iter().map(|one| one.committed.record.payload().get());
-        // (What does not fit into the rest of a buffer goes to the next: at most half of each is
-        // lost.)
-        (lengths.sum::<u64>() * 2).div_ceil(self.payload().get()).max(1) as u32
-    }
-}
 
 impl Array {
     /// After a crash: all regions that commit logs name are to be brought up to their records, a

@@ -12,16 +12,16 @@
 
 mod intent;
 mod parity_repair;
+pub(super) mod state;
 mod suspend;
 mod unrecoverable;
 
-pub(crate) use intent::HalfDone;
-
+use self::state::{Apply, Reintegration, Run, SegmentRead, Suspect, is_suspect};
 use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sector, Sectors, Slot};
 
-use super::{EntryName, LoadState, Logs, SegmentState};
+use super::{LoadState, Logs, SegmentState};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, uncovered};
@@ -33,75 +33,6 @@ use crate::job::Kind;
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::roster::SlotState;
-use unrecoverable::{Suspect, is_suspect};
-
-/// A record's part that is to be xored into the parity.
-#[derive(Clone, Copy, Debug)]
-struct Apply {
-    member: Slot,
-    at: Sector,
-    length: Sectors,
-    segment: u32,
-    /// Where in the segment's payload.
-    start: Sectors,
-    /// Parity starts from zero here.
-    overwrites: bool,
-}
-
-/// A segment that a step reads, perhaps with others.
-#[derive(Clone, Copy, Debug)]
-struct SegmentRead {
-    segment: u32,
-    buffer: BufferId,
-    step: u32,
-    /// How far behind the start of the access it starts.
-    behind: Sectors,
-    /// How much of it is read.
-    length: Sectors,
-}
-
-/// Parity that is read and written in one access.
-#[derive(Clone, Debug)]
-struct Run {
-    member: Slot,
-    at: Sector,
-    length: Sectors,
-    /// A range of the applies.
-    applies: std::ops::Range<usize>,
-}
-
-/// A reintegration that is under way.
-#[derive(Debug)]
-pub(crate) struct Reintegration {
-    applies: Vec<Apply>,
-    /// What is still to be done, last first.
-    passes: Vec<Vec<Run>>,
-    /// Segments in memory, kept from going away.
-    held: Vec<(u32, BufferId)>,
-    newest: u64,
-    /// When it was begun: members that came later hold nothing that it needs.
-    turn: u64,
-    /// Buffers of the pass that runs.
-    buffers: Vec<BufferId>,
-    /// Sectors of parity that a reintegration before a crash has brought up to date.
-    done: BTreeSet<(Slot, Sector)>,
-    /// Times that something had to be mended.
-    parity_repairs: u32,
-    /// What was unreadable in a long access.
-    suspects: Vec<Suspect>,
-    /// Entries of the commit log that tell of parity which is being rewritten.
-    intents: Vec<EntryName>,
-    /// What those tell that were there before.
-    told: intent::ToldParity,
-    /// The pass that waits until its intent is durable.
-    waiting: Option<JobId>,
-    /// Committed writes of this epoch are waited for in the end.
-    epoch: usize,
-    /// All passes are done.
-    finishing: bool,
-    /// The flush of all members that covers it.
-    flush: u64,
-}
 
 impl Array {
     /// Somebody needs `region`'s parity to be up to date, or its log to have room.

@@ -36,7 +36,7 @@ pub enum AdminError {
     /// What another member cannot read is computed from it.
     #[error(
         "{slot} cannot be failed now: where {blocks} blocks of others cannot be read, nothing else says what it holds; write \
-         these stripes anew (parlour status bad_block_logs them), or use --force and lose that"
+         these stripes anew (parlour status lists them), or use --force and lose that"
     )]
     NeededForUnreadable {
         /// The member.

@@ -2,12 +2,12 @@
 
 mod members;
 mod rebuild;
+pub(crate) mod report;
 mod resync;
 mod risk;
 mod scrub;
 
 use parlour_units::{Duration, Instant, Sectors, Slot, Stripe};
-use serde::Serialize;
 
 use crate::array::Array;
 use crate::columns::{Columns, Window};
@@ -19,27 +19,12 @@ use crate::request::RequestError;
 
 pub use members::AdminError;
 pub(crate) use rebuild::Rebuild;
+pub use report::{Mismatch, Repair, ScrubReport, Task};
 pub(crate) use resync::Resync;
 pub(crate) use scrub::Scrub;
-pub use scrub::{Mismatch, Repair, ScrubReport};
 
 /// Hosts are thought to be waiting until they were silent for this long.
 const QUIET: Duration = Duration::from_millis(50);
-
-/// How far a task has come.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Task {
-    /// Done, in the unit of `total`.
-    pub done: u64,
-    /// All there is to do.
-    pub total: u64,
-    /// Seconds since it was begun.
-    pub elapsed_seconds: f64,
-    /// Seconds that it will still take at the pace so far.
-    pub left_seconds: Option<f64>,
-    /// Whether it has stopped and waits for people.
-    pub stopped: bool,
-}
 
 /// What is under way.
 #[derive(Debug, Default)]

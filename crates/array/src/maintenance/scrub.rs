@@ -2,9 +2,9 @@
 //! only when people ask, because a comparison alone does not say which side is right.
 
 use parlour_units::{Instant, Member, Sector, Slot, Stripe, Unit};
-use serde::{Deserialize, Serialize};
 
-use super::{AdminError, Task};
+use super::AdminError;
+use super::report::{Mismatch, Repair, ScrubReport, Task};
 use crate::array::Array;
 use crate::columns::Columns;
 use crate::effect::Action;
@@ -19,52 +19,6 @@ use crate::status::Event;
 
 /// Mismatches beyond these are counted, not listed.
 const LISTED: usize = 1_000;
-
-/// What to do with a mismatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Repair {
-    /// Count and list it.
-    Nothing,
-    /// Where three or more copies are kept, follow what most of them say.
-    Majority,
-    /// Believe the data, and compute parity from it.
-    ParityFromData,
-}
-
-/// A place where redundancy does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct Mismatch {
-    /// The stripe.
-    pub stripe: u64,
-    /// The byte of the array at which its data starts.
-    pub at: u64,
-    /// The first byte in each of its units that was compared.
-    pub column: u64,
-    /// Whether it was repaired.
-    pub repaired: bool,
-}
-
-/// What a scrub found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-pub struct ScrubReport {
-    /// Stripes that were compared.
-    pub stripes: u64,
-    /// Stripes that could not be compared, because a member is missing.
-    pub skipped: u64,
-    /// Windows (a stripe, or a part of a long one) that do not fit.
-    pub mismatches: u64,
-    /// Of these, repaired.
-    pub repaired: u64,
-    /// Blocks that could be neither read nor repaired.
-    pub unreadable: u64,
-    /// The first mismatches.
-    pub listed: Vec<Mismatch>,
-    /// Whether the scrub came to the end.
-    pub complete: bool,
-    /// Whether it was cancelled by a command.
-    pub cancelled: bool,
-}
 
 /// A scrub that is under way.
 #[derive(Debug)]

@@ -4,30 +4,18 @@
 //! Where a zero record is the last of a stripe's whole records, each unit holds zeroes and what the
 //! records since have changed. So what a crash has left there, old or new or torn, does not matter.
 
+use super::redo::Blank;
 use std::collections::BTreeMap;
 
 use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use super::{Recovery, Redo};
 use crate::array::Array;
-use crate::buffer::BufferId;
 use crate::columns::{Columns, uncovered};
 use crate::effect::Action;
 use crate::format::segment::RecordKind;
 use crate::plan::{Plan, Source, Span};
 use parlour_units::Region;
-
-/// A part of a unit that is zeroes, but for what later records say.
-#[derive(Debug)]
-pub(super) struct Blank {
-    pub(super) stripe: u32,
-    pub(super) unit: Unit,
-    pub(super) columns: Columns,
-    /// Records since that changed some of it.
-    pub(super) links: Vec<usize>,
-    /// Where its content is put together. None: it is all zeroes.
-    pub(super) buffer: Option<BufferId>,
-}
 
 impl Recovery {
     /// The parts of all units of `stripes` that zero records tell of, cut where later records begin

@@ -2,11 +2,12 @@
 //! place. After a crash each sector tells by itself whether it holds the records already, and a
 //! reintegration that was cut off is done again for the others alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use super::state::{Apply, HalfDone, ToldParity};
+use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
-use super::{Apply, Reintegration, Run};
+use super::state::Run;
 use crate::array::Array;
 use crate::columns::Window;
 use crate::effect::{Class, Fault};
@@ -16,59 +17,9 @@ use crate::format::commit_entry::{Change, Intent, Told, intents_length};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::layout::{Location, Occupant};
-use crate::log::commit::Waiting;
+use crate::log::commit::logs::Waiting;
 use crate::log::{EntryName, LoadState};
 use crate::plan::{Plan, Span, Strategy};
-
-/// What a reintegration that a crash cut off has done.
-#[derive(Debug, Default)]
-pub(crate) struct HalfDone {
-    /// It was about the records up to this one.
-    pub(super) newest: u64,
-    /// Sectors of parity that hold them already.
-    pub(super) done: BTreeSet<(Slot, Sector)>,
-    /// Entries of the commit log that say so.
-    pub(super) intents: Vec<EntryName>,
-    /// What they tell.
-    pub(super) told: ToldParity,
-}
-
-/// What intents tell of parity, by sector of the member.
-#[derive(Debug, Default)]
-pub(super) struct ToldParity(BTreeMap<(Slot, Sector), Change>);
-
-impl HalfDone {
-    /// What is left of one that was suspended. How far it got is seen when it is taken up again,
-    /// after an opening.
-    pub(super) fn of(suspended: &Reintegration) -> HalfDone {
-        HalfDone {
-            newest: suspended.newest,
-            done: BTreeSet::new(),
-            intents: suspended.intents.clone(),
-            told: ToldParity::default(),
-        }
-    }
-}
-
-impl ToldParity {
-    fn new(intents: &[Intent], data: Sectors) -> ToldParity {
-        let of = |intent: &Intent| {
-            let (slot, at) = (intent.slot, data + Sectors::new(intent.at));
-            let sectors = (0..).map(move |offset| (slot, Sector::ZERO + at + Sectors::new(offset)));
-            sectors.zip(intent.changes.clone()).collect::<Vec<_>>()
-        };
-        ToldParity(intents.iter().flat_map(of).collect())
-    }
-
-    /// Whether all that `intent` says will change is told of already.
-    fn has(&self, intent: &Intent, data: Sectors) -> bool {
-        let is_told = |(offset, change): (u64, &Change)| {
-            let sector = Sector::ZERO + data + Sectors::new(intent.at + offset);
-            !change.is_one() || self.0.get(&(intent.slot, sector)) == Some(change)
-        };
-        (0..).zip(&intent.changes).all(is_told)
-    }
-}
 
 impl Array {
     /// Whether the commit log has room for all that `passes` tell of their parity, at the most.

@@ -9,9 +9,9 @@
 //! his lock is as good as the mender's own. The others let go of it, and of these there are only so
 //! many as have room in the log.
 
+use super::state::{Apply, Reintegration};
 use parlour_units::{Region, Sectors, Stripe, Unit};
 
-use super::{Apply, Reintegration};
 use crate::array::Array;
 use crate::columns::{Columns, Window};
 use crate::effect::Fault;

@@ -9,9 +9,9 @@
 //! (Elsewhere nothing tells what is rewritten, and what is in memory alone would make the stop
 //! unclean: the log is given up.)
 
+use super::state::HalfDone;
 use parlour_units::{Region, Stripe};
 
-use super::HalfDone;
 use crate::array::Array;
 use crate::ids::JobId;
 use crate::planted::{Bug, is_planted};

@@ -2,33 +2,15 @@
 //! and single segments of the log, the parity goes on the bad-block log, and what is left is done
 //! without it. So it costs the blocks whose last redundancy it was, and not the region's log.
 
-use parlour_units::{Region, Sector, Sectors, Slot, Unit};
+use super::state::{Apply, Suspect};
+use parlour_units::{Region, Sector, Unit};
 
-use super::{Apply, sectors};
+use super::sectors;
+use super::state::is_suspect;
 use crate::array::Array;
 use crate::columns::Window;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
-
-/// Sectors of a slot that hold something unreadable: what is there is accessed block by block, or
-/// segment by segment.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Suspect {
-    slot: Slot,
-    at: Sector,
-    length: Sectors,
-}
-
-impl Suspect {
-    fn overlaps(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
-        self.slot == slot && at < self.at + self.length && self.at < at + length
-    }
-}
-
-/// Whether something unreadable is among these sectors.
-pub(super) fn is_suspect(suspects: &[Suspect], slot: Slot, at: Sector, length: Sectors) -> bool {
-    suspects.iter().any(|suspect| suspect.overlaps(slot, at, length))
-}
 
 impl Array {
     /// Goes on without what a pass, that has written nothing, could not read. Says whether it can.

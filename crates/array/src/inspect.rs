@@ -1,0 +1,174 @@
+//! What an array says of itself: its status, its members and what they carried.
+
+use crate::array::Array;
+use crate::effect::Class;
+use crate::layout::{Location, Occupant};
+use crate::mode::Mode;
+use crate::organization::Code;
+use crate::roster::{SlotState, Traffic};
+use crate::status::{Held, LogStatus, MemberStatus, Status, TrafficStatus};
+use parlour_units::{Member, Region, Sector, Slot};
+
+impl Array {
+    /// The array's state now.
+    pub fn status(&self) -> Status {
+        let geometry = &self.cx.geometry;
+        let worst =
+            (0..geometry.members()).map(|slot| self.missing_beside(Slot::new(slot))).max().unwrap_or(0);
+        let tolerance = geometry.fault_tolerance();
+        Status {
+            name: self.records.name.clone(),
+            identity: self.cx.identity.to_string(),
+            mode: match self.cx.mode {
+                Mode::Serving => "serving",
+                Mode::ReadOnly => "read-only",
+                Mode::Stopping => "stopping",
+                Mode::Stopped => "stopped",
+                Mode::Superseded => "superseded",
+                Mode::Halted => "halted",
+            },
+            organization: geometry.stored().organization_name(),
+            consistency: geometry.consistency().name(),
+            capacity: geometry.capacity().bytes(),
+            block: geometry.block().bytes(),
+            stripe_unit: geometry.layout().unit_length().bytes(),
+            spare_redundancy: tolerance.saturating_sub(worst),
+            fault_tolerance: tolerance,
+            lost: worst > tolerance,
+            members: self.member_statuses(),
+            spares: self.cx.roster.spares().iter().map(|member| member.get()).collect(),
+            rebuild: self.rebuild_task(),
+            resync: self.resync_task(),
+            unreadable: self.cx.roster.listed.sectors().bytes(),
+            unreadable_stripes: self.unreadable_stripes(),
+            scrub: self.scrub_task(),
+            last_scrub: self.maintenance.last_scrub.clone(),
+            regions: geometry.layout().region_count(),
+            dirty_regions: self.records.dirty.count(),
+            doubtful_regions: self.doubtful_regions(),
+            log: self.log_status(),
+            counters: self.cx.counters,
+            memory: (self.cx.buffers.in_use().bytes(), self.cx.buffers.peak().bytes()),
+        }
+    }
+
+    /// Counts regions whose parity may not fit and stands in for data. A copy is read by itself.
+    fn doubtful_regions(&self) -> u32 {
+        if self.cx.geometry.organization().code != Code::Xor || !self.cx.roster.is_degraded() {
+            return 0;
+        }
+        let layout = self.cx.geometry.layout();
+        let slots = (0..self.cx.geometry.members()).map(Slot::new);
+        let gone: Vec<Slot> = slots.filter(|slot| self.cx.roster.state(*slot) != SlotState::Active).collect();
+        let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
+        self.records.resync.iter().filter(stands_in).count() as u32
+    }
+
+    fn unreadable_stripes(&self) -> Vec<u64> {
+        let layout = self.cx.geometry.layout();
+        let start = self.cx.geometry.data_start();
+        let stripe = |(slot, at): (Slot, Sector)| {
+            let location =
+                Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
+            match self.cx.roster.home_of(location).map(|home| layout.occupant(home)) {
+                Some(Occupant::Unit { stripe, .. }) => {
+                    Some((layout.stripe_data() * stripe.get()).bytes().get())
+                }
+                _ => None,
+            }
+        };
+        let mut stripes: Vec<u64> = self.cx.roster.listed.blocks().filter_map(stripe).collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        stripes.truncate(100);
+        stripes
+    }
+
+    /// Whether something is rebuilt, resynced or scrubbed, and goes on.
+    pub fn is_maintaining(&self) -> bool {
+        let tasks = [self.rebuild_task(), self.resync_task(), self.scrub_task()];
+        tasks.into_iter().flatten().any(|task| !task.stopped)
+    }
+
+    /// How many regions are to be resynced, or would have to be after a crash: that they need not
+    /// is recorded last.
+    pub fn unsynced_regions(&self) -> u32 {
+        self.records.unsynced()
+    }
+
+    /// The member that stands at `slot`, whatever its state.
+    pub fn member_at(&self, slot: Slot) -> Option<Member> {
+        self.cx.roster.occupant(slot)
+    }
+
+    /// What is held now, for those who look for leaks.
+    pub fn held(&self) -> Held {
+        Held {
+            jobs: self.cx.jobs.alive(),
+            locks: self.cx.locks.count(),
+            requests: self.hosts.count(),
+            host_memory: self.hosts.memory,
+            scratch: self.cx.scratch.in_use(),
+            cache: self.cache.in_use(),
+        }
+    }
+
+    /// Members that are not active among those that share stripes with `slot`, itself included.
+    fn missing_beside(&self, slot: Slot) -> u16 {
+        let others = (0..self.cx.geometry.members()).map(Slot::new);
+        let missing = |other: &Slot| {
+            self.cx.geometry.share_stripes(slot, *other) && self.known_state(*other) != SlotState::Active
+        };
+        others.filter(missing).count() as u16
+    }
+
+    /// The state of `slot` that a crash would leave: what is rebuilt is whole when that is
+    /// recorded.
+    pub(crate) fn known_state(&self, slot: Slot) -> SlotState {
+        let state = self.cx.roster.state(slot);
+        let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == slot);
+        if unrecorded && state == SlotState::Active { SlotState::Rebuilding } else { state }
+    }
+
+    fn member_statuses(&self) -> Vec<MemberStatus> {
+        let roster = &self.cx.roster;
+        let status = |slot: Slot| {
+            let member = roster.occupant(slot);
+            let (errors, recent) = member.map_or((0, 0), |member| roster.errors(member, self.cx.now));
+            let traffic = member.map_or_else(Default::default, |member| roster.traffic_of(member));
+            MemberStatus {
+                slot: slot.get(),
+                member: member.map(Member::get),
+                state: match self.known_state(slot) {
+                    SlotState::Active => "active",
+                    SlotState::Rebuilding => "rebuilding",
+                    SlotState::Failed => "failed",
+                },
+                may_return: roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some(),
+                errors,
+                failing: recent > self.cx.tuning.error_threshold,
+                traffic: traffic.map(TrafficStatus::from),
+            }
+        };
+        roster.slots().map(status).collect()
+    }
+
+    /// How the parity log is, if there is one: part of [`Array::status`], and quick to be had.
+    pub fn log_status(&self) -> Option<LogStatus> {
+        let logs = self.logs.as_ref()?;
+        Some(LogStatus {
+            live_records: logs.records,
+            buffers: logs.in_memory,
+            buffer_limit: logs.pool_limit(),
+            regions: logs.regions.values().filter(|log| !log.segments.is_empty()).count() as u32,
+            reintegrating: logs.running,
+            recovering: logs.regions.values().filter(|log| log.recovery.is_some()).count() as u32,
+            least_reintegrations: logs.regions.values().map(|log| log.reintegrations).min().unwrap_or(0),
+        })
+    }
+
+    /// Accesses of a class to all members.
+    pub fn traffic(&self, class: Class) -> Traffic {
+        self.cx.roster.traffic(class)
+    }
+}

@@ -1,0 +1,321 @@
+//! Members' commit logs as values: their rings, the jobs that wait for them, and what they keep.
+
+use crate::format::commit_entry::CommitPart;
+use crate::format::commit_entry::{FoundLog, Told};
+use crate::format::segment::RecordKind;
+use crate::geometry::Geometry;
+use crate::ids::JobId;
+use crate::log::ring::{Entry, Ring};
+use parlour_units::{Region, Sectors, Slot};
+use std::collections::{BTreeMap, VecDeque};
+
+/// An entry is closed when it has this many records, …
+pub(in crate::log) const GROUP: usize = 256;
+/// … or is about this part of its ring: an entry does not wrap around the end, and may leave as
+/// much unused there.
+pub(in crate::log) const LONGEST: u64 = 6;
+
+/// One member's commit log.
+#[derive(Debug)]
+pub(in crate::log) struct CommitLog {
+    pub(in crate::log) records: Ring,
+    pub(in crate::log) intents: Ring,
+    /// Sectors of the one for records that jobs hold.
+    pub(in crate::log) reserved: Sectors,
+    /// To be committed by the next entry.
+    pub(in crate::log) waiting: VecDeque<JobId>,
+    /// To be told of, each by an entry of its own.
+    pub(in crate::log) announced: VecDeque<Waiting>,
+}
+
+/// The commit logs of all members, by slot.
+#[derive(Debug)]
+pub(crate) struct CommitLogs {
+    pub(in crate::log) logs: Vec<CommitLog>,
+    /// Jobs that wait for space.
+    pub(crate) waiters: VecDeque<JobId>,
+    /// Flushes begun and, of these, the last that is complete.
+    pub(in crate::log) begun: u64,
+    pub(in crate::log) complete: u64,
+    pub(in crate::log) flushing: bool,
+    /// Entries that are kept until it is durable that their regions are to be resynced.
+    pub(in crate::log) orphans: Vec<EntryName>,
+    /// By region: the last entry with a zero record.
+    pub(in crate::log) zeroes: BTreeMap<Region, EntryName>,
+}
+
+/// What is about to happen to a region's parity, to be written before it happens.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) region: Region,
+    pub(crate) told: Told,
+}
+
+/// An entry of a member's commit log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EntryName {
+    pub(crate) slot: Slot,
+    pub(crate) part: CommitPart,
+    pub(crate) number: u64,
+}
+
+impl CommitLog {
+    /// Whether the oldest records are to be stored elsewhere.
+    pub(in crate::log) fn is_low_on_space(&self) -> bool {
+        self.records.used() > self.records.length() / 3
+    }
+
+    pub(in crate::log) fn part(&self, part: CommitPart) -> &Ring {
+        match part {
+            CommitPart::Records => &self.records,
+            CommitPart::Intents => &self.intents,
+        }
+    }
+
+    /// Whether space for a host's entry can be reserved.
+    pub(in crate::log) fn has_room(&self, length: Sectors) -> bool {
+        // The last quarter is for what is left over where the ring ends.
+        let most = self.records.length() / 4 * 3;
+        let fits = self.records.used() + (self.reserved + length).get() <= most;
+        // A lone one always goes: the log has room for several of the longest.
+        fits || self.records.is_empty() && self.reserved.is_zero()
+    }
+
+    pub(in crate::log) fn ring(&mut self, part: CommitPart) -> &mut Ring {
+        match part {
+            CommitPart::Records => &mut self.records,
+            CommitPart::Intents => &mut self.intents,
+        }
+    }
+}
+
+impl CommitLogs {
+    /// What was found goes on. Entries of this session are numbered from `first`, so that they come
+    /// after whatever could not be found.
+    pub(crate) fn new(found: &[FoundLog], first: u64, geometry: &Geometry) -> CommitLogs {
+        let ring = |found: &FoundLog, part| {
+            Ring::new(found.part(part), first, geometry.commit_part(part).1, geometry.block())
+        };
+        let log = |found: &FoundLog| CommitLog {
+            records: ring(found, CommitPart::Records),
+            intents: ring(found, CommitPart::Intents),
+            reserved: Sectors::ZERO,
+            waiting: VecDeque::new(),
+            announced: VecDeque::new(),
+        };
+        CommitLogs {
+            logs: found.iter().map(log).collect(),
+            waiters: VecDeque::new(),
+            begun: 1,
+            complete: 0,
+            flushing: false,
+            orphans: Vec::new(),
+            zeroes: (0..).map(Slot::new).zip(found).flat_map(zeroes_of).collect(),
+        }
+    }
+
+    /// Whether a zero record of `region` would be done again after a crash.
+    pub(crate) fn zeroes_count(&mut self, region: Region) -> bool {
+        self.zeroes.get(&region).copied().is_some_and(|name| self.entry(name).is_some())
+    }
+
+    pub(in crate::log) fn log(&mut self, slot: Slot) -> &mut CommitLog {
+        &mut self.logs[slot.as_usize()]
+    }
+
+    pub(in crate::log) fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
+        self.log(name.slot).ring(name.part).entry(name.number)
+    }
+
+    /// Reserves space for a host's entry. Says whether there is any now.
+    pub(crate) fn reserve(&mut self, slot: Slot, length: Sectors) -> bool {
+        let log = self.log(slot);
+        let fits = log.has_room(length);
+        if fits {
+            log.reserved += length;
+        }
+        fits
+    }
+
+    /// Whether nobody waits for space, and [`CommitLogs::reserve`] would find some.
+    pub(crate) fn nobody_waits_and_has_room(&self, slot: Slot, length: Sectors) -> bool {
+        self.waiters.is_empty() && self.logs[slot.as_usize()].has_room(length)
+    }
+
+    pub(crate) fn give_back(&mut self, slot: Slot, length: Sectors) {
+        let log = self.log(slot);
+        log.reserved = log.reserved - length;
+    }
+
+    /// Something of an entry is now where it should be.
+    pub(crate) fn stored(&mut self, name: EntryName) {
+        if let Some(entry) = self.entry(name) {
+            entry.stored();
+        }
+    }
+
+    /// After a crash: the data of one of an entry's records was brought up to it just now.
+    pub(crate) fn redone(&mut self, name: EntryName) {
+        let begun = self.begun;
+        if let Some(entry) = self.entry(name) {
+            entry.stored();
+            entry.covered_after(begun);
+        }
+    }
+
+    /// What an entry tells of is no longer in memory, but still counts after a crash.
+    pub(crate) fn orphan(&mut self, name: EntryName) {
+        self.orphans.push(name);
+    }
+
+    /// It is durable that all regions that are to be resynced are: nothing in those regions' logs
+    /// counts.
+    pub(in crate::log) fn adopt(&mut self) {
+        for name in std::mem::take(&mut self.orphans) {
+            self.stored(name);
+        }
+    }
+
+    pub(crate) fn await_intent(&mut self, slot: Slot, waiting: Waiting) {
+        self.log(slot).announced.push_back(waiting);
+    }
+
+    /// An entry was written, or (unless `whole`) could not be.
+    pub(crate) fn written(&mut self, slot: Slot, part: CommitPart, whole: bool) {
+        self.log(slot).ring(part).written(whole);
+    }
+
+    /// An entry is to be kept until something more is stored.
+    pub(crate) fn keep(&mut self, name: EntryName) {
+        if let Some(entry) = self.entry(name) {
+            entry.keep();
+        }
+    }
+
+    /// The data of one of an entry's writes has been written.
+    pub(crate) fn landed(&mut self, name: EntryName) {
+        let begun = self.begun;
+        if let Some(entry) = self.entry(name) {
+            entry.landed(begun);
+        }
+    }
+
+    /// Forgets entries that no longer count. Says whether there were any.
+    pub(in crate::log) fn release(&mut self) -> bool {
+        let complete = self.complete;
+        let each = |log: &mut CommitLog| log.records.release(complete) | log.intents.release(complete);
+        self.logs.iter_mut().fold(false, |any, log| each(log) | any)
+    }
+
+    pub(in crate::log) fn low_on_space(&self) -> bool {
+        self.logs.iter().any(CommitLog::is_low_on_space)
+    }
+
+    /// Whether some log is half full, or has no room for a job: a table is worth its writing.
+    pub(in crate::log) fn wants_table(&self) -> bool {
+        let half = |log: &CommitLog| log.records.used() * 2 > log.records.length();
+        !self.waiters.is_empty() || self.logs.iter().any(half)
+    }
+
+    /// Sectors that the intents of one reintegration may take: the other half is for what a crash
+    /// makes it tell anew.
+    pub(crate) fn intent_room(&self, slot: Slot) -> u64 {
+        self.logs[slot.as_usize()].intents.room() / 2
+    }
+
+    /// Whether nothing that was told of parity still counts.
+    pub(crate) fn intents_are_over(&self, slot: Slot) -> bool {
+        self.logs[slot.as_usize()].intents.is_empty()
+    }
+
+    /// Whether old entries are in somebody's way.
+    pub(crate) fn presses(&self) -> bool {
+        self.low_on_space() || !self.waiters.is_empty()
+    }
+
+    /// Whether a flush would free something.
+    pub(in crate::log) fn wants_flush(&self) -> bool {
+        self.logs.iter().any(|log| log.records.wants_flush())
+    }
+}
+
+/// The entries that tell of zero records in what was found on `slot`, in their order.
+pub(in crate::log) fn zeroes_of(
+    (slot, found): (Slot, &FoundLog),
+) -> impl Iterator<Item = (Region, EntryName)> {
+    found.records.entries.iter().flat_map(move |entry| {
+        let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
+        let zeroes = entry.told.records.iter().filter(|told| told.record.kind == RecordKind::Zero);
+        zeroes.map(move |told| (told.region, name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::commit_entry::tests::something;
+    use crate::format::commit_entry::{EntryHeader, Found};
+
+    const PLACE: Slot = Slot::new(0);
+
+    /// Logs whose rings for records are of 96 sectors, the first with entries of a block each,
+    /// numbered from 1.
+    fn logs(entries: u64) -> CommitLogs {
+        let entry = |number| EntryHeader {
+            number,
+            at: (number - 1) * 8,
+            tail: 1,
+            previous: number - 1,
+            told: something(),
+        };
+        let found = Found {
+            entries: (1..=entries).map(entry).collect(),
+            newest: entries,
+            head: entries * 8,
+            floor: 0,
+            whole: true,
+        };
+        let log = |found| {
+            let ring = |found, length| Ring::new(found, 1, Sectors::new(length), Sectors::new(8));
+            CommitLog {
+                records: ring(&found, 96),
+                intents: ring(&Found::default(), 32),
+                reserved: Sectors::ZERO,
+                waiting: VecDeque::new(),
+                announced: VecDeque::new(),
+            }
+        };
+        CommitLogs {
+            logs: vec![log(found), log(Found::default())],
+            waiters: VecDeque::new(),
+            begun: 1,
+            complete: 0,
+            flushing: false,
+            orphans: Vec::new(),
+            zeroes: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn hosts_have_three_quarters_of_a_ring() {
+        let mut logs = logs(5);
+        assert!(logs.reserve(PLACE, Sectors::new(16)));
+        assert!(logs.reserve(PLACE, Sectors::new(16)));
+        assert!(!logs.reserve(PLACE, Sectors::new(8)), "9 blocks are three quarters of it");
+        logs.give_back(PLACE, Sectors::new(16));
+        assert!(logs.reserve(PLACE, Sectors::new(8)));
+        // In an empty one there is always room for one.
+        let other = Slot::new(1);
+        assert!(logs.reserve(other, Sectors::new(80)));
+        assert!(!logs.reserve(other, Sectors::new(8)));
+    }
+
+    #[test]
+    fn a_log_is_low_on_space_beyond_a_third() {
+        assert!(!logs(4).presses(), "four blocks are a third");
+        assert!(logs(5).presses());
+        let mut waited_for = logs(0);
+        waited_for.waiters.push_back(JobId { index: 0, generation: 0 });
+        assert!(waited_for.presses());
+    }
+}

@@ -1,0 +1,25 @@
+//! The budget of log buffers, and who waits for one.
+
+use crate::ids::JobId;
+use crate::log::Logs;
+use crate::plan::Fragment;
+use crate::tuning::LogPool;
+use parlour_units::Sectors;
+
+impl Logs {
+    /// Jobs that wait for a buffer, which is no longer what they wait for.
+    pub(crate) fn take_pool_waiters(&mut self) -> impl Iterator<Item = JobId> + '_ {
+        self.pool_waiters.drain(..).map(|waiter| waiter.job)
+    }
+
+    /// Whether all buffers of a pool that all regions share are in use.
+    pub(in crate::log) fn is_exhausted(&self) -> bool {
+        self.pool == LogPool::Global && self.in_memory >= self.pool_limit
+    }
+
+    pub(in crate::log) fn fits_one_buffer(&self, fragments: &[Fragment]) -> bool {
+        let told = fragments.iter().filter(|fragment| !fragment.bare);
+        let length = told.fold(Sectors::ZERO, |sum, fragment| sum + fragment.columns.length());
+        length <= self.payload() && fragments.len() as u64 <= u64::from(self.most_records())
+    }
+}

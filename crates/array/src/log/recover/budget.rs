@@ -1,0 +1,78 @@
+//! How many regions are recovered at a time, and how much memory that takes.
+
+use super::remembered::Recovery;
+use crate::ids::JobId;
+use crate::log::recover::recoveries::{RECOVERIES, Recoveries};
+use crate::log::{LoadState, Logs, RegionLog};
+use parlour_units::Region;
+
+impl RegionLog {
+    /// Whether a commit log holds records of it, and nobody has begun to redo them.
+    pub(in crate::log) fn waits_for_recovery(&self) -> bool {
+        self.recovery.is_some() && self.load == LoadState::Unknown
+    }
+}
+
+impl Logs {
+    /// A commit log holds something of `region`.
+    pub(crate) fn recover_later(&mut self, region: Region, recovery: Recovery) {
+        self.region(region).recovery = Some(Box::new(recovery));
+        self.recoveries.left += 1;
+    }
+
+    /// Takes what was to be redone in `region`.
+    pub(crate) fn end_recovery(&mut self, region: Region) -> Option<Box<Recovery>> {
+        let log = self.region(region);
+        let runs = log.load == LoadState::Loading;
+        let recovery = log.recovery.take()?;
+        let buffers = self.recovery_buffers(&recovery);
+        self.recoveries.left -= 1;
+        if runs {
+            self.recoveries.running -= 1;
+            self.recoveries.taken -= buffers;
+        }
+        Some(recovery)
+    }
+
+    /// `region` was being loaded, and stays as it is. Returns the jobs that wait for it.
+    pub(in crate::log) fn stall(&mut self, region: Region) -> Vec<JobId> {
+        let log = self.region(region);
+        assert!(log.load == LoadState::Loading, "only what is being loaded stalls");
+        log.load = LoadState::Stalled;
+        let waiters = std::mem::take(&mut log.waiters);
+        if let Some(recovery) = log.recovery.take() {
+            let buffers = self.recovery_buffers(&recovery);
+            self.recoveries.running -= 1;
+            self.recoveries.taken -= buffers;
+            self.region(region).recovery = Some(recovery);
+        }
+        waiters
+    }
+
+    /// `region` is about to be loaded.
+    pub(crate) fn begin_recovery(&mut self, region: Region) {
+        let Some(log) = self.regions.get(&region) else { return };
+        let Some(recovery) = &log.recovery else { return };
+        let buffers = self.recovery_buffers(recovery);
+        self.recoveries.running += 1;
+        self.recoveries.taken += buffers;
+    }
+
+    /// Whether there is memory for one more region: for one alone there always is, so that recovery
+    /// comes to an end, if it `may_exceed` what there is.
+    pub(in crate::log) fn has_memory_to_recover(&self, region: Region, may_exceed: bool) -> bool {
+        let recovery = self.regions.get(&region).and_then(|log| log.recovery.as_deref());
+        let needs = recovery.map_or(0, |recovery| self.recovery_buffers(recovery));
+        let Recoveries { running, taken, .. } = self.recoveries;
+        let fits = running < RECOVERIES && self.in_memory + taken + needs <= self.pool_limit() / 2;
+        running == 0 && may_exceed || fits
+    }
+
+    /// How many log buffers the records take that are to be redone, at the most.
+    pub(in crate::log) fn recovery_buffers(&self, recovery: &Recovery) -> u32 {
+        let lengths = recovery.records.iter().map(|one| one.committed.record.payload().get());
+        // (What does not fit into the rest of a buffer goes to the next: at most half of each is
+        // lost.)
+        (lengths.sum::<u64>() * 2).div_ceil(self.payload().get()).max(1) as u32
+    }
+}

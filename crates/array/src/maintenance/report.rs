@@ -1,0 +1,64 @@
+//! What people are told of rebuild, resync and scrub, and what they may ask of a scrub.
+
+use serde::{Deserialize, Serialize};
+
+/// How far a task has come.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Task {
+    /// Done, in the unit of `total`.
+    pub done: u64,
+    /// All there is to do.
+    pub total: u64,
+    /// Seconds since it was begun.
+    pub elapsed_seconds: f64,
+    /// Seconds that it will still take at the pace so far.
+    pub left_seconds: Option<f64>,
+    /// Whether it has stopped and waits for people.
+    pub stopped: bool,
+}
+
+/// What to do with a mismatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repair {
+    /// Count and list it.
+    Nothing,
+    /// Where three or more copies are kept, follow what most of them say.
+    Majority,
+    /// Believe the data, and compute parity from it.
+    ParityFromData,
+}
+
+/// A place where redundancy does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Mismatch {
+    /// The stripe.
+    pub stripe: u64,
+    /// The byte of the array at which its data starts.
+    pub at: u64,
+    /// The first byte in each of its units that was compared.
+    pub column: u64,
+    /// Whether it was repaired.
+    pub repaired: bool,
+}
+
+/// What a scrub found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct ScrubReport {
+    /// Stripes that were compared.
+    pub stripes: u64,
+    /// Stripes that could not be compared, because a member is missing.
+    pub skipped: u64,
+    /// Windows (a stripe, or a part of a long one) that do not fit.
+    pub mismatches: u64,
+    /// Of these, repaired.
+    pub repaired: u64,
+    /// Blocks that could be neither read nor repaired.
+    pub unreadable: u64,
+    /// The first mismatches.
+    pub listed: Vec<Mismatch>,
+    /// Whether the scrub came to the end.
+    pub complete: bool,
+    /// Whether it was cancelled by a command.
+    pub cancelled: bool,
+}

@@ -88,7 +88,7 @@ fn linked(path: &str, text: &str, to: impl Fn(&str) -> String) -> String {
 }
 
 fn is_page(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|extension| extension == "md")
+    path != SUMMARY && Path::new(path).extension().is_some_and(|extension| extension == "md")
 }
 
 fn elsewhere(root: &Path, path: &str) -> String {
@@ -121,12 +121,13 @@ mod tests {
 
     #[test]
     fn links_among_pages_stay_and_others_lead_to_the_repository() {
-        let text = "[a](b.md#c) [d](../xtask/src/main.rs) [e](../xtask) [f](https://example.org)\n";
+        let text =
+            "[a](b.md#c) [d](../xtask/src/main.rs) [e](../xtask) [f](https://example.org) [g](SUMMARY.md)\n";
         assert_eq!(
             linked("docs/x.md", text, |place| elsewhere(&root(), place)),
             format!(
                 "[a](b.md#c) [d]({REPOSITORY}/blob/main/xtask/src/main.rs) [e]({REPOSITORY}/tree/main/xtask) \
-                 [f](https://example.org)\n"
+                 [f](https://example.org) [g]({REPOSITORY}/blob/main/{SUMMARY})\n"
             )
         );
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::Broken;
+use super::broken::Broken;
 use super::markdown::section;
 
 pub(super) const PATH: &str = "ARCHITECTURE.md";

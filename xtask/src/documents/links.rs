@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::Broken;
+use super::broken::Broken;
 use super::markdown::{anchors, code_spans, links};
 
 /// What a link without a scheme leads to.

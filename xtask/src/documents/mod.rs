@@ -1,15 +1,16 @@
 //! The documents for users: which there are, and whether what they name is there.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+mod broken;
 mod life;
 mod links;
 mod markdown;
 
+pub(crate) use broken::Broken;
 pub(crate) use links::place_of;
 pub(crate) use markdown::links;
 
@@ -19,21 +20,6 @@ pub(crate) use markdown::links;
 pub(crate) struct DocumentError {
     path: PathBuf,
     source: io::Error,
-}
-
-/// A place in a document that names what is not there.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Broken {
-    path: String,
-    /// Counted from 1.
-    line: usize,
-    wrong: String,
-}
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.path, self.line, self.wrong)
-    }
 }
 
 /// The documents at the root.

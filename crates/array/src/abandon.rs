@@ -5,29 +5,30 @@
 //! written on as if it held it, and is not at fault. What is on the members is then what a crash at
 //! that moment would have left, and the next opening deals with it as with any.
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::{Action, Class};
+use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
-use crate::job::FailedAccess;
+use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
 impl Array {
     /// Whether the array was left as it is: nothing is handed out any more.
     pub fn is_abandoned(&self) -> bool {
-        matches!(self.mode, Mode::Superseded | Mode::Halted)
+        matches!(self.cx.mode, Mode::Superseded | Mode::Halted)
     }
 
     pub(crate) fn abandon(&mut self, mode: Mode, event: Event) {
-        self.mode = mode;
-        self.events.push_back(event);
-        self.forget_effects();
+        self.cx.mode = mode;
+        self.cx.events.push_back(event);
+        self.cx.effects.forget();
         self.end_abandoned();
     }
 
     /// Hosts are answered as soon as nobody works with their payload.
     pub(crate) fn end_abandoned(&mut self) {
-        if self.flying == 0 {
+        if self.cx.effects.none_flies() {
             self.refuse_hosts();
         }
     }
@@ -38,7 +39,7 @@ impl Array {
         if is_planted(Bug::UnrecordedServedOn) {
             return false;
         }
-        let job = self.jobs.get(id);
+        let job = self.cx.jobs.get(id);
         if job.class != Class::Metadata {
             return false;
         }
@@ -51,10 +52,10 @@ impl Array {
         };
         let unwritten = failures.iter().filter(|failure| failure.fault.is_of_space() && is_write(failure));
         // (A spare that has no room is not needed.)
-        let Some(slot) = { unwritten }.find_map(|failure| self.health.slot_of(failure.member)) else {
+        let Some(slot) = { unwritten }.find_map(|failure| self.cx.roster.slot_of(failure.member)) else {
             return false;
         };
-        self.counters.out_of_space = true;
+        self.cx.counters.out_of_space = true;
         self.abandon(Mode::Halted, Event::Halted { slot });
         true
     }

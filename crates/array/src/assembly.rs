@@ -7,7 +7,6 @@
 
 use parlour_units::Sectors;
 
-use crate::fence::Epoch;
 use crate::format::banks::{Banks, Newest};
 use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, decode_table};
 use crate::format::horizon::Horizon;
@@ -15,6 +14,7 @@ use crate::format::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, Sup
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
+use crate::roster::epoch::Epoch;
 
 /// Something that may be a member.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use parlour_units::{Sector, Sectors, Slot, Unit};
 use crate::array::Array;
 use crate::assembly::Assembly;
 use crate::columns::Window;
-use crate::effect::{Action, Class};
+use crate::effect::Class;
 use crate::format::bad_block_log::{BadBlockLog, Full};
 use crate::format::banks::{Banks, Newest, sequence_of_session};
 use crate::geometry::Geometry;
@@ -18,19 +18,16 @@ use crate::job::{Blind, Kind, Purpose, Stage};
 use crate::plan::{Source, Span, Strategy, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
+use crate::roster::listed::ListedBlocks;
 use crate::status::Event;
 use crate::stripe::{Gate, hull};
 
-/// The list, and how far it is durable.
+/// How far the list of bad blocks is durable.
 #[derive(Debug)]
 pub(crate) struct BadBlocks {
-    list: BadBlockLog,
     /// What members hold.
     stored: BadBlockLog,
     sequence: u64,
-    /// Versions: the newest, and the last that put something on the list.
-    wanted: u64,
-    added: u64,
     /// The version that is being written, and what of it.
     writing: Option<(u64, BadBlockLog)>,
     /// Versions that are durable: as a whole, and as to what they put on the list.
@@ -46,7 +43,11 @@ pub(crate) struct BadBlocks {
 impl BadBlocks {
     /// The newest of the bad-block logs that were read from members. One that names anything is
     /// written again: not all members have it perhaps.
-    pub(crate) fn newest(assembly: &Assembly, bad_block_logs: &[Banks], session_number: u64) -> BadBlocks {
+    pub(crate) fn newest(
+        assembly: &Assembly,
+        bad_block_logs: &[Banks],
+        session_number: u64,
+    ) -> (BadBlocks, ListedBlocks) {
         let (array, geometry) = (assembly.superblock.array, &assembly.geometry);
         let horizon = assembly.horizon();
         let decode = |bytes: &[u8]| {
@@ -63,24 +64,17 @@ impl BadBlocks {
         let start = geometry.data_start();
         let end = start + Sectors::new(geometry.stored().layout.length);
         list.retain(|slot, at| slot.get() < geometry.members() && at >= start && at < end);
-        let wanted = u64::from(!list.is_empty());
-        let stored = list.clone();
-        let (added, written, written_added) = (wanted, 0, 0);
-        let waiters = Vec::new();
-        let writing = None;
-        BadBlocks {
-            list,
-            stored,
+        let bad_blocks = BadBlocks {
+            stored: list.clone(),
             sequence,
-            wanted,
-            added,
-            writing,
-            written,
-            written_added,
+            writing: None,
+            written: 0,
+            written_added: 0,
             informed_from,
             both_from: 0,
-            waiters,
-        }
+            waiters: Vec::new(),
+        };
+        (bad_blocks, ListedBlocks::new(list))
     }
 
     /// The sequence number of the newest.
@@ -109,29 +103,14 @@ impl BadBlocks {
         self.sequence - u64::from(self.writing.is_some())
     }
 
-    /// Whether some of these sectors are on the list.
-    pub(crate) fn has(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
-        !self.list.is_empty() && self.list.overlaps(slot, at, length)
-    }
-
-    /// The blocks: slots, and sectors of the members there.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
-        self.list.blocks()
-    }
-
-    /// Sectors on the list.
-    pub(crate) fn sectors(&self) -> Sectors {
-        self.list.sectors()
-    }
-
     /// Whether members hold it as it is.
-    fn is_durable(&self) -> bool {
-        self.written == self.wanted
+    fn is_durable(&self, listed: &ListedBlocks) -> bool {
+        self.written == listed.version()
     }
 
     /// Whether they hold all that is on it.
-    pub(crate) fn additions_are_durable(&self) -> bool {
-        self.written_added >= self.added
+    pub(crate) fn additions_are_durable(&self, listed: &ListedBlocks) -> bool {
+        self.written_added >= listed.last_addition()
     }
 }
 
@@ -143,8 +122,8 @@ impl Array {
         }
         if let Some((slot, at)) = self.insert_blocks(window, unit)? {
             let length = window.columns.length();
-            let stripe = Sector::ZERO + self.geometry.layout().stripe_data() * window.stripe.get();
-            self.events.push_back(Event::BadBlocksRecorded { slot, at, length, stripe });
+            let stripe = Sector::ZERO + self.cx.geometry.layout().stripe_data() * window.stripe.get();
+            self.cx.events.push_back(Event::BadBlocksRecorded { slot, at, length, stripe });
         }
         Ok(())
     }
@@ -161,43 +140,13 @@ impl Array {
 
     /// Puts blocks on the list. Says where they are, if any was not on it yet.
     fn insert_blocks(&mut self, window: Window, unit: Unit) -> Result<Option<(Slot, Sector)>, Full> {
-        if self.geometry.bad_block_log_at(0).is_none() {
+        if self.cx.geometry.bad_block_log_at(0).is_none() {
             return Err(Full);
         }
-        let location = self.current_location(self.geometry.layout().locate(window.stripe, unit));
-        let at = self.absolute(location.at + window.columns.from);
-        let any = self.bad_blocks.list.insert(location.slot, at, window.columns.length())?;
-        if any {
-            self.bad_blocks.wanted += 1;
-            self.bad_blocks.added = self.bad_blocks.wanted;
-        }
+        let location = self.cx.roster.current_location(self.cx.geometry.layout().locate(window.stripe, unit));
+        let at = self.cx.geometry.absolute(location.at + window.columns.from);
+        let any = self.cx.roster.listed.insert(location.slot, at, window.columns.length())?;
         Ok(any.then_some((location.slot, at)))
-    }
-
-    /// What stood at these places was written anew: it comes off the list. `id` is who did it.
-    pub(crate) fn note_written(&mut self, id: JobId, action: Action) {
-        let (Action::Write { member, at, length, .. }
-        | Action::ReadModifyWrite { member, at, length, .. }
-        | Action::Float { member, at, length, .. }
-        | Action::Zero { member, at, length, .. }) = action
-        else {
-            return;
-        };
-        if self.bad_blocks.list.is_empty() || at < self.geometry.data_start() {
-            return;
-        }
-        // A reintegration writes what it has read, and more: what came to be on the list since is
-        // as unrecoverable as before.
-        if matches!(self.jobs.get(id).kind, Some(Kind::Reintegrate { .. })) {
-            return;
-        }
-        let Some(slot) = self.health.slot_of(member) else { return };
-        if self.bad_blocks.list.remove(slot, at, length) {
-            self.bad_blocks.wanted += 1;
-            if let Some(Kind::Stripe(job)) = &mut self.jobs.get_mut(id).kind {
-                job.unlisted = true;
-            }
-        }
     }
 
     /// A stripe job's plan is done. Who wrote to blocks of the list waits until that is known.
@@ -209,9 +158,11 @@ impl Array {
 
     /// Passes when who wrote to blocks of the list may go on: it is durable that they are off it.
     fn pass_unlisted(&mut self, id: JobId) -> bool {
-        let passes = !self.jobs.stripe(id).unlisted || self.bad_blocks.is_durable();
+        let durable = self.bad_blocks.is_durable(&self.cx.roster.listed);
+        let job = self.cx.jobs.get_mut(id);
+        let passes = !job.unlisted || durable;
         if passes {
-            self.jobs.stripe(id).unlisted = false;
+            job.unlisted = false;
         } else {
             self.bad_blocks.waiters.push(id);
         }
@@ -221,17 +172,17 @@ impl Array {
     /// A rebuild or resync cannot compute what it should: it goes on block by block, and what it
     /// cannot compute then goes on the list. Says whether it goes on.
     pub(crate) fn pass_over(&mut self, id: JobId) -> bool {
-        let block = self.geometry.block();
-        let job = self.jobs.stripe(id);
+        let block = self.cx.geometry.block();
+        let job = self.cx.jobs.stripe(id);
         if job.window.columns.length() > block {
             job.block_by_block = true;
             job.window.columns.to = job.window.columns.from + block;
             job.stage = Stage::Plan;
-            self.runnable.push_back(id);
+            self.cx.runnable.push_back(id);
             return true;
         }
         let (window, targets) = (job.window, job.targets);
-        let units = self.geometry.layout().units().filter(|unit| targets.has(*unit));
+        let units = self.cx.geometry.layout().units().filter(|unit| targets.has(*unit));
         let units: Vec<Unit> = units.filter(|_| !is_planted(Bug::PassedOverUnlisted)).collect();
         if units.into_iter().any(|unit| self.record_bad_blocks(window, unit).is_err()) {
             return false;
@@ -244,21 +195,21 @@ impl Array {
     /// writes is known all the same: block by block, it is written without parity, which goes on
     /// the list. Says whether it goes on.
     pub(crate) fn write_blindly(&mut self, id: JobId) -> bool {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
-        let whole = self.health.missing(&self.geometry, stripe).is_empty();
-        let parity = self.geometry.layout().check_units() > 0 && !self.geometry.keeps_copies();
+        let whole = self.cx.roster.missing(&self.cx.geometry, stripe).is_empty();
+        let parity = self.cx.geometry.layout().check_units() > 0 && !self.cx.geometry.keeps_copies();
         if purpose != Purpose::Write || blind != Blind::No || !whole || !parity {
             return false;
         }
-        let columns = hull(&self.jobs.stripe(id).pieces).expect("a write writes something");
-        if columns.length() > self.geometry.block() {
+        let columns = hull(&self.cx.jobs.stripe(id).pieces).expect("a write writes something");
+        if columns.length() > self.cx.geometry.block() {
             self.begin_blocks(id, columns);
             self.end_stripe(id, Ok(()));
             return true;
         }
         self.give_back_reservations(id);
-        self.jobs.stripe(id).blind = Blind::Writes;
+        self.cx.jobs.stripe(id).blind = Blind::Writes;
         self.replan(id);
         true
     }
@@ -266,15 +217,15 @@ impl Array {
     /// A write was done in part, and parity does not fit: what it says of a unit that is missing is
     /// wrong. It goes on the list.
     pub(crate) fn lose_missing(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
-        let missing = self.health.missing(&self.geometry, stripe);
-        let data_missing = self.health.view(&self.geometry, stripe).any_data(missing);
-        if self.geometry.keeps_copies() || !data_missing {
+        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
+        let data_missing = self.cx.roster.view(&self.cx.geometry, stripe).any_data(missing);
+        if self.cx.geometry.keeps_copies() || !data_missing {
             return;
         }
-        let columns = hull(&self.jobs.stripe(id).pieces).expect("a write writes something");
-        let check = Unit::new(self.geometry.layout().data_units());
+        let columns = hull(&self.cx.jobs.stripe(id).pieces).expect("a write writes something");
+        let check = Unit::new(self.cx.geometry.layout().data_units());
         if self.record_bad_blocks(Window { stripe, columns }, check).is_err() {
             self.give_records_up(region);
         }
@@ -283,19 +234,21 @@ impl Array {
     /// Passes when it is durable that parity is unrecoverable where the job is about to write
     /// without it.
     pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (stripe, blind) = (job.window.stripe, job.blind);
         if blind != Blind::Writes {
             return Gate::Pass;
         }
-        let check = Unit::new(self.geometry.layout().data_units());
+        let check = Unit::new(self.cx.geometry.layout().data_units());
         for piece in job.pieces.clone() {
             let window = Window { stripe, columns: piece.columns };
             if self.record_bad_blocks(window, check).is_err() {
                 return self.end_stripe(id, Err(RequestError::Lost));
             }
         }
-        if self.bad_blocks.additions_are_durable() || is_planted(Bug::WritesBeforeListed) {
+        if self.bad_blocks.additions_are_durable(&self.cx.roster.listed)
+            || is_planted(Bug::WritesBeforeListed)
+        {
             return Gate::Pass;
         }
         self.bad_blocks.waiters.push(id);
@@ -305,22 +258,22 @@ impl Array {
     /// What was written without parity is there: parity is computed from it, where that is
     /// possible.
     pub(crate) fn recompute_parity(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         job.blind = Blind::Wrote;
         let (stripe, pieces) = (job.window.stripe, job.pieces.clone());
         self.let_go_of_stripe(id);
-        let check = Unit::new(self.geometry.layout().data_units());
+        let check = Unit::new(self.cx.geometry.layout().data_units());
         for piece in pieces {
             self.start_repair(id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
         }
     }
 
     pub(crate) fn bad_block_log_due(&self) -> bool {
-        let bad_blocks = &self.bad_blocks;
+        let (bad_blocks, listed) = (&self.bad_blocks, &self.cx.roster.listed);
         let due = if self.records.barrier() {
-            !bad_blocks.additions_are_durable()
+            !bad_blocks.additions_are_durable(listed)
         } else {
-            !bad_blocks.is_durable()
+            !bad_blocks.is_durable(listed)
         };
         let joining = self.both_banks_may_be_written() && !bad_blocks.joining_member_is_informed();
         // (An opening that does not come to its end leaves no trace.)
@@ -332,28 +285,29 @@ impl Array {
 
     /// Writes the list to all members, once what was written to blocks that are off it is durable.
     pub(crate) fn write_bad_block_log(&mut self) {
-        let Some((_, length)) = self.geometry.bad_block_log_at(0) else { return };
-        let mut list = self.bad_blocks.list.clone();
+        let Some((_, length)) = self.cx.geometry.bad_block_log_at(0) else { return };
+        let mut list = self.cx.roster.listed.list().clone();
         if self.records.barrier() {
             list.merge(&self.bad_blocks.stored);
         }
         self.bad_blocks.sequence += 1;
         let sequence = self.bad_blocks.sequence;
         let (at, _) = self
+            .cx
             .geometry
             .bad_block_log_at((sequence % 2) as usize)
             .expect("there is room for bad-block logs");
-        let id = self.jobs.start(Kind::BadBlockLog, Class::Metadata);
+        let id = self.cx.jobs.start(Kind::BadBlockLog, Class::Metadata);
         if !is_planted(Bug::ListedWithoutFlush) {
-            self.plan_flushes(id);
+            self.cx.plan_flushes(id);
         }
-        let bytes = list.encode(self.identity, sequence);
-        self.bad_blocks.writing = Some((self.bad_blocks.wanted, list));
-        let job = self.jobs.get_mut(id);
+        let bytes = list.encode(self.cx.identity, sequence);
+        self.bad_blocks.writing = Some((self.cx.roster.listed.version(), list));
+        let job = self.cx.jobs.get_mut(id);
         job.metadata = bytes;
         job.plan.strategy = Strategy::Metadata;
         job.plan.next_phase();
-        for (slot, _) in self.health.standing() {
+        for (slot, _) in self.cx.roster.standing() {
             job.plan.write(slot, at, Span::new(Source::Metadata, Sectors::ZERO, length), true);
         }
         self.start_plan(id, None, &[]);
@@ -361,7 +315,7 @@ impl Array {
 
     /// The list is written, or as far as members let it be.
     pub(crate) fn bad_block_log_written(&mut self, id: JobId, whole: bool) {
-        let job = self.jobs.get(id);
+        let job = self.cx.jobs.get(id);
         let begun = (job.next_step as usize) == job.plan.steps.len();
         self.end_job(id);
         let (version, stored) = self.bad_blocks.writing.take().expect("a list writing was under way");
@@ -378,13 +332,13 @@ impl Array {
         self.bad_blocks.written_added = version;
         // (What came off it meanwhile is perhaps not flushed, though the list be as it was: it is
         // written again.)
-        if version == self.bad_blocks.wanted && stored == self.bad_blocks.list {
+        if version == self.cx.roster.listed.version() && stored == *self.cx.roster.listed.list() {
             self.bad_blocks.written = version;
         }
         self.bad_blocks.stored = stored;
         for id in std::mem::take(&mut self.bad_blocks.waiters) {
-            if self.jobs.stripe(id).stage != Stage::Running {
-                self.runnable.push_back(id);
+            if self.cx.jobs.stripe(id).stage != Stage::Running {
+                self.cx.runnable.push_back(id);
             } else {
                 self.stripe_carried_out(id);
             }

@@ -75,7 +75,7 @@ pub enum Class {
 }
 
 /// What a read-modify-write writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Modify {
     /// The second slice.
     Replace,
@@ -84,7 +84,7 @@ pub enum Modify {
 }
 
 /// What to do. Effects name members by their numbers; plans name slots as well (`M`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action<M = Member> {
     /// Read `length` from `member` at `at` into the effect's slices, in their order.
     Read {

@@ -11,32 +11,18 @@
 
 use parlour_units::{Duration, Instant, Member};
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::{Action, Class, Fault};
+use crate::exec::job::FailedAccess;
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind};
+use crate::job::Kind;
+use crate::mode::Mode;
 use crate::plan::{Source, Span, Strategy};
+use crate::roster::epoch::Epoch;
 use crate::status::{Event, FailureCause};
-
-/// What is known of a member's superblocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Epoch {
-    /// Nothing: it came later, or could not be written.
-    #[default]
-    Unknown,
-    /// What they said when the array was put together: nothing of this session was written to them.
-    Found {
-        /// The session.
-        session: Identity,
-        /// The sequence number.
-        sequence: u64,
-    },
-    /// They name this session.
-    Ours,
-}
 
 /// The looks at superblocks.
 #[derive(Debug, Default)]
@@ -50,29 +36,11 @@ pub(crate) struct Fence {
     copy: usize,
 }
 
-impl Epoch {
-    /// Whether `superblock` is another server's, where `known` are this session and those before
-    /// it. (One of an earlier session is an old image: what was written since is gone, but nobody
-    /// else is there.)
-    fn is_foreign(self, superblock: &Superblock, array: Identity, known: &[Identity]) -> bool {
-        let session = superblock.session();
-        match self {
-            Epoch::Unknown => false,
-            Epoch::Ours => superblock.array != array || !known.contains(&session),
-            Epoch::Found { session: found, sequence } => {
-                // (A writing of ours that broke has perhaps reached it.)
-                let newer = superblock.sequence > sequence && !known.contains(&session);
-                superblock.array != array || session != found && newer
-            }
-        }
-    }
-}
-
 impl Array {
     /// How often superblocks are to be read, where anything is written.
     fn look_interval(&self) -> Option<Duration> {
-        let over = self.mode == Mode::Stopped || self.is_abandoned();
-        self.tuning.fence.filter(|_| self.records.enabled && !over)
+        let over = self.cx.mode == Mode::Stopped || self.is_abandoned();
+        self.cx.tuning.fence.filter(|_| self.records.enabled && !over)
     }
 
     /// Whether superblocks can be read now: not while they are being written or read.
@@ -82,15 +50,15 @@ impl Array {
 
     /// When superblocks are to be read again, if nothing else asks for it before.
     pub(crate) fn look_deadline(&self) -> Option<Instant> {
-        let runs = matches!(self.mode, Mode::Serving | Mode::ReadOnly) && self.may_look();
+        let runs = matches!(self.cx.mode, Mode::Serving | Mode::ReadOnly) && self.may_look();
         let interval = self.look_interval().filter(|_| runs)?;
-        Some(self.fence.looked.map_or(self.now, |at| at + interval))
+        Some(self.fence.looked.map_or(self.cx.now, |at| at + interval))
     }
 
     /// Whether the last look is so long ago that another is due.
     fn look_is_old(&self) -> bool {
         self.look_interval()
-            .is_some_and(|interval| self.fence.looked.is_none_or(|at| at + interval <= self.now))
+            .is_some_and(|interval| self.fence.looked.is_none_or(|at| at + interval <= self.cx.now))
     }
 
     /// Superblocks are about to be written (or other metadata): whether they are to be read first.
@@ -112,14 +80,14 @@ impl Array {
     /// Reads a superblock of each member that is written to.
     pub(crate) fn look(&mut self) {
         let copy = self.fence.copy;
-        (self.fence.looking, self.fence.looked, self.fence.copy) = (true, Some(self.now), 1 - copy);
+        (self.fence.looking, self.fence.looked, self.fence.copy) = (true, Some(self.cx.now), 1 - copy);
         let members = self.superblock_members();
-        let id = self.jobs.start(Kind::Look, Class::Metadata);
-        let job = self.jobs.get_mut(id);
+        let id = self.cx.jobs.start(Kind::Look, Class::Metadata);
+        let job = self.cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         job.metadata.resize(members.len() * SUPERBLOCK_BYTES, 0);
         for (index, (member, _)) in members.iter().enumerate() {
-            let length = self.health.member(*member).expect("a standing member is there").info.length;
+            let length = self.cx.roster.info(*member).length;
             let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
             job.plan.read(*member, Geometry::superblocks_at(length)[copy], span);
         }
@@ -140,15 +108,15 @@ impl Array {
     /// Superblocks were read, but for those in `failures`.
     pub(crate) fn looked(&mut self, id: JobId, failures: &[FailedAccess]) {
         (self.fence.looking, self.fence.fresh) = (false, true);
-        let (array, known) = (self.identity, &self.records.sessions);
-        let job = self.jobs.get(id);
+        let (array, known) = (self.cx.identity, &self.records.sessions);
+        let job = self.cx.jobs.get(id);
         let blocks = job.actions().zip(job.metadata.chunks(SUPERBLOCK_BYTES));
         let foreign = blocks.filter_map(|(action, block)| {
             let Action::Read { member, at, .. } = action else { return None };
             let read = !failures.iter().any(|failure| (failure.member, failure.at) == (member, at));
             // (Most name this session: whether they are sound makes no difference.)
             let ours = known.first().is_some_and(|session| Superblock::names(block, array, *session));
-            let epoch = self.health.member(member).filter(|_| !ours)?.epoch;
+            let epoch = self.cx.roster.epoch(member).filter(|_| !ours)?;
             // One that is torn or damaged says nothing.
             let superblock = Superblock::decode(block).ok().filter(|_| read)?;
             epoch.is_foreign(&superblock, array, known).then(|| (member, superblock.session()))
@@ -163,7 +131,7 @@ impl Array {
     /// Superblocks were written, but for those in `failures`, and those that a plan that broke did
     /// not come to. A member names this session when both its copies do.
     pub(crate) fn note_epochs(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let job = self.jobs.get(id);
+        let job = self.cx.jobs.get(id);
         let begun = job.next_step as usize;
         let writes = job.actions().enumerate().filter_map(|(index, action)| {
             let Action::Write { member, .. } = action else { return None };
@@ -173,10 +141,9 @@ impl Array {
         for (member, _) in &writes {
             let failed = failures.iter().any(|failure| failure.member == *member);
             let whole = writes.iter().filter(|(other, _)| other == member).all(|(_, begun)| *begun);
-            if let Some(record) = self.health.record(*member)
-                && (failed || whole)
-            {
-                record.epoch = if failed { Epoch::Unknown } else { Epoch::Ours };
+            if failed || whole {
+                let epoch = if failed { Epoch::Unknown } else { Epoch::Ours };
+                self.cx.roster.set_epoch(*member, epoch);
             }
         }
     }

@@ -2,18 +2,20 @@
 
 use parlour_units::{Instant, Region, Sector, Sectors, Slot, Stripe, Unit};
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
-use crate::health::SlotState;
+use crate::exec::job::FailedAccess;
 use crate::ids::{HostId, JobId};
-use crate::job::{FailedAccess, Kind, Purpose, StripeJob};
+use crate::job::{Kind, Purpose, StripeJob};
 use crate::map::{pieces, windows};
+use crate::mode::Mode;
 use crate::organization::{Code, ReadChoice};
 use crate::plan::{Content, Source, Span, UnitSet};
 use crate::planted::{Bug, is_planted};
 use crate::request::{Completion, Operation, Request, RequestError};
+use crate::roster::SlotState;
 use crate::stripe::ATTEMPTS;
 
 #[derive(Debug)]
@@ -114,7 +116,7 @@ impl Array {
     /// part is answered for itself.
     pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
         self.advance_clock(now);
-        self.maintenance.last_host = Some(self.now);
+        self.maintenance.last_host = Some(self.cx.now);
         match self.check(&request, start) {
             Ok(()) if request.length.is_zero() && request.operation != Operation::Flush => {
                 self.answer(request, Ok(()));
@@ -129,48 +131,48 @@ impl Array {
     }
 
     fn check(&self, request: &Request, start: Sectors) -> Result<(), RequestError> {
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         let Request { operation, at, length, .. } = *request;
         let writes = !matches!(operation, Operation::Read | Operation::Flush);
-        match self.mode {
+        match self.cx.mode {
             Mode::Stopping | Mode::Stopped => return Err(RequestError::Stopping),
             Mode::Superseded => return Err(RequestError::Superseded),
             Mode::Halted => return Err(RequestError::NoSpace),
             Mode::Serving | Mode::ReadOnly => {}
         }
-        if writes && self.mode == Mode::ReadOnly {
+        if writes && self.cx.mode == Mode::ReadOnly {
             return Err(self.refusal());
         }
         if !at.from_start().is_multiple_of(block) || !length.is_multiple_of(block) {
             return Err(RequestError::Misaligned);
         }
-        let capacity = self.geometry.capacity();
+        let capacity = self.cx.geometry.capacity();
         if at.from_start() > capacity || length > capacity - at.from_start() {
             return Err(RequestError::BeyondEnd);
         }
         let payload = matches!(operation, Operation::Read | Operation::Write { .. }) && !length.is_zero();
-        let fits = request.buffer.is_some_and(|buffer| self.buffers.length(buffer) >= start + length);
+        let fits = request.buffer.is_some_and(|buffer| self.cx.buffers.length(buffer) >= start + length);
         if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
     }
 
     /// Why an array that is read-only is.
     pub(crate) fn refusal(&self) -> RequestError {
-        if self.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
+        if self.cx.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
     }
 
     /// Whether what hosts write is refused; also what they asked for before.
     pub(crate) fn takes_no_writes(&self) -> bool {
-        self.mode == Mode::ReadOnly || self.counters.out_of_space
+        self.cx.mode == Mode::ReadOnly || self.cx.counters.out_of_space
     }
 
     /// Whether what cannot be read may be written anew; also when the array is being stopped.
     pub(crate) fn may_repair(&self) -> bool {
-        self.records.enabled && !self.counters.out_of_space && self.mode != Mode::ReadOnly
+        self.records.enabled && !self.cx.counters.out_of_space && self.cx.mode != Mode::ReadOnly
     }
 
     /// Answers all requests: the array is left as it is.
     pub(crate) fn refuse_hosts(&mut self) {
-        let refusal = match self.mode {
+        let refusal = match self.cx.mode {
             Mode::Superseded => RequestError::Superseded,
             _ => RequestError::NoSpace,
         };
@@ -189,13 +191,13 @@ impl Array {
         self.hosts.get(host).jobs = 1;
         match request.operation {
             Operation::Read => {
-                self.counters.host_reads += 1;
-                self.counters.host_read += request.length.get();
+                self.cx.counters.host_reads += 1;
+                self.cx.counters.host_read += request.length.get();
                 self.begin_read(host, request);
             }
             Operation::Write { durable } => {
-                self.counters.host_writes += 1;
-                self.counters.host_written += request.length.get();
+                self.cx.counters.host_writes += 1;
+                self.cx.counters.host_written += request.length.get();
                 self.begin_write(host, request, Content::Host, durable);
             }
             Operation::WriteZeroes { may_unmap, fast_only, durable } => {
@@ -203,7 +205,7 @@ impl Array {
             }
             Operation::Trim => self.begin_trim(host, request),
             Operation::Flush => {
-                self.counters.host_flushes += 1;
+                self.cx.counters.host_flushes += 1;
                 self.hosts.get(host).jobs += 1;
                 self.hosts.flush_waiters.push(host);
                 self.resume_hosts();
@@ -241,11 +243,12 @@ impl Array {
     /// are.
     fn durability_is_shared(&self, request: Request) -> bool {
         !self.is_durably_whole()
-            && self.geometry.organization().code == Code::Xor
+            && self.cx.geometry.organization().code == Code::Xor
             && !is_planted(Bug::DegradedDurableNotFlushed)
             && self.stripes_of(request).any(|stripe| {
                 // Unless a durable record says what each write changes.
-                let recorded = self.geometry.is_logged() && self.logs_writes(self.region_of(stripe).0);
+                let recorded =
+                    self.cx.geometry.is_logged() && self.logs_writes(self.cx.geometry.region_of(stripe).0);
                 !recorded && self.is_short_of_members(stripe)
             })
     }
@@ -253,13 +256,13 @@ impl Array {
     /// Whether all members are there and whole, and would be after a crash: no rebuild's end is yet
     /// to be recorded.
     pub(crate) fn is_durably_whole(&self) -> bool {
-        !self.health.is_degraded() && self.maintenance.rebuilt.is_empty()
+        !self.cx.roster.is_degraded() && self.maintenance.rebuilt.is_empty()
     }
 
     /// Whether a member of `stripe` is missing, or not yet whole: also where it has been rebuilt,
     /// as long as that is not durable.
     fn is_short_of_members(&self, stripe: Stripe) -> bool {
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let mut slots = layout.units().map(|unit| layout.locate(stripe, unit).slot);
         slots.any(|slot| self.known_state(slot) != SlotState::Active)
     }
@@ -282,8 +285,9 @@ impl Array {
     /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each
     /// stripe where something is missing.
     fn begin_read(&mut self, host: HostId, request: Request) {
-        let logged = self.geometry.is_logged();
-        let refused = |stripe| self.is_stalled(self.region_of(stripe).0) || self.is_left_to_redo(stripe);
+        let logged = self.cx.geometry.is_logged();
+        let refused =
+            |stripe| self.is_stalled(self.cx.geometry.region_of(stripe).0) || self.is_left_to_redo(stripe);
         if logged && self.stripes_of(request).any(refused) {
             let refusal = self.refusal();
             self.hosts.get(host).error.get_or_insert(refusal);
@@ -298,15 +302,16 @@ impl Array {
         let mut reads = std::mem::take(&mut self.hosts.reads);
         let mut found = std::mem::take(&mut self.hosts.pieces);
         let mut missing = false;
-        let whole_unit = self.geometry.layout().unit_length();
+        let whole_unit = self.cx.geometry.layout().unit_length();
         for stripe in self.stripes_of(request) {
             let window = Window { stripe, columns: Columns::new(Sectors::ZERO, whole_unit) };
-            pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+            pieces(self.cx.geometry.layout(), request.at, request.length, window, &mut found);
             for piece in &found {
                 match self.choose_unit(stripe, piece) {
                     Some(unit) => {
-                        let location = self.current_location(self.geometry.layout().locate(stripe, unit));
-                        let at = self.absolute(location.at + piece.columns.from);
+                        let location =
+                            self.cx.roster.current_location(self.cx.geometry.layout().locate(stripe, unit));
+                        let at = self.cx.geometry.absolute(location.at + piece.columns.from);
                         reads.push((
                             location.slot,
                             at,
@@ -331,22 +336,22 @@ impl Array {
     /// its records; a record of it was given up and would be redone; or it is read from one of
     /// several copies that may differ, and is not yet recorded which members those are.
     fn waits_for_recovery(&self, request: Request) -> bool {
-        let layout = self.geometry.layout();
-        let unrecorded = self.geometry.keeps_copies() && self.records.barrier();
-        if !self.geometry.is_logged() && !unrecorded {
+        let layout = self.cx.geometry.layout();
+        let unrecorded = self.cx.geometry.keeps_copies() && self.records.barrier();
+        if !self.cx.geometry.is_logged() && !unrecorded {
             return false;
         }
         self.stripes_of(request).any(|stripe| {
             let region = layout.region_of(stripe).0;
             let recorded = !self.records.enabled || self.records.resync_is_durable(region);
-            let given_up = self.geometry.is_logged() && !recorded;
+            let given_up = self.cx.geometry.is_logged() && !recorded;
             self.is_recovering(region) || given_up || unrecorded && self.records.resync.get(region)
         })
     }
 
     fn hasten_recoveries(&mut self, request: Request) {
         let regions: Vec<Region> =
-            self.stripes_of(request).map(|stripe| self.geometry.layout().region_of(stripe).0).collect();
+            self.stripes_of(request).map(|stripe| self.cx.geometry.layout().region_of(stripe).0).collect();
         regions.into_iter().for_each(|region| self.hasten_recovery(region));
     }
 
@@ -363,46 +368,46 @@ impl Array {
 
     fn start_direct_read(&mut self, host: HostId, reads: &mut Vec<(Slot, Sector, Span)>) {
         self.hosts.get(host).jobs += 1;
-        let id = self.jobs.start(Kind::Read { host }, Class::Foreground);
+        let id = self.cx.jobs.start(Kind::Read { host }, Class::Foreground);
         self.note_read(host);
-        let mut merging = self.tuning.merging();
+        let mut merging = self.cx.tuning.merging();
         if self.hosts.get(host).wanted_only {
             merging.gap = Sectors::ZERO;
         }
-        self.jobs.get_mut(id).plan.read_merged(reads, merging);
+        self.cx.jobs.get_mut(id).plan.read_merged(reads, merging);
         let buffer = self.host_buffer(host);
         self.start_plan(id, buffer, &[]);
     }
 
     /// The unit to read `piece` from; none where it must be computed.
     fn choose_unit(&mut self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
-        let layout = self.geometry.layout();
-        if !self.geometry.keeps_copies() {
+        let layout = self.cx.geometry.layout();
+        if !self.cx.geometry.keeps_copies() {
             let location = layout.locate(stripe, piece.unit);
-            let readable = !self.health.is_degraded() || self.health.readable(location.slot, stripe);
+            let readable = !self.cx.roster.is_degraded() || self.cx.roster.readable(location.slot, stripe);
             return readable.then_some(piece.unit);
         }
         self.choose_copy(stripe, piece.columns)
     }
 
     fn choose_copy(&mut self, stripe: Stripe, columns: Columns) -> Option<Unit> {
-        let layout = self.geometry.layout();
-        let readable = |unit: &Unit| self.health.readable(layout.locate(stripe, *unit).slot, stripe);
+        let layout = self.cx.geometry.layout();
+        let readable = |unit: &Unit| self.cx.roster.readable(layout.locate(stripe, *unit).slot, stripe);
         let mut copies = layout.units().filter(readable);
         // Until a region is resynced its copies may differ: all must read the one that the others
         // will follow, and none while they follow one that is gone meanwhile.
         if self.records.resync.get(layout.region_of(stripe).0) {
-            return copies.next().filter(|_| !self.locks.is_exclusive(stripe));
+            return copies.next().filter(|_| !self.cx.locks.is_exclusive(stripe));
         }
         let member = |unit: Unit| {
             let location = layout.locate(stripe, unit);
-            let member = self.health.member_at(location.slot).and_then(|member| self.health.member(member));
-            let record = member.expect("a readable place has a member");
-            let at = self.geometry.data_start() + (location.at + columns.from).from_start();
-            let distance = record.head.get().abs_diff(at.get());
-            (record.queue, distance)
+            let member = self.cx.roster.member_at(location.slot).expect("a readable place has a member");
+            let (queue, head) = self.cx.roster.queue(member);
+            let at = self.cx.geometry.data_start() + (location.at + columns.from).from_start();
+            let distance = head.get().abs_diff(at.get());
+            (queue, distance)
         };
-        match self.geometry.organization().read {
+        match self.cx.geometry.organization().read {
             ReadChoice::Direct | ReadChoice::Primary => copies.next(),
             choice @ (ReadChoice::RoundRobin | ReadChoice::Random) => {
                 let copies: Vec<Unit> = copies.collect();
@@ -420,10 +425,10 @@ impl Array {
         let list = self.list_windows(request);
         for window in &list {
             let mut found = Vec::new();
-            pieces(self.geometry.layout(), request.at, request.length, *window, &mut found);
+            pieces(self.cx.geometry.layout(), request.at, request.length, *window, &mut found);
             found.retain(|piece| self.choose_unit(window.stripe, piece).is_none());
             if !found.is_empty() {
-                self.counters.degraded_reads += 1;
+                self.cx.counters.degraded_reads += 1;
                 self.hosts.get(host).jobs += 1;
                 self.start_stripe(Purpose::Read, *window, Some(host), found, Content::Host, false);
             }
@@ -432,7 +437,7 @@ impl Array {
     }
 
     pub(crate) fn read_done(&mut self, id: JobId) {
-        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
         self.keep_read(host);
         self.host_job_done(host, Ok(()));
@@ -443,7 +448,7 @@ impl Array {
         let request = self.hosts.get(host).request;
         if self.cache.takes(request.length) {
             let stripes: Vec<Stripe> = self.stripes_of(request).collect();
-            let stale = stripes.iter().any(|stripe| self.locks.is_exclusive(*stripe));
+            let stale = stripes.iter().any(|stripe| self.cx.locks.is_exclusive(*stripe));
             self.cache.read_begins(host, stripes, stale);
         }
     }
@@ -454,12 +459,12 @@ impl Array {
         if !self.cache.read_ends(host) || jobs != 1 {
             return;
         }
-        let unit = self.geometry.layout().unit_length();
+        let unit = self.cx.geometry.layout().unit_length();
         let mut content = Vec::new();
         let mut found = Vec::new();
         for stripe in self.stripes_of(request) {
             let window = Window { stripe, columns: Columns::new(Sectors::ZERO, unit) };
-            pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+            pieces(self.cx.geometry.layout(), request.at, request.length, window, &mut found);
             content.extend(found.iter().map(|piece| (stripe, *piece)));
         }
         let buffer = request.buffer.expect("a read has a payload");
@@ -468,7 +473,7 @@ impl Array {
 
     /// The stripes that a request touches.
     fn stripes_of(&self, request: Request) -> impl Iterator<Item = Stripe> + use<> {
-        let data = self.geometry.layout().stripe_data();
+        let data = self.cx.geometry.layout().stripe_data();
         let end = request.at + request.length;
         let first = request.at.from_start() / data;
         (first..end.from_start().get().div_ceil(data.get())).map(Stripe::new)
@@ -477,7 +482,7 @@ impl Array {
     /// Some of a read failed: what is unreadable is repaired, then all is read again as the array
     /// now is.
     pub(crate) fn read_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        if self.jobs.get(id).plan.reads_through() {
+        if self.cx.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(id);
         }
         if self.still_standing(failures) {
@@ -490,7 +495,7 @@ impl Array {
         if !self.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
             // Of a member that was failed for it nothing is computed here: all is read again
             // without it.
-            return match failures.iter().all(|failure| self.health.slot_of(failure.member).is_some()) {
+            return match failures.iter().all(|failure| self.cx.roster.slot_of(failure.member).is_some()) {
                 true => self.compute_unreadable(id, failures),
                 false => self.repairs_done(id),
             };
@@ -498,29 +503,30 @@ impl Array {
         for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
             self.start_repairs(id, failure);
         }
-        if self.jobs.get(id).repairs == 0 {
+        if self.cx.jobs.get(id).repairs == 0 {
             self.repairs_done(id);
         }
     }
 
     /// What failed is perhaps what nobody wants: all is read again without it.
     fn read_wanted_only(&mut self, id: JobId) {
-        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.hosts.get(host).wanted_only = true;
         self.read_again(id, host);
     }
 
     /// An array that may not be written answers from the rest of the stripe and repairs nothing.
     fn compute_unreadable(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
         self.cache.read_ends(host);
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         let unreadable = failures.iter().flat_map(|failure| self.unreadable_windows(failure));
         let unreadable: Vec<(Window, Unit)> = unreadable.collect();
         for (window, unit) in unreadable {
             let Window { stripe, columns } = window;
-            let differ = self.geometry.keeps_copies() && self.records.resync.get(self.region_of(stripe).0);
+            let differ = self.cx.geometry.keeps_copies()
+                && self.records.resync.get(self.cx.geometry.region_of(stripe).0);
             if !differ {
                 self.start_read(host, window, UnitSet::of(unit));
                 continue;
@@ -540,32 +546,32 @@ impl Array {
     fn start_read(&mut self, host: HostId, window: Window, without: UnitSet) {
         let request = self.hosts.get(host).request;
         let mut found = Vec::new();
-        pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+        pieces(self.cx.geometry.layout(), request.at, request.length, window, &mut found);
         // Of copies, any may have been the one that was read.
-        let copies = self.geometry.keeps_copies();
+        let copies = self.cx.geometry.keeps_copies();
         found.retain(|piece| copies || without.has(piece.unit));
         if found.is_empty() {
             return;
         }
         self.hosts.get(host).jobs += 1;
         let job = self.start_stripe(Purpose::Read, window, Some(host), found, Content::Host, false);
-        self.jobs.stripe(job).targets = without;
+        self.cx.jobs.stripe(job).targets = without;
     }
 
     /// Whether a member that is gone had to be kept, because the array has nothing to replace it:
     /// then what needs it fails, and is not tried for ever.
     pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
-        let kept = |failure: &FailedAccess| self.health.slot_of(failure.member).is_some();
+        let kept = |failure: &FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
         failures.iter().any(|failure| failure.fault.is_of_member() && kept(failure))
     }
 
     /// Whether all that failed is gone with its member, whatever was the matter with it first.
     pub(crate) fn only_members_lost(&self, failures: &[FailedAccess]) -> bool {
-        failures.iter().all(|failure| self.health.slot_of(failure.member).is_none())
+        failures.iter().all(|failure| self.cx.roster.slot_of(failure.member).is_none())
     }
 
     pub(crate) fn read_failed(&mut self, id: JobId, error: RequestError) {
-        let Some(Kind::Read { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
         self.cache.read_ends(host);
         self.host_job_done(host, Err(error));
@@ -596,7 +602,7 @@ impl Array {
     /// Starts jobs on the next stripes of a request that writes, zeroes or trims.
     fn continue_write(&mut self, host: HostId) {
         let &mut HostRequest { request, cursor, content, durable, whole_only, .. } = self.hosts.get(host);
-        let data = self.geometry.layout().stripe_data();
+        let data = self.cx.geometry.layout().stripe_data();
         let end = request.at + request.length;
         let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
         let part = Request { at: cursor, length: next.min(end) - cursor, ..request };
@@ -616,10 +622,10 @@ impl Array {
 
     /// A write's window is cut into blocks, each of which is written for itself.
     pub(crate) fn begin_blocks(&mut self, id: JobId, columns: Columns) {
-        let StripeJob { window, host, content, durable, .. } = *self.jobs.stripe(id);
+        let StripeJob { window, host, content, durable, .. } = *self.cx.jobs.stripe(id);
         let host = host.expect("a host waits for it");
         let request = self.hosts.get(host).request;
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         for index in 0..columns.length() / block {
             let from = columns.from + block * index;
             let window = Window { columns: Columns::new(from, from + block), ..window };
@@ -631,7 +637,7 @@ impl Array {
     fn list_windows(&mut self, request: Request) -> Vec<Window> {
         let mut list = std::mem::take(&mut self.hosts.windows);
         list.clear();
-        list.extend(windows(self.geometry.layout(), request.at, request.length, self.tuning.slice));
+        list.extend(windows(self.cx.geometry.layout(), request.at, request.length, self.cx.tuning.slice));
         list
     }
 
@@ -644,7 +650,7 @@ impl Array {
         durable: bool,
     ) {
         let mut found = Vec::new();
-        pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
+        pieces(self.cx.geometry.layout(), request.at, request.length, window, &mut found);
         if found.is_empty() {
             return;
         }
@@ -658,13 +664,13 @@ impl Array {
             self.hosts.get(host).error = Some(RequestError::NotFast);
             return;
         }
-        self.counters.host_writes += 1;
-        self.counters.host_written += request.length.get();
+        self.cx.counters.host_writes += 1;
+        self.cx.counters.host_written += request.length.get();
         self.begin_write(host, request, Content::Zeroes { may_unmap: unmaps }, durable);
     }
 
     fn is_made_of_stripes(&self, request: Request) -> bool {
-        let data = self.geometry.layout().stripe_data();
+        let data = self.cx.geometry.layout().stripe_data();
         request.at.from_start().is_multiple_of(data) && request.length.is_multiple_of(data)
     }
 
@@ -679,15 +685,13 @@ impl Array {
     /// Whether a request covers the window in all data units.
     fn is_whole(&self, request: Request, window: Window) -> bool {
         let mut found = Vec::new();
-        pieces(self.geometry.layout(), request.at, request.length, window, &mut found);
-        found.len() == usize::from(self.geometry.layout().data_units())
+        pieces(self.cx.geometry.layout(), request.at, request.length, window, &mut found);
+        found.len() == usize::from(self.cx.geometry.layout().data_units())
             && found.iter().all(|piece| piece.columns == window.columns)
     }
 
     fn members_unmap(&self) -> bool {
-        self.health
-            .standing()
-            .all(|(_, member)| self.health.member(member).is_some_and(|record| record.info.unmaps))
+        self.cx.roster.all_unmap()
     }
 
     // Flushes.
@@ -703,13 +707,13 @@ impl Array {
             return;
         }
         for host in std::mem::take(&mut self.hosts.flush_waiters) {
-            if self.health.has_lost_writes() || self.records.is_untold() {
+            if self.cx.roster.has_lost_writes() || self.records.is_untold() {
                 self.host_job_done(host, Err(RequestError::Lost));
                 continue;
             }
-            let id = self.jobs.start(Kind::Flush { host }, Class::Foreground);
+            let id = self.cx.jobs.start(Kind::Flush { host }, Class::Foreground);
             if !is_planted(Bug::FlushDoesNothing) {
-                self.plan_flushes(id);
+                self.cx.plan_flushes(id);
             }
             self.start_plan(id, None, &[]);
         }
@@ -718,13 +722,14 @@ impl Array {
     /// Whether parity that stands in for a missing member's data does not come up to date before
     /// the next opening.
     fn flush_lacks_parity(&self) -> bool {
-        let lacks = self.counters.out_of_space && !self.geometry.is_logged() && !self.is_durably_whole();
+        let lacks =
+            self.cx.counters.out_of_space && !self.cx.geometry.is_logged() && !self.is_durably_whole();
         lacks && self.logs.as_ref().is_some_and(|logs| logs.any_stalled())
     }
 
     /// Where a member is missing its data is in the parity alone, which must first be up to date.
     fn flush_may_start(&mut self) -> bool {
-        let behind = !self.geometry.is_logged()
+        let behind = !self.cx.geometry.is_logged()
             && !self.is_durably_whole()
             && self.logs.as_ref().is_some_and(|logs| logs.any_live())
             && !is_planted(Bug::DegradedFlushBeforeParity);
@@ -735,9 +740,11 @@ impl Array {
     }
 
     pub(crate) fn flush_done(&mut self, id: JobId) {
-        let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
+        let Some(Kind::Flush { host }) = self.cx.jobs.get_mut(id).kind.take() else {
+            unreachable!("a flush")
+        };
         self.end_job(id);
-        if self.records.barrier() || self.health.has_lost_writes() || self.records.is_untold() {
+        if self.records.barrier() || self.cx.roster.has_lost_writes() || self.records.is_untold() {
             // A member failed meanwhile, perhaps to flush, and would be believed after a crash.
             self.hosts.flush_waiters.push(host);
             return self.resume_hosts();
@@ -748,7 +755,9 @@ impl Array {
     /// A member that could not be flushed is failed by now: the others are flushed again after that
     /// is durable.
     pub(crate) fn flush_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Flush { host }) = self.jobs.get_mut(id).kind.take() else { unreachable!("a flush") };
+        let Some(Kind::Flush { host }) = self.cx.jobs.get_mut(id).kind.take() else {
+            unreachable!("a flush")
+        };
         self.end_job(id);
         let lost =
             self.still_standing(failures) || failures.iter().any(|failure| !failure.fault.is_of_member());

@@ -1,18 +1,14 @@
-//! A job: one plan being carried out, and why.
+//! What jobs are for, and what each keeps while its plan is carried out.
 
-use std::collections::VecDeque;
+use parlour_units::{Region, Sectors, Slot};
 
-use parlour_units::{Member, Region, Sector, Sectors, Slot};
-
-use crate::buffer::{BufferId, Slice};
 use crate::columns::{Piece, Window};
-use crate::effect::{Action, Class, EffectId, Fault};
-use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::Intent;
+use crate::exec::job::Jobs;
+use crate::format::commit_entry::{CommitPart, Intent};
 use crate::format::segment::Record;
 use crate::ids::{HostId, JobId};
 use crate::log::{EntryName, Load, Redo, Reservation};
-use crate::plan::{Content, Fragment, LogMethod, Plan, Target, UnitSet};
+use crate::plan::{Content, Fragment, LogMethod, UnitSet};
 
 /// What a job is for.
 #[derive(Debug)]
@@ -139,8 +135,6 @@ pub(crate) struct StripeJob {
     pub(crate) probe: Probe,
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
-    /// It has written to blocks of the bad-block log.
-    pub(crate) unlisted: bool,
     pub(crate) blind: Blind,
 }
 
@@ -176,177 +170,12 @@ impl Probe {
     }
 }
 
-/// A step that failed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FailedAccess {
-    pub(crate) fault: Fault,
-    pub(crate) member: Member,
-    pub(crate) at: Sector,
-    pub(crate) length: Sectors,
-    /// The member was to make something durable: that it could not is known since it said so, and
-    /// not since its plan ended.
-    pub(crate) undurable: bool,
-}
-
-/// One plan being carried out.
-#[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) generation: u32,
-    pub(crate) kind: Option<Kind>,
-    pub(crate) class: Class,
-    pub(crate) plan: Plan,
-    pub(crate) slices: Vec<Slice>,
-    pub(crate) metadata: Vec<u8>,
-    pub(crate) scratch: Vec<BufferId>,
-    /// Buffers of others that the plan uses.
-    pub(crate) held: Vec<BufferId>,
-    pub(crate) next_step: u32,
-    pub(crate) outstanding: u32,
-    pub(crate) failures: Vec<FailedAccess>,
-    /// Comparisons that found a difference, by step.
-    pub(crate) differing: Vec<u32>,
-    /// What the plan's checksum steps found, one step's behind the other's.
-    pub(crate) checksums: Vec<u64>,
-    /// When its plan was made: see [`Health::turn`](crate::health::Health).
-    pub(crate) turn: u64,
-    /// By step: the member that it was handed out to. [`NOBODY`] where that was none.
-    pub(crate) members: Vec<Member>,
-    /// Repairs that this job waits for and that are under way, …
-    pub(crate) repairs: u32,
-    /// … and those that begin when these end.
-    pub(crate) repairs_to_come: VecDeque<(Window, UnitSet)>,
-    /// A repair did not succeed.
-    pub(crate) unrepaired: bool,
-}
-
-/// All jobs; those that are done keep their memory for the next.
-#[derive(Debug, Default)]
-pub(crate) struct Jobs {
-    table: Vec<Job>,
-    free: Vec<u32>,
-}
-
-impl Jobs {
-    pub(crate) fn start(&mut self, kind: Kind, class: Class) -> JobId {
-        let index = self.free.pop().unwrap_or_else(|| {
-            let index = self.table.len() as u32;
-            assert!(index < EffectId::LIMIT, "credits bound the jobs at once");
-            self.table.push(Job::empty());
-            index
-        });
-        let job = &mut self.table[index as usize];
-        job.kind = Some(kind);
-        job.class = class;
-        JobId { index, generation: job.generation }
-    }
-
-    /// Ends a job. Its buffers must have been given back.
-    pub(crate) fn end(&mut self, id: JobId) {
-        let job = self.get_mut(id);
-        let idle = job.scratch.is_empty() && job.held.is_empty() && job.outstanding == 0;
-        assert!(idle, "a job ends with nothing in flight");
-        assert!(job.repairs_to_come.is_empty(), "a job ends when all its repairs have");
-        job.generation = EffectId::cut_generation(job.generation.wrapping_add(1));
-        job.kind = None;
-        job.plan.clear();
-        job.slices.clear();
-        job.metadata.clear();
-        job.next_step = 0;
-        job.failures.clear();
-        job.differing.clear();
-        job.checksums.clear();
-        job.members.clear();
-        job.repairs = 0;
-        job.unrepaired = false;
-        self.free.push(id.index);
-    }
-
-    pub(crate) fn get_mut(&mut self, id: JobId) -> &mut Job {
-        let job = &mut self.table[id.index as usize];
-        assert_eq!(job.generation, id.generation, "a job is named only while it lives");
-        job
-    }
-
-    pub(crate) fn get(&self, id: JobId) -> &Job {
-        let job = &self.table[id.index as usize];
-        assert_eq!(job.generation, id.generation, "a job is named only while it lives");
-        job
-    }
-
-    /// The job of an effect, if it still lives.
-    pub(crate) fn of_effect(&self, effect: EffectId) -> Option<JobId> {
-        let job = self.table.get(effect.job() as usize)?;
-        let alive = job.kind.is_some() && job.generation == effect.generation();
-        alive.then_some(JobId { index: effect.job(), generation: job.generation })
-    }
-
-    pub(crate) fn alive(&self) -> usize {
-        self.table.len() - self.free.len()
-    }
-
+impl Jobs<Kind> {
     /// The stripe job in `id`.
     pub(crate) fn stripe(&mut self, id: JobId) -> &mut StripeJob {
         match &mut self.get_mut(id).kind {
             Some(Kind::Stripe(stripe)) => stripe,
             other => unreachable!("a job on a stripe was expected, not {other:?}"),
-        }
-    }
-}
-
-/// No member has this number.
-pub(crate) const NOBODY: Member = Member::new(u16::MAX);
-
-impl Job {
-    /// What each step asks for, in their order.
-    pub(crate) fn actions(&self) -> impl Iterator<Item = Action> + '_ {
-        (0..self.plan.steps.len() as u32).map(|step| self.action(step))
-    }
-
-    /// What step `step` asks for, of the member that it is for. Which one that is, where it is for
-    /// a slot, is settled when the step is handed out; before, it is [`NOBODY`].
-    pub(crate) fn action(&self, step: u32) -> Action {
-        self.plan.steps[step as usize].action.map(|target| match target {
-            Target::Slot(_) => self.members[step as usize],
-            Target::Member(member) => member,
-        })
-    }
-
-    /// Keeps what checksum step `step` found.
-    pub(crate) fn take_checksums(&mut self, step: u32, sums: &[u64]) {
-        if let Some(verified) = self.plan.verified(step) {
-            if !verified.holds(sums) {
-                let read = self.action(verified.read);
-                self.failures.push(FailedAccess::unlike(read, verified.part));
-            }
-            return;
-        }
-        let end = self.plan.checksums_up_to(step);
-        if self.checksums.len() < end {
-            self.checksums.resize(end, 0);
-        }
-        self.checksums[end - sums.len()..end].copy_from_slice(sums);
-    }
-
-    fn empty() -> Job {
-        Job {
-            generation: 0,
-            kind: None,
-            class: Class::Foreground,
-            plan: Plan::default(),
-            slices: Vec::new(),
-            metadata: Vec::new(),
-            scratch: Vec::new(),
-            held: Vec::new(),
-            next_step: 0,
-            outstanding: 0,
-            failures: Vec::new(),
-            differing: Vec::new(),
-            checksums: Vec::new(),
-            turn: 0,
-            members: Vec::new(),
-            repairs: 0,
-            repairs_to_come: VecDeque::new(),
-            unrepaired: false,
         }
     }
 }

@@ -15,19 +15,22 @@ mod table;
 use parlour_units::{Instant, Member, Region, Sectors, Slot};
 
 use self::stop::Stop;
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::{Action, Class};
+use crate::exec::job::FailedAccess;
 use crate::format::banks::sequence_of_session;
 use crate::format::bitmap::{Bits, StoredBitmap, TableEntry};
 use crate::format::horizon::{SESSION_END, sequences_are_used};
 use crate::format::superblock::{Entry, EntryState, Recorded, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
-use crate::health::SlotState;
 use crate::identity::Identity;
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind};
+use crate::job::Kind;
+use crate::mode::Mode;
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::roster::SlotState;
+use crate::roster::kept::Kept;
 
 /// A table of the regions' logs that is being written.
 #[derive(Debug)]
@@ -300,9 +303,9 @@ impl Array {
             return false;
         }
         let held = !is_planted(Bug::MissedForgotten) && !is_planted(Bug::WritesBeforeExclusion);
-        let awaits = self.health.awaits_members() && held;
+        let awaits = self.cx.roster.awaits_members() && held;
         let durably = records.durable.get(region) && (!awaits || records.out_of_sync_is_durable(region));
-        if self.tuning.bitmap && records.enabled && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
+        if self.cx.tuning.bitmap && records.enabled && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
             records.dirty.set(region);
             if awaits {
                 records.out_of_sync.set(region);
@@ -320,7 +323,7 @@ impl Array {
     /// Something in `region` is repaired: until that is flushed, a member that goes away may lack
     /// it.
     pub(crate) fn note_repair(&mut self, region: Region) {
-        if self.mode == Mode::Serving && self.records.enabled && self.tuning.bitmap {
+        if self.cx.mode == Mode::Serving && self.records.enabled && self.cx.tuning.bitmap {
             self.records.bitmap_wanted |= !self.records.dirty.get(region);
             self.records.dirty.set(region);
             self.note_out_of_sync(region);
@@ -373,33 +376,33 @@ impl Array {
 
     /// Some dirty region may become clean. Where none is marked dirty none need be marked clean.
     pub(crate) fn expect_cleaning(&mut self) {
-        if self.tuning.bitmap && self.records.clean_at.is_none() {
-            self.records.clean_at = Some(self.now + self.tuning.clean_after);
+        if self.cx.tuning.bitmap && self.records.clean_at.is_none() {
+            self.records.clean_at = Some(self.cx.now + self.cx.tuning.clean_after);
         }
     }
 
     pub(crate) fn clean_deadline(&self) -> Option<Instant> {
-        let idle = self.mode == Mode::Serving && self.records.enabled && !self.records.cleaning;
+        let idle = self.cx.mode == Mode::Serving && self.records.enabled && !self.records.cleaning;
         // What a member that was kept did not flush stays dirty.
-        self.records.clean_at.filter(|_| idle && !self.health.has_lost_writes())
+        self.records.clean_at.filter(|_| idle && !self.cx.roster.has_lost_writes())
     }
 
     /// Regions that were idle since the last look are flushed, to be marked clean.
     pub(crate) fn clean_idle_regions(&mut self) {
-        let Some(due) = self.clean_deadline().filter(|due| *due <= self.now) else { return };
+        let Some(due) = self.clean_deadline().filter(|due| *due <= self.cx.now) else { return };
         let any = self.idle_regions().next().is_some();
         if any {
             self.records.cleaning = true;
-            let job = self.jobs.start(Kind::CleanFlush, Class::Metadata);
+            let job = self.cx.jobs.start(Kind::CleanFlush, Class::Metadata);
             if !is_planted(Bug::CleanWithoutFlush) {
-                self.plan_flushes(job);
+                self.cx.plan_flushes(job);
             }
             self.start_plan(job, None, &[]);
             return;
         }
         self.records.touched = Bits::new(self.records.writers.len() as u32);
         let more = self.regions_to_clean().next().is_some();
-        self.records.clean_at = more.then_some(due.max(self.now) + self.tuning.clean_after);
+        self.records.clean_at = more.then_some(due.max(self.cx.now) + self.cx.tuning.clean_after);
     }
 
     /// Dirty regions that will be clean when they are idle.
@@ -418,7 +421,7 @@ impl Array {
     }
 
     pub(crate) fn clean_flush_done(&mut self, id: JobId) {
-        if self.records.barrier() || self.health.has_lost_writes() {
+        if self.records.barrier() || self.cx.roster.has_lost_writes() {
             // A member was failed meanwhile. Until that is durable it counts after a crash, with
             // what it has not flushed. Or it had to be kept, and could not flush.
             return self.clean_flush_broken(id);
@@ -433,28 +436,13 @@ impl Array {
         self.records.cleaning = false;
         self.records.touched = Bits::new(self.records.writers.len() as u32);
         let more = self.regions_to_clean().next().is_some();
-        self.records.clean_at = more.then_some(self.now + self.tuning.clean_after);
+        self.records.clean_at = more.then_some(self.cx.now + self.cx.tuning.clean_after);
     }
 
     pub(crate) fn clean_flush_broken(&mut self, id: JobId) {
         self.end_job(id);
         self.records.cleaning = false;
-        self.records.clean_at = Some(self.now + self.tuning.clean_after);
-    }
-
-    /// Fills `job`'s plan with a flush of each member that was written since its last.
-    pub(crate) fn plan_flushes(&mut self, job: JobId) {
-        let standing: Vec<(Slot, Member)> = self.health.standing().collect();
-        for (slot, member) in standing {
-            if is_planted(Bug::FlushSkipsMember) && slot.get() == 1 {
-                continue;
-            }
-            let record = self.health.record(member).expect("a standing member is there");
-            // A flush that is under way does not cover what was written after it began.
-            if std::mem::take(&mut record.unflushed) || record.flushing > 0 {
-                self.jobs.get_mut(job).plan.push(Action::Flush { member: slot.into() }, &[]);
-            }
-        }
+        self.records.clean_at = Some(self.cx.now + self.cx.tuning.clean_after);
     }
 
     /// Takes the numbers of a further session when many of this one's are used, so that none ever
@@ -466,7 +454,7 @@ impl Array {
         let settled = records.begun && !records.barrier() && records.stop.is_none() && !records.clean;
         let may = records.enabled && settled && session + 1 < SESSION_END;
         let recorded =
-            self.logs.as_ref().is_some_and(|logs| logs.have_used(session, self.tuning.session_records));
+            self.logs.as_ref().is_some_and(|logs| logs.have_used(session, self.cx.tuning.session_records));
         let banks = records.bitmap_sequence.max(records.table_sequence).max(self.bad_blocks.sequence());
         if may && (recorded || sequences_are_used(session, banks)) {
             self.records.session_number += 1;
@@ -520,7 +508,7 @@ impl Array {
     fn superblock_due(&self) -> bool {
         let tells = || {
             let informed = self.records.begun || self.members_are_informed();
-            informed && self.bad_blocks.additions_are_durable()
+            informed && self.bad_blocks.additions_are_durable(&self.cx.roster.listed)
         };
         self.records.superblock_due() && (self.records.opening || tells())
     }
@@ -538,12 +526,12 @@ impl Array {
         self.records.writing = Some(self.records.wanted);
         self.records.sequence += 1;
         self.look_is_used();
-        let id = self.jobs.start(Kind::Superblock, Class::Metadata);
+        let id = self.cx.jobs.start(Kind::Superblock, Class::Metadata);
         let members = self.superblock_members();
         let table = if self.records.opening { self.records.found.clone() } else { self.member_table() };
         let superblock = |(member, entry): &(Member, u16)| self.superblock(*member, *entry, table.clone());
         let blocks: Vec<Superblock> = members.iter().map(superblock).collect();
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         for block in &blocks {
             job.metadata.extend(block.encode());
@@ -553,7 +541,7 @@ impl Array {
                 job.plan.next_phase();
             }
             for (index, (member, _)) in members.iter().enumerate() {
-                let worse = self.health.member(*member).map_or(0, |record| record.worse_copy);
+                let worse = self.cx.roster.worse_copy(*member);
                 let at = Geometry::superblocks_at(blocks[index].member_length)[(round + worse) % 2];
                 let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
                 job.plan.write(*member, at, span, !is_planted(Bug::SuperblockNotDurable));
@@ -566,24 +554,24 @@ impl Array {
     pub(crate) fn superblock_members(&self) -> Vec<(Member, u16)> {
         if self.records.opening {
             let entry = |member: &Member| {
-                let identity = self.health.member(*member)?.info.identity;
+                let identity = self.cx.roster.info(*member).identity;
                 self.records.found.iter().position(|entry| entry.member == identity)
             };
-            let standing = self.health.standing().map(|(_, member)| member);
-            let members = standing.chain(self.health.spares.iter().copied());
+            let standing = self.cx.roster.standing().map(|(_, member)| member);
+            let members = standing.chain(self.cx.roster.spares().iter().copied());
             return members.filter_map(|member| Some((member, entry(&member)? as u16))).collect();
         }
-        let slots = self.health.slots.len() as u16;
-        let spares = self.health.spares.iter().enumerate();
-        let standing = self.health.standing().map(|(slot, member)| (member, slot.get()));
+        let slots = self.cx.geometry.members();
+        let spares = self.cx.roster.spares().iter().enumerate();
+        let standing = self.cx.roster.standing().map(|(slot, member)| (member, slot.get()));
         standing.chain(spares.map(|(index, member)| (*member, slots + index as u16))).collect()
     }
 
     fn superblock(&self, member: Member, entry: u16, table: Vec<Entry>) -> Superblock {
-        let info = &self.health.member(member).expect("a standing member is there").info;
+        let info = self.cx.roster.info(member);
         let records = &self.records;
         Superblock {
-            array: self.identity,
+            array: self.cx.identity,
             member: info.identity,
             entry,
             member_length: info.length,
@@ -594,7 +582,7 @@ impl Array {
             opening: records.opening,
             writable: true,
             copy: 0,
-            geometry: *self.geometry.stored(),
+            geometry: *self.cx.geometry.stored(),
             name: records.name.clone(),
             created: records.created,
             table,
@@ -603,25 +591,23 @@ impl Array {
     }
 
     fn member_table(&self) -> Vec<Entry> {
-        let slot = |slot: &crate::health::SlotRecord| {
-            let state = match slot.state {
+        let slot = |slot: Slot| {
+            let keeps = self.cx.roster.keeps(slot);
+            let state = match self.cx.roster.state(slot) {
                 SlotState::Active => EntryState::Active,
-                SlotState::Failed => match slot.keeps {
-                    Some(kept) => kept.entry(),
-                    None => EntryState::Failed,
-                },
+                SlotState::Failed => keeps.map_or(EntryState::Failed, Kept::entry),
                 SlotState::Rebuilding => EntryState::Rebuilding {
                     frontier: self.maintenance.durable_frontier,
-                    returning: slot.keeps.is_some(),
+                    returning: keeps.is_some(),
                 },
             };
-            Entry { member: slot.identity, state }
+            Entry { member: self.cx.roster.identity(slot), state }
         };
-        let spare = |member: &Member| {
-            let info = &self.health.member(*member).expect("a spare is there").info;
-            Entry { member: info.identity, state: EntryState::Spare }
+        let spare = |member: &Member| Entry {
+            member: self.cx.roster.info(*member).identity,
+            state: EntryState::Spare,
         };
-        self.health.slots.iter().map(slot).chain(self.health.spares.iter().map(spare)).collect()
+        self.cx.roster.slots().map(slot).chain(self.cx.roster.spares().iter().map(spare)).collect()
     }
 
     fn write_bitmap(&mut self) {
@@ -633,24 +619,24 @@ impl Array {
             resync: self.records.resync.clone(),
             out_of_sync: self.records.out_of_sync.clone(),
         };
-        let length = self.geometry.bitmap_length();
-        let block = map.encode(self.identity, length.bytes().as_usize());
-        let at = self.geometry.bitmap_at((map.sequence % 2) as usize);
+        let length = self.cx.geometry.bitmap_length();
+        let block = map.encode(self.cx.identity, length.bytes().as_usize());
+        let at = self.cx.geometry.bitmap_at((map.sequence % 2) as usize);
         self.records.bitmap_writing = Some(map);
-        let id = self.jobs.start(Kind::Bitmap, Class::Metadata);
+        let id = self.cx.jobs.start(Kind::Bitmap, Class::Metadata);
         self.write_to_all(id, at, block, length);
     }
 
     /// Writes the same metadata to all standing members, durably.
     fn write_to_all(&mut self, id: JobId, at: parlour_units::Sector, block: Vec<u8>, length: Sectors) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let lax = match &job.kind {
             Some(Kind::Bitmap) => is_planted(Bug::MapNotDurable),
             _ => is_planted(Bug::TableNotDurable),
         };
         job.metadata = block;
         job.plan.strategy = Strategy::Metadata;
-        for (slot, _) in self.health.standing() {
+        for (slot, _) in self.cx.roster.standing() {
             job.plan.write(slot, at, Span::new(Source::Metadata, Sectors::ZERO, length), !lax);
         }
         self.start_plan(id, None, &[]);
@@ -662,7 +648,7 @@ impl Array {
         if whole {
             self.note_recorded(id);
         }
-        match self.jobs.get_mut(id).kind.take() {
+        match self.cx.jobs.get_mut(id).kind.take() {
             Some(Kind::Superblock) => self.superblocks_written(true),
             Some(Kind::Bitmap) => self.bitmap_written(),
             Some(Kind::Table) => {
@@ -678,7 +664,7 @@ impl Array {
     /// All members hold what the job has written.
     fn note_recorded(&mut self, id: JobId) {
         let records = &mut self.records;
-        match self.jobs.get(id).kind {
+        match self.cx.jobs.get(id).kind {
             Some(Kind::Bitmap) => {
                 let map = records.bitmap_writing.as_ref();
                 records.recorded.map = map.map_or(records.recorded.map, |map| map.sequence);
@@ -692,7 +678,7 @@ impl Array {
     }
 
     fn note_epochs_of_superblocks(&mut self, id: JobId, failures: &[FailedAccess]) {
-        if matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
+        if matches!(self.cx.jobs.get(id).kind, Some(Kind::Superblock)) {
             self.note_epochs(id, failures);
         }
     }
@@ -705,7 +691,7 @@ impl Array {
     /// now, and the survivors' superblocks are to be written again; one that could not is left as
     /// it is.
     pub(crate) fn record_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        if !matches!(self.jobs.get(id).kind, Some(Kind::Superblock)) {
+        if !matches!(self.cx.jobs.get(id).kind, Some(Kind::Superblock)) {
             return self.record_done(id, false);
         }
         self.note_epochs_of_superblocks(id, failures);
@@ -714,7 +700,7 @@ impl Array {
         let other_copy = untold && !self.records.other_copy;
         if changed || other_copy {
             if untold {
-                self.begin_with_other_copies();
+                self.cx.roster.swap_copies();
             }
             self.records.other_copy = untold && !changed;
             self.records.writing = None;
@@ -727,21 +713,15 @@ impl Array {
 
     /// Whether some member that stands has got at least one copy of the superblock.
     fn is_told(&self, id: JobId, failures: &[FailedAccess]) -> bool {
-        let job = self.jobs.get(id);
+        let job = self.cx.jobs.get(id);
         let steps = &job.plan.steps;
         let first = steps.iter().take_while(|step| step.phase == steps[0].phase).count();
         let written = |action: Action| {
             let Action::Write { member, at, .. } = action else { return false };
             let failed = failures.iter().any(|failure| (failure.member, failure.at) == (member, at));
-            !failed && self.health.slot_of(member).is_some()
+            !failed && self.cx.roster.slot_of(member).is_some()
         };
         job.actions().take(first).any(written)
-    }
-
-    fn begin_with_other_copies(&mut self) {
-        for record in self.health.members.iter_mut().flatten() {
-            record.worse_copy = 1 - record.worse_copy;
-        }
     }
 
     fn superblocks_written(&mut self, told: bool) {
@@ -761,11 +741,11 @@ impl Array {
             if told {
                 self.number_on();
             }
-            self.runnable.extend(self.records.barrier_waiters.drain(..));
+            self.cx.runnable.extend(self.records.barrier_waiters.drain(..));
             self.resume_recovered_hosts();
         }
         if self.records.clean && self.records.written == self.records.wanted {
-            self.mode = Mode::Stopped;
+            self.cx.mode = Mode::Stopped;
         }
     }
 
@@ -776,7 +756,7 @@ impl Array {
         self.records.durable_out_of_sync = map.out_of_sync;
         self.announce_resynced();
         self.resume_recovered_hosts();
-        self.runnable.extend(self.records.bitmap_waiters.drain(..));
+        self.cx.runnable.extend(self.records.bitmap_waiters.drain(..));
         // What went idle while it was written is clean in the next.
         let idle = &self.records.dirty;
         let still: Vec<Region> = self.records.durable.iter().filter(|region| !idle.get(*region)).collect();
@@ -817,15 +797,15 @@ impl Array {
 
     /// Jobs that wait for the map look at it again.
     pub(crate) fn wake_bitmap_waiters(&mut self) {
-        self.runnable.extend(self.records.bitmap_waiters.drain(..));
+        self.cx.runnable.extend(self.records.bitmap_waiters.drain(..));
     }
 
     /// Jobs that wait for what may never come now look again.
     pub(crate) fn wake_all(&mut self) {
         self.wake_bitmap_waiters();
-        self.runnable.extend(self.records.barrier_waiters.drain(..));
+        self.cx.runnable.extend(self.records.barrier_waiters.drain(..));
         if let Some(logs) = &mut self.logs {
-            self.runnable.extend(logs.take_pool_waiters());
+            self.cx.runnable.extend(logs.take_pool_waiters());
         }
         self.wake_commit_waiters();
     }

@@ -2,9 +2,10 @@
 
 use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 
-use crate::array::{Array, Mode, Parts};
+use crate::array::{Array, Parts};
 use crate::assembly::{Assembly, AssemblyError};
 use crate::bad_blocks::BadBlocks;
+use crate::context::Start;
 use crate::format::banks::Banks;
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::format::commit_entry::{Found, FoundLog};
@@ -12,17 +13,19 @@ use crate::format::horizon::{LAST_OPENING, LAST_SUPERBLOCK, first_sequence};
 use crate::format::superblock::{
     Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock,
 };
-use crate::frontier::Frontier;
 use crate::geometry::Geometry;
-use crate::health::{Health, MemberInfo, SlotState, Standing};
 use crate::identity::Identity;
 use crate::implausible::beyond;
 use crate::log::{CommitLogContent, CommitLogs, LoadState, Logs, remember};
 use crate::metadata::{Records, RecordsStart};
+use crate::mode::Mode;
 use crate::older::older_slots;
 use crate::organization::{Code, Update};
 use crate::planted::{Bug, is_planted};
 use crate::returning;
+use crate::roster::epoch::Epoch;
+use crate::roster::floating::Floats;
+use crate::roster::{MemberInfo, Roster, SlotState, Standing};
 use crate::status::{Event, FailureCause};
 use crate::tuning::{Simulated, Tuning};
 
@@ -236,27 +239,30 @@ impl Array {
             geometry.layout().region_count(),
         );
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
-        let mut health = Health::new(standing, spares.clone());
-        health.begin_with_worse_copies(assembly);
-        let bad_blocks = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
+        let (bad_blocks, listed) = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
+        let mut roster = Roster::new(standing, spares.clone(), Floats::new(geometry), listed);
+        roster.note_superblocks(superblocks_found(assembly));
         let parts = Parts {
-            geometry: geometry.clone(),
-            tuning: *tuning,
-            simulated,
-            identity: superblock.array,
-            mode,
-            health,
+            start: Start {
+                geometry: geometry.clone(),
+                tuning: *tuning,
+                simulated,
+                identity: superblock.array,
+                mode,
+                writes: !read_only,
+                roster,
+            },
             records,
             bad_blocks,
             logs,
         };
         let mut array = Array::from_parts(parts, now);
         let cause = FailureCause::Older;
-        array.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
+        array.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
         let report = |slot| Event::CommitLogDamaged { slot };
-        array.events.extend(damaged.into_iter().map(report));
+        array.cx.events.extend(damaged.into_iter().map(report));
         array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
-        array.events.extend(implausible);
+        array.cx.events.extend(implausible);
         array.inform_members();
         array.resume_rebuild();
         array.settle_after_opening();
@@ -267,11 +273,11 @@ impl Array {
 
     /// A rebuild that was under way goes on where it was recorded.
     fn resume_rebuild(&mut self) {
-        let slots = (0..self.geometry.members()).map(Slot::new);
+        let slots = (0..self.cx.geometry.members()).map(Slot::new);
         for slot in slots {
-            if self.health.state(slot) == SlotState::Rebuilding {
+            if self.cx.roster.state(slot) == SlotState::Rebuilding {
                 let done = self.maintenance.durable_frontier;
-                self.health.rebuilt = Frontier::at(done);
+                self.cx.roster.rebuild_from(slot, done);
                 self.begin_rebuild(slot, done);
             }
         }
@@ -279,18 +285,30 @@ impl Array {
 
     /// Logs on members that are missing are lost; what the others hold is folded into the parity.
     fn settle_after_opening(&mut self) {
-        if self.mode != Mode::Serving {
+        if self.cx.mode != Mode::Serving {
             return;
         }
-        let failed: Vec<Slot> = (0..self.geometry.members())
+        let failed: Vec<Slot> = (0..self.cx.geometry.members())
             .map(Slot::new)
-            .filter(|slot| self.health.state(*slot) == SlotState::Failed)
+            .filter(|slot| self.cx.roster.state(*slot) == SlotState::Failed)
             .collect();
         for slot in failed {
             self.logs_after_failure(slot);
         }
         self.take_spare();
     }
+}
+
+/// By member, in the order of their numbers: the copy of its superblock to be written first, so
+/// that a sound one is left at any time, and whose session they name.
+fn superblocks_found(assembly: &Assembly) -> impl Iterator<Item = Option<(usize, Epoch)>> + '_ {
+    let candidates = assembly.slots.iter().copied().chain(assembly.spares.iter().copied().map(Some));
+    candidates.map(|candidate| {
+        let candidate = candidate?;
+        let sound = assembly.copies[candidate];
+        let worse = if is_planted(Bug::SoundSuperblockFirst) { sound } else { 1 - sound };
+        Some((worse, assembly.epochs[candidate]))
+    })
 }
 
 /// Takes members away whose own metadata is older than the others', unless the array needs them and

@@ -6,8 +6,9 @@ use parlour_units::{Sector, Sectors, Slot, Unit};
 use crate::array::Array;
 use crate::columns::{Columns, Window};
 use crate::effect::Fault;
+use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
-use crate::job::{Blind, FailedAccess, Kind, Probe, Purpose, StripeJob};
+use crate::job::{Blind, Kind, Probe, Purpose, StripeJob};
 use crate::layout::{Location, Occupant};
 use crate::plan::{Content, UnitSet};
 use crate::request::RequestError;
@@ -27,7 +28,7 @@ impl Array {
     /// Starts a repair that `parent` waits for, now or when some of its others have ended: repairs
     /// do not wait for memory, and an access that failed may have been long.
     pub(crate) fn start_repair(&mut self, parent: JobId, window: Window, targets: UnitSet) {
-        let job = self.jobs.get_mut(parent);
+        let job = self.cx.jobs.get_mut(parent);
         if job.repairs == REPAIRS_AT_ONCE {
             job.repairs_to_come.push_back((window, targets));
             return;
@@ -35,12 +36,12 @@ impl Array {
         job.repairs += 1;
         let purpose = Purpose::Repair { parent };
         let job = self.start_stripe(purpose, window, None, Vec::new(), Content::Host, false);
-        self.jobs.stripe(job).targets = targets;
+        self.cx.jobs.stripe(job).targets = targets;
     }
 
     /// A repair that `parent` waits for has ended.
     pub(crate) fn repair_ended(&mut self, parent: JobId, result: Result<(), RequestError>) {
-        let job = self.jobs.get_mut(parent);
+        let job = self.cx.jobs.get_mut(parent);
         job.unrepaired |= result.is_err();
         job.repairs -= 1;
         if let Some((window, targets)) = job.repairs_to_come.pop_front() {
@@ -52,28 +53,28 @@ impl Array {
 
     /// The parts of units that an access which failed to read was to read.
     pub(crate) fn unreadable_windows(&self, failure: &FailedAccess) -> Vec<(Window, Unit)> {
-        let slot = self.health.slot_of(failure.member);
-        let slot = slot.filter(|_| failure.at >= self.geometry.data_start());
+        let slot = self.cx.roster.slot_of(failure.member);
+        let slot = slot.filter(|_| failure.at >= self.cx.geometry.data_start());
         slot.map_or_else(Vec::new, |slot| self.windows_at(slot, failure.at, failure.length))
     }
 
     /// The parts of units that stand in the data area of `slot`.
     pub(crate) fn windows_at(&self, slot: Slot, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
         let mut list = Vec::new();
-        let mut at = Sector::ZERO + (at - self.geometry.data_start());
+        let mut at = Sector::ZERO + (at - self.cx.geometry.data_start());
         let end = at + length;
         while at < end {
-            let Some(home) = self.home_of(Location { slot, at }) else {
+            let Some(home) = self.cx.roster.home_of(Location { slot, at }) else {
                 // What was there has floated away.
-                let unit = self.geometry.layout().unit_length();
+                let unit = self.cx.geometry.layout().unit_length();
                 at = at + (unit - at.from_start() % unit);
                 continue;
             };
-            let Occupant::Unit { stripe, unit, offset } = self.geometry.layout().occupant(home) else {
+            let Occupant::Unit { stripe, unit, offset } = self.cx.geometry.layout().occupant(home) else {
                 return list;
             };
-            let left = self.geometry.layout().unit_length() - offset;
-            let length = left.min(end - at).min(self.tuning.slice);
+            let left = self.cx.geometry.layout().unit_length() - offset;
+            let length = left.min(end - at).min(self.cx.tuning.slice);
             list.push((Window { stripe, columns: Columns::new(offset, offset + length) }, unit));
             at = at + length;
         }
@@ -84,16 +85,16 @@ impl Array {
     /// cannot be read: what was read once from one of them must not turn into what the others hold.
     /// Says whether parts of the repair go on in its place.
     pub(crate) fn narrows_repair(&mut self, id: JobId) -> bool {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, purpose) = (job.region, job.purpose);
         let Purpose::Repair { parent } = purpose else { return false };
-        if !self.geometry.keeps_copies() || !self.records.resync.get(region) {
+        if !self.cx.geometry.keeps_copies() || !self.records.resync.get(region) {
             return false;
         }
         if self.halve_repair(id, parent) {
             return true;
         }
-        let probe = &mut self.jobs.stripe(id).probe;
+        let probe = &mut self.cx.jobs.stripe(id).probe;
         if *probe == Probe::NotYet {
             *probe = Probe::Now;
         }
@@ -103,8 +104,8 @@ impl Array {
     /// What a repair reads is unreadable somewhere: each half is repaired for itself, down to a
     /// block, so that no more is lost than has lost its redundancy. Says whether there are halves.
     pub(crate) fn halve_repair(&mut self, id: JobId, parent: JobId) -> bool {
-        let block = self.geometry.block();
-        let StripeJob { window, targets, .. } = *self.jobs.stripe(id);
+        let block = self.cx.geometry.block();
+        let StripeJob { window, targets, .. } = *self.cx.jobs.stripe(id);
         let Columns { from, to } = window.columns;
         if to - from <= block {
             return false;
@@ -120,8 +121,8 @@ impl Array {
     /// A repair of one block has no source: perhaps the block itself can be read. Says whether that
     /// is worth a try, or has just failed.
     pub(crate) fn probe_target(&mut self, id: JobId) -> bool {
-        let copies = self.geometry.keeps_copies();
-        let probe = &mut self.jobs.stripe(id).probe;
+        let copies = self.cx.geometry.keeps_copies();
+        let probe = &mut self.cx.jobs.stripe(id).probe;
         match *probe {
             Probe::NotYet => *probe = Probe::Now,
             Probe::Now if copies => *probe = Probe::Failed,
@@ -134,25 +135,25 @@ impl Array {
     /// too, its member does not hold what is written to it, and is excluded. Says whether the
     /// repair is about that.
     pub(crate) fn reads_back(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
-        let StripeJob { window, targets, probe, .. } = *self.jobs.stripe(id);
-        let layout = self.geometry.layout();
+        let StripeJob { window, targets, probe, .. } = *self.cx.jobs.stripe(id);
+        let layout = self.cx.geometry.layout();
         let target = |slot: Slot| {
             layout.units().any(|unit| targets.has(unit) && layout.locate(window.stripe, unit).slot == slot)
         };
         let of_target = |failure: &&FailedAccess| {
-            failure.fault == Fault::Unreadable && self.health.slot_of(failure.member).is_some_and(target)
+            failure.fault == Fault::Unreadable && self.cx.roster.slot_of(failure.member).is_some_and(target)
         };
         let Some(failure) = failures.iter().find(of_target).filter(|_| probe != Probe::Now) else {
             return false;
         };
         if probe != Probe::Written {
-            self.jobs.stripe(id).probe = Probe::Written;
+            self.cx.jobs.stripe(id).probe = Probe::Written;
             self.replan(id);
             return true;
         }
         self.fail_member(failure.member, FailureCause::Unfaithful);
         // Who waits looks again at what is left.
-        let gone = self.health.slot_of(failure.member).is_none();
+        let gone = self.cx.roster.slot_of(failure.member).is_none();
         self.end_stripe(id, if gone { Ok(()) } else { Err(RequestError::Lost) });
         true
     }
@@ -160,14 +161,14 @@ impl Array {
     /// Adds the units that a repair could not read to those that it rewrites. Says whether there
     /// were any.
     pub(crate) fn repair_more(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
-        let stripe = self.jobs.stripe(id).window.stripe;
-        let layout = self.geometry.layout();
-        let copies = self.geometry.keeps_copies();
-        let slots = failures.iter().filter_map(|failure| self.health.slot_of(failure.member));
+        let stripe = self.cx.jobs.stripe(id).window.stripe;
+        let layout = self.cx.geometry.layout();
+        let copies = self.cx.geometry.keeps_copies();
+        let slots = failures.iter().filter_map(|failure| self.cx.roster.slot_of(failure.member));
         let units: Vec<Unit> = slots
             .filter_map(|slot| layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot))
             .collect();
-        let targets = &mut self.jobs.stripe(id).targets;
+        let targets = &mut self.cx.jobs.stripe(id).targets;
         let more = units.iter().any(|unit| !targets.has(*unit));
         units.into_iter().for_each(|unit| targets.insert(unit));
         copies && more
@@ -175,8 +176,8 @@ impl Array {
 
     /// All repairs that a job waited for are done.
     pub(crate) fn repairs_done(&mut self, id: JobId) {
-        let lost = self.jobs.get(id).unrepaired;
-        match self.jobs.get(id).kind {
+        let lost = self.cx.jobs.get(id).unrepaired;
+        match self.cx.jobs.get(id).kind {
             Some(Kind::Read { .. }) if lost => self.read_failed(id, RequestError::Lost),
             Some(Kind::Read { host }) => self.read_again(id, host),
             Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
@@ -187,8 +188,8 @@ impl Array {
 
     /// What the job could not read was repaired, or could not be.
     pub(crate) fn stripe_repaired(&mut self, id: JobId, lost: bool) {
-        self.jobs.get_mut(id).unrepaired = false;
-        if self.jobs.stripe(id).blind == Blind::Wrote {
+        self.cx.jobs.get_mut(id).unrepaired = false;
+        if self.cx.jobs.stripe(id).blind == Blind::Wrote {
             self.end_stripe(id, Ok(()));
         } else if !lost {
             self.replan(id);

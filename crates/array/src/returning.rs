@@ -8,74 +8,21 @@
 
 use parlour_units::{Region, Slot, Stripe};
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::assembly::{Assembly, Verdict};
 use crate::format::banks::Banks;
 use crate::format::bitmap::{Bits, StoredBitmap};
-use crate::format::horizon::SESSION_WRITES_BITS;
-use crate::format::superblock::{EntryState, MOST_MAPS, Superblock};
-use crate::health::{SlotRecord, SlotState, Standing};
+use crate::format::superblock::{EntryState, Superblock};
 use crate::identity::Identity;
 use crate::metadata::Records;
-use crate::older::newest_bitmap;
+use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
+use crate::roster::kept::Kept;
+use crate::roster::{SlotState, Standing};
 use crate::status::FailureCause;
 
-/// What is remembered of a member that was whole when it was seen last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
-    /// The first eight bytes of the last session that it saw begin.
-    session: u64,
-    /// No superblock of its own has a higher sequence number: else it was used apart.
-    sequence: u32,
-    /// It holds at least so many of the session's bitmaps: else it is a copy that was taken
-    /// earlier.
-    bitmaps: u32,
-}
-
-impl Kept {
-    /// `map` is the newest map that it holds, of those of the session with this number and those
-    /// before.
-    fn new(session: Option<Identity>, sequence: u64, session_number: u64, map: u64) -> Option<Kept> {
-        let bitmaps = map.saturating_sub(session_number << SESSION_WRITES_BITS);
-        Some(Kept {
-            session: short(session?),
-            sequence: u32::try_from(sequence).ok()?,
-            bitmaps: u32::try_from(bitmaps).unwrap_or(MOST_MAPS).min(MOST_MAPS),
-        })
-    }
-
-    pub(crate) fn entry(self) -> EntryState {
-        EntryState::MayReturn { session: self.session, sequence: self.sequence, bitmaps: self.bitmaps }
-    }
-
-    /// Whether a member with this superblock is the one, as it was when it was seen last. When it
-    /// was excluded as soon as a session had begun, its superblock perhaps does not yet say that
-    /// this opening came to its end.
-    fn is(self, superblock: &Superblock) -> bool {
-        let seen = [Some(superblock.session()), superblock.last_completed()];
-        let same = seen.map(|seen| seen.map(short)).contains(&Some(self.session));
-        let same = same || is_planted(Bug::AnySessionReturns);
-        same && superblock.sequence <= u64::from(self.sequence)
-    }
-
-    /// Whether a member with this superblock and these bitmaps lacks one that it had.
-    fn is_newer(self, superblock: &Superblock, bitmaps: &Banks, regions: u32) -> bool {
-        let least = (superblock.session_number << SESSION_WRITES_BITS) + u64::from(self.bitmaps);
-        self.bitmaps > 0
-            && newest_bitmap(bitmaps, superblock.array, regions).is_some_and(|newest| newest < least)
-            && !is_planted(Bug::OlderMemberBelieved)
-    }
-}
-
-/// How a session is called in a member table.
-fn short(session: Identity) -> u64 {
-    let (first, _) = session.0.split_at(8);
-    u64::from_le_bytes(first.try_into().expect("an identity has sixteen bytes"))
-}
-
-/// What the slot of an entry keeps of its member: see
-/// [`SlotRecord::keeps`](crate::health::SlotRecord::keeps). A member that should be there, and is
+/// What is remembered of the member of an entry: see
+/// [`Roster::keeps`](crate::roster::Roster::keeps). A member that should be there, and is
 /// not, was whole until its last session ended.
 pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
     let superblock = &assembly.superblock;
@@ -89,7 +36,9 @@ pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
             let Superblock { sequence, session_number, recorded, .. } = superblock;
             Kept::new(superblock.last_completed(), *sequence, *session_number, recorded.map)
         }
-        EntryState::MayReturn { session, sequence, bitmaps } => Some(Kept { session, sequence, bitmaps }),
+        EntryState::MayReturn { session, sequence, bitmaps } => {
+            Some(Kept::from_entry(session, sequence, bitmaps))
+        }
         EntryState::Rebuilding { returning: false, .. }
         | EntryState::Vacant
         | EntryState::Failed
@@ -117,25 +66,27 @@ impl Array {
     /// been used nowhere since, and is no copy that was taken before. Its identity is then the one
     /// of its superblock. The caller reads [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
     pub fn may_return(&self, superblock: &Superblock, bitmaps: &Banks) -> Option<Slot> {
-        let regions = self.geometry.layout().region_count();
-        let slot = self.health.slots.iter().position(|slot| {
-            let away = slot.state == SlotState::Failed && slot.identity == superblock.member;
+        let regions = self.cx.geometry.layout().region_count();
+        let roster = &self.cx.roster;
+        let mut absent = roster.slots().filter(|slot| roster.state(*slot) == SlotState::Failed);
+        let slot = absent.find(|slot| {
             let is = |kept: Kept| kept.is(superblock) && !kept.is_newer(superblock, bitmaps, regions);
-            away && slot.keeps.is_some_and(is)
+            roster.identity(*slot) == superblock.member && roster.keeps(*slot).is_some_and(is)
         })?;
-        (superblock.array == self.identity).then(|| Slot::new(slot as u16))
+        (superblock.array == self.cx.identity).then_some(slot)
     }
 
     /// The array's identity, where a member is away that may return.
     pub fn awaits_return(&self) -> Option<Identity> {
-        let away = |slot: &SlotRecord| slot.state == SlotState::Failed && slot.keeps.is_some();
-        let awaits = self.mode() == Mode::Serving && self.health.slots.iter().any(away);
-        awaits.then_some(self.identity)
+        let roster = &self.cx.roster;
+        let absent = |slot: Slot| roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some();
+        let awaits = self.mode() == Mode::Serving && roster.slots().any(absent);
+        awaits.then_some(self.cx.identity)
     }
 
     /// The member in `slot`, or the last one that stood there.
     pub fn occupant(&self, slot: Slot) -> Option<Identity> {
-        self.health.slots.get(slot.as_usize()).map(|record| record.identity)
+        (slot.get() < self.cx.geometry.members()).then(|| self.cx.roster.identity(slot))
     }
 
     /// The member in `slot` is about to be excluded. If nothing is wrong with what it holds it may
@@ -148,13 +99,14 @@ impl Array {
             | FailureCause::Truncated
             | FailureCause::Older => false,
         };
-        let record = &mut self.health.slots[slot.as_usize()];
-        let whole = record.state == SlotState::Active || record.keeps.is_some();
+        let roster = &mut self.cx.roster;
+        let whole = roster.state(slot) == SlotState::Active || roster.keeps(slot).is_some();
         let Records { session_number, recorded, .. } = &self.records;
         let (session, sequence) = (self.records.last_completed(), self.records.sequence());
         let kept = Kept::new(session, sequence, *session_number, recorded.map);
-        record.keeps = kept.filter(|_| whole && trusted && self.tuning.bitmap && self.records.enabled);
-        if record.keeps.is_none() {
+        let kept = kept.filter(|_| whole && trusted && self.cx.tuning.bitmap && self.records.enabled);
+        roster.remember(slot, kept);
+        if kept.is_none() {
             return;
         }
         let records = &mut self.records;
@@ -177,7 +129,7 @@ impl Array {
 
     /// Who is away will miss what is done in `region`.
     pub(crate) fn note_out_of_sync(&mut self, region: Region) {
-        if self.health.awaits_members() && !is_planted(Bug::ResyncNotMissed) {
+        if self.cx.roster.awaits_members() && !is_planted(Bug::ResyncNotMissed) {
             self.records.out_of_sync.set(region);
         }
     }
@@ -185,23 +137,23 @@ impl Array {
     /// Nobody is away any more, and superblocks say so. (When it is being stopped, the next opening
     /// does it.)
     pub(crate) fn forget_out_of_sync(&mut self) {
-        let recorded = self.records.written == self.records.wanted && self.mode == Mode::Serving;
-        let awaits = self.health.awaits_members() || self.health.has_lost_writes();
+        let recorded = self.records.written == self.records.wanted && self.cx.mode == Mode::Serving;
+        let awaits = self.cx.roster.awaits_members() || self.cx.roster.has_lost_writes();
         if recorded && !awaits && self.records.out_of_sync.count() > 0 {
-            self.records.out_of_sync = Bits::new(self.geometry.layout().region_count());
+            self.records.out_of_sync = Bits::new(self.cx.geometry.layout().region_count());
             self.records.want_bitmap();
         }
     }
 
     /// The rebuild of a member that has returned passes over what it holds.
     pub(crate) fn skip_what_was_kept(&mut self, slot: Slot) {
-        if !self.health.is_returning(slot) {
+        if !self.cx.roster.is_returning(slot) {
             return;
         }
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let misses = |region: u32| self.records.out_of_sync.get(Region::new(region));
         loop {
-            let next = Stripe::new(self.health.rebuilt.next());
+            let next = Stripe::new(self.cx.roster.rebuilt(slot).next());
             if next.get() == layout.stripes() {
                 return;
             }
@@ -211,7 +163,7 @@ impl Array {
                 true => next.get() + 1,
                 false => end,
             };
-            self.health.rebuilt.skip_to(to);
+            self.cx.roster.rebuilt_mut(slot).skip_to(to);
         }
     }
 }

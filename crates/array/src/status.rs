@@ -3,17 +3,18 @@
 use parlour_units::{Bytes, Member, Region, Sector, Sectors, Slot};
 use serde::Serialize;
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::Class;
-use crate::health::{SlotState, Traffic};
 use crate::identity::Identity;
 use crate::layout::{Location, Occupant};
 use crate::maintenance::{ScrubReport, Task};
+use crate::mode::Mode;
 use crate::organization::Code;
 use crate::plan::Strategy;
+use crate::roster::{SlotState, Traffic};
 
 /// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A member was excluded from the array.
     MemberFailed {
@@ -132,7 +133,7 @@ pub enum Event {
 }
 
 /// Why a member was excluded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureCause {
     /// It did not answer, or refused to write.
     Gone,
@@ -340,14 +341,14 @@ pub struct LogStatus {
 impl Array {
     /// The array's state now.
     pub fn status(&self) -> Status {
-        let geometry = &self.geometry;
+        let geometry = &self.cx.geometry;
         let worst =
             (0..geometry.members()).map(|slot| self.missing_beside(Slot::new(slot))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
         Status {
             name: self.records.name.clone(),
-            identity: self.identity.to_string(),
-            mode: match self.mode {
+            identity: self.cx.identity.to_string(),
+            mode: match self.cx.mode {
                 Mode::Serving => "serving",
                 Mode::ReadOnly => "read-only",
                 Mode::Stopping => "stopping",
@@ -364,10 +365,10 @@ impl Array {
             fault_tolerance: tolerance,
             lost: worst > tolerance,
             members: self.member_statuses(),
-            spares: self.health.spares.iter().map(|member| member.get()).collect(),
+            spares: self.cx.roster.spares().iter().map(|member| member.get()).collect(),
             rebuild: self.rebuild_task(),
             resync: self.resync_task(),
-            unreadable: self.bad_blocks.sectors().bytes(),
+            unreadable: self.cx.roster.listed.sectors().bytes(),
             unreadable_stripes: self.unreadable_stripes(),
             scrub: self.scrub_task(),
             last_scrub: self.maintenance.last_scrub.clone(),
@@ -375,37 +376,37 @@ impl Array {
             dirty_regions: self.records.dirty.count(),
             doubtful_regions: self.doubtful_regions(),
             log: self.log_status(),
-            counters: self.counters,
-            memory: (self.buffers.in_use().bytes(), self.buffers.peak().bytes()),
+            counters: self.cx.counters,
+            memory: (self.cx.buffers.in_use().bytes(), self.cx.buffers.peak().bytes()),
         }
     }
 
     /// Counts regions whose parity may not fit and stands in for data. A copy is read by itself.
     fn doubtful_regions(&self) -> u32 {
-        if self.geometry.organization().code != Code::Xor || !self.health.is_degraded() {
+        if self.cx.geometry.organization().code != Code::Xor || !self.cx.roster.is_degraded() {
             return 0;
         }
-        let layout = self.geometry.layout();
-        let slots = (0..self.geometry.members()).map(Slot::new);
-        let gone: Vec<Slot> = slots.filter(|slot| self.health.state(*slot) != SlotState::Active).collect();
+        let layout = self.cx.geometry.layout();
+        let slots = (0..self.cx.geometry.members()).map(Slot::new);
+        let gone: Vec<Slot> = slots.filter(|slot| self.cx.roster.state(*slot) != SlotState::Active).collect();
         let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
         self.records.resync.iter().filter(stands_in).count() as u32
     }
 
     fn unreadable_stripes(&self) -> Vec<u64> {
-        let layout = self.geometry.layout();
-        let start = self.geometry.data_start();
+        let layout = self.cx.geometry.layout();
+        let start = self.cx.geometry.data_start();
         let stripe = |(slot, at): (Slot, Sector)| {
             let location =
                 Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-            match self.home_of(location).map(|home| layout.occupant(home)) {
+            match self.cx.roster.home_of(location).map(|home| layout.occupant(home)) {
                 Some(Occupant::Unit { stripe, .. }) => {
                     Some((layout.stripe_data() * stripe.get()).bytes().get())
                 }
                 _ => None,
             }
         };
-        let mut stripes: Vec<u64> = self.bad_blocks.blocks().filter_map(stripe).collect();
+        let mut stripes: Vec<u64> = self.cx.roster.listed.blocks().filter_map(stripe).collect();
         stripes.sort_unstable();
         stripes.dedup();
         stripes.truncate(100);
@@ -426,26 +427,26 @@ impl Array {
 
     /// The member that stands at `slot`, whatever its state.
     pub fn member_at(&self, slot: Slot) -> Option<Member> {
-        self.health.slots[slot.as_usize()].member
+        self.cx.roster.occupant(slot)
     }
 
     /// What is held now, for those who look for leaks.
     pub fn held(&self) -> Held {
         Held {
-            jobs: self.jobs.alive(),
-            locks: self.locks.count(),
+            jobs: self.cx.jobs.alive(),
+            locks: self.cx.locks.count(),
             requests: self.hosts.count(),
             host_memory: self.hosts.memory,
-            scratch: self.scratch_in_use,
+            scratch: self.cx.scratch.in_use(),
             cache: self.cache.in_use(),
         }
     }
 
     /// Members that are not active among those that share stripes with `slot`, itself included.
     fn missing_beside(&self, slot: Slot) -> u16 {
-        let others = (0..self.geometry.members()).map(Slot::new);
+        let others = (0..self.cx.geometry.members()).map(Slot::new);
         let missing = |other: &Slot| {
-            self.geometry.share_stripes(slot, *other) && self.known_state(*other) != SlotState::Active
+            self.cx.geometry.share_stripes(slot, *other) && self.known_state(*other) != SlotState::Active
         };
         others.filter(missing).count() as u16
     }
@@ -453,31 +454,32 @@ impl Array {
     /// The state of `slot` that a crash would leave: what is rebuilt is whole when that is
     /// recorded.
     pub(crate) fn known_state(&self, slot: Slot) -> SlotState {
-        let state = self.health.state(slot);
+        let state = self.cx.roster.state(slot);
         let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == slot);
         if unrecorded && state == SlotState::Active { SlotState::Rebuilding } else { state }
     }
 
     fn member_statuses(&self) -> Vec<MemberStatus> {
-        let status = |(index, slot): (usize, &crate::health::SlotRecord)| {
-            let record = slot.member.and_then(|member| self.health.member(member));
+        let roster = &self.cx.roster;
+        let status = |slot: Slot| {
+            let member = roster.occupant(slot);
+            let (errors, recent) = member.map_or((0, 0), |member| roster.errors(member, self.cx.now));
+            let traffic = member.map_or_else(Default::default, |member| roster.traffic_of(member));
             MemberStatus {
-                slot: index as u16,
-                member: slot.member.map(Member::get),
-                state: match self.known_state(Slot::new(index as u16)) {
+                slot: slot.get(),
+                member: member.map(Member::get),
+                state: match self.known_state(slot) {
                     SlotState::Active => "active",
                     SlotState::Rebuilding => "rebuilding",
                     SlotState::Failed => "failed",
                 },
-                may_return: slot.state == SlotState::Failed && slot.keeps.is_some(),
-                errors: record.map_or(0, |record| record.errors),
-                failing: record
-                    .is_some_and(|record| record.recent_errors.at(self.now) > self.tuning.error_threshold),
-                traffic: record
-                    .map_or_else(Default::default, |record| record.traffic.map(TrafficStatus::from)),
+                may_return: roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some(),
+                errors,
+                failing: recent > self.cx.tuning.error_threshold,
+                traffic: traffic.map(TrafficStatus::from),
             }
         };
-        self.health.slots.iter().enumerate().map(status).collect()
+        roster.slots().map(status).collect()
     }
 
     /// How the parity log is, if there is one: part of [`Array::status`], and quick to be had.
@@ -496,16 +498,7 @@ impl Array {
 
     /// Accesses of a class to all members.
     pub fn traffic(&self, class: Class) -> Traffic {
-        let mut sum = Traffic::default();
-        for record in self.health.members.iter().flatten() {
-            let traffic = record.traffic[class as usize];
-            sum.reads += traffic.reads;
-            sum.read += traffic.read;
-            sum.writes += traffic.writes;
-            sum.written += traffic.written;
-            sum.flushes += traffic.flushes;
-        }
-        sum
+        self.cx.roster.traffic(class)
     }
 }
 

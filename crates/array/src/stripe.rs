@@ -10,19 +10,21 @@ mod cached;
 use parlour_codec::sector::digest;
 use parlour_units::{Region, Sectors, Slot, Stripe};
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
+use crate::exec::job::FailedAccess;
+use crate::exec::locks;
 use crate::format::segment::RecordKind;
-use crate::health::SlotState;
 use crate::ids::{HostId, JobId};
-use crate::job::{Blind, FailedAccess, Kind, Probe, Purpose, Stage, StripeJob};
-use crate::locks;
+use crate::job::{Blind, Kind, Probe, Purpose, Stage, StripeJob};
 use crate::log::{LoadState, Reserved};
+use crate::mode::Mode;
 use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet, is_whole};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
+use crate::roster::SlotState;
 use crate::tuning::LargeWrite;
 
 /// What a gate says.
@@ -50,7 +52,7 @@ impl Array {
         content: Content,
         durable: bool,
     ) -> JobId {
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let width = u64::from(layout.data_units() + layout.check_units()) + 1;
         let class = match purpose {
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => Class::Foreground,
@@ -63,7 +65,7 @@ impl Array {
         let job = StripeJob {
             purpose,
             window,
-            region: self.region_of(window.stripe).0,
+            region: self.cx.geometry.region_of(window.stripe).0,
             host,
             pieces,
             content,
@@ -85,19 +87,18 @@ impl Array {
             repairing: false,
             probe: Probe::NotYet,
             block_by_block: false,
-            unlisted: false,
             blind: Blind::No,
         };
-        let id = self.jobs.start(Kind::Stripe(Box::new(job)), class);
-        self.runnable.push_back(id);
+        let id = self.cx.jobs.start(Kind::Stripe(Box::new(job)), class);
+        self.cx.runnable.push_back(id);
         id
     }
 
     /// Takes a job through the gates, as far as they are open.
     pub(crate) fn advance_stripe(&mut self, id: JobId) {
         loop {
-            self.steps += 1;
-            let gate = match self.jobs.stripe(id).stage {
+            self.cx.steps += 1;
+            let gate = match self.cx.jobs.stripe(id).stage {
                 Stage::Memory => self.memory_gate(id),
                 Stage::LogSpace => self.log_space_gate(id),
                 Stage::Lock => self.lock_gate(id),
@@ -113,40 +114,29 @@ impl Array {
     }
 
     fn pass(&mut self, id: JobId, next: Stage) -> Gate {
-        self.jobs.stripe(id).stage = next;
+        self.cx.jobs.stripe(id).stage = next;
         Gate::Pass
     }
 
     fn memory_gate(&mut self, id: JobId) -> Gate {
-        let StripeJob { memory, purpose, .. } = *self.jobs.stripe(id);
+        let StripeJob { memory, purpose, .. } = *self.cx.jobs.stripe(id);
         // A repair is waited for by a job that has its memory already: if it waited too, nothing
         // might ever move.
         let waits = !matches!(purpose, Purpose::Repair { .. });
-        if waits && (!self.memory_waiters.is_empty() || !self.memory_fits(memory)) {
-            self.memory_waiters.push_back(id);
+        if !waits {
+            self.cx.scratch.exceed(memory);
+        } else if !self.cx.scratch.reserve(id, memory) {
             return Gate::Wait;
         }
-        self.scratch_in_use += memory;
         self.pass(id, Stage::LogSpace)
-    }
-
-    /// A job larger than the whole budget goes when it is alone.
-    fn memory_fits(&self, memory: Sectors) -> bool {
-        self.scratch_in_use.is_zero() || self.scratch_in_use + memory <= self.tuning.scratch_memory
     }
 
     /// Lets those that wait for memory go on, first come first served.
     pub(crate) fn pump_memory(&mut self) -> bool {
         let mut moved = false;
-        while let Some(id) = self.memory_waiters.front().copied() {
-            let memory = self.jobs.stripe(id).memory;
-            if !self.memory_fits(memory) {
-                break;
-            }
-            self.memory_waiters.pop_front();
-            self.scratch_in_use += memory;
-            self.jobs.stripe(id).stage = Stage::LogSpace;
-            self.runnable.push_back(id);
+        while let Some(id) = self.cx.scratch.grant() {
+            self.cx.jobs.stripe(id).stage = Stage::LogSpace;
+            self.cx.runnable.push_back(id);
             moved = true;
         }
         moved
@@ -158,27 +148,27 @@ impl Array {
         if self.logs.is_none() || self.records.resync.get(region) {
             return false;
         }
-        if self.geometry.is_logged() {
-            let open = matches!(self.mode, Mode::Serving | Mode::Stopping) && !self.takes_no_writes();
+        if self.cx.geometry.is_logged() {
+            let open = matches!(self.cx.mode, Mode::Serving | Mode::Stopping) && !self.takes_no_writes();
             return open && self.records.enabled && self.log_stands(region);
         }
-        self.is_durably_whole() && self.mode == Mode::Serving
+        self.is_durably_whole() && self.cx.mode == Mode::Serving
     }
 
     /// Whether all members that hold `region`'s log stand and are whole.
     pub(crate) fn log_stands(&self, region: Region) -> bool {
-        self.log_slots(region).all(|slot| self.health.state(slot) == SlotState::Active)
+        self.log_slots(region).all(|slot| self.cx.roster.state(slot) == SlotState::Active)
     }
 
     /// The slots that hold `region`'s log.
     pub(crate) fn log_slots(&self, region: Region) -> impl Iterator<Item = Slot> + '_ {
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
         (0..sublogs).filter_map(move |sublog| layout.sublog_slot(region, sublog))
     }
 
     fn log_space_gate(&mut self, id: JobId) -> Gate {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
         // It may have waited here, and the array may have changed.
         job.method = None;
@@ -189,10 +179,10 @@ impl Array {
             Gate::Pass => {}
             gate => return gate,
         }
-        let view = self.health.view(&self.geometry, window.stripe);
-        let large = self.tuning.large_write(&self.geometry);
-        let durable = self.geometry.is_logged();
-        let job = self.jobs.stripe(id);
+        let view = self.cx.roster.view(&self.cx.geometry, window.stripe);
+        let large = self.cx.tuning.large_write(&self.cx.geometry);
+        let durable = self.cx.geometry.is_logged();
+        let job = self.cx.jobs.stripe(id);
         let cancels = large == LargeWrite::Cancel || job.content.unmaps();
         let method = match durable {
             // What new parity is made of is not known if a crash comes between its units: only
@@ -201,25 +191,25 @@ impl Array {
                 let cancels = large == LargeWrite::Cancel;
                 self.builder.durable_method(view, &job.pieces, job.content, cancels)
             }
-            false => self.builder.log_method(view, &job.pieces, cancels, self.simulated.old_data_known),
+            false => self.builder.log_method(view, &job.pieces, cancels, self.cx.simulated.old_data_known),
         };
         job.method = Some(method);
         if durable && !self.pass_commit_space(id) {
             return Gate::Wait;
         }
-        let view = self.health.view(&self.geometry, window.stripe);
-        let job = self.jobs.stripe(id);
+        let view = self.cx.roster.view(&self.cx.geometry, window.stripe);
+        let job = self.cx.jobs.stripe(id);
         let fragments = self.builder.fragments(view, &job.pieces, method);
-        let index = self.geometry.layout().region_of(window.stripe).1 as u32;
+        let index = self.cx.geometry.layout().region_of(window.stripe).1 as u32;
         let logs = self.logs.as_mut().expect("writes are logged");
         if method.is_bare() && !logs.is_live(region, index) {
-            self.jobs.stripe(id).method = Some(method);
+            self.cx.jobs.stripe(id).method = Some(method);
             return self.pass(id, Stage::Lock);
         }
-        let buffers = &mut self.buffers;
+        let buffers = &mut self.cx.buffers;
         match logs.reserve(region, &fragments, |length| buffers.take(length)) {
             Reserved::Granted(fragments, reservations) => {
-                let job = self.jobs.stripe(id);
+                let job = self.cx.jobs.stripe(id);
                 (job.method, job.fragments, job.reservations) = (Some(method), fragments, reservations);
                 self.pass(id, Stage::Lock)
             }
@@ -230,21 +220,21 @@ impl Array {
             }
             Reserved::Never => {
                 self.give_back_commit_space(id);
-                self.jobs.stripe(id).method = None;
+                self.cx.jobs.stripe(id).method = None;
                 self.pass(id, Stage::Lock)
             }
         }
     }
 
     fn lock_gate(&mut self, id: JobId) -> Gate {
-        if matches!(self.jobs.stripe(id).purpose, Purpose::Repair { .. }) && !self.records.enabled {
+        if matches!(self.cx.jobs.stripe(id).purpose, Purpose::Repair { .. }) && !self.records.enabled {
             // An array that is opened read-only repairs nothing.
             return self.end_stripe(id, Err(RequestError::Lost));
         }
         if self.repairs_parity(id) {
             return self.parity_repair_gate(id);
         }
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let mode = match job.purpose {
             Purpose::Read => locks::Mode::Shared,
             _ if is_planted(Bug::LocksShared) => locks::Mode::Shared,
@@ -254,8 +244,8 @@ impl Array {
         // Granted later, the job comes back here with the lock.
         let unlocked = matches!(job.purpose, Purpose::Rebuild { .. }) && is_planted(Bug::RebuildWithoutLock);
         if !job.locked && !unlocked {
-            self.jobs.stripe(id).locked = true;
-            if !self.locks.take(stripe, mode, id) {
+            self.cx.jobs.stripe(id).locked = true;
+            if !self.cx.locks.take(stripe, mode, id) {
                 return Gate::Wait;
             }
         }
@@ -263,7 +253,7 @@ impl Array {
     }
 
     fn dirty_gate(&mut self, id: JobId) -> Gate {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let region = job.region;
         let writes = match job.purpose {
             Purpose::Write => true,
@@ -284,23 +274,23 @@ impl Array {
         if self.takes_no_writes() {
             return self.end_stripe(id, Err(self.refusal()));
         }
-        if self.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
+        if self.cx.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
             if self.records.closing == Some(region) {
                 // The region is closed when all its writers are done, and they may need this lock
                 // for their repairs.
                 self.let_go_of_stripe(id);
-                self.jobs.stripe(id).stage = Stage::Lock;
+                self.cx.jobs.stripe(id).stage = Stage::Lock;
             }
             return Gate::Wait;
         }
-        self.jobs.stripe(id).writing = self.geometry.layout().check_units() > 0;
+        self.cx.jobs.stripe(id).writing = self.cx.geometry.layout().check_units() > 0;
         self.pass(id, Stage::Settle)
     }
 
     /// A job that uses the parity in place waits until what the log holds for its stripe is in it,
     /// and then keeps the region from being reintegrated.
     fn settle_gate(&mut self, id: JobId) -> Gate {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.reservations.is_empty();
         let (region, stripe) = (job.region, job.window.stripe);
@@ -313,8 +303,8 @@ impl Array {
         }
         if logged && logs_writes {
             // What a missing unit held has to be computed from the parity.
-            let missing = self.health.missing(&self.geometry, stripe);
-            let computes = self.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
+            let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
+            let computes = self.cx.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
             if !computes {
                 return self.pass(id, Stage::Plan);
             }
@@ -324,7 +314,7 @@ impl Array {
             }
             return self.settled_gate(region, stripe, false, id);
         }
-        let stale = self.geometry.is_logged() && self.jobs.stripe(id).method.is_some();
+        let stale = self.cx.geometry.is_logged() && self.cx.jobs.stripe(id).method.is_some();
         if logged || (cancels || stale) && !logs_writes {
             // The array has changed since the room was reserved.
             self.give_back_reservations(id);
@@ -334,7 +324,7 @@ impl Array {
             Gate::Pass => {}
             gate => return gate,
         }
-        let index = self.region_of(stripe).1;
+        let index = self.cx.geometry.region_of(stripe).1;
         if !self.records.enabled && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
             // The parity is behind the log, and an array that writes nothing cannot bring it up to
             // date.
@@ -344,7 +334,7 @@ impl Array {
     }
 
     pub(crate) fn give_back_reservations(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let reservations = std::mem::take(&mut job.reservations);
         job.fragments.clear();
         job.method = None;
@@ -371,7 +361,7 @@ impl Array {
 
     /// There is no space or memory for what the job needs.
     fn refuse_stripe(&mut self, id: JobId) -> Gate {
-        let purpose = self.jobs.stripe(id).purpose;
+        let purpose = self.cx.jobs.stripe(id).purpose;
         let result = if self.had_without_repair(purpose) { Ok(()) } else { Err(self.refusal()) };
         self.end_stripe(id, result)
     }
@@ -380,7 +370,7 @@ impl Array {
     /// reintegration runs.
     fn settled_gate(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> Gate {
         let suspended = self.is_suspended(region);
-        let index = self.geometry.layout().region_of(stripe).1 as u32;
+        let index = self.cx.geometry.layout().region_of(stripe).1 as u32;
         let logs = self.logs.as_mut().expect("only logs need settling");
         let live = logs.is_live(region, index) && !cancels && !is_planted(Bug::ParityBehindLogUsed);
         let log = logs.region(region);
@@ -396,7 +386,7 @@ impl Array {
             return Gate::Wait;
         }
         log.holders += 1;
-        self.jobs.stripe(id).holds_parity = true;
+        self.cx.jobs.stripe(id).holds_parity = true;
         self.pass(id, Stage::Plan)
     }
 
@@ -405,7 +395,7 @@ impl Array {
             return Gate::Wait;
         }
         let refuses = self.takes_no_writes();
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let region = job.region;
         if job.purpose == Purpose::Write && refuses {
@@ -439,7 +429,7 @@ impl Array {
                 Gate::Wait
             }
             Err(Lost) => {
-                self.release_scratch(id);
+                self.cx.release_buffers(id);
                 self.end_stripe(id, Err(RequestError::Lost))
             }
         }
@@ -448,28 +438,28 @@ impl Array {
     /// Whether the array still stands as it did when the job's way to the log was chosen; else the
     /// job goes back.
     fn method_holds(&mut self, id: JobId) -> bool {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (stripe, method, holds) = (job.window.stripe, job.method, job.holds_parity);
-        if !self.geometry.is_logged() || method.is_none() {
+        if !self.cx.geometry.is_logged() || method.is_none() {
             return true;
         }
-        let missing = self.health.missing(&self.geometry, stripe);
-        let computes = self.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
-        let region = self.jobs.stripe(id).region;
+        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
+        let computes = self.cx.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
+        let region = self.cx.jobs.stripe(id).region;
         if !self.logs_writes(region) {
             self.give_back_reservations(id);
-            self.jobs.stripe(id).stage = Stage::Settle;
+            self.cx.jobs.stripe(id).stage = Stage::Settle;
             return false;
         }
         match method {
             Some(LogMethod::Cancel) if !missing.is_empty() => {
                 self.give_back_reservations(id);
                 self.let_go_of_stripe(id);
-                self.jobs.stripe(id).stage = Stage::LogSpace;
+                self.cx.jobs.stripe(id).stage = Stage::LogSpace;
                 false
             }
             Some(LogMethod::Update) if computes && !holds => {
-                self.jobs.stripe(id).stage = Stage::Settle;
+                self.cx.jobs.stripe(id).stage = Stage::Settle;
                 false
             }
             _ => true,
@@ -480,9 +470,9 @@ impl Array {
     /// durable that its region is to be resynced after a crash; and where it could have a record by
     /// now, it begins again.
     fn pass_without_record(&mut self, id: JobId) -> bool {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.method);
-        if purpose == Purpose::Read || !self.geometry.is_logged() || !self.records.enabled {
+        if purpose == Purpose::Read || !self.cx.geometry.is_logged() || !self.records.enabled {
             return true;
         }
         if purpose != Purpose::Write {
@@ -496,7 +486,7 @@ impl Array {
         // Parity that is on the list is computed from the data, whatever a record would say. But a
         // zero record that still counts would be done again after a crash, and undo what has no
         // record.
-        if self.jobs.stripe(id).blind != Blind::No {
+        if self.cx.jobs.stripe(id).blind != Blind::No {
             if self.commits().zeroes_count(region) {
                 self.need_resync(region);
             }
@@ -504,8 +494,8 @@ impl Array {
         }
         if self.logs_writes(region) {
             self.let_go_of_stripe(id);
-            self.jobs.stripe(id).stage = Stage::LogSpace;
-            self.runnable.push_back(id);
+            self.cx.jobs.stripe(id).stage = Stage::LogSpace;
+            self.cx.runnable.push_back(id);
             return false;
         }
         self.pass_unlogged(region, id)
@@ -514,19 +504,19 @@ impl Array {
     /// Builds the plan for the array as it now is.
     fn build(&mut self, id: JobId) -> Result<(), Lost> {
         let cached = self.take_cached(id);
-        if let StripeJob { purpose: Purpose::Resync { .. }, window, .. } = *self.jobs.stripe(id) {
+        if let StripeJob { purpose: Purpose::Resync { .. }, window, .. } = *self.cx.jobs.stripe(id) {
             // A member may have been lost since the job was started.
             let targets = self.resync_targets(window.stripe).ok_or(Lost)?;
-            self.jobs.stripe(id).targets = targets;
+            self.cx.jobs.stripe(id).targets = targets;
         }
-        let stripe = self.jobs.stripe(id).window.stripe;
-        let unsynced = !self.geometry.keeps_copies() && self.is_in_doubt(stripe);
-        let outdated = unsynced && self.records.outdated.get(self.geometry.layout().region_of(stripe).0);
+        let stripe = self.cx.jobs.stripe(id).window.stripe;
+        let unsynced = !self.cx.geometry.keeps_copies() && self.is_in_doubt(stripe);
+        let outdated = unsynced && self.records.outdated.get(self.cx.geometry.layout().region_of(stripe).0);
         let behind = if self.repairs_parity(id) { self.behind(id) } else { Vec::new() };
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
-        let floats = self.floats.as_ref();
-        let view = StripeView { cached: &cached, floats, ..self.health.view(&self.geometry, stripe) };
+        let floats = self.cx.roster.floats();
+        let view = StripeView { cached: &cached, floats, ..self.cx.roster.view(&self.cx.geometry, stripe) };
         let plan = &mut job.plan;
         plan.clear();
         let builder = &mut self.builder;
@@ -547,7 +537,7 @@ impl Array {
                 if stripe_job.blind != Blind::No {
                     return builder.write_data_alone(plan, view, write);
                 }
-                if self.geometry.is_logged() && method.is_some() {
+                if self.cx.geometry.is_logged() && method.is_some() {
                     return builder.write_durably_logged(plan, view, write, *method, fragments);
                 }
                 if let Some(method @ (LogMethod::Update | LogMethod::Overwrite)) = *method {
@@ -593,7 +583,7 @@ impl Array {
     }
 
     fn run(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (host, purpose) = (job.host, job.purpose);
         let reservations: Vec<(BufferId, Sectors)> = match &self.logs {
             Some(logs) => {
@@ -605,22 +595,22 @@ impl Array {
                         reservation.start,
                     )
                 };
-                self.jobs.stripe(id).reservations.iter().map(slice).collect()
+                self.cx.jobs.stripe(id).reservations.iter().map(slice).collect()
             }
             None => Vec::new(),
         };
         let buffer = host.and_then(|host| self.host_buffer(host));
         if purpose == Purpose::Write {
-            self.counters.strategy(self.jobs.get(id).plan.strategy);
+            self.cx.counters.strategy(self.cx.jobs.get(id).plan.strategy);
         }
         self.start_plan(id, buffer, &reservations);
     }
 
     /// The plan's log records hold what they should and count from here on: its data writes follow.
     pub(crate) fn commit_records(&mut self, id: JobId) {
-        let index = self.jobs.stripe(id).window.stripe;
-        let (_, index) = self.region_of(index);
-        let job = self.jobs.stripe(id);
+        let index = self.cx.jobs.stripe(id).window.stripe;
+        let (_, index) = self.cx.geometry.region_of(index);
+        let job = self.cx.jobs.stripe(id);
         let kind = match job.method {
             Some(LogMethod::Update) => RecordKind::Update,
             Some(LogMethod::Overwrite) => RecordKind::Overwrite,
@@ -629,7 +619,7 @@ impl Array {
         let (fragments, reservations) =
             (std::mem::take(&mut job.fragments), std::mem::take(&mut job.reservations));
         job.committed = true;
-        let sums = std::mem::take(&mut self.jobs.get_mut(id).checksums);
+        let sums = std::mem::take(&mut self.cx.jobs.get_mut(id).checksums);
         let mut sums = sums.into_iter();
         let digests = fragments.iter().map(|fragment| match fragment.bare {
             true => 0,
@@ -637,8 +627,8 @@ impl Array {
         });
         let logs = self.logs.as_mut().expect("records are committed to logs");
         logs.commit(index, &fragments, &reservations, kind, digests);
-        let many = logs.records > self.tuning.live_records;
-        let region = self.jobs.stripe(id).region;
+        let many = logs.records > self.cx.tuning.live_records;
+        let region = self.cx.jobs.stripe(id).region;
         self.after_reservations(&reservations);
         if many {
             self.want_parity(region);
@@ -647,25 +637,25 @@ impl Array {
 
     /// A stripe job's plan is done.
     pub(crate) fn stripe_done(&mut self, id: JobId) {
-        let purpose = self.jobs.stripe(id).purpose;
+        let purpose = self.cx.jobs.stripe(id).purpose;
         match purpose {
             Purpose::Read => {
                 self.end_stripe(id, Ok(()));
             }
             Purpose::Write => {
                 self.keep_written(id);
-                if self.jobs.stripe(id).blind == Blind::Writes {
+                if self.cx.jobs.stripe(id).blind == Blind::Writes {
                     self.recompute_parity(id);
                 } else {
                     self.end_stripe(id, Ok(()));
                 }
             }
-            Purpose::Repair { .. } if self.jobs.stripe(id).probe.is_under_way() => {
+            Purpose::Repair { .. } if self.cx.jobs.stripe(id).probe.is_under_way() => {
                 self.end_stripe(id, Ok(()));
             }
             Purpose::Repair { .. } => {
-                let good = self.jobs.get(id).differing.is_empty();
-                self.counters.repaired += u64::from(good);
+                let good = self.cx.jobs.get(id).differing.is_empty();
+                self.cx.counters.repaired += u64::from(good);
                 // Where its member is gone, who waits looks again at what is left.
                 let settled = good || self.verification_failed(id);
                 self.end_stripe(id, if settled { Ok(()) } else { Err(RequestError::Lost) });
@@ -678,14 +668,14 @@ impl Array {
     /// A stripe job's plan failed: it is thrown away and built again for the array as it now is.
     pub(crate) fn stripe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let written = self.has_perhaps_written(id);
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         job.attempts += 1;
         job.wrote |= written;
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
         let no_space = failures.iter().any(|failure| failure.fault.is_of_space());
         if purpose == Purpose::Write
             && (no_space || self.still_standing(failures))
-            && self.jobs.stripe(id).wrote
+            && self.cx.jobs.stripe(id).wrote
             && !(no_space && self.leave_to_redo(id))
         {
             // Some units may be written and some not.
@@ -701,7 +691,7 @@ impl Array {
             return;
         }
         if let Purpose::Rebuild { slot, since } = purpose
-            && self.health.member_since(slot, since).is_none()
+            && self.cx.roster.member_since(slot, since).is_none()
         {
             // There is nobody left to rebuild.
             self.end_stripe(id, Err(RequestError::Lost));
@@ -712,7 +702,7 @@ impl Array {
             return;
         }
         // Of a member that was failed for it nothing is unreadable any more: it is gone.
-        let stands = |failure: &&FailedAccess| self.health.slot_of(failure.member).is_some();
+        let stands = |failure: &&FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
         let unreadable = failures.iter().filter(stands).any(|failure| failure.fault == Fault::Unreadable);
         match purpose {
             // What is lost here cannot be computed from what is unreadable, unless another copy is
@@ -746,7 +736,7 @@ impl Array {
                 for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
                     self.start_repairs(id, failure);
                 }
-                if self.jobs.get(id).repairs == 0 {
+                if self.cx.jobs.get(id).repairs == 0 {
                     self.stripe_repaired(id, false);
                 }
             }
@@ -757,66 +747,66 @@ impl Array {
     /// Whether copies are left that are not among those that could not be read. The stripe is then
     /// done from its start, because others may write to it while it is repaired.
     fn begin_again_from_another_copy(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
-        let unit_length = self.geometry.layout().unit_length();
-        let first = Columns::new(Sectors::ZERO, self.tuning.slice.min(unit_length));
-        let stripe = self.jobs.stripe(id).window.stripe;
-        let missing = self.health.missing(&self.geometry, stripe);
-        let layout = self.geometry.layout();
+        let unit_length = self.cx.geometry.layout().unit_length();
+        let first = Columns::new(Sectors::ZERO, self.cx.tuning.slice.min(unit_length));
+        let stripe = self.cx.jobs.stripe(id).window.stripe;
+        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
+        let layout = self.cx.geometry.layout();
         let unreadable =
-            |slot: Slot| failures.iter().any(|failure| self.health.slot_of(failure.member) == Some(slot));
+            |slot: Slot| failures.iter().any(|failure| self.cx.roster.slot_of(failure.member) == Some(slot));
         let left =
             layout.units().any(|unit| !missing.has(unit) && !unreadable(layout.locate(stripe, unit).slot));
-        let another = self.geometry.keeps_copies() && left && !is_planted(Bug::RebuildFromOneCopyOnly);
+        let another = self.cx.geometry.keeps_copies() && left && !is_planted(Bug::RebuildFromOneCopyOnly);
         if another {
-            self.jobs.stripe(id).window.columns = first;
+            self.cx.jobs.stripe(id).window.columns = first;
         }
         another
     }
 
     pub(crate) fn replan(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         if job.committed {
             // The records count, wherever the data got to: from here the stripe is updated in
             // place.
             job.committed = false;
             job.method = None;
         }
-        self.jobs.stripe(id).stage = Stage::Lock;
-        self.runnable.push_back(id);
+        self.cx.jobs.stripe(id).stage = Stage::Lock;
+        self.cx.runnable.push_back(id);
     }
 
     /// Gives back lock and hold on the parity.
     pub(crate) fn let_go_of_stripe(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (stripe, region) = (job.window.stripe, job.region);
         if std::mem::take(&mut job.holds_parity) {
             self.let_go_of_parity(region);
         }
-        if std::mem::take(&mut self.jobs.stripe(id).locked) {
-            let runnable = &mut self.runnable;
-            self.locks.release(stripe, |job| runnable.push_back(job));
+        if std::mem::take(&mut self.cx.jobs.stripe(id).locked) {
+            let runnable = &mut self.cx.runnable;
+            self.cx.locks.release(stripe, |job| runnable.push_back(job));
             self.wake_parity_repairers();
         }
     }
 
     /// Ends a stripe job, giving back all it holds.
     pub(crate) fn end_stripe(&mut self, id: JobId, result: Result<(), RequestError>) -> Gate {
-        if result.is_err() && self.jobs.stripe(id).repairing {
+        if result.is_err() && self.cx.jobs.stripe(id).repairing {
             self.note_mismatch(id, false);
         }
         self.let_go_of_stripe(id);
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         if !job.reservations.is_empty() || !job.commit_space.is_zero() {
             self.give_back_reservations(id);
         }
         self.end_landing(id);
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
         let stripe = job.window.stripe;
         if job.writing {
             self.leave_region(region);
         }
-        self.scratch_in_use = self.scratch_in_use - memory;
+        self.cx.scratch.release(memory);
         self.end_job(id);
         match purpose {
             Purpose::Read | Purpose::Write => {
@@ -834,14 +824,14 @@ impl Array {
     /// there, and would ask for the same repair again.
     fn had_without_repair(&self, purpose: Purpose) -> bool {
         let Purpose::Repair { parent } = purpose else { return false };
-        let waits = &self.jobs.get(parent).kind;
+        let waits = &self.cx.jobs.get(parent).kind;
         !matches!(waits, Some(Kind::Stripe(job)) if job.purpose == Purpose::Scrub)
     }
 
     /// Whether a write whose plan failed has perhaps changed what members hold, or is committed.
     /// Reads come first.
     fn has_perhaps_written(&self, id: JobId) -> bool {
-        let job = self.jobs.get(id);
+        let job = self.cx.jobs.get(id);
         let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
         let begun = &job.plan.steps[..job.next_step as usize];
         let writes = begun.iter().any(|step| step.action.changes());
@@ -850,7 +840,7 @@ impl Array {
 
     /// The data of a committed write is on its members, as far as it will ever be.
     fn end_landing(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         if let (Some((name, epoch)), region) = (job.entry.take(), job.region) {
             self.landed(region, name, epoch);
         }
@@ -859,7 +849,7 @@ impl Array {
     /// The data of a committed write is not on its members, and they stand: what was committed
     /// counts until it is durable that its region is to be resynced.
     fn give_up_landing(&mut self, id: JobId) {
-        if let Some((name, _)) = self.jobs.stripe(id).entry {
+        if let Some((name, _)) = self.cx.jobs.stripe(id).entry {
             let commits = self.commits();
             commits.keep(name);
             commits.orphan(name);
@@ -868,9 +858,9 @@ impl Array {
 
     /// A maintenance job goes on to the next columns of its stripe, or ends.
     pub(crate) fn next_window(&mut self, id: JobId) {
-        let unit = self.geometry.layout().unit_length();
-        let (slice, block) = (self.tuning.slice, self.geometry.block());
-        let job = self.jobs.stripe(id);
+        let unit = self.cx.geometry.layout().unit_length();
+        let (slice, block) = (self.cx.tuning.slice, self.cx.geometry.block());
+        let job = self.cx.jobs.stripe(id);
         let slice = if job.block_by_block { block } else { slice };
         let from = job.window.columns.to;
         if from == unit {
@@ -879,16 +869,16 @@ impl Array {
         }
         job.window.columns = Columns::new(from, (from + slice).min(unit));
         job.stage = Stage::Plan;
-        self.runnable.push_back(id);
+        self.cx.runnable.push_back(id);
     }
 
     /// Runs a scrub's repair under the lock that the scrub holds.
     pub(crate) fn repair_scrubbed(&mut self, id: JobId, targets: UnitSet) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         (job.targets, job.repairing, job.stage) = (targets, true, Stage::Plan);
         let region = job.region;
         self.note_repair(region);
-        self.runnable.push_back(id);
+        self.cx.runnable.push_back(id);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Prints a digest of each of a range of seeds: of all answers, their times, and how many accesses
-//! they took. Two versions of the array behave alike on the seeds whose digests are equal, which is
+//! Prints a digest of each of a range of seeds: of all answers and their times, of all effects and
+//! events in their order, and how many accesses there were. Two versions of the array behave alike on the seeds whose digests are equal, which is
 //! what a change that should change nothing is held to.
 //!
 //! ```text

@@ -56,7 +56,7 @@ pub struct Report {
     pub accesses: u64,
     /// Faults, and the states that they met.
     pub coverage: Coverage,
-    /// A checksum of all answers and their times.
+    /// A digest of all answers with their times, and of all effects and events in their order.
     pub digest: u64,
     /// The promise that was broken, if one was.
     pub violation: Option<Violation>,
@@ -137,7 +137,7 @@ fn play(script: &Script, limits: &Limits, listen: bool) -> Report {
         Err(panic) => Some(Violation::Panic(message(panic.as_ref()))),
     };
     (report.requests, report.accesses) = (run.requests, run.world.accesses);
-    (report.coverage, report.digest) = (run.coverage.clone(), run.digest);
+    (report.coverage, report.digest) = (run.coverage.clone(), run.digest ^ run.world.digest());
     report.trace = trace.lines();
     report
 }

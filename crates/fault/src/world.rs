@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use parlour_array::{
@@ -67,6 +68,8 @@ pub(crate) struct Shelf {
     crashes: u64,
     /// Whether members that do not answer, or are excluded, are given up.
     pub(crate) gives_up: bool,
+    /// A digest of all effects and events of the array, in their order.
+    asked: DefaultHasher,
 }
 
 impl Shelf {
@@ -79,6 +82,7 @@ impl Shelf {
             trace,
             drawn: vec![0; 1 << 12],
             crashes: 0,
+            asked: DefaultHasher::new(),
             gives_up: false,
         }
     }
@@ -379,6 +383,7 @@ impl World {
             let mut any = false;
             while let Some(effect) = self.array.poll_effect() {
                 any = true;
+                self.digest_effect(effect);
                 self.begin(effect)?;
             }
             while let Some(completion) = self.array.poll_completion() {
@@ -389,6 +394,7 @@ impl World {
                 // Giving up its accesses gives the array something to do.
                 any = true;
                 self.shelf.trace.note(self.shelf.now, || format!("array: {event:?}"));
+                event.hash(&mut self.shelf.asked);
                 self.follow(&event);
                 self.events.push(event);
             }
@@ -468,6 +474,22 @@ impl World {
     }
 
     /// An effect is handed out.
+    /// Names of jobs and buffers are left out: they depend on what else was named, not on what
+    /// is done.
+    fn digest_effect(&mut self, effect: Effect) {
+        let hash = &mut self.shelf.asked;
+        (effect.class, effect.action).hash(hash);
+        self.array.slices(effect.id).iter().for_each(|slice| slice.length.hash(hash));
+        if effect.class == Class::Metadata {
+            self.array.metadata(effect.id).hash(hash);
+        }
+    }
+
+    /// A digest of all effects and events so far, of this session and those before.
+    pub(crate) fn digest(&self) -> u64 {
+        self.shelf.asked.finish()
+    }
+
     fn begin(&mut self, effect: Effect) -> Result<(), Violation> {
         let (member, at, length) = match effect.action {
             Action::Xor | Action::XorInto | Action::Compare => {

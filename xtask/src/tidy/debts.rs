@@ -25,7 +25,6 @@ pub(super) const CIRCLES: &[Circle] = &[
             "returning.rs",
             "fence.rs",
             "floated.rs",
-            "health.rs",
             "host.rs",
             "job.rs",
             "bad_blocks.rs",

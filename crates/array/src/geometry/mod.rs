@@ -13,7 +13,7 @@ mod sizes;
 mod sound;
 mod stored;
 
-use parlour_units::{Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
 
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::format::commit_entry::CommitPart;
@@ -134,6 +134,17 @@ impl Geometry {
     /// Where the data area starts on each member.
     pub fn data_start(&self) -> Sector {
         Sector::new(self.stored.data_start)
+    }
+
+    /// Where a sector of the data area is on its member.
+    pub(crate) fn absolute(&self, at: Sector) -> Sector {
+        self.data_start() + at.from_start()
+    }
+
+    /// A stripe's region, and its number there.
+    pub(crate) fn region_of(&self, stripe: Stripe) -> (Region, u32) {
+        let (region, index) = self.layout().region_of(stripe);
+        (region, index as u32)
     }
 
     /// The least length of a member.

@@ -3,11 +3,12 @@
 use parlour_units::{Region, Sector, Sectors};
 
 use super::{CommitLogs, RegionLog, Reservation, SegmentState};
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::{Action, Class};
 use crate::format::segment::Header;
 use crate::ids::JobId;
 use crate::job::Kind;
+use crate::mode::Mode;
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::tuning::LogFlush;
@@ -33,7 +34,7 @@ impl Array {
         if self.is_recovering(region) {
             return;
         }
-        if self.geometry.is_logged() && self.records.resync.get(region) {
+        if self.cx.geometry.is_logged() && self.records.resync.get(region) {
             let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(region));
             if live && self.misses_data(region) {
                 // What is missing is computed from its parity, which needs what the log holds.
@@ -53,18 +54,21 @@ impl Array {
             return;
         }
         // Where the log cannot be written, what is in memory goes to the parity.
-        let stands =
-            if self.geometry.is_logged() { self.log_stands(region) } else { !self.health.is_degraded() };
-        let degraded = !stands || self.counters.out_of_space;
+        let stands = if self.cx.geometry.is_logged() {
+            self.log_stands(region)
+        } else {
+            !self.cx.roster.is_degraded()
+        };
+        let degraded = !stands || self.cx.counters.out_of_space;
         loop {
             let logs = self.logs.as_mut().expect("only logs are appended to");
-            let waits = match self.tuning.log_flush {
+            let waits = match self.cx.tuning.log_flush {
                 LogFlush::WhenFull => false,
                 LogFlush::Watermark(mark) => {
                     logs.in_memory < mark.min(logs.pool_limit())
                         && logs.pool_waiters.is_empty()
                         && !logs.commits.as_ref().is_some_and(CommitLogs::presses)
-                        && self.mode == Mode::Serving
+                        && self.cx.mode == Mode::Serving
                 }
             };
             let Some(first) = logs.next_ready(region) else { return };
@@ -100,11 +104,11 @@ impl Array {
     /// Takes `first` and, under the watermark policy, the ready segments whose positions follow on
     /// the same sublog.
     fn claim(&mut self, region: Region, first: u32, position: u32) -> Vec<u32> {
-        let several = matches!(self.tuning.log_flush, LogFlush::Watermark(_));
-        let sublogs = u32::from(self.geometry.layout().logs().expect("a logged layout").shape().sublogs);
+        let several = matches!(self.cx.tuning.log_flush, LogFlush::Watermark(_));
+        let sublogs = u32::from(self.cx.geometry.layout().logs().expect("a logged layout").shape().sublogs);
         let logs = self.logs.as_mut().expect("only logs are appended to");
         let mut claimed = vec![first];
-        let turn = self.health.turn;
+        let turn = self.cx.roster.turn();
         logs.begin_append(region, first, position, turn);
         let mut next_position = position + sublogs;
         loop {
@@ -125,29 +129,30 @@ impl Array {
         }
         logs.region(region).forget_count();
         let logs = self.logs.as_ref().expect("only logs are appended to");
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let position = logs.segment(segments[0]).position.expect("a segment being appended has a position");
         let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
         let location = layout.sublog_at(region, sublog).expect("a logged layout");
-        let at = self.absolute(location.at + offset);
-        let id = self.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
-        let job = self.jobs.get_mut(id);
+        let at = self.cx.geometry.absolute(location.at + offset);
+        let id = self.cx.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
+        let job = self.cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         for segment in &segments {
             let segment = logs.segment(*segment);
             let block = Header { region, stamp: segment.stamp, records: segment.records.clone() };
-            job.metadata.extend(block.encode(self.identity, logs.header));
+            job.metadata.extend(block.encode(self.cx.identity, logs.header));
         }
         // What the commit log forgets from here on must not be lost.
-        let durable = self.geometry.is_logged() && !is_planted(Bug::AppendNotDurable);
+        let durable = self.cx.geometry.is_logged() && !is_planted(Bug::AppendNotDurable);
         for (at, spans) in self.append_accesses(&segments, at) {
             let length = spans.iter().fold(Sectors::ZERO, |sum, span| sum + span.length);
-            self.jobs
+            self.cx
+                .jobs
                 .get_mut(id)
                 .plan
                 .push(Action::Write { member: location.slot.into(), at, length, durable }, &spans);
         }
-        self.counters.appends += 1;
+        self.cx.counters.appends += 1;
         self.start_plan(id, None, &[]);
     }
 
@@ -169,8 +174,8 @@ impl Array {
         for (number, index) in (0..).zip(segments) {
             let start = at + logs.segment_length * number;
             let segment = logs.segment(*index);
-            let used = segment.used.round_up(self.geometry.block()).min(payload);
-            let written = if payload - used >= self.tuning.segment_gap { used } else { payload };
+            let used = segment.used.round_up(self.cx.geometry.block()).min(payload);
+            let written = if payload - used >= self.cx.tuning.segment_gap { used } else { payload };
             let head = Span::new(Source::Metadata, header * number, header);
             let buffer = Source::Buffer(segment.buffer.expect("what is appended is in memory"));
             put(start, head);
@@ -185,12 +190,12 @@ impl Array {
     /// The segments are in the log. Unless its member was failed meanwhile: what it holds is gone
     /// with it.
     pub(crate) fn append_done(&mut self, id: JobId) {
-        if let Some(Kind::Append { region, segments }) = &self.jobs.get(id).kind
+        if let Some(Kind::Append { region, segments }) = &self.cx.jobs.get(id).kind
             && segments.iter().any(|index| !self.segment_stands(*region, *index))
         {
             return self.append_broken(id);
         }
-        let Some(Kind::Append { region, segments }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Append { region, segments }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
         self.end_job(id);
@@ -204,7 +209,7 @@ impl Array {
             let buffer = segment.buffer.take().expect("what is appended is in memory");
             logs.in_memory -= 1;
             logs.freed = true;
-            self.buffers.release(buffer);
+            self.cx.buffers.release(buffer);
             self.retire_segment(index);
         }
         self.append_ready(region);
@@ -213,7 +218,7 @@ impl Array {
 
     /// The segments are still in memory: they are folded into the parity from there.
     pub(crate) fn append_broken(&mut self, id: JobId) {
-        let Some(Kind::Append { region, segments }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Append { region, segments }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
         self.end_job(id);
@@ -235,7 +240,7 @@ impl Array {
     pub(crate) fn retire_segment(&mut self, index: u32) {
         let logs = self.logs.as_mut().expect("segments are in logs");
         if let Some(buffer) = logs.retire(index) {
-            self.buffers.release(buffer);
+            self.cx.buffers.release(buffer);
             self.logs.as_mut().expect("segments are in logs").freed = true;
         }
     }
@@ -274,7 +279,7 @@ impl Array {
         let Some(index) = fullest else { return false };
         let region = logs.segment(index).region;
         logs.close(index);
-        self.counters.short_segments += 1;
+        self.cx.counters.short_segments += 1;
         self.append_ready(region);
         true
     }
@@ -470,7 +475,7 @@ mod tests {
         array.stop(Instant::ZERO);
         run(&mut array);
         assert_eq!((array.mode(), array.records.clean), (crate::Mode::Stopped, true));
-        assert_eq!(array.counters.appends, 1);
+        assert_eq!(array.cx.counters.appends, 1);
     }
 
     /// A region whose log is full, and whose parity somebody holds who never lets go, could be
@@ -484,6 +489,6 @@ mod tests {
         array.stop(Instant::ZERO);
         run(&mut array);
         assert_eq!((array.mode(), array.records.clean), (crate::Mode::Stopped, false));
-        assert_eq!(array.health.state(Slot::new(0)), crate::health::SlotState::Active);
+        assert_eq!(array.cx.roster.state(Slot::new(0)), crate::roster::SlotState::Active);
     }
 }

@@ -28,6 +28,7 @@ use super::{Logs, RegionLog, Reservation, SegmentState};
 use crate::array::Array;
 use crate::columns::Columns;
 use crate::effect::{Action, Class};
+use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{
     Change, Committed, EntryHeader, FoundLog, Told, entry_length, payload_digest,
@@ -35,7 +36,7 @@ use crate::format::commit_entry::{
 use crate::format::segment::{Record, RecordKind};
 use crate::geometry::Geometry;
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind};
+use crate::job::Kind;
 use crate::plan::{LogMethod, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 
@@ -281,14 +282,14 @@ fn zeroes_of((slot, found): (Slot, &FoundLog)) -> impl Iterator<Item = (Region, 
 impl Array {
     /// The slot whose commit log has `region`'s records and intents.
     pub(crate) fn commit_slot(&self, region: Region) -> Slot {
-        self.geometry.layout().commit_slot(region).expect("a logged layout")
+        self.cx.geometry.layout().commit_slot(region).expect("a logged layout")
     }
 
     /// Reserves what the job's records will take in the commit log, or parks it.
     pub(crate) fn pass_commit_space(&mut self, id: JobId) -> bool {
-        let block = self.geometry.block();
-        let units = u64::from(self.geometry.layout().data_units()) + 1;
-        let job = self.jobs.stripe(id);
+        let block = self.cx.geometry.block();
+        let units = u64::from(self.cx.geometry.layout().data_units()) + 1;
+        let job = self.cx.jobs.stripe(id);
         let (region, held) = (job.region, job.commit_space);
         if !held.is_zero() {
             return true;
@@ -310,17 +311,17 @@ impl Array {
         let commits = self.commits();
         let fits = commits.reserve(slot, need);
         if fits {
-            self.jobs.stripe(id).commit_space = need;
+            self.cx.jobs.stripe(id).commit_space = need;
         } else {
             commits.waiters.push_back(id);
-            self.counters.pool_waits += 1;
+            self.cx.counters.pool_waits += 1;
         }
         fits
     }
 
     /// Gives back what [`Array::pass_commit_space`] reserved.
     pub(crate) fn give_back_commit_space(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
         if !length.is_zero() {
             let slot = self.commit_slot(region);
@@ -336,13 +337,13 @@ impl Array {
     pub(crate) fn wake_commit_waiters(&mut self) {
         let commits = self.logs.as_mut().and_then(|logs| logs.commits.as_mut());
         if let Some(commits) = commits {
-            self.runnable.extend(commits.waiters.drain(..));
+            self.cx.runnable.extend(commits.waiters.drain(..));
         }
     }
 
     /// A job's records are to be durable before it goes on.
     pub(crate) fn await_commit(&mut self, id: JobId) {
-        let region = self.jobs.stripe(id).region;
+        let region = self.cx.jobs.stripe(id).region;
         let slot = self.commit_slot(region);
         self.commits().log(slot).waiting.push_back(id);
     }
@@ -371,7 +372,7 @@ impl Array {
         let waiting = logs.iter().position(|log| !log.records.is_writing() && !log.waiting.is_empty());
         let Some(index) = announced.or(waiting).filter(|_| !self.records.barrier()) else { return false };
         let slot = Slot::new(index as u16);
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         let part = if announced.is_some() { CommitPart::Intents } else { CommitPart::Records };
         let log = self.commits().log(slot);
         let length = match part {
@@ -407,7 +408,8 @@ impl Array {
     fn fresh_ring(&self, wanted: impl Fn(&Ring) -> bool) -> Option<(Slot, CommitPart)> {
         let logs = &self.logs.as_ref()?.commits.as_ref()?.logs;
         let rings = self
-            .health
+            .cx
+            .roster
             .standing()
             .flat_map(|(slot, _)| [CommitPart::Records, CommitPart::Intents].map(|part| (slot, part)));
         let mut rings = rings.into_iter();
@@ -431,21 +433,21 @@ impl Array {
 
     /// An empty entry is durable, unless its member was failed meanwhile.
     pub(crate) fn mark_done(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let turn = job.turn;
         let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
         self.end_job(id);
-        let stands = self.health.member_since(slot, turn).is_some();
+        let stands = self.cx.roster.member_since(slot, turn).is_some();
         self.commits().written(slot, part, stands);
     }
 
     /// An empty entry could not be written, and neither can what waits behind it.
     pub(crate) fn mark_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let turn = job.turn;
         let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
         self.end_job(id);
-        let stands = self.health.member_since(slot, turn).is_some();
+        let stands = self.cx.roster.member_since(slot, turn).is_some();
         let log = self.commits().log(slot);
         log.ring(part).written(false);
         if stands {
@@ -454,7 +456,7 @@ impl Array {
         match part {
             CommitPart::Records => {
                 for job in std::mem::take(&mut log.waiting) {
-                    self.release_scratch(job);
+                    self.cx.release_buffers(job);
                     self.stripe_broken(job, failures);
                 }
             }
@@ -475,7 +477,7 @@ impl Array {
         let waiting: Vec<JobId> = log.waiting.iter().take(GROUP).copied().collect();
         let mut length = Sectors::ZERO;
         for (index, id) in waiting.iter().enumerate() {
-            let space = self.jobs.stripe(*id).commit_space;
+            let space = self.cx.jobs.stripe(*id).commit_space;
             if index > 0 && length + space > most {
                 return (index, length);
             }
@@ -507,7 +509,7 @@ impl Array {
             let logs = self.logs.as_mut().expect("a commit log is beside logs");
             let region = logs.segment(index).region;
             logs.close(index);
-            self.counters.short_segments += 1;
+            self.cx.counters.short_segments += 1;
             self.append_ready(region);
         }
         open.is_some()
@@ -567,7 +569,7 @@ impl Array {
         unstored: u32,
         unlanded: u32,
     ) -> EntryHeader {
-        let length = told.header_length(self.geometry.block()) + told.payload();
+        let length = told.header_length(self.cx.geometry.block()) + told.payload();
         let placed = self.commits().log(slot).ring(part).append(length, unstored, unlanded);
         let Placed { number, at, tail, previous } = placed;
         EntryHeader { number, at, tail, previous, told }
@@ -576,10 +578,10 @@ impl Array {
     /// Adds what a job commits: its records with the checksums that its plan has found, and where
     /// their payload is.
     fn tell_records(&mut self, id: JobId, told: &mut Told, spans: &mut Vec<Span>) -> Vec<Record> {
-        let units = u64::from(self.geometry.layout().data_units()) + 1;
-        let stripe = self.jobs.stripe(id).window.stripe;
-        let stripe = self.region_of(stripe).1;
-        let job = self.jobs.get_mut(id);
+        let units = u64::from(self.cx.geometry.layout().data_units()) + 1;
+        let stripe = self.cx.jobs.stripe(id).window.stripe;
+        let stripe = self.cx.geometry.region_of(stripe).1;
+        let job = self.cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Stripe(job)) = &job.kind else { unreachable!("a stripe job commits records") };
         let logs = self.logs.as_mut().expect("records are committed to logs");
@@ -632,16 +634,16 @@ impl Array {
             Kind::Intent { .. } => (CommitPart::Intents, is_planted(Bug::IntentNotDurable)),
             _ => (CommitPart::Records, is_planted(Bug::CommitNotDurable)),
         };
-        let (start, length) = self.geometry.commit_part(part);
-        let block = self.geometry.block();
+        let (start, length) = self.cx.geometry.commit_part(part);
+        let block = self.cx.geometry.block();
         let entry = header.length(block);
         let head = header.told.header_length(block);
         let at = start + Sectors::new(header.at % length.get());
         let class = if matches!(kind, Kind::CommitMark { .. }) { Class::Metadata } else { Class::Log };
-        let id = self.jobs.start(kind, class);
-        let job = self.jobs.get_mut(id);
+        let id = self.cx.jobs.start(kind, class);
+        let job = self.cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
-        job.metadata = header.encode(self.identity, block);
+        job.metadata = header.encode(self.cx.identity, block);
         job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
         job.plan.spans.extend(spans);
         job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: !lax }, 0);
@@ -651,13 +653,13 @@ impl Array {
     /// The entry is durable: its records count, and their jobs go on to write the data. Unless its
     /// member was failed meanwhile: what it holds is gone with it.
     pub(crate) fn commit_done(&mut self, id: JobId) {
-        let job = self.jobs.get(id);
+        let job = self.cx.jobs.get(id);
         if let Some(Kind::Commit { slot, .. }) = &job.kind
-            && self.health.member_since(*slot, job.turn).is_none()
+            && self.cx.roster.member_since(*slot, job.turn).is_none()
         {
             return self.commit_broken(id, &[]);
         }
-        let Some(Kind::Commit { slot, number, jobs }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Commit { slot, number, jobs }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
         self.end_job(id);
@@ -670,7 +672,7 @@ impl Array {
 
     fn committed(&mut self, id: JobId, name: EntryName, records: &[Record]) {
         self.give_back_commit_space(id);
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let region = job.region;
         let reservations = std::mem::take(&mut job.reservations);
         job.fragments.clear();
@@ -684,8 +686,8 @@ impl Array {
         let log = self.logs.as_mut().expect("it was there").region(region);
         log.landing[log.epoch] += 1;
         let epoch = log.epoch;
-        let many = self.logs.as_ref().is_some_and(|logs| logs.records > self.tuning.live_records);
-        let job = self.jobs.stripe(id);
+        let many = self.logs.as_ref().is_some_and(|logs| logs.records > self.cx.tuning.live_records);
+        let job = self.cx.jobs.stripe(id);
         (job.committed, job.entry) = (true, Some((name, epoch)));
         self.after_reservations(&reservations);
         if self.records.resync.get(region) {
@@ -708,13 +710,13 @@ impl Array {
 
     /// The entry could not be written: its jobs are planned again, for the array as it now is.
     pub(crate) fn commit_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Commit { slot, jobs, .. }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Commit { slot, jobs, .. }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
         self.end_job(id);
         self.commits().written(slot, CommitPart::Records, false);
         for (job, _) in jobs {
-            self.release_scratch(job);
+            self.cx.release_buffers(job);
             self.stripe_broken(job, failures);
         }
     }
@@ -722,9 +724,9 @@ impl Array {
     fn start_commit_flush(&mut self) {
         let turn = self.begin_covering_flush();
         self.commits().flushing = true;
-        let id = self.jobs.start(Kind::CommitFlush { turn }, Class::Log);
+        let id = self.cx.jobs.start(Kind::CommitFlush { turn }, Class::Log);
         if !is_planted(Bug::CommitFlushSkipped) {
-            self.plan_flushes(id);
+            self.cx.plan_flushes(id);
         }
         self.start_plan(id, None, &[]);
     }
@@ -732,7 +734,7 @@ impl Array {
     /// All that had landed when the flush began is durable; where a member failed meanwhile, it is
     /// tried again.
     pub(crate) fn commit_flushed(&mut self, id: JobId, whole: bool) {
-        let Some(Kind::CommitFlush { turn }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::CommitFlush { turn }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush for commit logs")
         };
         self.end_job(id);

@@ -12,11 +12,12 @@ use parlour_units::{Region, Sectors};
 use super::{LoadState, Segment, SegmentState};
 use crate::array::Array;
 use crate::effect::{Class, Fault};
+use crate::exec::job::FailedAccess;
 use crate::format::bitmap::Stored;
 use crate::format::horizon::{first_sequence, session_of};
 use crate::format::segment::{Header, Record};
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind};
+use crate::job::Kind;
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
@@ -97,7 +98,7 @@ fn is_complete(headers: &[(u32, &Header)], stored: Stored, applied: u64, held: &
 impl Array {
     /// Reads as many headers of `region`'s log as it takes to know what stands there.
     pub(crate) fn start_load(&mut self, region: Region) {
-        let turn = self.health.turn;
+        let turn = self.cx.roster.turn();
         let logs = self.logs.as_mut().expect("only logs are loaded");
         logs.begin_recovery(region);
         logs.region(region).load = LoadState::Loading;
@@ -112,7 +113,7 @@ impl Array {
     }
 
     fn go_on_loading(&mut self, mut load: Load) {
-        let shape = self.geometry.layout().logs().expect("a logged layout");
+        let shape = self.cx.geometry.layout().logs().expect("a logged layout");
         // (Something is read always, so that nobody who has this begun finds it ended.)
         let complete = !load.asked.is_empty() && self.is_loaded(&load);
         let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !complete) else {
@@ -125,15 +126,15 @@ impl Array {
         let mut start = Sectors::ZERO;
         for position in &load.asked {
             let (sublog, offset) = shape.segment_at(*position);
-            let location = self.geometry.layout().sublog_at(load.region, sublog).expect("a logged layout");
+            let location = self.cx.geometry.layout().sublog_at(load.region, sublog).expect("a logged layout");
             let offset = if copy == Copy::First { offset } else { offset + length - header };
-            let at = self.geometry.data_start() + (location.at + offset).from_start();
+            let at = self.cx.geometry.data_start() + (location.at + offset).from_start();
             plan.read(location.slot, at, Span::new(Source::Metadata, start, header));
             start += header;
         }
         let turn = load.turn;
-        let id = self.jobs.start(Kind::Load(Box::new(load)), Class::Log);
-        let job = self.jobs.get_mut(id);
+        let id = self.cx.jobs.start(Kind::Load(Box::new(load)), Class::Log);
+        let job = self.cx.jobs.get_mut(id);
         job.plan = plan;
         job.metadata.resize(start.bytes().as_usize(), 0);
         self.start_plan_of(id, turn, None, &[]);
@@ -160,13 +161,14 @@ impl Array {
 
     /// Takes in the headers that were read.
     pub(crate) fn load_done(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let metadata = std::mem::take(&mut job.metadata);
         let Some(Kind::Load(mut load)) = job.kind.take() else { unreachable!("a load") };
         self.end_job(id);
         let length = self.logs.as_ref().expect("only logs are loaded").header.bytes().as_usize();
         for (position, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
-            let header = Header::decode(bytes, self.identity).filter(|header| header.region == load.region);
+            let header =
+                Header::decode(bytes, self.cx.identity).filter(|header| header.region == load.region);
             if let Some(header) = header {
                 load.unreadable.remove(position);
                 load.found.insert(*position, header);
@@ -209,7 +211,7 @@ impl Array {
         }
         // A member may have been lost while its headers were read.
         if !sound {
-            self.events.push_back(Event::LogDamaged { region, slots: self.log_slots(region).collect() });
+            self.cx.events.push_back(Event::LogDamaged { region, slots: self.log_slots(region).collect() });
         }
         if !sound
             || self.log_is_lost(region)
@@ -224,17 +226,17 @@ impl Array {
     }
 
     fn report_implausible_segment(&mut self, region: Region, position: u32) {
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let (sublog, _) = layout.logs().expect("a logged layout").segment_at(position);
         if let Some(slot) = layout.sublog_slot(region, sublog) {
-            self.events.push_back(Event::Implausible { slot, what: "log segment" });
+            self.cx.events.push_back(Event::Implausible { slot, what: "log segment" });
         }
     }
 
     fn is_sound(&self, record: &Record) -> bool {
         let payload = self.logs.as_ref().expect("only logs are loaded").payload();
         let within = record.start + record.columns.length() <= payload;
-        record.suits(self.geometry.layout()) && (!record.kind.has_payload() || within)
+        record.suits(self.cx.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
     /// What stands in `position` is used as a commit log holds it. The position stays as it is
@@ -274,8 +276,8 @@ impl Array {
         let log = self.logs.as_mut().expect("only logs are loaded").region(region);
         log.load = LoadState::Known;
         let nothing = log.live.is_empty();
-        let wanted = std::mem::take(&mut log.wanted) && !nothing && self.health.is_degraded();
-        self.runnable.extend(log.waiters.drain(..));
+        let wanted = std::mem::take(&mut log.wanted) && !nothing && self.cx.roster.is_degraded();
+        self.cx.runnable.extend(log.waiters.drain(..));
         if wanted {
             self.want_parity(region);
         }
@@ -286,7 +288,7 @@ impl Array {
     /// Some headers could not be read. Each stands twice: where one of the two can be read it says
     /// whether the position is in use.
     pub(crate) fn load_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let failed: Vec<bool> =
             job.actions().map(|action| failures.iter().any(|failure| failure.is_of(action))).collect();
         let Some(Kind::Load(load)) = &mut job.kind else { unreachable!("a load") };
@@ -305,7 +307,7 @@ impl Array {
         job.kind = None;
         self.end_job(id);
         let of_space = failures.iter().any(|failure| failure.fault.is_of_space());
-        let stood = |slot| self.health.member_since(slot, turn).is_some();
+        let stood = |slot| self.cx.roster.member_since(slot, turn).is_some();
         if of_space && self.log_slots(region).all(stood) && !self.log_is_lost(region) {
             self.stall_region(region);
         } else {

@@ -7,8 +7,9 @@
 use parlour_units::{Region, Sectors, Slot};
 
 use super::Logs;
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::ids::JobId;
+use crate::mode::Mode;
 use crate::plan::{Fragment, LogMethod};
 use crate::tuning::LogPool;
 
@@ -28,15 +29,15 @@ impl Array {
     /// The job's `fragments` found no room in the pool.
     pub(crate) fn await_pool(&mut self, job: JobId, method: LogMethod, fragments: &[Fragment]) {
         let (region, space) = {
-            let job = self.jobs.stripe(job);
+            let job = self.cx.jobs.stripe(job);
             (job.region, job.commit_space)
         };
-        let commit = self.geometry.is_logged().then(|| (self.commit_slot(region), space));
-        let whole = !self.health.is_degraded();
+        let commit = self.cx.geometry.is_logged().then(|| (self.commit_slot(region), space));
+        let whole = !self.cx.roster.is_degraded();
         let logs = self.logs.as_mut().expect("writes are logged");
         let plain = whole && !method.is_bare() && logs.fits_one_buffer(fragments);
         logs.pool_waiters.push_back(PoolWaiter { job, region, plain, commit });
-        self.counters.pool_waits += 1;
+        self.cx.counters.pool_waits += 1;
     }
 
     /// Lets those that wait for a buffer try again, in their order.
@@ -44,9 +45,9 @@ impl Array {
         let logs = self.logs.as_mut().expect("a pool of log buffers");
         let waiters = std::mem::take(&mut logs.pool_waiters);
         for waiter in waiters {
-            self.steps += 1;
+            self.cx.steps += 1;
             if self.waits_again(&waiter) {
-                self.counters.pool_waits += 1;
+                self.cx.counters.pool_waits += 1;
                 self.logs.as_mut().expect("it was there").pool_waiters.push_back(waiter);
             } else {
                 self.advance_stripe(waiter.job);
@@ -72,7 +73,7 @@ impl Array {
 
     /// Whether writes are logged wherever no resync is due: see [`Array::logs_writes`].
     fn logs_all_writes(&self) -> bool {
-        self.mode == Mode::Serving && self.is_durably_whole() && self.records.enabled
+        self.cx.mode == Mode::Serving && self.is_durably_whole() && self.records.enabled
     }
 }
 

@@ -19,13 +19,15 @@ use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 pub(crate) use remembered::{Recovery, remember};
 
 use super::{LoadState, Logs, RegionLog};
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Window};
 use crate::effect::{Action, Class, Fault};
+use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::Committed;
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind};
+use crate::job::Kind;
+use crate::mode::Mode;
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
@@ -182,14 +184,14 @@ impl Array {
 
     /// Starts to recover the next regions. Says whether it did.
     pub(crate) fn pump_recovery(&mut self) -> bool {
-        if self.mode == Mode::Stopped || self.is_abandoned() {
+        if self.cx.mode == Mode::Stopped || self.is_abandoned() {
             return false;
         }
         // What hosts wait for may wait in turn for what keeps a commit log full; and a
         // reintegration waits for those that a crash cut off, of regions whose intents stand in the
         // same commit log.
         let queued = self.logs.as_ref().is_some_and(|logs| !logs.queue.is_empty());
-        let serving = self.mode != Mode::Stopping || !self.hosts.is_empty() || queued;
+        let serving = self.cx.mode != Mode::Stopping || !self.hosts.is_empty() || queued;
         // Nothing is appended, and so nothing leaves the memory, before all members know of the
         // session.
         let may_exceed = self.records.session_is_known();
@@ -221,7 +223,7 @@ impl Array {
 
     /// Whether the members that held `region`'s log when the array was opened still do.
     pub(crate) fn remembered_log_stands(&self, region: Region) -> bool {
-        let since_opening = |slot| self.health.member_since(slot, 0).is_some();
+        let since_opening = |slot| self.cx.roster.member_since(slot, 0).is_some();
         self.log_stands(region) && self.log_slots(region).all(since_opening)
     }
 
@@ -233,8 +235,8 @@ impl Array {
         let redo = self.plan_comparison(region, &recovery);
         self.logs.as_mut().expect("it was there").region(region).recovery = Some(recovery);
         let plan = self.comparison_plan(&redo);
-        let id = self.jobs.start(Kind::Redo(redo), Class::Log);
-        self.jobs.get_mut(id).plan = plan;
+        let id = self.cx.jobs.start(Kind::Redo(redo), Class::Log);
+        self.cx.jobs.get_mut(id).plan = plan;
         self.start_plan(id, None, &[]);
     }
 
@@ -246,7 +248,7 @@ impl Array {
             .iter()
             .flat_map(|index| logs.segment(*index).records.iter().map(|record| record.sequence))
             .collect();
-        let buffers = &mut self.buffers;
+        let buffers = &mut self.cx.buffers;
         for remembered in &recovery.records {
             let record = remembered.committed.record;
             if !known.contains(&record.sequence) {
@@ -260,7 +262,7 @@ impl Array {
 
     /// What of the next part is compared, and where its records' payloads go.
     fn plan_comparison(&mut self, region: Region, recovery: &Recovery) -> Redo {
-        let units = self.geometry.layout().data_units() + 1;
+        let units = self.cx.geometry.layout().data_units() + 1;
         let (stripes, goes_on) = recovery.next_part(units);
         let mut redo = Redo {
             region,
@@ -273,9 +275,9 @@ impl Array {
             found: None,
         };
         self.place_payloads(recovery, &mut redo);
-        for (stripe, unit, columns) in recovery.runs(&redo.stripes, units, self.geometry.block()) {
+        for (stripe, unit, columns) in recovery.runs(&redo.stripes, units, self.cx.geometry.block()) {
             if self.is_unit_there(region, stripe, unit) {
-                let buffer = self.buffers.take(columns.length());
+                let buffer = self.cx.buffers.take(columns.length());
                 redo.buffers.push(buffer);
                 redo.runs.push(Run { stripe, unit, columns, buffer });
             }
@@ -301,7 +303,7 @@ impl Array {
                 continue;
             }
             let (buffer, start) = in_memory.get(&record.sequence).copied().unwrap_or_else(|| {
-                let buffer = self.buffers.take(length);
+                let buffer = self.cx.buffers.take(length);
                 redo.buffers.push(buffer);
                 (buffer, Sectors::ZERO)
             });
@@ -310,8 +312,8 @@ impl Array {
     }
 
     fn is_unit_there(&self, region: Region, stripe: u32, unit: Unit) -> bool {
-        let stripe = self.geometry.layout().stripe_in(region, stripe.into());
-        stripe.is_some_and(|stripe| !self.health.missing(&self.geometry, stripe).has(unit))
+        let stripe = self.cx.geometry.layout().stripe_in(region, stripe.into());
+        stripe.is_some_and(|stripe| !self.cx.roster.missing(&self.cx.geometry, stripe).has(unit))
     }
 
     fn comparison_plan(&self, redo: &Redo) -> Plan {
@@ -345,14 +347,14 @@ impl Array {
     /// The rest is compared again without them.
     fn leave_out_damaged(&mut self, redo: Redo, damaged: BTreeSet<(u32, Unit, Sectors)>) {
         let Redo { region, buffers, .. } = redo;
-        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
-        self.counters.unlike_records += damaged.len() as u64;
-        let length = self.geometry.block();
+        buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
+        self.cx.counters.unlike_records += damaged.len() as u64;
+        let length = self.cx.geometry.block();
         for (stripe, unit, from) in &damaged {
             let columns = Columns::new(*from, *from + length);
             let run = Run { stripe: *stripe, unit: *unit, columns, buffer: BufferId::ZEROES };
             let (slot, at) = self.run_at(region, &run);
-            self.events.push_back(Event::BlockDamaged { slot, at, length });
+            self.cx.events.push_back(Event::BlockDamaged { slot, at, length });
         }
         let log = self.logs.as_mut().expect("only logs are recovered").region(region);
         let recovery = log.recovery.as_mut().expect("there is something to redo");
@@ -366,15 +368,15 @@ impl Array {
     }
 
     fn unit_at(&self, region: Region, stripe: u32, unit: Unit, column: Sectors) -> (Slot, Sector) {
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let stripe = layout.stripe_in(region, stripe.into()).expect("it was looked up before");
         let location = layout.locate(stripe, unit);
-        (location.slot, self.absolute(location.at + column))
+        (location.slot, self.cx.geometry.absolute(location.at + column))
     }
 
     /// One of the two plans of a redo is done.
     pub(crate) fn redo_done(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Redo(mut redo)) = job.kind.take() else { unreachable!("a redo") };
         self.end_job(id);
@@ -387,8 +389,8 @@ impl Array {
         if !damaged.is_empty() && !is_planted(Bug::UnlikeSectorsKept) {
             return self.leave_out_damaged(redo, damaged);
         }
-        let id = self.jobs.start(Kind::Redo(redo), Class::Log);
-        self.jobs.get_mut(id).plan = plan;
+        let id = self.cx.jobs.start(Kind::Redo(redo), Class::Log);
+        self.cx.jobs.get_mut(id).plan = plan;
         self.start_plan(id, None, &[]);
     }
 
@@ -418,7 +420,7 @@ impl Array {
                         torn.insert((run.stripe, column));
                     }
                     None => {
-                        let from = column.round_down(self.geometry.block());
+                        let from = column.round_down(self.cx.geometry.block());
                         verdict.damaged.insert((run.stripe, run.unit, from));
                     }
                 }
@@ -457,7 +459,7 @@ impl Array {
         // the next crash. (They read nothing before the last part is done.)
         plan.next_phase();
         let flushed = !redo.goes_on && !is_planted(Bug::RedoFlushSkipped);
-        for (slot, _) in self.health.standing().filter(|_| flushed) {
+        for (slot, _) in self.cx.roster.standing().filter(|_| flushed) {
             plan.push(Action::Flush { member: slot.into() }, &[]);
         }
         redo.found = Some(verdict);
@@ -482,7 +484,7 @@ impl Array {
             let run = &redo.runs[number];
             Span::new(Source::Buffer(run.buffer), column - run.columns.from, Sectors::new(1))
         };
-        let data = self.geometry.layout().data_units();
+        let data = self.cx.geometry.layout().data_units();
         let units: Option<Vec<Span>> = (0..data).map(|unit| of(Unit::new(unit)).map(span)).collect();
         let parity = of(Unit::new(data));
         match (parity, units) {
@@ -498,7 +500,7 @@ impl Array {
     /// A part of the region is as its records say.
     fn redone(&mut self, redo: Redo) {
         let Redo { region, stripes, goes_on, buffers, found, .. } = redo;
-        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+        buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
         let lost = found.expect("the data was compared").lost;
         let log = self.logs.as_mut().expect("only logs are recovered").region(region);
         let recovery = log.recovery.as_mut().expect("it was redone");
@@ -514,7 +516,7 @@ impl Array {
 
     /// All of the region is.
     fn region_redone(&mut self, region: Region) {
-        self.counters.redone += 1;
+        self.cx.counters.redone += 1;
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let recovery = logs.end_recovery(region).expect("it was redone");
         let commits = self.commits();
@@ -546,7 +548,7 @@ impl Array {
         let open = open.filter(|open| tight && logs.segment(*open).unfilled == 0);
         if let Some(open) = open {
             logs.close(open);
-            self.counters.short_segments += 1;
+            self.cx.counters.short_segments += 1;
             self.append_ready(region);
         }
     }
@@ -556,9 +558,9 @@ impl Array {
     /// records until a table does. (Where the list has no room for them it is hoped that they stay
     /// unreadable.)
     fn record_unread(&mut self, region: Region, recovery: &Recovery) {
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
-            let stripe = self.geometry.layout().stripe_in(region, (*stripe).into());
+            let stripe = self.cx.geometry.layout().stripe_in(region, (*stripe).into());
             let stripe = stripe.expect("it was looked up before");
             let window = Window { stripe, columns: Columns::new(*from, *from + block) };
             let _full = self.record_uncompared(window, *unit);
@@ -567,10 +569,10 @@ impl Array {
 
     /// Something could not be read or written.
     pub(crate) fn redo_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Redo(redo)) = self.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
+        let Some(Kind::Redo(redo)) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
         self.end_job(id);
         let Redo { region, stripes, buffers, .. } = redo;
-        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+        buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
         let log_lost = !self.remembered_log_stands(region)
             || failures.iter().any(|failure| self.in_commit_log(failure))
             || self.still_standing(failures);
@@ -590,7 +592,7 @@ impl Array {
     pub(crate) fn stall_region(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs stall");
         let waiters = logs.stall(region);
-        self.runnable.extend(waiters);
+        self.cx.runnable.extend(waiters);
         let log = &self.logs.as_ref().expect("it was there").regions[&region];
         let has_intents = log.recovery.as_ref().is_some_and(|recovery| !recovery.intents.is_empty());
         if has_intents || log.half_done.is_some() {
@@ -608,7 +610,7 @@ impl Array {
     }
 
     fn in_commit_log(&self, failure: &FailedAccess) -> bool {
-        failure.fault == Fault::Unreadable && failure.at < self.geometry.data_start()
+        failure.fault == Fault::Unreadable && failure.at < self.cx.geometry.data_start()
     }
 
     /// Next time each block is read for itself; and those that were and could not be, no more.
@@ -621,14 +623,14 @@ impl Array {
         stripes: &BTreeMap<u32, Vec<usize>>,
         failures: &[FailedAccess],
     ) {
-        let (units, block) = (self.geometry.layout().data_units() + 1, self.geometry.block());
+        let (units, block) = (self.cx.geometry.layout().data_units() + 1, self.cx.geometry.block());
         let logs = self.logs.as_ref().expect("only logs are recovered");
         let recovery = logs.regions[&region].recovery.as_ref().expect("there is something to redo");
         let hit = |part: &(u32, Unit, Columns)| {
             let run = Run { stripe: part.0, unit: part.1, columns: part.2, buffer: BufferId::ZEROES };
             let (slot, at) = self.run_at(region, &run);
             let here = |failure: &FailedAccess| {
-                failure.at == at && self.health.slot_of(failure.member) == Some(slot)
+                failure.at == at && self.cx.roster.slot_of(failure.member) == Some(slot)
             };
             failures.iter().any(|failure| failure.fault == Fault::Unreadable && here(failure))
         };

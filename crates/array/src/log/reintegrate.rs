@@ -26,12 +26,13 @@ use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, uncovered};
 use crate::effect::{Action, Class};
+use crate::exec::job::FailedAccess;
 use crate::format::segment::{Record, RecordKind};
-use crate::health::SlotState;
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind};
+use crate::job::Kind;
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::roster::SlotState;
 use unrecoverable::{Suspect, is_suspect};
 
 /// A record's part that is to be xored into the parity.
@@ -141,21 +142,21 @@ impl Array {
         let mut any = false;
         loop {
             let logs = self.logs.as_mut().expect("only logs are reintegrated");
-            if logs.running >= self.tuning.reintegration_buffers.max(1) {
+            if logs.running >= self.cx.tuning.reintegration_buffers.max(1) {
                 return any;
             }
             let one_a_log = |region: &Region| {
                 let slot = self.commit_slot(*region);
                 let logs = self.logs.as_ref().expect("it was there");
                 let mut running = logs.regions.iter().filter(|(_, log)| log.reintegrating.is_some());
-                !self.geometry.is_logged() || running.all(|(other, _)| self.commit_slot(*other) != slot)
+                !self.cx.geometry.is_logged() || running.all(|(other, _)| self.commit_slot(*other) != slot)
             };
             let logs = self.logs.as_ref().expect("only logs are reintegrated");
             let mut queue = logs.queue.iter();
             let free = queue.position(|region| {
                 // Records that were given up count after a crash until it is durable that they do
                 // not: the table must not say before that they are in the parity.
-                let given_up = self.geometry.is_logged() && !self.records.resync_is_durable(*region);
+                let given_up = self.cx.geometry.is_logged() && !self.records.resync_is_durable(*region);
                 // One at a time tells of its parity; one that a crash cut off, before all others.
                 let slot = self.commit_slot(*region);
                 let log = &logs.regions[region];
@@ -192,7 +193,7 @@ impl Array {
             (applies, newest) = self.collect_applies(region, middle);
             passes = self.split_passes(&applies, &memory, &[]);
         }
-        memory.iter().for_each(|(_, buffer)| self.buffers.hold(*buffer));
+        memory.iter().for_each(|(_, buffer)| self.cx.buffers.hold(*buffer));
         let logs = self.logs.as_mut().expect("it was there");
         logs.running += 1;
         let log = logs.region(region);
@@ -204,7 +205,7 @@ impl Array {
             passes,
             held: memory,
             newest,
-            turn: self.health.turn,
+            turn: self.cx.roster.turn(),
             buffers: Vec::new(),
             done: half.done,
             parity_repairs: 0,
@@ -256,10 +257,10 @@ impl Array {
         applies: &mut Vec<Apply>,
     ) {
         let Some((first, _)) = records.first() else { return };
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let stripe = layout.stripe_in(region, u64::from(first.stripe)).expect("a record is of its region");
-        let check = Logs::check_unit(&self.geometry);
-        if self.health.missing(&self.geometry, stripe).has(check) {
+        let check = Logs::check_unit(&self.cx.geometry);
+        if self.cx.roster.missing(&self.cx.geometry, stripe).has(check) {
             return;
         }
         let location = layout.locate(stripe, check);
@@ -269,7 +270,7 @@ impl Array {
                 if record.kind.has_payload() && record.sequence <= limit {
                     applies.push(Apply {
                         member: location.slot,
-                        at: self.absolute(location.at + columns.from),
+                        at: self.cx.geometry.absolute(location.at + columns.from),
                         length: columns.length(),
                         segment: *segment,
                         start: record.start + (columns.from - record.columns.from),
@@ -316,27 +317,27 @@ impl Array {
     /// Memory of one reintegration. Each pass takes room in the commit log until all are done:
     /// where there is one, a few have to do.
     fn reintegration_budget(&self) -> Sectors {
-        let regions = self.geometry.layout().logs().expect("a logged layout");
+        let regions = self.cx.geometry.layout().logs().expect("a logged layout");
         let log = Sectors::new(regions.shape().segment) * u64::from(regions.segments());
-        let least = if self.geometry.is_logged() { log * 2 } else { Sectors::ZERO };
-        self.tuning.reintegration_memory.max(least)
+        let least = if self.cx.geometry.is_logged() { log * 2 } else { Sectors::ZERO };
+        self.cx.tuning.reintegration_memory.max(least)
     }
 
     /// Joins neighbouring applies to runs, across small gaps; but for what is suspect.
     fn runs(&self, applies: &[Apply], suspects: &[Suspect]) -> Vec<Run> {
-        let slice = Sectors::new(self.reintegration_budget().get() / 2).max(self.geometry.block());
-        let longest = self.tuning.longest_access.min(slice);
+        let slice = Sectors::new(self.reintegration_budget().get() / 2).max(self.cx.geometry.block());
+        let longest = self.cx.tuning.longest_access.min(slice);
         let mut runs: Vec<Run> = Vec::new();
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         for (index, apply) in applies.iter().enumerate() {
             // Of a reintegration that was cut off, single sectors may be left.
             let at = Sector::ZERO + apply.at.from_start().round_down(block);
             let end = Sector::ZERO + (apply.at + apply.length).from_start().round_up(block);
             let merged = runs.last_mut().filter(|run| {
                 run.member == apply.member
-                    && at <= run.at + run.length + self.tuning.reintegration_gap
+                    && at <= run.at + run.length + self.cx.tuning.reintegration_gap
                     && end - run.at <= longest
-                    && !self.bad_blocks.has(run.member, run.at, end - run.at)
+                    && !self.cx.roster.listed.has(run.member, run.at, end - run.at)
                     && !is_suspect(suspects, run.member, run.at, end - run.at)
             });
             match merged {
@@ -386,29 +387,32 @@ impl Array {
             self.reintegrated(region);
             return;
         };
-        let id = self.jobs.start(Kind::Reintegrate { region }, Class::Log);
-        let mut plan = std::mem::take(&mut self.jobs.get_mut(id).plan);
+        let id = self.cx.jobs.start(Kind::Reintegrate { region }, Class::Log);
+        let mut plan = std::mem::take(&mut self.cx.jobs.get_mut(id).plan);
         self.plan_pass(&mut plan, region, &runs);
-        self.jobs.get_mut(id).plan = plan;
+        self.cx.jobs.get_mut(id).plan = plan;
         self.start_plan_of(id, turn, None, &[]);
     }
 
     fn plan_pass(&mut self, plan: &mut Plan, region: Region, runs: &[Run]) {
         plan.strategy = Strategy::Reintegrate;
+        // It writes what it has read, and more: what came to be on the list since is as
+        // unrecoverable as before.
+        plan.keeps_listed = true;
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let reintegration = log.reintegrating.take().expect("it is under way");
         let applies: Vec<Apply> =
             runs.iter().flat_map(|run| reintegration.applies[run.applies.clone()].iter().copied()).collect();
-        let parity: Vec<BufferId> = runs.iter().map(|run| self.buffers.take(run.length)).collect();
+        let parity: Vec<BufferId> = runs.iter().map(|run| self.cx.buffers.take(run.length)).collect();
         for (run, buffer) in runs.iter().zip(&parity) {
             plan.read(run.member, run.at, Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length));
         }
-        let logged = self.geometry.is_logged();
+        let logged = self.cx.geometry.is_logged();
         let stored = self.stored_segments(&applies, &reintegration.held);
         let chunk = self.chunk_segments(runs).min(stored.len().max(1));
         let segment_length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         let chunk_buffers: Vec<BufferId> =
-            (0..chunk.min(stored.len())).map(|_| self.buffers.take(segment_length)).collect();
+            (0..chunk.min(stored.len())).map(|_| self.cx.buffers.take(segment_length)).collect();
         // The first part of the log is read beside the parity.
         let mut parts = stored.chunks(chunk);
         let first = parts.next().unwrap_or(&[]);
@@ -494,7 +498,7 @@ impl Array {
         let mut stored: Vec<Stored> = segments.iter().zip(buffers).map(stored).collect();
         stored.sort_unstable_by_key(|(location, ..)| *location);
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
-        let (whole, gap) = (logs.segment_length, self.tuning.segment_gap);
+        let (whole, gap) = (logs.segment_length, self.cx.tuning.segment_gap);
         let neighbours = |(a, segment, _): &Stored, (b, ..): &Stored| {
             let full = whole - logs.header - logs.told_length(*segment) < gap;
             full && a.0 == b.0 && a.1 + whole == b.1 && !is_suspect(suspects, a.0, a.1, whole * 2)
@@ -520,10 +524,10 @@ impl Array {
     fn segment_at(&self, region: Region, index: u32) -> (Slot, Sector) {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let position = logs.segment(index).position.expect("what is not in memory is in a position");
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
         let location = layout.sublog_at(region, sublog).expect("a logged layout");
-        (location.slot, self.absolute(location.at + offset))
+        (location.slot, self.cx.geometry.absolute(location.at + offset))
     }
 
     /// Xors in what stands in `sources`. `stored` are those of them that were read with their
@@ -552,7 +556,7 @@ impl Array {
     }
 
     pub(crate) fn reintegrate_pass_done(&mut self, id: JobId) {
-        let Some(Kind::Reintegrate { region }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Reintegrate { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a reintegration")
         };
         self.end_job(id);
@@ -565,14 +569,14 @@ impl Array {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let reintegration = log.reintegrating.as_mut().expect("it is under way");
         let buffers = std::mem::take(&mut reintegration.buffers);
-        buffers.into_iter().for_each(|buffer| self.buffers.release(buffer));
+        buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
     }
 
     /// All passes are done. Where records are durable before their data, both have to be durable
     /// before the records are dropped: the data is waited for, all members are flushed, and the
     /// table of applied records is written.
     fn reintegrated(&mut self, region: Region) {
-        if !self.geometry.is_logged() {
+        if !self.cx.geometry.is_logged() {
             return self.drop_reintegrated(region);
         }
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
@@ -598,16 +602,16 @@ impl Array {
         let turn = self.begin_covering_flush();
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.reintegrating.as_mut().expect("it is under way").flush = turn;
-        let id = self.jobs.start(Kind::ReintegrateFlush { region }, Class::Log);
+        let id = self.cx.jobs.start(Kind::ReintegrateFlush { region }, Class::Log);
         if !is_planted(Bug::ReintegrationFlushSkipped) {
-            self.plan_flushes(id);
+            self.cx.plan_flushes(id);
         }
         self.start_plan(id, None, &[]);
     }
 
     /// Data and parity are durable, or a member failed meanwhile.
     pub(crate) fn reintegration_flushed(&mut self, id: JobId, whole: bool) {
-        let Some(Kind::ReintegrateFlush { region }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::ReintegrateFlush { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush after a reintegration")
         };
         self.end_job(id);
@@ -647,7 +651,7 @@ impl Array {
     /// The records are in the parity, and nothing needs them any more.
     pub(crate) fn drop_reintegrated(&mut self, region: Region) {
         self.end_reintegration(region, true);
-        self.counters.reintegrations += 1;
+        self.cx.counters.reintegrations += 1;
         self.logs.as_mut().expect("it was there").region(region).reintegrations += 1;
         self.append_ready(region);
         self.check_log_members(region);
@@ -663,7 +667,7 @@ impl Array {
                 if applied { commits.stored(*name) } else { commits.orphan(*name) }
             }
         }
-        reintegration.held.iter().for_each(|(_, buffer)| self.buffers.release(*buffer));
+        reintegration.held.iter().for_each(|(_, buffer)| self.cx.buffers.release(*buffer));
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         for index in logs.region(region).segments.clone() {
             let logs = self.logs.as_mut().expect("only logs are reintegrated");
@@ -680,7 +684,7 @@ impl Array {
         let log = self.logs.as_mut().expect("it was there").region(region);
         // Who still needs more looks again.
         log.wanted = false;
-        self.runnable.extend(log.waiters.drain(..));
+        self.cx.runnable.extend(log.waiters.drain(..));
         self.records.touch(region);
         self.expect_cleaning();
         self.resume_hosts();
@@ -688,7 +692,7 @@ impl Array {
 
     /// Part of a pass failed.
     pub(crate) fn reintegrate_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let wrote =
             job.plan.steps[job.next_step as usize - 1].phase == job.plan.steps.last().expect("steps").phase;
         let Some(Kind::Reintegrate { region }) = job.kind else { unreachable!("a reintegration") };
@@ -734,7 +738,7 @@ impl Array {
 
     /// Parity whose member was lost is no longer to be updated.
     fn drop_missing_runs(&mut self, region: Region) {
-        let health = &self.health;
+        let health = &self.cx.roster;
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let reintegration = log.reintegrating.as_mut().expect("it is under way");
         let turn = reintegration.turn;
@@ -760,15 +764,15 @@ impl Array {
     pub(crate) fn segment_stands(&self, region: Region, index: u32) -> bool {
         let (slot, _) = self.segment_at(region, index);
         let turn = self.logs.as_ref().expect("segments are in logs").segment(index).turn;
-        self.health.member_since(slot, turn).is_some()
+        self.cx.roster.member_since(slot, turn).is_some()
     }
 
     /// Whether some of `region`'s data is on no member.
     pub(crate) fn misses_data(&self, region: Region) -> bool {
-        let mut slots = (0..self.geometry.members()).map(Slot::new);
+        let mut slots = (0..self.cx.geometry.members()).map(Slot::new);
         slots.any(|slot| {
-            self.health.state(slot) != SlotState::Active
-                && self.geometry.layout().region_has_data_on(region, slot)
+            self.cx.roster.state(slot) != SlotState::Active
+                && self.cx.geometry.layout().region_has_data_on(region, slot)
         })
     }
 }

@@ -2,13 +2,12 @@
 
 use parlour_units::{Bytes, Instant, Member, Slot};
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::Fault;
-use crate::frontier::Frontier;
-use crate::health::{MemberInfo, SlotState};
-use crate::identity::Identity;
+use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
-use crate::job::FailedAccess;
+use crate::mode::Mode;
+use crate::roster::{MemberInfo, SlotState};
 use crate::status::{Event, FailureCause};
 
 /// Why a command was not carried out; nothing has changed.
@@ -95,12 +94,12 @@ pub enum AdminError {
 
 impl Array {
     pub(super) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
-        let members = self.geometry.members();
+        let members = self.cx.geometry.members();
         if slot.get() < members { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, members - 1)) }
     }
 
     fn writes(&self) -> Result<(), AdminError> {
-        if self.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
+        if self.cx.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
     }
 
     /// Excludes the member in `slot`, because people say so. See [`Array::may_lose`].
@@ -111,7 +110,7 @@ impl Array {
         self.advance_clock(now);
         self.writes()?;
         let slot = self.check_slot(slot)?;
-        if self.health.state(slot) == SlotState::Failed {
+        if self.cx.roster.state(slot) == SlotState::Failed {
             return Err(AdminError::AlreadyFailed(slot));
         }
         if !self.fail_slot(slot, FailureCause::Asked) {
@@ -130,14 +129,10 @@ impl Array {
         self.advance_clock(now);
         self.writes()?;
         let slot = self.check_slot(slot)?;
-        if self.health.state(slot) != SlotState::Failed {
+        if self.cx.roster.state(slot) != SlotState::Failed {
             return Err(AdminError::StillActive(slot));
         }
-        let record = &mut self.health.slots[slot.as_usize()];
-        if record.keeps.is_none() {
-            record.identity = Identity::NONE;
-        }
-        let member = record.member.take();
+        let member = self.cx.roster.vacate(slot);
         self.record_change();
         self.work();
         Ok(member)
@@ -152,12 +147,12 @@ impl Array {
         self.advance_clock(now);
         self.writes()?;
         self.fits(&info)?;
-        let entries = self.health.slots.len() + self.health.spares.len();
+        let entries = usize::from(self.cx.geometry.members()) + self.cx.roster.spares().len();
         if entries >= crate::format::superblock::MEMBER_ENTRIES {
             return Err(AdminError::TooManySpares);
         }
-        let member = self.health.add(info);
-        self.health.spares.push(member);
+        let member = self.cx.roster.add(info);
+        self.cx.roster.add_spare(member);
         self.record_change();
         self.take_spare();
         self.work();
@@ -166,10 +161,10 @@ impl Array {
 
     /// Whether a new member can be numbered, and is long enough.
     fn fits(&self, info: &MemberInfo) -> Result<(), AdminError> {
-        if !self.health.can_number() {
+        if !self.cx.roster.can_number() {
             return Err(AdminError::NumbersUsedUp);
         }
-        let needs = self.geometry.least_member_length();
+        let needs = self.cx.geometry.least_member_length();
         if info.length < needs {
             return Err(AdminError::TooSmall { has: info.length.bytes(), needs: needs.bytes() });
         }
@@ -191,10 +186,10 @@ impl Array {
             return Err(AdminError::RebuildUnderWay(rebuild.slot));
         }
         // A spare must not take the slot meanwhile.
-        if self.health.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
+        if self.cx.roster.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
             return Err(AdminError::Needed(slot));
         }
-        let member = self.health.add(info);
+        let member = self.cx.roster.add(info);
         self.occupy(slot, member);
         self.work();
         Ok(member)
@@ -211,7 +206,7 @@ impl Array {
             self.work();
             return Ok(slot);
         }
-        if !self.health.is_degraded() {
+        if !self.cx.roster.is_degraded() {
             return Err(AdminError::NothingToRebuild);
         }
         self.take_spare();
@@ -221,20 +216,19 @@ impl Array {
 
     /// A member is to be excluded, if the array survives that.
     pub(crate) fn fail_member(&mut self, member: Member, cause: FailureCause) {
-        if let Some(slot) = self.health.slot_of(member) {
+        if let Some(slot) = self.cx.roster.slot_of(member) {
             if !self.fail_slot(slot, cause) {
-                self.events.push_back(Event::MemberKept { slot });
+                self.cx.events.push_back(Event::MemberKept { slot });
             }
-        } else if self.health.spares.contains(&member) {
-            self.health.spares.retain(|spare| *spare != member);
-            self.events.push_back(Event::SpareDropped { member });
+        } else if self.cx.roster.drop_spare(member) {
+            self.cx.events.push_back(Event::SpareDropped { member });
             self.record_change();
         }
     }
 
     /// The same where nobody needs the member just now: if it has to be kept, nothing is said.
     pub(crate) fn fail_member_if_possible(&mut self, member: Member, cause: FailureCause) {
-        match self.health.slot_of(member) {
+        match self.cx.roster.slot_of(member) {
             Some(slot) => _ = self.fail_slot(slot, cause),
             None => self.fail_member(member, cause),
         }
@@ -244,16 +238,13 @@ impl Array {
     /// be needed where another member fails, and what it cannot read is computed and written to it
     /// anew. If that fails it is excluded.
     pub(crate) fn count_error(&mut self, member: Member) {
-        let (now, threshold) = (self.now, self.tuning.error_threshold);
-        let Some(record) = self.health.record(member) else { return };
-        record.errors += 1;
-        let errors = record.errors;
-        let (before, recent) = record.recent_errors.add(now);
+        let (now, threshold) = (self.cx.now, self.cx.tuning.error_threshold);
+        let Some((errors, before, recent)) = self.cx.roster.count_error(member, now) else { return };
         if before <= threshold
             && recent > threshold
-            && let Some(slot) = self.health.slot_of(member)
+            && let Some(slot) = self.cx.roster.slot_of(member)
         {
-            self.events.push_back(Event::MemberFailing { slot, errors });
+            self.cx.events.push_back(Event::MemberFailing { slot, errors });
         }
     }
 
@@ -261,8 +252,8 @@ impl Array {
     /// from the others, while what depends on it is perhaps not to be had from anywhere else.
     pub(crate) fn exclude_unreadable_joining_members(&mut self, failures: &[FailedAccess]) {
         for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
-            let slot = self.health.slot_of(failure.member);
-            if slot.is_some_and(|slot| self.health.state(slot) == SlotState::Rebuilding) {
+            let slot = self.cx.roster.slot_of(failure.member);
+            if slot.is_some_and(|slot| self.cx.roster.state(slot) == SlotState::Rebuilding) {
                 self.fail_member(failure.member, FailureCause::Errors);
             }
         }
@@ -270,27 +261,27 @@ impl Array {
 
     /// What was written in a repair did not read back. Says whether its member is excluded for it.
     pub(crate) fn verification_failed(&mut self, id: JobId) -> bool {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (window, targets) = (job.window, job.targets);
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let unit = layout.units().find(|unit| targets.has(*unit)).expect("a repair has a target");
         let slot = layout.locate(window.stripe, unit).slot;
-        let Some(member) = self.health.member_at(slot) else { return true };
+        let Some(member) = self.cx.roster.member_at(slot) else { return true };
         self.fail_member(member, FailureCause::Unfaithful);
-        self.health.slot_of(member).is_none()
+        self.cx.roster.slot_of(member).is_none()
     }
 
     /// A member has no space for what should be there. That is not its fault; but the array cannot
     /// write.
     pub(crate) fn out_of_space(&mut self, member: Member) {
-        if self.counters.out_of_space {
+        if self.cx.counters.out_of_space {
             return;
         }
-        self.counters.out_of_space = true;
-        if self.mode == Mode::Serving {
-            self.mode = Mode::ReadOnly;
+        self.cx.counters.out_of_space = true;
+        if self.cx.mode == Mode::Serving {
+            self.cx.mode = Mode::ReadOnly;
         }
-        self.events.push_back(Event::OutOfSpace { member });
+        self.cx.events.push_back(Event::OutOfSpace { member });
         self.wake_all();
     }
 
@@ -304,19 +295,18 @@ impl Array {
     }
 
     fn exclude(&mut self, slot: Slot, cause: FailureCause) -> bool {
-        let lose =
-            self.health.state(slot) == SlotState::Rebuilding || self.health.can_lose(&self.geometry, slot);
+        let lose = self.cx.roster.state(slot) == SlotState::Rebuilding
+            || self.cx.roster.can_lose(&self.cx.geometry, slot);
         if !lose {
             return false;
         }
         self.note_may_return(slot, cause);
-        self.health.slots[slot.as_usize()].state = SlotState::Failed;
-        self.health.review();
+        self.cx.roster.fail(slot);
         self.forget_cached();
         if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.slot == slot) {
             self.maintenance.rebuild = None;
         }
-        self.events.push_back(Event::MemberFailed { slot, cause });
+        self.cx.events.push_back(Event::MemberFailed { slot, cause });
         self.stop_again();
         self.record_exclusion();
         self.forget_commit_log(slot);
@@ -327,41 +317,29 @@ impl Array {
 
     /// A spare takes a failed member's slot.
     pub(crate) fn take_spare(&mut self) {
-        if self.maintenance.rebuild.is_some() || self.mode != Mode::Serving {
+        if self.maintenance.rebuild.is_some() || self.cx.mode != Mode::Serving {
             return;
         }
-        let slots = (0..self.geometry.members()).map(Slot::new);
-        let failed = slots.into_iter().find(|slot| self.health.state(*slot) == SlotState::Failed);
+        let slots = (0..self.cx.geometry.members()).map(Slot::new);
+        let failed = slots.into_iter().find(|slot| self.cx.roster.state(*slot) == SlotState::Failed);
         let Some(slot) =
-            failed.filter(|_| !self.health.spares.is_empty() && self.geometry.fault_tolerance() > 0)
+            failed.filter(|_| !self.cx.roster.spares().is_empty() && self.cx.geometry.fault_tolerance() > 0)
         else {
             return;
         };
-        let member = self.health.spares.remove(0);
+        let member = self.cx.roster.take_spare();
         self.occupy(slot, member);
     }
 
     /// Puts `member` into `slot`, to be rebuilt.
     fn occupy(&mut self, slot: Slot, member: Member) {
-        let identity = self.health.member(member).expect("it was added").info.identity;
-        self.health.turn += 1;
-        let turn = self.health.turn;
-        let record = &mut self.health.slots[slot.as_usize()];
-        if identity != record.identity {
-            record.keeps = None;
-        }
-        record.since = turn;
-        record.member = Some(member);
-        record.identity = identity;
-        record.state = SlotState::Rebuilding;
-        self.health.review();
+        self.cx.roster.occupy(slot, member);
         self.forget_cached();
-        self.health.rebuilt = Frontier::default();
         self.maintenance.durable_frontier = 0;
         self.begin_rebuild(slot, 0);
         self.renumber_commit_log(slot);
-        let out_of_sync = self.health.is_returning(slot).then(|| self.records.out_of_sync.count());
-        self.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
+        let out_of_sync = self.cx.roster.is_returning(slot).then(|| self.records.out_of_sync.count());
+        self.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
         self.record_change();
     }
 }

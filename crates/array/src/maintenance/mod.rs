@@ -9,10 +9,11 @@ mod scrub;
 use parlour_units::{Duration, Instant, Sectors, Slot, Stripe};
 use serde::Serialize;
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::columns::{Columns, Window};
 use crate::ids::JobId;
 use crate::job::Purpose;
+use crate::mode::Mode;
 use crate::plan::Content;
 use crate::request::RequestError;
 
@@ -67,7 +68,7 @@ impl Array {
     /// Starts maintenance jobs, as many as people's own I/O leaves room for. Says whether it
     /// started any.
     pub(crate) fn pump_maintenance(&mut self) -> bool {
-        match self.mode {
+        match self.cx.mode {
             Mode::Serving => {}
             // What a scrub cannot read it could not repair any more.
             Mode::ReadOnly => return self.finish_scrub(false),
@@ -85,8 +86,8 @@ impl Array {
     }
 
     fn maintenance_depth(&self) -> u32 {
-        let busy = !self.hosts.is_empty() || self.quiet_from().is_some_and(|quiet| quiet > self.now);
-        if busy { self.tuning.maintenance_depth_busy } else { self.tuning.maintenance_depth }
+        let busy = !self.hosts.is_empty() || self.quiet_from().is_some_and(|quiet| quiet > self.cx.now);
+        if busy { self.cx.tuning.maintenance_depth_busy } else { self.cx.tuning.maintenance_depth }
     }
 
     fn quiet_from(&self) -> Option<Instant> {
@@ -95,8 +96,8 @@ impl Array {
 
     /// Starts a job on `stripe`, which takes it window by window under one lock.
     pub(crate) fn start_maintenance(&mut self, purpose: Purpose, stripe: Stripe) -> JobId {
-        let unit = self.geometry.layout().unit_length();
-        let columns = Columns::new(Sectors::ZERO, self.tuning.slice.min(unit));
+        let unit = self.cx.geometry.layout().unit_length();
+        let columns = Columns::new(Sectors::ZERO, self.cx.tuning.slice.min(unit));
         self.maintenance.running += 1;
         self.start_stripe(purpose, Window { stripe, columns }, None, Vec::new(), Content::Host, false)
     }
@@ -118,12 +119,13 @@ impl Array {
 
     /// When the array wants to be called, if nothing happens before.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let serving = self.mode == Mode::Serving;
+        let serving = self.cx.mode == Mode::Serving;
         let waiting = serving
             && (self.maintenance.rebuild.is_some()
                 || self.maintenance.scrub.is_some()
                 || self.records.resync.count() > 0);
-        let quiet = self.quiet_from().filter(|quiet| waiting && *quiet > self.now && self.hosts.is_empty());
+        let quiet =
+            self.quiet_from().filter(|quiet| waiting && *quiet > self.cx.now && self.hosts.is_empty());
         [self.clean_deadline(), self.look_deadline(), quiet].into_iter().flatten().min()
     }
 
@@ -136,7 +138,7 @@ impl Array {
 
     pub(crate) fn task(&self, done: u64, total: u64, began: (Instant, u64), stopped: bool) -> Task {
         let (started, from) = began;
-        let elapsed = self.now.since(started).as_secs_f64();
+        let elapsed = self.cx.now.since(started).as_secs_f64();
         let here = done.saturating_sub(from);
         let left = (here > 0 && !stopped).then(|| elapsed / here as f64 * (total - done) as f64);
         Task { done, total, elapsed_seconds: elapsed, left_seconds: left, stopped }

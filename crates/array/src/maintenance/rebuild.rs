@@ -1,6 +1,6 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe.
 //!
-//! What is rebuilt is in [`Health::rebuilt`](crate::health::Health): who holds a stripe's lock
+//! What is rebuilt is in [`Roster::rebuilt`](crate::roster::Roster): who holds a stripe's lock
 //! finds it rebuilt, and then reads and writes the new member, or not, and then does without. The
 //! recorded frontier follows after a flush of the new member.
 
@@ -9,8 +9,6 @@ use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 use super::Task;
 use crate::array::Array;
 use crate::effect::{Action, Class};
-use crate::frontier::Frontier;
-use crate::health::SlotState;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
 use crate::plan::UnitSet;
@@ -35,7 +33,7 @@ pub(crate) struct Rebuild {
 impl Array {
     /// The member in `slot` is to be rebuilt, from stripe `frontier` on.
     pub(crate) fn begin_rebuild(&mut self, slot: Slot, frontier: u64) {
-        let began = (self.now, frontier);
+        let began = (self.cx.now, frontier);
         let (checkpointing, stopped, again) = (false, false, false);
         self.maintenance.rebuild = Some(Rebuild { slot, began, checkpointing, running: 0, stopped, again });
         self.inform_joining_member();
@@ -43,34 +41,39 @@ impl Array {
 
     pub(crate) fn rebuild_task(&self) -> Option<Task> {
         let rebuild = self.maintenance.rebuild.as_ref()?;
-        let total = self.geometry.layout().stripes();
-        Some(self.task(self.health.rebuilt.done(), total, rebuild.began, rebuild.stopped && !rebuild.again))
+        let total = self.cx.geometry.layout().stripes();
+        Some(self.task(
+            self.cx.roster.rebuilt(rebuild.slot).done(),
+            total,
+            rebuild.began,
+            rebuild.stopped && !rebuild.again,
+        ))
     }
 
     /// Begins the next stripe. Says whether it did anything.
     pub(crate) fn step_rebuild(&mut self) -> bool {
-        let stripes = self.geometry.layout().stripes();
+        let stripes = self.cx.geometry.layout().stripes();
         let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| !rebuild.stopped) else {
             return false;
         };
         let slot = rebuild.slot;
         self.skip_what_was_kept(slot);
-        let next = self.health.rebuilt.next();
+        let next = self.cx.roster.rebuilt(slot).next();
         if next == stripes {
             return self.finish_rebuild();
         }
         let stripe = Stripe::new(next);
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         let unit = layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot);
         match unit {
             Some(unit) => {
-                self.health.rebuilt.begin();
+                self.cx.roster.rebuilt_mut(slot).begin();
                 self.maintenance.rebuild.as_mut().expect("it is under way").running += 1;
-                let since = self.health.slots[slot.as_usize()].since;
+                let since = self.cx.roster.since(slot);
                 let job = self.start_maintenance(Purpose::Rebuild { slot, since }, stripe);
-                self.jobs.stripe(job).targets = UnitSet::of(unit);
+                self.cx.jobs.stripe(job).targets = UnitSet::of(unit);
             }
-            None => self.health.rebuilt.skip(),
+            None => self.cx.roster.rebuilt_mut(slot).skip(),
         }
         true
     }
@@ -85,22 +88,22 @@ impl Array {
         let current = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot);
         let Some(rebuild) = current else { return };
         // Whoever stood here when the job was started may have failed since.
-        if self.health.slots[slot.as_usize()].since != since {
+        if self.cx.roster.since(slot) != since {
             return;
         }
         rebuild.running -= 1;
         if result.is_ok() {
-            self.health.rebuilt.end(stripe);
+            self.cx.roster.rebuilt_mut(slot).end(stripe);
         } else if !std::mem::replace(&mut rebuild.stopped, true) {
-            let at = Sector::ZERO + self.geometry.layout().stripe_data() * stripe.get();
-            self.events.push_back(Event::RebuildStopped { slot, at });
+            let at = Sector::ZERO + self.cx.geometry.layout().stripe_data() * stripe.get();
+            self.cx.events.push_back(Event::RebuildStopped { slot, at });
         }
         if !rebuild.stopped {
             self.checkpoint_if_due();
         } else if rebuild.running == 0 {
             // What comes behind what could not be computed is done again when people say so.
             rebuild.stopped = !std::mem::take(&mut rebuild.again);
-            self.health.rebuilt = Frontier::at(self.health.rebuilt.done());
+            self.cx.roster.rebuild_from(slot, self.cx.roster.rebuilt(slot).done());
         }
     }
 
@@ -117,10 +120,10 @@ impl Array {
 
     fn checkpoint_if_due(&mut self) {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        let done = self.health.rebuilt.done();
+        let done = self.cx.roster.rebuilt(rebuild.slot).done();
         let gone: Sectors =
-            self.geometry.layout().unit_length() * (done - self.maintenance.durable_frontier.min(done));
-        if !rebuild.checkpointing && gone >= self.tuning.checkpoint {
+            self.cx.geometry.layout().unit_length() * (done - self.maintenance.durable_frontier.min(done));
+        if !rebuild.checkpointing && gone >= self.cx.tuning.checkpoint {
             self.start_checkpoint(done);
         }
     }
@@ -129,10 +132,10 @@ impl Array {
         let rebuild = self.maintenance.rebuild.as_mut().expect("a rebuild is under way");
         rebuild.checkpointing = true;
         let slot = rebuild.slot;
-        let since = self.health.slots[slot.as_usize()].since;
-        let id = self.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
+        let since = self.cx.roster.since(slot);
+        let id = self.cx.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
         if !is_planted(Bug::FrontierBeforeFlush) {
-            self.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
+            self.cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
         }
         self.start_plan(id, None, &[]);
     }
@@ -140,7 +143,7 @@ impl Array {
     /// The new member is flushed: what is rebuilt on it is recorded, and it is active when that is
     /// all.
     pub(crate) fn checkpoint_done(&mut self, id: JobId) {
-        let Some(Kind::Checkpoint { slot, done, since }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Checkpoint { slot, done, since }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a checkpoint")
         };
         self.end_job(id);
@@ -148,16 +151,15 @@ impl Array {
             return;
         };
         // Another member may have come to stand here while this one was flushed.
-        if self.health.slots[slot.as_usize()].since != since {
+        if self.cx.roster.since(slot) != since {
             return;
         }
         rebuild.checkpointing = false;
         self.maintenance.durable_frontier = done;
         self.record_change();
-        if done == self.geometry.layout().stripes() && self.rebuild_may_end() {
+        if done == self.cx.geometry.layout().stripes() && self.rebuild_may_end() {
             self.maintenance.rebuild = None;
-            self.health.slots[slot.as_usize()].state = SlotState::Active;
-            self.health.review();
+            self.cx.roster.complete(slot);
             self.maintenance.rebuilt.push((slot, since, self.records.wanted));
             self.maintenance.resync_again();
             self.take_spare();
@@ -171,17 +173,19 @@ impl Array {
         for (slot, since, number) in std::mem::take(&mut self.maintenance.rebuilt) {
             if number > written {
                 self.maintenance.rebuilt.push((slot, since, number));
-            } else if self.health.slots[slot.as_usize()].since == since {
-                self.events.push_back(Event::RebuildDone { slot });
+            } else if self.cx.roster.since(slot) == since {
+                self.cx.events.push_back(Event::RebuildDone { slot });
             }
         }
     }
 
     fn finish_rebuild(&mut self) -> bool {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        let ready = self.health.rebuilt.is_idle() && !rebuild.checkpointing && self.rebuild_may_end();
+        let ready = self.cx.roster.rebuilt(rebuild.slot).is_idle()
+            && !rebuild.checkpointing
+            && self.rebuild_may_end();
         if ready {
-            self.start_checkpoint(self.geometry.layout().stripes());
+            self.start_checkpoint(self.cx.geometry.layout().stripes());
         }
         ready
     }

@@ -4,11 +4,12 @@
 use parlour_units::{Region, Stripe};
 
 use super::{Maintenance, Task};
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::Class;
 use crate::frontier::Frontier;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
+use crate::mode::Mode;
 use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
@@ -42,22 +43,23 @@ impl Array {
         if left == 0 {
             return None;
         }
-        let (began, total) = self.maintenance.resync_began.unwrap_or((self.now, left));
+        let (began, total) = self.maintenance.resync_began.unwrap_or((self.cx.now, left));
         let total = total.max(left);
         let rests = self.maintenance.resync.is_none() && self.next_resync().is_none();
-        let being_recorded = self.mode == Mode::Serving && self.records.bitmap_is_under_way();
+        let being_recorded = self.cx.mode == Mode::Serving && self.records.bitmap_is_under_way();
         let stopped = rests && !being_recorded;
         Some(self.task(total - left, total, (began, 0), stopped && !self.resync_follows_rebuild()))
     }
 
     /// Whether what waits to be resynced does so for a rebuild alone, and for nobody.
     fn resync_follows_rebuild(&self) -> bool {
-        self.geometry.is_logged() && self.maintenance.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
+        self.cx.geometry.is_logged()
+            && self.maintenance.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
     }
 
     fn next_resync(&self) -> Option<Region> {
         // While nothing can be logged, what is resynced would have to be again and again.
-        let unlogged = self.geometry.is_logged() && self.health.is_degraded();
+        let unlogged = self.cx.geometry.is_logged() && self.cx.roster.is_degraded();
         self.records.resync.next(self.maintenance.resync_from).filter(|_| !unlogged)
     }
 
@@ -68,14 +70,14 @@ impl Array {
         }
         let resync = self.maintenance.resync.as_ref().expect("a region was begun");
         let (region, index) = (resync.region, resync.front.next());
-        let Some(stripe) = self.geometry.layout().stripe_in(region, index) else {
+        let Some(stripe) = self.cx.geometry.layout().stripe_in(region, index) else {
             return self.finish_region();
         };
         let targets = self.resync_targets(stripe);
         // Who rebuilds it now may have read a copy that has been lost since: what is written then
         // does not follow from those that are left, and the job finds that to be resynced when the
         // lock is its own.
-        let rebuilding = self.health.rebuilt.is_at(stripe);
+        let rebuilding = self.cx.roster.is_rebuilding(stripe);
         let resync = self.maintenance.resync.as_mut().expect("a region was begun");
         match targets {
             Some(targets) if rebuilding || !targets.is_empty() => {
@@ -93,10 +95,10 @@ impl Array {
     /// The units that follow from the others: check units, or all copies but the first. None where
     /// data is missing that they would have to follow from.
     pub(crate) fn resync_targets(&self, stripe: Stripe) -> Option<UnitSet> {
-        let layout = self.geometry.layout();
-        let missing = self.health.missing(&self.geometry, stripe);
+        let layout = self.cx.geometry.layout();
+        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
         let mut present = layout.units().filter(|unit| !missing.has(*unit));
-        if self.geometry.keeps_copies() {
+        if self.cx.geometry.keeps_copies() {
             let first =
                 if is_planted(Bug::ResyncFromWrongCopy) { present.next_back() } else { present.next() };
             return first.map(|_first| present.collect());
@@ -108,7 +110,7 @@ impl Array {
     /// Whether `stripe`'s check units do not fit its data, or perhaps do not: its region is to be
     /// resynced, and it was not yet.
     pub(crate) fn is_in_doubt(&self, stripe: Stripe) -> bool {
-        let (region, index) = self.geometry.layout().region_of(stripe);
+        let (region, index) = self.cx.geometry.layout().region_of(stripe);
         let passed = self.maintenance.resync.as_ref().is_some_and(|resync| {
             let sure = resync.region == region && !resync.spoilt && !resync.incomplete;
             sure && resync.front.has(Stripe::new(index))
@@ -120,13 +122,13 @@ impl Array {
     fn begin_region(&mut self) -> bool {
         let Some(region) = self.next_resync() else { return false };
         let total = u64::from(self.records.resync.count());
-        self.maintenance.resync_began.get_or_insert((self.now, total));
+        self.maintenance.resync_began.get_or_insert((self.cx.now, total));
         self.maintenance.resync = Some(Resync {
             region,
             front: Frontier::at(0),
             incomplete: false,
             spoilt: false,
-            changes: self.health.changes,
+            changes: self.cx.roster.changes(),
         });
         true
     }
@@ -137,7 +139,7 @@ impl Array {
         stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
-        let index = self.geometry.layout().region_of(stripe).1;
+        let index = self.cx.geometry.layout().region_of(stripe).1;
         let Some(resync) = self.maintenance.resync.as_mut().filter(|resync| resync.region == region) else {
             return;
         };
@@ -157,12 +159,12 @@ impl Array {
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
             return true;
         }
-        if incomplete && changes != self.health.changes {
+        if incomplete && changes != self.cx.roster.changes() {
             // What was not possible as the members stood may be possible now.
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
         } else if incomplete {
             self.maintenance.resync_from = region.get() + 1;
-        } else if self.geometry.is_logged() {
+        } else if self.cx.geometry.is_logged() {
             self.close_region(region);
             return true;
         } else {
@@ -185,7 +187,7 @@ impl Array {
             self.maintenance.resynced = true;
             self.announce_resynced();
         } else if self.next_resync().is_none() {
-            self.events.push_back(Event::ResyncIncomplete);
+            self.cx.events.push_back(Event::ResyncIncomplete);
         }
     }
 
@@ -194,7 +196,7 @@ impl Array {
         if self.maintenance.resynced && self.records.unsynced() == 0 {
             self.maintenance.resynced = false;
             self.maintenance.resync_began = None;
-            self.events.push_back(Event::ResyncDone);
+            self.cx.events.push_back(Event::ResyncDone);
         }
     }
 
@@ -217,15 +219,15 @@ impl Array {
             self.wake_bitmap_waiters();
             return;
         }
-        let id = self.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
+        let id = self.cx.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
         if !is_planted(Bug::ResyncFlushSkipped) {
-            self.plan_flushes(id);
+            self.cx.plan_flushes(id);
         }
         self.start_plan(id, None, &[]);
     }
 
     pub(crate) fn resync_flushed(&mut self, id: JobId, whole: bool) {
-        let Some(Kind::ResyncFlush { region }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::ResyncFlush { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush after a resync")
         };
         self.end_job(id);

@@ -7,7 +7,7 @@ use parlour_units::{Slot, Stripe};
 use super::AdminError;
 use crate::array::Array;
 use crate::columns::Columns;
-use crate::health::SlotState;
+use crate::roster::SlotState;
 
 impl Array {
     /// Whether all that the member in `slot` holds can be had from the others. [`Array::fail`] and
@@ -17,14 +17,14 @@ impl Array {
     /// What would be lost, and what to do about it.
     pub fn may_lose(&self, slot: Slot) -> Result<(), AdminError> {
         let slot = self.check_slot(slot)?;
-        match self.health.state(slot) {
+        match self.cx.roster.state(slot) {
             SlotState::Failed => return Ok(()),
-            SlotState::Active if !self.health.can_lose(&self.geometry, slot) => {
+            SlotState::Active if !self.cx.roster.can_lose(&self.cx.geometry, slot) => {
                 return Err(AdminError::Needed(slot));
             }
             SlotState::Active | SlotState::Rebuilding => {}
         }
-        let (layout, regions) = (self.geometry.layout(), self.regions_only_on(slot));
+        let (layout, regions) = (self.cx.geometry.layout(), self.regions_only_on(slot));
         if regions > 0 {
             return Err(AdminError::NotResynced { slot, regions, of: layout.region_count() });
         }
@@ -37,17 +37,17 @@ impl Array {
     /// Regions whose check units do not fit the data that `slot` holds, or copies that may differ:
     /// how many.
     fn regions_only_on(&self, slot: Slot) -> u32 {
-        let copies = self.geometry.keeps_copies();
-        let layout = self.geometry.layout();
+        let copies = self.cx.geometry.keeps_copies();
+        let layout = self.cx.geometry.layout();
         let only_here = |region| copies || layout.region_has_data_on(region, slot);
         self.records.resync.iter().filter(|region| only_here(*region)).count() as u32
     }
 
     /// Blocks on the bad-block log that could not be had without `slot`: how many.
     fn blocks_only_with(&self, slot: Slot) -> u64 {
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         let mut needed = BTreeSet::new();
-        for (other, at) in self.bad_blocks.blocks().filter(|(other, _)| *other != slot) {
+        for (other, at) in self.cx.roster.listed.blocks().filter(|(other, _)| *other != slot) {
             for (window, _) in self.windows_at(other, at, block) {
                 if !self.is_enough_without(window.stripe, window.columns, slot) {
                     needed.insert((other, at));
@@ -60,16 +60,16 @@ impl Array {
     /// Whether what the list leaves of these columns is enough to compute the rest, once `slot` is
     /// gone.
     fn is_enough_without(&self, stripe: Stripe, columns: Columns, slot: Slot) -> bool {
-        let layout = self.geometry.layout();
-        let missing = self.health.missing(&self.geometry, stripe);
+        let layout = self.cx.geometry.layout();
+        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
         let (mut here, mut gone) = (false, 0);
         for unit in layout.units() {
             let home = layout.locate(stripe, unit);
-            let at = self.absolute(home.at + columns.from);
+            let at = self.cx.geometry.absolute(home.at + columns.from);
             here |= home.slot == slot;
-            let listed = self.bad_blocks.has(home.slot, at, columns.length());
+            let listed = self.cx.roster.listed.has(home.slot, at, columns.length());
             gone += u16::from(home.slot == slot || missing.has(unit) || listed);
         }
-        !here || gone <= self.geometry.fault_tolerance()
+        !here || gone <= self.cx.geometry.fault_tolerance()
     }
 }

@@ -5,12 +5,13 @@ use parlour_units::{Instant, Member, Sector, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::{AdminError, Task};
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::columns::Columns;
 use crate::effect::Action;
 use crate::frontier::Frontier;
 use crate::ids::JobId;
 use crate::job::{Purpose, StripeJob};
+use crate::mode::Mode;
 use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
@@ -32,7 +33,7 @@ pub enum Repair {
 }
 
 /// A place where redundancy does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Mismatch {
     /// The stripe.
     pub stripe: u64,
@@ -45,7 +46,7 @@ pub struct Mismatch {
 }
 
 /// What a scrub found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct ScrubReport {
     /// Stripes that were compared.
     pub stripes: u64,
@@ -81,8 +82,8 @@ impl Array {
     /// One is under way, or the organization has nothing to compare or no such repair.
     pub fn scrub(&mut self, now: Instant, repair: Repair) -> Result<(), AdminError> {
         self.advance_clock(now);
-        let layout = self.geometry.layout();
-        if self.mode != Mode::Serving {
+        let layout = self.cx.geometry.layout();
+        if self.cx.mode != Mode::Serving {
             return Err(AdminError::ReadOnly);
         }
         if self.maintenance.scrub.is_some() {
@@ -91,7 +92,7 @@ impl Array {
         if layout.check_units() == 0 {
             return Err(AdminError::NothingToScrub);
         }
-        let copies = self.geometry.keeps_copies();
+        let copies = self.cx.geometry.keeps_copies();
         if repair == Repair::Majority && (!copies || layout.check_units() < 2) {
             return Err(AdminError::WrongRepair(
                 "a majority takes three or more copies; this array has fewer",
@@ -101,7 +102,8 @@ impl Array {
             return Err(AdminError::WrongRepair("this array keeps copies, not parity; repair by majority"));
         }
         let report = ScrubReport::default();
-        self.maintenance.scrub = Some(Scrub { front: Frontier::at(0), repair, began: (self.now, 0), report });
+        self.maintenance.scrub =
+            Some(Scrub { front: Frontier::at(0), repair, began: (self.cx.now, 0), report });
         self.work();
         Ok(())
     }
@@ -120,12 +122,12 @@ impl Array {
 
     pub(crate) fn scrub_task(&self) -> Option<Task> {
         let scrub = self.maintenance.scrub.as_ref()?;
-        Some(self.task(scrub.front.done(), self.geometry.layout().stripes(), scrub.began, false))
+        Some(self.task(scrub.front.done(), self.cx.geometry.layout().stripes(), scrub.began, false))
     }
 
     /// Begins the next stripe. Says whether it did anything.
     pub(crate) fn step_scrub(&mut self) -> bool {
-        let stripes = self.geometry.layout().stripes();
+        let stripes = self.cx.geometry.layout().stripes();
         let Some(scrub) = &mut self.maintenance.scrub else { return false };
         if scrub.report.cancelled {
             return self.finish_scrub(false);
@@ -135,8 +137,8 @@ impl Array {
         }
         let stripe = Stripe::new(scrub.front.next());
         // What is still to be resynced is known not to fit.
-        let unsynced = self.records.resync.get(self.geometry.layout().region_of(stripe).0);
-        if unsynced || !self.health.missing(&self.geometry, stripe).is_empty() {
+        let unsynced = self.records.resync.get(self.cx.geometry.layout().region_of(stripe).0);
+        if unsynced || !self.cx.roster.missing(&self.cx.geometry, stripe).is_empty() {
             let scrub = self.maintenance.scrub.as_mut().expect("it is under way");
             scrub.report.skipped += 1;
             scrub.front.skip();
@@ -158,8 +160,8 @@ impl Array {
 
     /// A stripe's comparison, or its repair, is done.
     pub(crate) fn scrub_stripe_done(&mut self, id: JobId) {
-        let repaired = std::mem::take(&mut self.jobs.stripe(id).repairing);
-        let differs = !self.jobs.get(id).differing.is_empty();
+        let repaired = std::mem::take(&mut self.cx.jobs.stripe(id).repairing);
+        let differs = !self.cx.jobs.get(id).differing.is_empty();
         if let Some(targets) = self.scrub_targets(id).filter(|_| differs) {
             self.repair_scrubbed(id, targets);
             return;
@@ -173,9 +175,11 @@ impl Array {
     /// The units to be rewritten, where a repair was asked for and is possible.
     fn scrub_targets(&self, id: JobId) -> Option<UnitSet> {
         let scrub = self.maintenance.scrub.as_ref()?;
-        let layout = self.geometry.layout();
+        let layout = self.cx.geometry.layout();
         match scrub.repair {
-            Repair::Nothing if !is_planted(Bug::ScrubRepairsUnasked) || self.geometry.keeps_copies() => None,
+            Repair::Nothing if !is_planted(Bug::ScrubRepairsUnasked) || self.cx.geometry.keeps_copies() => {
+                None
+            }
             Repair::Nothing => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
             Repair::ParityFromData => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
             Repair::Majority => self.outvoted(id),
@@ -184,8 +188,8 @@ impl Array {
 
     /// The copies that differ from what more than half of them say.
     fn outvoted(&self, id: JobId) -> Option<UnitSet> {
-        let job = self.jobs.get(id);
-        let units: Vec<Unit> = self.geometry.layout().units().collect();
+        let job = self.cx.jobs.get(id);
+        let units: Vec<Unit> = self.cx.geometry.layout().units().collect();
         let compares = job.plan.steps.iter().enumerate().filter(|(_, step)| step.action == Action::Compare);
         let mut equal = vec![vec![true; units.len()]; units.len()];
         let pairs = (0..units.len()).flat_map(|a| (a + 1..units.len()).map(move |b| (a, b)));
@@ -202,9 +206,9 @@ impl Array {
     /// What a scrub could not read could not be repaired: it goes on block by block, so that it
     /// passes over no more than that. Says whether it does.
     pub(crate) fn scrub_on(&mut self, id: JobId) -> bool {
-        let (block, unit) = (self.geometry.block(), self.geometry.layout().unit_length());
-        let StripeJob { purpose, window, .. } = *self.jobs.stripe(id);
-        if purpose != Purpose::Scrub || !self.health.missing(&self.geometry, window.stripe).is_empty() {
+        let (block, unit) = (self.cx.geometry.block(), self.cx.geometry.layout().unit_length());
+        let StripeJob { purpose, window, .. } = *self.cx.jobs.stripe(id);
+        if purpose != Purpose::Scrub || !self.cx.roster.missing(&self.cx.geometry, window.stripe).is_empty() {
             return false;
         }
         let Columns { from, to } = window.columns;
@@ -218,7 +222,7 @@ impl Array {
             self.end_stripe(id, Ok(()));
             return true;
         }
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         (job.block_by_block, job.attempts) = (true, 0);
         job.window.columns = Columns::new(from, from + block);
         self.replan(id);
@@ -226,8 +230,8 @@ impl Array {
     }
 
     pub(crate) fn note_mismatch(&mut self, id: JobId, repaired: bool) {
-        let window = self.jobs.stripe(id).window;
-        let at = (self.geometry.layout().stripe_data() * window.stripe.get()).bytes().get();
+        let window = self.cx.jobs.stripe(id).window;
+        let at = (self.cx.geometry.layout().stripe_data() * window.stripe.get()).bytes().get();
         let Some(scrub) = &mut self.maintenance.scrub else { return };
         scrub.report.mismatches += 1;
         scrub.report.repaired += u64::from(repaired);
@@ -238,7 +242,7 @@ impl Array {
     }
 
     pub(crate) fn scrubbed_stripe(&mut self, stripe: Stripe, result: Result<(), RequestError>) {
-        let missing = !self.health.missing(&self.geometry, stripe).is_empty();
+        let missing = !self.cx.roster.missing(&self.cx.geometry, stripe).is_empty();
         let Some(scrub) = &mut self.maintenance.scrub else { return };
         match result {
             Ok(()) => {}
@@ -259,18 +263,18 @@ impl Array {
         if let Some(mut scrub) = self.maintenance.scrub.take_if(|_| idle) {
             scrub.report.complete = complete;
             self.maintenance.last_scrub = Some(scrub.report.clone());
-            self.events.push_back(Event::ScrubDone(scrub.report));
+            self.cx.events.push_back(Event::ScrubDone(scrub.report));
         }
         idle
     }
 
     /// Where a member's data area starts: what tests of drivers damage lies behind.
     pub fn member_data_start(&self) -> Sector {
-        self.geometry.data_start()
+        self.cx.geometry.data_start()
     }
 
     /// The slot in which a member stands, for messages.
     pub fn slot_of(&self, member: Member) -> Option<Slot> {
-        self.health.slot_of(member)
+        self.cx.roster.slot_of(member)
     }
 }

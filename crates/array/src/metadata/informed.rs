@@ -10,7 +10,8 @@
 //! copy of it says nothing about its age. They are written when the session has begun and no
 //! exclusion is under way.
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
+use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
@@ -19,14 +20,14 @@ impl Array {
         let banks = if is_planted(Bug::JoiningMemberInformedOnce) { 1 } else { 2 };
         let records = &mut self.records;
         records.both_from = (records.bitmap_sequence + banks, records.table_sequence + banks);
-        self.bad_blocks.inform_joining_member(&self.geometry);
+        self.bad_blocks.inform_joining_member(&self.cx.geometry);
     }
 
     /// Map and table are to be written to all members.
     pub(crate) fn inform_members(&mut self) {
         let records = &mut self.records;
         records.bitmap_wanted = true;
-        records.table_wanted = self.geometry.is_logged();
+        records.table_wanted = self.cx.geometry.is_logged();
         records.informed_from = (records.bitmap_sequence + 1, records.table_sequence + 1);
     }
 
@@ -49,7 +50,7 @@ impl Array {
 
     /// Whether both banks may be written.
     pub(crate) fn both_banks_may_be_written(&self) -> bool {
-        let stops = matches!(self.mode, Mode::Stopping | Mode::Stopped);
+        let stops = matches!(self.cx.mode, Mode::Stopping | Mode::Stopped);
         self.records.begun && !self.records.barrier() && !stops
     }
 
@@ -71,13 +72,13 @@ impl Array {
 
     pub(super) fn table_is_due_for_joining_member(&self) -> bool {
         let misses = self.records.table_sequence < self.records.both_from.1;
-        self.geometry.is_logged() && misses && self.both_banks_may_be_written()
+        self.cx.geometry.is_logged() && misses && self.both_banks_may_be_written()
     }
 
     fn records_are_written_from(&self, (map, table): (u64, u64)) -> bool {
         let records = &self.records;
         let bitmap_written = records.bitmap_sequence - u64::from(records.bitmap_writing.is_some());
         let table_written = records.table_sequence - u64::from(records.table_writing.is_some());
-        bitmap_written >= map && (table_written >= table || !self.geometry.is_logged())
+        bitmap_written >= map && (table_written >= table || !self.cx.geometry.is_logged())
     }
 }

@@ -3,10 +3,11 @@
 
 use parlour_units::{Instant, Region};
 
-use crate::array::{Array, Mode};
+use crate::array::Array;
 use crate::effect::Class;
 use crate::job::Kind;
 use crate::log::Closing;
+use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 
 /// How far stopping has come.
@@ -23,8 +24,8 @@ impl Array {
     /// Finishes what is begun, records that all is well, and stops.
     pub fn stop(&mut self, now: Instant) {
         self.advance_clock(now);
-        if matches!(self.mode, Mode::Serving | Mode::ReadOnly) {
-            self.mode = Mode::Stopping;
+        if matches!(self.cx.mode, Mode::Serving | Mode::ReadOnly) {
+            self.cx.mode = Mode::Stopping;
             self.records.stop = Some(Stop::Draining);
             self.wake_all();
         }
@@ -33,7 +34,7 @@ impl Array {
 
     /// What was recorded for the stop is no longer true: it is done again from the beginning.
     pub(crate) fn stop_again(&mut self) {
-        if self.mode == Mode::Stopping {
+        if self.cx.mode == Mode::Stopping {
             self.records.clean = false;
             self.records.stop = Some(Stop::Draining);
         }
@@ -50,7 +51,7 @@ impl Array {
 
     /// Whether nothing is under way but records.
     fn quiet(&self) -> bool {
-        self.jobs.alive() == 0 && self.hosts.is_empty()
+        self.cx.jobs.alive() == 0 && self.hosts.is_empty()
     }
 
     pub(super) fn pump_stop(&mut self) -> bool {
@@ -58,7 +59,7 @@ impl Array {
         if !self.records.enabled {
             // There is nothing to record.
             self.records.stop = None;
-            self.mode = Mode::Stopped;
+            self.cx.mode = Mode::Stopped;
             return true;
         }
         match stage {
@@ -68,23 +69,23 @@ impl Array {
                 // What is in memory is lost: the array comes back as after a crash.
                 Closing::Stuck => {
                     self.records.stop = None;
-                    self.mode = Mode::Stopped;
+                    self.cx.mode = Mode::Stopped;
                 }
             },
             Stop::Flushing => {
-                let id = self.jobs.start(Kind::StopFlush, Class::Metadata);
+                let id = self.cx.jobs.start(Kind::StopFlush, Class::Metadata);
                 if !is_planted(Bug::StopWithoutFlush) {
-                    self.plan_flushes(id);
+                    self.cx.plan_flushes(id);
                 }
                 self.start_plan(id, None, &[]);
             }
             // A member that was kept has not flushed: the array comes back as after a crash.
             // So it does where something is still to be redone.
             Stop::Table | Stop::Map | Stop::Superblock
-                if self.health.has_lost_writes() || self.recovery_is_left() =>
+                if self.cx.roster.has_lost_writes() || self.recovery_is_left() =>
             {
                 self.records.stop = None;
-                self.mode = Mode::Stopped;
+                self.cx.mode = Mode::Stopped;
             }
             Stop::Table => self.write_table(),
             Stop::Map => {

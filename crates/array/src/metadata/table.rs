@@ -17,15 +17,15 @@ impl Array {
             return;
         };
         let table = logs.table();
-        let length = self.geometry.table_length();
+        let length = self.cx.geometry.table_length();
         self.records.table_wanted = false;
         self.records.table_sequence += 1;
         let sequence = self.records.table_sequence;
-        let block = encode_table(&table, sequence, self.identity, length.bytes().as_usize());
+        let block = encode_table(&table, sequence, self.cx.identity, length.bytes().as_usize());
         let regions = std::mem::take(&mut self.records.table_waiters);
         self.records.table_writing = Some(TableWriting { sequence, regions, table });
-        let at = self.geometry.table_at((sequence % 2) as usize);
-        let id = self.jobs.start(Kind::Table, Class::Metadata);
+        let at = self.cx.geometry.table_at((sequence % 2) as usize);
+        let id = self.cx.jobs.start(Kind::Table, Class::Metadata);
         self.write_to_all(id, at, block, length);
     }
 
@@ -50,7 +50,8 @@ impl Array {
             !self.records.barrier() || self.table_begins() || is_planted(Bug::AppliedBeforeExclusion);
         // Records may have been left out of parity that is on the list, or of blocks that could not
         // be compared.
-        let listed = self.bad_blocks.additions_are_durable() || is_planted(Bug::TableBeforeList);
+        let listed =
+            self.bad_blocks.additions_are_durable(&self.cx.roster.listed) || is_planted(Bug::TableBeforeList);
         self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()
     }
 }

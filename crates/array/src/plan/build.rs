@@ -6,10 +6,10 @@ use parlour_units::{Sectors, Stripe, Unit};
 use crate::cache::Cached;
 use crate::columns::{Columns, Piece};
 use crate::effect::Action;
-use crate::floating::Floats;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Location};
 use crate::planted::{Bug, is_planted};
+use crate::roster::floating::Floats;
 use crate::tuning::Tuning;
 
 use super::{Band, Plan, Source, Span, Strategy, bands, combined};

@@ -200,6 +200,8 @@ pub struct Plan {
     pub scratch: Vec<Sectors>,
     /// The phase before which the plan's log records count as written.
     pub commit_before: Option<u16>,
+    /// Blocks of the bad-block log that it writes stay on it.
+    pub(crate) keeps_listed: bool,
     phase: u16,
     /// Steps that ask for checksums, and how many all of them up to there find.
     checksums: Vec<(u32, usize)>,
@@ -260,6 +262,7 @@ impl Plan {
         self.scratch.clear();
         self.strategy = Strategy::Direct;
         self.commit_before = None;
+        self.keeps_listed = false;
         self.phase = 0;
         self.checksums.clear();
         self.verified.clear();

@@ -16,9 +16,9 @@ impl Array {
     /// knows it no more. The buffers are held until the plan is done.
     pub(super) fn take_cached(&mut self, id: JobId) -> Vec<Cached> {
         let mut cached = Vec::new();
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
-        if stripe_job.purpose == Purpose::Write && self.simulated.old_data_known {
+        if stripe_job.purpose == Purpose::Write && self.cx.simulated.old_data_known {
             cached.extend(stripe_job.pieces.iter().map(Cached::known));
         } else if stripe_job.purpose == Purpose::Write && self.cache.is_on() {
             self.cache.look_up(stripe_job.window.stripe, &stripe_job.pieces, &mut cached);
@@ -26,21 +26,21 @@ impl Array {
                 self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);
             }
             for entry in &cached {
-                self.buffers.hold(entry.buffer);
+                self.cx.buffers.hold(entry.buffer);
                 job.held.push(entry.buffer);
             }
-            self.counters.prereads_saved += cached.len() as u64;
+            self.cx.counters.prereads_saved += cached.len() as u64;
         }
         cached
     }
 
     /// What a write has written is known from here on.
     pub(super) fn keep_written(&mut self, id: JobId) {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         if job.content != Content::Host || !self.cache.is_on() {
             return;
         }
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let stripe = job.window.stripe;
         let content: Vec<(Stripe, Piece)> = job.pieces.iter().map(|piece| (stripe, *piece)).collect();
         let host = job.host.expect("a host waits for it");
@@ -56,20 +56,20 @@ impl Array {
         (buffer, start): (BufferId, Sectors),
         mut content: Vec<(Stripe, Piece)>,
     ) {
-        let length = self.buffers.length(buffer);
+        let length = self.cx.buffers.length(buffer);
         if !self.cache.takes(length) {
             return;
         }
         content.iter_mut().for_each(|(_, piece)| piece.host += start);
-        self.buffers.hold(buffer);
-        let buffers = &mut self.buffers;
+        self.cx.buffers.hold(buffer);
+        let buffers = &mut self.cx.buffers;
         self.cache.keep(buffer, length, &content, |old| buffers.release(old));
     }
 
     /// What was read of a member that is failed, or written there, need not be what is rebuilt in
     /// its place.
     pub(crate) fn forget_cached(&mut self) {
-        let buffers = &mut self.buffers;
+        let buffers = &mut self.cx.buffers;
         self.cache.clear(|buffer| buffers.release(buffer));
     }
 }

@@ -97,13 +97,13 @@ impl Redo {
 impl Array {
     /// The parts of stripes that became zeroes and whose members are there.
     pub(super) fn plan_blanks(&mut self, region: Region, recovery: &Recovery, redo: &mut Redo) {
-        let units = self.geometry.layout().data_units() + 1;
+        let units = self.cx.geometry.layout().data_units() + 1;
         for mut blank in recovery.blanks(&redo.stripes, units) {
             if !self.is_unit_there(region, blank.stripe, blank.unit) {
                 continue;
             }
             if !blank.links.is_empty() {
-                let buffer = self.buffers.take(blank.columns.length());
+                let buffer = self.cx.buffers.take(blank.columns.length());
                 redo.buffers.push(buffer);
                 blank.buffer = Some(buffer);
             }

@@ -10,10 +10,11 @@ use super::{Apply, Reintegration, Run};
 use crate::array::Array;
 use crate::columns::Window;
 use crate::effect::{Class, Fault};
+use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{Change, Intent, Told, intents_length};
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind};
+use crate::job::Kind;
 use crate::layout::{Location, Occupant};
 use crate::log::commit::Waiting;
 use crate::log::{EntryName, LoadState};
@@ -76,7 +77,7 @@ impl Array {
         let told = |run: &Run| applies[run.applies.clone()].iter().map(|apply| apply.length.get());
         let entry = |runs: &Vec<Run>| {
             let parts: Vec<u64> = runs.iter().flat_map(told).collect();
-            intents_length(parts.len() as u64, parts.iter().sum(), self.geometry.block()).get()
+            intents_length(parts.len() as u64, parts.iter().sum(), self.cx.geometry.block()).get()
         };
         passes.iter().map(entry).sum::<u64>() <= commits.intent_room(self.commit_slot(region))
     }
@@ -98,7 +99,7 @@ impl Array {
     /// is durable: of a reintegration that was cut off it may be, and is not told again, or the
     /// commit log would fill up with it from crash to crash.
     pub(crate) fn start_intent(&mut self, pass: JobId, region: Region) -> bool {
-        let job = self.jobs.get_mut(pass);
+        let job = self.cx.jobs.get_mut(pass);
         let sums = std::mem::take(&mut job.checksums);
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let reintegration = logs.region(region).reintegrating.as_mut().expect("it is under way");
@@ -106,7 +107,7 @@ impl Array {
         let runs = reintegration.passes.last().expect("a pass is under way");
         let (old, new) = sums.split_at(sums.len() / 2);
         let mut changes = old.iter().zip(new).map(|(old, new)| Change { old: *old, new: *new });
-        let (data, block) = (self.geometry.data_start(), self.geometry.block());
+        let (data, block) = (self.cx.geometry.data_start(), self.cx.geometry.block());
         let mut intents: Vec<Intent> = Vec::new();
         for run in runs {
             let changes: Vec<Change> = changes.by_ref().take(run.length.get() as usize).collect();
@@ -145,13 +146,13 @@ impl Array {
     /// Ends the writing of an intent; returns its region. What was written to a member that is
     /// failed since is gone with it.
     fn end_intent(&mut self, id: JobId, whole: bool) -> Region {
-        let turn = self.jobs.get(id).turn;
-        let Some(Kind::Intent { region }) = self.jobs.get_mut(id).kind.take() else {
+        let turn = self.cx.jobs.get(id).turn;
+        let Some(Kind::Intent { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an intent")
         };
         self.end_job(id);
         let slot = self.commit_slot(region);
-        let stands = self.health.member_since(slot, turn).is_some();
+        let stands = self.cx.roster.member_since(slot, turn).is_some();
         self.commits().written(slot, CommitPart::Intents, whole && stands);
         region
     }
@@ -172,8 +173,8 @@ impl Array {
     /// What a pass is about to write cannot be told: it is given up.
     pub(crate) fn pass_without_intent(&mut self, region: Region) {
         let pass = self.waiting_pass(region);
-        self.release_scratch(pass);
-        self.jobs.get_mut(pass).kind = None;
+        self.cx.release_buffers(pass);
+        self.cx.jobs.get_mut(pass).kind = None;
         self.end_job(pass);
         self.release_pass(region);
         self.give_up_reintegration(region);
@@ -183,7 +184,7 @@ impl Array {
     pub(crate) fn finish_intents(&mut self, region: Region, told: Vec<(Intent, EntryName)>) {
         let (intents, names): (Vec<Intent>, Vec<EntryName>) = told.into_iter().unzip();
         let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
-        let told = ToldParity::new(&intents, self.geometry.data_start().from_start());
+        let told = ToldParity::new(&intents, self.cx.geometry.data_start().from_start());
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names, told });
         self.probe_parity(region, intents, false);
@@ -191,23 +192,23 @@ impl Array {
 
     /// Reads the parity that `intents` tell of, as far as its members stand.
     fn probe_parity(&mut self, region: Region, intents: Vec<Intent>, again: bool) {
-        let standing = intents.into_iter().filter(|intent| self.health.member_at(intent.slot).is_some());
+        let standing = intents.into_iter().filter(|intent| self.cx.roster.member_at(intent.slot).is_some());
         let intents: Vec<Intent> = standing.collect();
         let mut plan = Plan::of(Strategy::Redo);
         let spans: Vec<Span> = intents.iter().map(|intent| plan_scratch(&mut plan, intent)).collect();
         for (intent, span) in intents.iter().zip(&spans) {
-            plan.read(intent.slot, self.absolute(Sector::new(intent.at)), *span);
+            plan.read(intent.slot, self.cx.geometry.absolute(Sector::new(intent.at)), *span);
         }
         plan.next_phase();
         spans.iter().for_each(|span| plan.checksum(*span));
-        let id = self.jobs.start(Kind::Probe { region, intents, again }, Class::Log);
-        self.jobs.get_mut(id).plan = plan;
+        let id = self.cx.jobs.start(Kind::Probe { region, intents, again }, Class::Log);
+        self.cx.jobs.get_mut(id).plan = plan;
         self.start_plan(id, None, &[]);
     }
 
     /// It is known which of the parity is new: the rest of the reintegration follows.
     pub(crate) fn probe_done(&mut self, id: JobId) {
-        let job = self.jobs.get_mut(id);
+        let job = self.cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Probe { region, intents, .. }) = job.kind.take() else { unreachable!("a probe") };
         self.end_job(id);
@@ -218,7 +219,7 @@ impl Array {
                 let sum = *sums.next().expect("each sector was read");
                 let at = Sector::new(intent.at + offset as u64);
                 if sum == change.new {
-                    done.insert((intent.slot, self.absolute(at)));
+                    done.insert((intent.slot, self.cx.geometry.absolute(at)));
                 } else if sum != change.old && self.counts_at(intent.slot, at) {
                     neither = true;
                 }
@@ -232,14 +233,14 @@ impl Array {
         log.load = LoadState::Known;
         self.want_parity(region);
         let log = self.logs.as_mut().expect("it was there").region(region);
-        self.runnable.extend(log.waiters.drain(..));
+        self.cx.runnable.extend(log.waiters.drain(..));
         self.resume_hosts();
     }
 
     /// Whether the unit at `at` of `slot` is not yet to be rebuilt.
     fn counts_at(&self, slot: Slot, at: Sector) -> bool {
-        match self.geometry.layout().occupant(Location { slot, at }) {
-            Occupant::Unit { stripe, .. } => self.health.readable(slot, stripe),
+        match self.cx.geometry.layout().occupant(Location { slot, at }) {
+            Occupant::Unit { stripe, .. } => self.cx.roster.readable(slot, stripe),
             _ => true,
         }
     }
@@ -249,7 +250,8 @@ impl Array {
     /// goes on the bad-block log, since nobody knows what it holds: should it be readable later,
     /// that is not believed, and once it is mended it does not hold the records.
     pub(crate) fn probe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Probe { region, mut intents, mut again }) = self.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Probe { region, mut intents, mut again }) = self.cx.jobs.get_mut(id).kind.take()
+        else {
             unreachable!("a probe")
         };
         self.end_job(id);
@@ -264,7 +266,7 @@ impl Array {
         if !self.only_members_lost(&others) {
             return self.give_up_half_done(region);
         }
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         let (hit, rest): (Vec<Intent>, Vec<Intent>) = intents
             .into_iter()
             .partition(|intent| unreadable.iter().any(|failure| self.is_of(intent, failure)));
@@ -274,7 +276,7 @@ impl Array {
         intents.extend(long.iter().flat_map(|intent| intent.blocks(block.get() as usize)));
         again |= !unreadable.is_empty();
         let unread = |intent: &Intent| {
-            self.windows_at(intent.slot, self.absolute(Sector::new(intent.at)), intent.length())
+            self.windows_at(intent.slot, self.cx.geometry.absolute(Sector::new(intent.at)), intent.length())
         };
         let windows: Vec<(Window, Unit)> = single.iter().flat_map(unread).collect();
         if windows.into_iter().any(|(window, unit)| self.record_uncompared(window, unit).is_err()) {
@@ -284,8 +286,8 @@ impl Array {
     }
 
     fn is_of(&self, intent: &Intent, failure: &FailedAccess) -> bool {
-        self.health.slot_of(failure.member) == Some(intent.slot)
-            && self.absolute(Sector::new(intent.at)) == failure.at
+        self.cx.roster.slot_of(failure.member) == Some(intent.slot)
+            && self.cx.geometry.absolute(Sector::new(intent.at)) == failure.at
     }
 
     /// What a reintegration before a crash has done cannot be told: the parity is computed from the

@@ -15,10 +15,11 @@ use super::{Apply, Reintegration};
 use crate::array::Array;
 use crate::columns::{Columns, Window};
 use crate::effect::Fault;
+use crate::exec::job::FailedAccess;
+use crate::exec::locks::Mode;
 use crate::format::segment::Record;
 use crate::ids::JobId;
-use crate::job::{FailedAccess, Kind, Purpose, Stage};
-use crate::locks::Mode;
+use crate::job::{Kind, Purpose, Stage};
 use crate::log::Logs;
 use crate::plan::{Behind, Held, Source, Span, UnitSet};
 use crate::planted::{Bug, is_planted};
@@ -44,7 +45,7 @@ impl Array {
         if reintegration.parity_repairs > ATTEMPTS {
             return false;
         }
-        self.jobs.get_mut(pass).failures = failures.to_vec();
+        self.cx.jobs.get_mut(pass).failures = failures.to_vec();
         for (window, unit) in windows.into_iter().flatten() {
             self.start_repair(pass, window, UnitSet::of(unit));
         }
@@ -53,7 +54,7 @@ impl Array {
 
     /// All that a pass could not read was mended, or could not be.
     pub(crate) fn parity_repaired(&mut self, pass: JobId, region: Region, lost: bool) {
-        let failures = std::mem::take(&mut self.jobs.get_mut(pass).failures);
+        let failures = std::mem::take(&mut self.cx.jobs.get_mut(pass).failures);
         self.end_job(pass);
         if self.lacks_data(region) {
             self.give_up_reintegration(region);
@@ -74,9 +75,9 @@ impl Array {
 
     /// Whether a job is a repair that a reintegration waits for.
     pub(crate) fn repairs_parity(&mut self, id: JobId) -> bool {
-        match self.jobs.stripe(id).purpose {
+        match self.cx.jobs.stripe(id).purpose {
             Purpose::Repair { parent } => {
-                matches!(self.jobs.get(parent).kind, Some(Kind::Reintegrate { .. }))
+                matches!(self.cx.jobs.get(parent).kind, Some(Kind::Reintegrate { .. }))
             }
             _ => false,
         }
@@ -84,9 +85,9 @@ impl Array {
 
     /// Passes when nobody works on the stripe but jobs that wait for the reintegration.
     pub(crate) fn parity_repair_gate(&mut self, id: JobId) -> Gate {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
-        let (locked, holders) = (job.locked, self.locks.holders(stripe));
+        let (locked, holders) = (job.locked, self.cx.locks.holders(stripe));
         if self.is_left_to_redo(stripe) {
             // Its parity cannot be computed from its data.
             return self.end_stripe(id, Err(self.refusal()));
@@ -94,12 +95,12 @@ impl Array {
         if locked {
             // It had it before, and looks for another plan.
         } else if holders == 0 {
-            self.jobs.stripe(id).locked = self.locks.take(stripe, Mode::Exclusive, id);
+            self.cx.jobs.stripe(id).locked = self.cx.locks.take(stripe, Mode::Exclusive, id);
         } else if self.settling(region, stripe) < holders {
             self.logs.as_mut().expect("only logs are mended").parity_repairers.push(id);
             return Gate::Wait;
         }
-        self.jobs.stripe(id).stage = Stage::Plan;
+        self.cx.jobs.stripe(id).stage = Stage::Plan;
         Gate::Pass
     }
 
@@ -108,7 +109,7 @@ impl Array {
         let waiters =
             std::mem::take(&mut self.logs.as_mut().expect("only logs are mended").region(region).waiters);
         let holds = |id: &&JobId| {
-            let job = self.jobs.stripe(**id);
+            let job = self.cx.jobs.stripe(**id);
             job.locked && job.window.stripe == stripe
         };
         let count = waiters.iter().filter(holds).count();
@@ -119,19 +120,19 @@ impl Array {
     /// A lock was given back, or its holder waits: parity_repairers look again.
     pub(crate) fn wake_parity_repairers(&mut self) {
         if let Some(logs) = &mut self.logs {
-            self.runnable.extend(logs.parity_repairers.drain(..));
+            self.cx.runnable.extend(logs.parity_repairers.drain(..));
         }
     }
 
     /// What the parity in a mender's window is behind by. Buffers of it are held until the mender's
     /// plan is done.
     pub(crate) fn behind(&mut self, id: JobId) -> Vec<Behind> {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
-        let check = Logs::check_unit(&self.geometry);
-        let location = self.geometry.layout().locate(window.stripe, check);
+        let check = Logs::check_unit(&self.cx.geometry);
+        let location = self.cx.geometry.layout().locate(window.stripe, check);
         let (from, to) = (location.at + window.columns.from, location.at + window.columns.to);
-        let (from, to) = (self.absolute(from), self.absolute(to));
+        let (from, to) = (self.cx.geometry.absolute(from), self.cx.geometry.absolute(to));
         let mut list = Vec::new();
         for apply in self.unapplied(region, window.stripe) {
             let at = apply.at.max(from);
@@ -150,8 +151,8 @@ impl Array {
     fn held_at(&mut self, id: JobId, region: Region, segment: u32, start: Sectors, columns: Columns) -> Held {
         let logs = self.logs.as_ref().expect("only logs are mended");
         if let Some(buffer) = logs.segment(segment).buffer {
-            self.buffers.hold(buffer);
-            self.jobs.get_mut(id).held.push(buffer);
+            self.cx.buffers.hold(buffer);
+            self.cx.jobs.get_mut(id).held.push(buffer);
             return Held::Memory(Span::new(Source::Buffer(buffer), start, columns.length()));
         }
         let (member, at) = self.segment_at(region, segment);
@@ -164,7 +165,7 @@ impl Array {
         if is_planted(Bug::MendedWithoutRecords) {
             return Vec::new();
         }
-        let (_, index) = self.region_of(stripe);
+        let (_, index) = self.cx.geometry.region_of(stripe);
         let logs = self.logs.as_ref().expect("only logs are mended");
         let log = &logs.regions[&region];
         let mut records: Vec<(Record, u32)> = Vec::new();

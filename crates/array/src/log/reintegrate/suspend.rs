@@ -21,7 +21,7 @@ impl Array {
     /// was suspended, or one that is to be finished before any other that tells of its parity in
     /// the same commit log.
     pub(crate) fn is_suspended(&self, region: Region) -> bool {
-        let Some(logs) = self.logs.as_ref().filter(|_| self.geometry.is_logged()) else { return false };
+        let Some(logs) = self.logs.as_ref().filter(|_| self.cx.geometry.is_logged()) else { return false };
         let own = logs.regions.get(&region).is_some_and(|log| log.suspended);
         own || logs.blocked.contains(&self.commit_slot(region))
     }
@@ -30,13 +30,13 @@ impl Array {
     pub(super) fn may_suspend(&self, region: Region) -> bool {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let reintegration = logs.regions[&region].reintegrating.as_ref().expect("it is under way");
-        let stood = |slot| self.health.member_since(slot, reintegration.turn).is_some();
+        let stood = |slot| self.cx.roster.member_since(slot, reintegration.turn).is_some();
         self.keeps_log_without_space(region) && self.log_slots(region).all(stood)
     }
 
     fn keeps_log_without_space(&self, region: Region) -> bool {
-        self.geometry.is_logged()
-            && self.counters.out_of_space
+        self.cx.geometry.is_logged()
+            && self.cx.counters.out_of_space
             && !self.log_is_lost(region)
             && !is_planted(Bug::LogGivenUpForSpace)
     }
@@ -44,14 +44,14 @@ impl Array {
     /// A committed write found no space or memory for its data: its record counts, and is redone
     /// after the next opening. Says no where the region's log does not count.
     pub(crate) fn leave_to_redo(&mut self, id: JobId) -> bool {
-        let job = self.jobs.stripe(id);
+        let job = self.cx.jobs.stripe(id);
         let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
         let counts = || self.log_stands(region) && !self.records.resync.get(region);
         if !committed || !counts() || !self.keeps_log_without_space(region) {
             return false;
         }
-        self.jobs.stripe(id).entry = None;
-        let index = self.region_of(stripe).1;
+        self.cx.jobs.stripe(id).entry = None;
+        let index = self.cx.geometry.region_of(stripe).1;
         let logs = self.logs.as_mut().expect("committed writes are logged");
         let log = logs.region(region);
         log.suspended = true;
@@ -66,8 +66,8 @@ impl Array {
     /// Whether `stripe` cannot be read before the array is opened again: a committed write has
     /// perhaps written a part of its data.
     pub(crate) fn is_left_to_redo(&self, stripe: Stripe) -> bool {
-        let Some(logs) = self.logs.as_ref().filter(|_| self.counters.out_of_space) else { return false };
-        let (region, index) = self.region_of(stripe);
+        let Some(logs) = self.logs.as_ref().filter(|_| self.cx.counters.out_of_space) else { return false };
+        let (region, index) = self.cx.geometry.region_of(stripe);
         logs.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
     }
 
@@ -84,7 +84,7 @@ impl Array {
         let logs = self.logs.as_mut().expect("it was there");
         logs.running -= 1;
         logs.freed = true;
-        reintegration.held.iter().for_each(|(_, buffer)| self.buffers.release(*buffer));
+        reintegration.held.iter().for_each(|(_, buffer)| self.cx.buffers.release(*buffer));
         self.let_go_of_suspended();
         self.resume_hosts();
     }
@@ -106,7 +106,7 @@ impl Array {
         for region in suspended {
             let log = logs.region(region);
             log.queued = false;
-            self.runnable.extend(log.waiters.drain(..));
+            self.cx.runnable.extend(log.waiters.drain(..));
         }
         let regions = &logs.regions;
         logs.queue.retain(|region| regions[region].queued);

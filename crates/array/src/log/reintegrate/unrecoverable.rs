@@ -8,7 +8,7 @@ use super::{Apply, sectors};
 use crate::array::Array;
 use crate::columns::Window;
 use crate::effect::Fault;
-use crate::job::FailedAccess;
+use crate::exec::job::FailedAccess;
 
 /// Sectors of a slot that hold something unreadable: what is there is accessed block by block, or
 /// segment by segment.
@@ -33,7 +33,7 @@ pub(super) fn is_suspect(suspects: &[Suspect], slot: Slot, at: Sector, length: S
 impl Array {
     /// Goes on without what a pass, that has written nothing, could not read. Says whether it can.
     pub(super) fn leave_out(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
-        let stands = |failure: &&FailedAccess| self.health.slot_of(failure.member).is_some();
+        let stands = |failure: &&FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
         let failures: Vec<FailedAccess> = failures.iter().filter(stands).copied().collect();
         if self.log_is_lost(region) || failures.iter().any(|failure| failure.fault != Fault::Unreadable) {
             return false;
@@ -46,7 +46,7 @@ impl Array {
     /// Parity that is on the bad-block log, and cannot be mended, is unrecoverable whatever goes
     /// into it: what is left to be done is done without it. Says whether there was any.
     pub(super) fn leave_out_listed(&mut self, region: Region) -> bool {
-        let is_bad = |apply: &Apply| self.bad_blocks.has(apply.member, apply.at, apply.length);
+        let is_bad = |apply: &Apply| self.cx.roster.listed.has(apply.member, apply.at, apply.length);
         let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
             self.remaining(region).into_iter().partition(|apply| is_bad(apply));
         if listed.is_empty() {
@@ -62,10 +62,10 @@ impl Array {
         let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         let is_long = |failure: &&FailedAccess| {
             let parity = !self.unreadable_windows(failure).is_empty();
-            failure.length > if parity { self.geometry.block() } else { segment }
+            failure.length > if parity { self.cx.geometry.block() } else { segment }
         };
         let suspect = |failure: &FailedAccess| {
-            let slot = self.health.slot_of(failure.member)?;
+            let slot = self.cx.roster.slot_of(failure.member)?;
             Some(Suspect { slot, at: failure.at, length: failure.length })
         };
         let suspects: Vec<Suspect> = failures.iter().filter(is_long).filter_map(suspect).collect();
@@ -98,7 +98,7 @@ impl Array {
     /// The parity that lacks what stands in an unreadable segment. None where no data is missing:
     /// then all of the region's parity can be computed from it.
     fn windows_behind(&self, region: Region, failure: &FailedAccess) -> Vec<(Window, Unit)> {
-        let Some(slot) = self.health.slot_of(failure.member).filter(|_| self.misses_data(region)) else {
+        let Some(slot) = self.cx.roster.slot_of(failure.member).filter(|_| self.misses_data(region)) else {
             return Vec::new();
         };
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
@@ -109,7 +109,7 @@ impl Array {
         let Some(segment) = logs.regions[&region].segments.iter().copied().find(stands_there) else {
             return Vec::new();
         };
-        let block = self.geometry.block();
+        let block = self.cx.geometry.block();
         let windows = |apply: &Apply| {
             let start = apply.at.from_start().round_down(block);
             let end = (apply.at + apply.length).from_start().round_up(block);

@@ -18,7 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use parlour_units::{Member, Sector, Sectors};
+use parlour_units::{Member, Sector, Sectors, Slot};
 
 use crate::geometry::Geometry;
 use crate::layout::Location;
@@ -111,7 +111,7 @@ impl Floats {
 
     /// The positions of the cylinder of `slot` into which the unit there may be moved, in their
     /// order: its own, where it has to stay.
-    pub(crate) fn free(&self, location: Location, member: Member) -> impl Iterator<Item = Location> + '_ {
+    fn free(&self, location: Location, member: Member) -> impl Iterator<Item = Location> + '_ {
         let (map, from, _) = self.find(location);
         let is_free = move |position: u64| match &self.bitmaps[map] {
             Some(cylinder) => cylinder.unit_in[position as usize] == NOTHING,
@@ -125,8 +125,29 @@ impl Floats {
         free.chain(stays)
     }
 
+    /// The same, as sectors of the member that stands in `slot`.
+    pub(super) fn free_on(
+        &self,
+        slot: Slot,
+        member: Member,
+        at: Sector,
+    ) -> impl Iterator<Item = Sector> + '_ {
+        let location = self.in_data(slot, at);
+        self.free(location, member).map(|location| self.data_start + location.at.from_start())
+    }
+
+    /// The unit that was at `from` of the member in `slot` is at `to` now.
+    pub(super) fn moved_on(&mut self, slot: Slot, from: Sector, to: Sector) {
+        self.moved(self.in_data(slot, from), self.in_data(slot, to));
+    }
+
+    /// Where in the data area a sector of the member in `slot` is.
+    fn in_data(&self, slot: Slot, at: Sector) -> Location {
+        Location { slot, at: Sector::ZERO + (at - self.data_start) }
+    }
+
     /// The unit at `from` is at `to` now.
-    pub(crate) fn moved(&mut self, from: Location, to: Location) {
+    fn moved(&mut self, from: Location, to: Location) {
         if from == to {
             return;
         }

@@ -1,41 +1,43 @@
-//! Which members stand where, and how they are.
+//! Which members stand in which slots, and how they are.
 //!
-//! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They are
+//! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They have
 //! the same number until a spare or a replacement takes a failed member's slot.
+//!
+//! This is what is known of members, and nothing is decided here: excluding one is a matter of
+//! `maintenance/members.rs`.
 
-use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
+pub(crate) mod epoch;
+pub(crate) mod floating;
+pub(crate) mod kept;
+pub(crate) mod listed;
+mod member;
+mod occupancy;
+mod placement;
+mod traffic;
 
-use crate::assembly::Assembly;
-use crate::effect::{Action, Class};
-use crate::errors::RecentErrors;
-use crate::fence::Epoch;
+use parlour_units::{Member, Slot, Stripe};
+
+use self::epoch::Epoch;
+use self::floating::Floats;
+use self::kept::Kept;
+use self::listed::ListedBlocks;
+use self::member::MemberRecord;
+pub use self::member::{MemberInfo, Traffic};
+use crate::effect::Action;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::{StripeView, UnitSet};
-use crate::planted::{Bug, is_planted};
-use crate::returning::Kept;
 
 /// How the member in a slot stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotState {
     /// It holds all that it should.
     Active,
-    /// It holds what it should in the stripes that are rebuilt: see [`Health::rebuilt`].
+    /// It holds what it should in the stripes that are rebuilt: see [`Roster::rebuilt`].
     Rebuilding,
     /// There is none, or it is not believed.
     Failed,
-}
-
-/// A member as the driver gave it.
-#[derive(Clone, Debug)]
-pub struct MemberInfo {
-    /// Its identity, as in its superblock.
-    pub identity: Identity,
-    /// Its length.
-    pub length: Sectors,
-    /// Whether zeroed ranges give their space back and surely read as zeroes.
-    pub unmaps: bool,
 }
 
 /// How a slot is at the opening.
@@ -50,115 +52,91 @@ pub(crate) struct Standing {
     pub(crate) keeps: Option<Kept>,
 }
 
-/// What went to and from a member.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Reads.
-    pub reads: u64,
-    /// Sectors read.
-    pub read: u64,
-    /// Writes.
-    pub writes: u64,
-    /// Sectors written.
-    pub written: u64,
-    /// Flushes.
-    pub flushes: u64,
-}
-
+/// A slot, and the member that stands in it.
 #[derive(Debug)]
-pub(crate) struct MemberRecord {
-    pub(crate) info: MemberInfo,
-    /// Accesses handed out and not answered.
-    pub(crate) queue: u32,
-    /// Where the last access ended.
-    pub(crate) head: Sector,
-    /// Whether a write was answered since its last flush began.
-    pub(crate) unflushed: bool,
-    /// Flushes under way.
-    pub(crate) flushing: u32,
-    /// A flush failed, and the member had to be kept: what it was to make durable is lost perhaps,
-    /// and a later flush that succeeds would not say so.
-    pub(crate) flush_failed: bool,
-    /// Read errors since it came.
-    pub(crate) errors: u32,
-    pub(crate) recent_errors: RecentErrors,
-    /// By class.
-    pub(crate) traffic: [Traffic; 5],
-    /// Which copy of the superblock is written first: the one that is damaged or older at the
-    /// opening, so that a sound one is left at any time.
-    pub(crate) worse_copy: usize,
-    /// Whose session its superblocks name.
-    pub(crate) epoch: Epoch,
-}
-
-#[derive(Debug)]
-pub(crate) struct SlotRecord {
-    pub(crate) member: Option<Member>,
-    pub(crate) state: SlotState,
-    /// Who stands here, or stood here last.
-    pub(crate) identity: Identity,
+struct SlotRecord {
+    member: Option<Member>,
+    state: SlotState,
+    /// Of the member that stands here, or stood here last.
+    identity: Identity,
     /// The turn at which this member came to stand here: plans made before are not for it.
-    pub(crate) since: u64,
-    /// Where the member is not active: but for regions that the map calls missed it holds what it
-    /// should.
-    pub(crate) keeps: Option<Kept>,
+    since: u64,
+    /// Where the member is not active: it holds what it should, but for regions that the bitmap
+    /// calls out of sync.
+    keeps: Option<Kept>,
+    /// While it is rebuilt: the stripes that it holds.
+    rebuilt: Frontier,
 }
 
 /// As many members are numbered from one opening to the next; the number behind them is no
 /// member's.
 const NUMBERS: usize = u16::MAX as usize;
 
-/// Places and members.
+/// Slots and members.
 #[derive(Debug)]
-pub(crate) struct Health {
-    pub(crate) slots: Vec<SlotRecord>,
-    pub(crate) members: Vec<Option<MemberRecord>>,
-    pub(crate) spares: Vec<Member>,
+pub(crate) struct Roster {
+    slots: Vec<SlotRecord>,
+    /// By number.
+    members: Vec<Option<MemberRecord>>,
+    spares: Vec<Member>,
     degraded: bool,
-    /// Whether members are away that may return, or are returning.
+    /// Whether members are absent that may return, or are returning.
     awaits: bool,
-    /// Stripes that the one member that is being rebuilt holds.
-    pub(crate) rebuilt: Frontier,
     /// Counts changes of slots' states.
-    pub(crate) changes: u64,
+    changes: u64,
     /// Counts members that came to stand in a slot.
-    pub(crate) turn: u64,
+    turn: u64,
+    /// Where units are, where they float.
+    floats: Option<Floats>,
+    /// What cannot be read.
+    pub(crate) listed: ListedBlocks,
 }
 
-impl Health {
-    pub(crate) fn new(slots: Vec<Standing>, spares: Vec<MemberInfo>) -> Health {
-        let mut health = Health {
+impl Roster {
+    pub(crate) fn new(
+        slots: Vec<Standing>,
+        spares: Vec<MemberInfo>,
+        floats: Option<Floats>,
+        listed: ListedBlocks,
+    ) -> Roster {
+        let mut roster = Roster {
             slots: Vec::new(),
             members: Vec::new(),
             spares: Vec::new(),
             degraded: false,
             awaits: false,
-            rebuilt: Frontier::default(),
             changes: 0,
             turn: 0,
+            floats,
+            listed,
         };
         for (index, Standing { info, state, identity, keeps }) in slots.into_iter().enumerate() {
             let member = info.as_ref().map(|_| Member::new(index as u16));
-            health.members.push(info.map(MemberRecord::new));
+            roster.members.push(info.map(MemberRecord::new));
             let state = if member.is_some() { state } else { SlotState::Failed };
-            health.slots.push(SlotRecord { member, state, identity, since: 0, keeps });
+            roster.slots.push(SlotRecord {
+                member,
+                state,
+                identity,
+                since: 0,
+                keeps,
+                rebuilt: Frontier::default(),
+            });
         }
         for info in spares {
-            let member = health.add(info);
-            health.spares.push(member);
+            let member = roster.add(info);
+            roster.spares.push(member);
         }
-        health.review();
-        health
+        roster.review();
+        roster
     }
 
-    /// Each member's superblocks are written in the order that leaves a sound one.
-    pub(crate) fn begin_with_worse_copies(&mut self, assembly: &Assembly) {
-        let candidates = assembly.slots.iter().copied().chain(assembly.spares.iter().copied().map(Some));
-        for (record, candidate) in self.members.iter_mut().zip(candidates) {
-            if let (Some(record), Some(candidate)) = (record, candidate) {
-                let sound = assembly.copies[candidate];
-                record.worse_copy = if is_planted(Bug::SoundSuperblockFirst) { sound } else { 1 - sound };
-                record.epoch = assembly.epochs[candidate];
+    /// What was found of each member's superblocks, in the order of their numbers: which copy is to
+    /// be written first, and whose session they name.
+    pub(crate) fn note_superblocks(&mut self, found: impl Iterator<Item = Option<(usize, Epoch)>>) {
+        for (record, found) in self.members.iter_mut().zip(found) {
+            if let (Some(record), Some((worse_copy, epoch))) = (record, found) {
+                (record.worse_copy, record.epoch) = (worse_copy, epoch);
             }
         }
     }
@@ -172,7 +150,7 @@ impl Health {
     /// Numbers a new member.
     ///
     /// # Panics
-    /// Where [`Health::can_number`] says no.
+    /// Where [`Roster::can_number`] says no.
     pub(crate) fn add(&mut self, info: MemberInfo) -> Member {
         assert!(self.can_number(), "members are numbered in 16 bits");
         self.members.push(Some(MemberRecord::new(info)));
@@ -184,8 +162,21 @@ impl Health {
         self.degraded
     }
 
+    fn slot(&self, slot: Slot) -> &SlotRecord {
+        &self.slots[slot.as_usize()]
+    }
+
+    fn slot_mut(&mut self, slot: Slot) -> &mut SlotRecord {
+        &mut self.slots[slot.as_usize()]
+    }
+
+    /// All slots.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.slots.len() as u16).map(Slot::new)
+    }
+
     /// To be called after a slot's state has changed.
-    pub(crate) fn review(&mut self) {
+    fn review(&mut self) {
         self.changes += 1;
         let inactive = || self.slots.iter().filter(|slot| slot.state != SlotState::Active);
         self.awaits = inactive().any(|slot| slot.keeps.is_some());
@@ -221,7 +212,7 @@ impl Health {
 
     /// The slot in which `member` stands and is believed.
     pub(crate) fn slot_of(&self, member: Member) -> Option<Slot> {
-        let slots = (0..self.slots.len() as u16).map(Slot::new);
+        let slots = self.slots();
         slots.into_iter().find(|slot| self.member_at(*slot) == Some(member))
     }
 
@@ -236,11 +227,11 @@ impl Health {
         slots.filter_map(|slot| Some((slot, self.member_at(slot)?)))
     }
 
-    pub(crate) fn record(&mut self, member: Member) -> Option<&mut MemberRecord> {
+    fn record(&mut self, member: Member) -> Option<&mut MemberRecord> {
         self.members.get_mut(member.as_usize())?.as_mut()
     }
 
-    pub(crate) fn member(&self, member: Member) -> Option<&MemberRecord> {
+    fn member(&self, member: Member) -> Option<&MemberRecord> {
         self.members.get(member.as_usize())?.as_ref()
     }
 
@@ -260,7 +251,7 @@ impl Health {
     pub(crate) fn readable(&self, slot: Slot, stripe: Stripe) -> bool {
         match self.state(slot) {
             SlotState::Active => true,
-            SlotState::Rebuilding => self.rebuilt.has(stripe),
+            SlotState::Rebuilding => self.slot(slot).rebuilt.has(stripe),
             SlotState::Failed => false,
         }
     }
@@ -275,7 +266,7 @@ impl Health {
             SlotState::Active => false,
             // A stripe's lock is held while it is rebuilt: for who holds it now, it is or it is
             // not.
-            SlotState::Rebuilding => !self.rebuilt.has(stripe),
+            SlotState::Rebuilding => !self.slot(slot).rebuilt.has(stripe),
             SlotState::Failed => true,
         };
         layout.units().filter(|unit| gone(layout.locate(stripe, *unit).slot)).collect()
@@ -293,51 +284,25 @@ impl Health {
         });
         others.count() < usize::from(geometry.fault_tolerance())
     }
-
-    pub(crate) fn count(&mut self, member: Member, class: Class, write: bool, length: Sectors) {
-        let Some(record) = self.record(member) else { return };
-        let traffic = &mut record.traffic[class as usize];
-        if write {
-            traffic.writes += 1;
-            traffic.written += length.get();
-        } else {
-            traffic.reads += 1;
-            traffic.read += length.get();
-        }
-    }
-}
-
-impl MemberRecord {
-    fn new(info: MemberInfo) -> MemberRecord {
-        MemberRecord {
-            info,
-            queue: 0,
-            head: Sector::ZERO,
-            unflushed: false,
-            flushing: 0,
-            flush_failed: false,
-            errors: 0,
-            recent_errors: RecentErrors::default(),
-            traffic: [Traffic::default(); 5],
-            worse_copy: 0,
-            epoch: Epoch::Unknown,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use parlour_units::Sectors;
+
     use super::*;
+    use crate::format::bad_block_log::BadBlockLog;
 
     /// The 65,537th had the number of the first: a rebuild went to the wrong disk.
     #[test]
     fn no_two_members_have_the_same_number() {
         let info = || MemberInfo { identity: Identity::NONE, length: Sectors::new(1), unmaps: false };
-        let mut health = Health::new(Vec::new(), Vec::new());
+        let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8)));
+        let mut roster = Roster::new(Vec::new(), Vec::new(), None, listed);
         for number in 0..u16::MAX {
-            assert!(health.can_number());
-            assert_eq!(health.add(info()).get(), number);
+            assert!(roster.can_number());
+            assert_eq!(roster.add(info()).get(), number);
         }
-        assert!(!health.can_number());
+        assert!(!roster.can_number());
     }
 }

@@ -1,0 +1,67 @@
+//! The blocks that cannot be read, as the array knows them now. What members hold of the list is
+//! kept in `bad_blocks.rs`.
+
+use parlour_units::{Sector, Sectors, Slot};
+
+use crate::format::bad_block_log::{BadBlockLog, Full};
+
+/// See the module. Its versions are numbered, so that it can be said which of them are durable.
+#[derive(Debug)]
+pub(crate) struct ListedBlocks {
+    list: BadBlockLog,
+    version: u64,
+    /// The last version that put something on the list.
+    addition: u64,
+}
+
+impl ListedBlocks {
+    /// What was found at the opening. Unless it is empty it is to be written again.
+    pub(crate) fn new(list: BadBlockLog) -> ListedBlocks {
+        let version = u64::from(!list.is_empty());
+        ListedBlocks { list, version, addition: version }
+    }
+
+    /// Whether some of these sectors are on the list.
+    pub(crate) fn has(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
+        !self.list.is_empty() && self.list.overlaps(slot, at, length)
+    }
+
+    /// Puts blocks on the list. Says whether any was not on it yet.
+    pub(crate) fn insert(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
+        let any = self.list.insert(slot, at, length)?;
+        if any {
+            self.version += 1;
+            self.addition = self.version;
+        }
+        Ok(any)
+    }
+
+    /// Takes blocks off the list. Says whether any was on it.
+    pub(super) fn remove(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
+        let any = !self.list.is_empty() && self.list.remove(slot, at, length);
+        self.version += u64::from(any);
+        any
+    }
+
+    /// The blocks: slots, and sectors of the members there.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
+        self.list.blocks()
+    }
+
+    /// Sectors on the list.
+    pub(crate) fn sectors(&self) -> Sectors {
+        self.list.sectors()
+    }
+
+    pub(crate) fn list(&self) -> &BadBlockLog {
+        &self.list
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(crate) fn last_addition(&self) -> u64 {
+        self.addition
+    }
+}

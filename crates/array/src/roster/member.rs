@@ -1,0 +1,139 @@
+//! A member as a device: its length, its queue, its errors, and what is not flushed yet.
+
+use std::ops::Add;
+
+use parlour_units::{Sector, Sectors};
+
+use super::epoch::Epoch;
+use crate::effect::{Action, Class};
+use crate::errors::RecentErrors;
+use crate::identity::Identity;
+
+/// A member as the driver gave it.
+#[derive(Clone, Debug)]
+pub struct MemberInfo {
+    /// Its identity, as in its superblock.
+    pub identity: Identity,
+    /// Its length.
+    pub length: Sectors,
+    /// Whether zeroed ranges give their space back and surely read as zeroes.
+    pub unmaps: bool,
+}
+
+/// What went to and from a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Reads.
+    pub reads: u64,
+    /// Sectors read.
+    pub read: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Sectors written.
+    pub written: u64,
+    /// Flushes.
+    pub flushes: u64,
+}
+
+/// A member: what passes to and from it, and how it does.
+#[derive(Debug)]
+pub(super) struct MemberRecord {
+    pub(super) info: MemberInfo,
+    /// Accesses handed out and not answered.
+    pub(super) queue: u32,
+    /// Where the last access ended.
+    pub(super) head: Sector,
+    /// Whether a write was answered since its last flush began.
+    pub(super) unflushed: bool,
+    /// Flushes under way.
+    pub(super) flushing: u32,
+    /// A flush failed, and the member had to be kept: what it was to make durable is lost perhaps,
+    /// and a later flush that succeeds would not say so.
+    pub(super) flush_failed: bool,
+    /// Read errors since it came.
+    pub(super) errors: u32,
+    pub(super) recent_errors: RecentErrors,
+    /// By class.
+    pub(super) traffic: [Traffic; 5],
+    /// Which copy of the superblock is written first: the one that is damaged or older at the
+    /// opening, so that a sound one is left at any time.
+    pub(super) worse_copy: usize,
+    /// Whose session its superblocks name.
+    pub(super) epoch: Epoch,
+}
+
+impl Add for Traffic {
+    type Output = Traffic;
+
+    fn add(self, other: Traffic) -> Traffic {
+        Traffic {
+            reads: self.reads + other.reads,
+            read: self.read + other.read,
+            writes: self.writes + other.writes,
+            written: self.written + other.written,
+            flushes: self.flushes + other.flushes,
+        }
+    }
+}
+
+impl MemberRecord {
+    pub(super) fn new(info: MemberInfo) -> MemberRecord {
+        MemberRecord {
+            info,
+            queue: 0,
+            head: Sector::ZERO,
+            unflushed: false,
+            flushing: 0,
+            flush_failed: false,
+            errors: 0,
+            recent_errors: RecentErrors::default(),
+            traffic: [Traffic::default(); 5],
+            worse_copy: 0,
+            epoch: Epoch::Unknown,
+        }
+    }
+
+    /// An access of it is handed out.
+    pub(super) fn note_handed_out(&mut self, class: Class, action: Action) {
+        self.queue += 1;
+        match action {
+            Action::Read { at, length, .. } => {
+                self.count(class, false, length);
+                self.head = at + length;
+            }
+            Action::Write { at, length, .. } => {
+                self.count(class, true, length);
+                self.head = at + length;
+            }
+            Action::ReadModifyWrite { at, length, .. } | Action::Float { at, length, .. } => {
+                self.count(class, false, length);
+                self.count(class, true, length);
+                self.head = at + length;
+            }
+            Action::Zero { at, length, .. } => self.head = at + length,
+            Action::Flush { .. } => {
+                self.flushing += 1;
+                self.traffic[class as usize].flushes += 1;
+            }
+            Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => {}
+        }
+    }
+
+    /// An access of it is answered.
+    pub(super) fn note_answered(&mut self, action: Action) {
+        self.queue -= 1;
+        self.unflushed |= action.changes();
+        self.flushing -= u32::from(matches!(action, Action::Flush { .. }));
+    }
+
+    fn count(&mut self, class: Class, write: bool, length: Sectors) {
+        let traffic = &mut self.traffic[class as usize];
+        if write {
+            traffic.writes += 1;
+            traffic.written += length.get();
+        } else {
+            traffic.reads += 1;
+            traffic.read += length.get();
+        }
+    }
+}

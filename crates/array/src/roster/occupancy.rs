@@ -1,0 +1,128 @@
+//! Members that come to stand in a slot, are rebuilt there, and are failed.
+
+use parlour_units::{Member, Slot, Stripe};
+
+use super::kept::Kept;
+use super::{Roster, SlotState};
+use crate::frontier::Frontier;
+use crate::identity::Identity;
+
+impl Roster {
+    /// The turn of plans that are made now: members that come to stand in a slot later are not
+    /// meant by them.
+    pub(crate) fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// Counts changes of slots' states.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The identity of the member in `slot`, or of the last one that stood there.
+    pub(crate) fn identity(&self, slot: Slot) -> Identity {
+        self.slot(slot).identity
+    }
+
+    /// The turn at which the member in `slot` came to stand there.
+    pub(crate) fn since(&self, slot: Slot) -> u64 {
+        self.slot(slot).since
+    }
+
+    /// What is remembered of the member of `slot`, if it is not active and may return.
+    pub(crate) fn keeps(&self, slot: Slot) -> Option<Kept> {
+        self.slot(slot).keeps
+    }
+
+    /// The member in `slot`, believed or not.
+    pub(crate) fn occupant(&self, slot: Slot) -> Option<Member> {
+        self.slot(slot).member
+    }
+
+    /// The member in `slot` is about to be failed; `keeps` is what is remembered of it.
+    pub(crate) fn remember(&mut self, slot: Slot, keeps: Option<Kept>) {
+        self.slot_mut(slot).keeps = keeps;
+    }
+
+    /// The member in `slot` is not believed any more.
+    pub(crate) fn fail(&mut self, slot: Slot) {
+        self.slot_mut(slot).state = SlotState::Failed;
+        self.review();
+    }
+
+    /// The failed member in `slot` is removed; only what may return is remembered.
+    pub(crate) fn vacate(&mut self, slot: Slot) -> Option<Member> {
+        let record = self.slot_mut(slot);
+        if record.keeps.is_none() {
+            record.identity = Identity::NONE;
+        }
+        record.member.take()
+    }
+
+    /// `member` comes to stand in `slot`, and is to be rebuilt.
+    pub(crate) fn occupy(&mut self, slot: Slot, member: Member) {
+        let identity = self.info(member).identity;
+        self.turn += 1;
+        let turn = self.turn;
+        let record = self.slot_mut(slot);
+        if identity != record.identity {
+            record.keeps = None;
+        }
+        record.since = turn;
+        record.member = Some(member);
+        record.identity = identity;
+        record.state = SlotState::Rebuilding;
+        record.rebuilt = Frontier::default();
+        self.review();
+    }
+
+    /// The member in `slot` holds all that it should.
+    pub(crate) fn complete(&mut self, slot: Slot) {
+        self.slot_mut(slot).state = SlotState::Active;
+        self.review();
+    }
+
+    /// How far the rebuild of `slot` has come.
+    pub(crate) fn rebuilt(&self, slot: Slot) -> &Frontier {
+        &self.slot(slot).rebuilt
+    }
+
+    pub(crate) fn rebuilt_mut(&mut self, slot: Slot) -> &mut Frontier {
+        &mut self.slot_mut(slot).rebuilt
+    }
+
+    /// The rebuild of `slot` goes on at stripe `next`.
+    pub(crate) fn rebuild_from(&mut self, slot: Slot, next: u64) {
+        self.slot_mut(slot).rebuilt = Frontier::at(next);
+    }
+
+    /// Whether a job was begun that rebuilds units of `stripe`. (It may still be under way though
+    /// its member has failed since.)
+    pub(crate) fn is_rebuilding(&self, stripe: Stripe) -> bool {
+        self.slots.iter().any(|slot| slot.rebuilt.is_at(stripe))
+    }
+
+    /// Spares, in the order in which they are taken.
+    pub(crate) fn spares(&self) -> &[Member] {
+        &self.spares
+    }
+
+    pub(crate) fn add_spare(&mut self, member: Member) {
+        self.spares.push(member);
+    }
+
+    /// `member` is no spare any more. Says whether it was one.
+    pub(crate) fn drop_spare(&mut self, member: Member) -> bool {
+        let before = self.spares.len();
+        self.spares.retain(|spare| *spare != member);
+        self.spares.len() < before
+    }
+
+    /// The spare that takes the next slot.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn take_spare(&mut self) -> Member {
+        self.spares.remove(0)
+    }
+}

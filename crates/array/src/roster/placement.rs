@@ -1,0 +1,59 @@
+//! Where units are on members, and which members' places are meant.
+
+use parlour_units::{Member, Sector};
+
+use super::Roster;
+use super::floating::Floats;
+use crate::effect::Action;
+use crate::layout::Location;
+use crate::plan::Target;
+
+impl Roster {
+    /// The map of units, where they float.
+    pub(crate) fn floats(&self) -> Option<&Floats> {
+        self.floats.as_ref()
+    }
+
+    /// Where what the layout places at `home` is now: elsewhere only where units float.
+    pub(crate) fn current_location(&self, home: Location) -> Location {
+        self.floats.as_ref().map_or(home, |floats| floats.locate(home))
+    }
+
+    /// The home of what is at `location` now; none where nothing is, because units float.
+    pub(crate) fn home_of(&self, location: Location) -> Option<Location> {
+        self.floats.as_ref().map_or(Some(location), |floats| floats.home(location))
+    }
+
+    /// Where on `member` the unit at `at` may be written. Of a member that has failed meanwhile it
+    /// does not matter.
+    pub(crate) fn free_positions(&self, member: Member, at: Sector) -> impl Iterator<Item = Sector> + '_ {
+        let slot = self.slot_of(member);
+        let free = slot.zip(self.floats.as_ref()).map(|(slot, floats)| floats.free_on(slot, member, at));
+        let own = free.is_none().then_some(at);
+        free.into_iter().flatten().chain(own)
+    }
+
+    /// A unit that was at `at` of `member` was written to `to`.
+    pub(crate) fn note_placed(&mut self, member: Member, at: Sector, to: Sector) {
+        if let (Some(slot), Some(floats)) = (self.slot_of(member), &mut self.floats) {
+            floats.moved_on(slot, at, to);
+        }
+    }
+
+    /// `action` was carried out: blocks that it wrote come off the list. Says whether any did.
+    pub(crate) fn note_written(&mut self, action: Action) -> bool {
+        let (true, Some(member), Some((at, length))) = (action.changes(), action.member(), action.range())
+        else {
+            return false;
+        };
+        self.slot_of(member).is_some_and(|slot| self.listed.remove(slot, at, length))
+    }
+
+    /// The member that `target` means for a plan that was made at `turn`, if it is believed.
+    pub(crate) fn standing_target(&self, target: Target, turn: u64) -> Option<Member> {
+        match target {
+            Target::Slot(slot) => self.member_since(slot, turn),
+            Target::Member(member) => Some(member).filter(|member| self.stands(*member)),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What passes to and from members: queues, flushes, errors, superblocks.
+
+use parlour_units::{Instant, Member, Sector, Slot};
+
+use super::Roster;
+use super::epoch::Epoch;
+use super::member::{MemberInfo, Traffic};
+use crate::effect::{Action, Class};
+use crate::planted::{Bug, is_planted};
+
+impl Roster {
+    /// What the driver said of `member`.
+    ///
+    /// # Panics
+    /// If no such member was added.
+    pub(crate) fn info(&self, member: Member) -> &MemberInfo {
+        &self.member(member).expect("it was added").info
+    }
+
+    /// Whether all standing members give back the space of what is zeroed.
+    pub(crate) fn all_unmap(&self) -> bool {
+        self.standing().all(|(_, member)| self.info(member).unmaps)
+    }
+
+    /// An access of `member` is handed out.
+    pub(crate) fn note_handed_out(&mut self, class: Class, action: Action, member: Member) {
+        if let (Action::Read { at, length, .. }, Some(floats)) = (action, &mut self.floats) {
+            floats.hold(member, at, length);
+        }
+        let record = self.record(member).expect("an effect goes to a member that is there");
+        record.note_handed_out(class, action);
+    }
+
+    /// An access is answered.
+    pub(crate) fn note_answered(&mut self, action: Action) {
+        if let (Action::Read { member, at, length }, Some(floats)) = (action, &mut self.floats) {
+            floats.let_go(member, at, length);
+        }
+        if let Some(record) = action.member().and_then(|member| self.record(member)) {
+            record.note_answered(action);
+        }
+    }
+
+    /// Accesses that `member` has to answer, and where the last one that it was given ends.
+    ///
+    /// # Panics
+    /// If no such member was added.
+    pub(crate) fn queue(&self, member: Member) -> (u32, Sector) {
+        let record = self.member(member).expect("it was added");
+        (record.queue, record.head)
+    }
+
+    /// The slots whose members are to be flushed: those that were written since their last flush
+    /// began. Their writes count as flushed from here on.
+    pub(crate) fn take_unflushed(&mut self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        let standing: Vec<(Slot, Member)> = self.standing().collect();
+        for (slot, member) in standing {
+            if is_planted(Bug::FlushSkipsMember) && slot.get() == 1 {
+                continue;
+            }
+            let record = self.record(member).expect("a standing member is there");
+            // A flush that is under way does not cover what was written after it began.
+            if std::mem::take(&mut record.unflushed) || record.flushing > 0 {
+                slots.push(slot);
+            }
+        }
+        slots
+    }
+
+    /// A flush of `member` failed, and the member was kept. Says whether that is news.
+    pub(crate) fn note_flush_failed(&mut self, member: Member) -> bool {
+        self.record(member).is_some_and(|record| !std::mem::replace(&mut record.flush_failed, true))
+    }
+
+    /// A read of `member` failed. Returns how many have since it came, and how many had and have
+    /// of late.
+    pub(crate) fn count_error(&mut self, member: Member, now: Instant) -> Option<(u32, u32, u32)> {
+        let record = self.record(member)?;
+        record.errors += 1;
+        let (before, recent) = record.recent_errors.add(now);
+        Some((record.errors, before, recent))
+    }
+
+    /// Read errors of `member` since it came, and of late.
+    pub(crate) fn errors(&self, member: Member, now: Instant) -> (u32, u32) {
+        self.member(member).map_or((0, 0), |record| (record.errors, record.recent_errors.at(now)))
+    }
+
+    /// What passed to and from `member`, by class.
+    pub(crate) fn traffic_of(&self, member: Member) -> [Traffic; 5] {
+        self.member(member).map_or_else(Default::default, |record| record.traffic)
+    }
+
+    /// What passed to and from all members in one class.
+    pub(crate) fn traffic(&self, class: Class) -> Traffic {
+        let members = self.members.iter().flatten();
+        members.map(|record| record.traffic[class as usize]).fold(Traffic::default(), |sum, one| sum + one)
+    }
+
+    /// Which copy of the superblock of `member` is written first: the one that is damaged or older,
+    /// so that a sound one is left at any time.
+    pub(crate) fn worse_copy(&self, member: Member) -> usize {
+        self.member(member).map_or(0, |record| record.worse_copy)
+    }
+
+    /// The first copies of all superblocks are written: the others are the worse now.
+    pub(crate) fn swap_copies(&mut self) {
+        for record in self.members.iter_mut().flatten() {
+            record.worse_copy = 1 - record.worse_copy;
+        }
+    }
+
+    /// Whose session the superblocks of `member` name.
+    pub(crate) fn epoch(&self, member: Member) -> Option<Epoch> {
+        self.member(member).map(|record| record.epoch)
+    }
+
+    pub(crate) fn set_epoch(&mut self, member: Member, epoch: Epoch) {
+        if let Some(record) = self.record(member) {
+            record.epoch = epoch;
+        }
+    }
+}

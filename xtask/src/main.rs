@@ -1,13 +1,15 @@
-//! The developers' commands: `cargo xtask test`, `lint`, `fuzz`, `mutants`, `golden`, `kernel` and
-//! `bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `book`, `fuzz`, `mutants`, `golden`,
+//! `kernel` and `bench`.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod book;
 mod command;
 mod deny;
+mod documents;
 mod fuzz;
 mod golden;
 mod kernel;
@@ -34,6 +36,8 @@ enum Task {
     Test,
     /// Check formatting, clippy, documentation, dependencies and the house rules
     Lint,
+    /// Check the links of all documents, and make a book of them with mdBook
+    Book,
     /// Run each fuzzer for a while, and print one table
     Fuzz(fuzz::Arguments),
     /// Change the array in one small way at a time, and see whether a test notices
@@ -55,6 +59,8 @@ enum TaskError {
     Test(#[from] test::TestError),
     #[error(transparent)]
     Lint(#[from] lint::LintError),
+    #[error(transparent)]
+    Book(#[from] book::BookError),
     #[error(transparent)]
     Fuzz(#[from] fuzz::FuzzError),
     #[error(transparent)]
@@ -81,6 +87,7 @@ fn run(task: &Task) -> Result<ExitCode, TaskError> {
     match task {
         Task::Test => test::run()?,
         Task::Lint => lint::run()?,
+        Task::Book => book::run()?,
         Task::Fuzz(arguments) => fuzz::run(arguments)?,
         Task::Mutants(arguments) => mutants::run(arguments)?,
         Task::Golden => golden::run().map_err(TaskError::Golden)?,

@@ -14,10 +14,6 @@ pub(super) const PATH: &str = "xtask/src/tidy/debts.rs";
 pub(super) const CIRCLES: &[Circle] = &[
     Circle {
         folder: "crates/array/src",
-        files: &["plan/bands.rs", "plan/build.rs", "plan/combined.rs", "plan/recompute.rs"],
-    },
-    Circle {
-        folder: "crates/array/src",
         files: &[
             "abandon.rs",
             "array.rs",

@@ -16,7 +16,8 @@ use crate::effect::Modify;
 use crate::layout::Location;
 use crate::organization::Update;
 
-use super::build::{Fragment, Old, StripeView, StripeWrite, plan_differences, write_pieces};
+use super::pieces::{plan_differences, write_pieces};
+use super::view::{Fragment, Old, StripeView, StripeWrite};
 use super::{Plan, Span, Strategy};
 
 /// Whether a write floats: one of one whole unit to a stripe that is whole. All others leave units

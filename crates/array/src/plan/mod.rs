@@ -13,7 +13,12 @@
 mod bands;
 mod build;
 mod combined;
+mod in_place;
+mod logged;
+mod pieces;
 mod recompute;
+mod units;
+mod view;
 
 use std::fmt;
 use std::ops::Range;
@@ -26,10 +31,9 @@ use crate::columns::Columns;
 use crate::effect::{Action, Modify};
 use crate::layout::Location;
 
-pub(crate) use bands::{Band, bands};
-pub(crate) use build::{
-    Builder, Content, Fragment, LogMethod, Lost, StripeView, StripeWrite, UnitSet, is_whole,
-};
+pub(crate) use build::Builder;
+pub(crate) use units::UnitSet;
+pub(crate) use view::{Content, Fragment, LogMethod, Lost, StripeView, StripeWrite, is_whole};
 
 /// How a request is carried out on a stripe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,9 @@ use parlour_units::{Sectors, Unit};
 
 use crate::columns::{Columns, Piece};
 
-use super::build::{Builder, Content, Lost, StripeView, UnitSet};
+use super::build::Builder;
+use super::units::UnitSet;
+use super::view::{Content, Lost, StripeView};
 use super::{Behind, Held, Plan, Span, Strategy};
 
 impl Builder {
@@ -24,7 +26,7 @@ impl Builder {
                 plan.read(location.slot, location.at, host);
                 continue;
             }
-            let sources = self.read_others(plan, view, piece.unit, piece.columns)?;
+            let sources = read_others(plan, view, piece.unit, piece.columns)?;
             computed.push((host, sources));
         }
         plan.next_phase();
@@ -32,36 +34,6 @@ impl Builder {
             plan.xor(host, sources);
         }
         Ok(())
-    }
-
-    /// Reads what `unit` can be computed from: its copy, or all others. Returns where it was read
-    /// to.
-    pub(super) fn read_others(
-        &mut self,
-        plan: &mut Plan,
-        view: StripeView<'_>,
-        unit: Unit,
-        columns: Columns,
-    ) -> Result<Vec<Span>, Lost> {
-        let layout = view.geometry.layout();
-        let others = || view.data().chain(view.checks()).filter(|other| *other != unit);
-        let needed: Vec<Unit> = if layout.check_units() == 0 {
-            return Err(Lost);
-        } else if layout.data_units() == 1 {
-            others().find(|other| !view.missing.has(*other)).into_iter().collect()
-        } else {
-            others().collect()
-        };
-        if needed.is_empty() || needed.iter().any(|other| view.missing.has(*other)) {
-            return Err(Lost);
-        }
-        let read = |other: Unit| {
-            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let location = view.locate(other, columns.from);
-            plan.read(location.slot, location.at, span);
-            span
-        };
-        Ok(needed.into_iter().map(read).collect())
     }
 
     /// Reads `targets` themselves, to see whether they can be read.
@@ -94,7 +66,7 @@ impl Builder {
         plan.strategy = Strategy::Reconstruct;
         let view = view.without(targets);
         let target = view.data().chain(view.checks()).find(|unit| targets.has(*unit)).ok_or(Lost)?;
-        let sources = self.read_others(plan, view, target, columns)?;
+        let sources = read_others(plan, view, target, columns)?;
         let records: Vec<Span> = behind.iter().map(|behind| read_behind(plan, behind)).collect();
         plan.next_phase();
         let result = match sources[..] {
@@ -147,6 +119,35 @@ impl Builder {
             }
         }
     }
+}
+
+/// Reads what `unit` can be computed from: its copy, or all others. Returns where it was read
+/// to.
+pub(super) fn read_others(
+    plan: &mut Plan,
+    view: StripeView<'_>,
+    unit: Unit,
+    columns: Columns,
+) -> Result<Vec<Span>, Lost> {
+    let layout = view.geometry.layout();
+    let others = || view.data().chain(view.checks()).filter(|other| *other != unit);
+    let needed: Vec<Unit> = if layout.check_units() == 0 {
+        return Err(Lost);
+    } else if layout.data_units() == 1 {
+        others().find(|other| !view.missing.has(*other)).into_iter().collect()
+    } else {
+        others().collect()
+    };
+    if needed.is_empty() || needed.iter().any(|other| view.missing.has(*other)) {
+        return Err(Lost);
+    }
+    let read = |other: Unit| {
+        let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+        let location = view.locate(other, columns.from);
+        plan.read(location.slot, location.at, span);
+        span
+    };
+    Ok(needed.into_iter().map(read).collect())
 }
 
 /// Reads what parity is behind by, unless it is in memory.

@@ -1,0 +1,225 @@
+//! Writes whose check units are written with the data: by the strategy that takes the fewest
+//! accesses (Chen §3).
+
+use parlour_units::{Sectors, Unit};
+
+use super::bands::{Band, bands};
+use super::build::{Builder, Method, merge};
+use super::combined;
+use super::pieces::{unmap, write_pieces};
+use super::view::{Lost, Old, StripeView, StripeWrite, is_whole};
+use super::{Plan, Source, Span, Strategy};
+use crate::columns::Columns;
+use crate::planted::{Bug, is_planted};
+
+impl Builder {
+    /// A write whose check units are updated at once.
+    pub(crate) fn write_in_place(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+    ) -> Result<(), Lost> {
+        let StripeWrite { pieces, content, durable } = write;
+        if content.unmaps() && is_whole(view.geometry.layout(), pieces) {
+            unmap(plan, view, pieces);
+            return Ok(());
+        }
+        if combined::floats(view, pieces) {
+            plan.strategy = Strategy::Floating;
+            combined::write_in_place(plan, view, write);
+            return Ok(());
+        }
+        bands(pieces, &mut self.plain);
+        self.choose(view)?;
+        plan.strategy = self.strategy(view);
+        if plan.strategy == Strategy::ReadModifyWrite && self.combines(view, pieces) {
+            combined::write_in_place(plan, view, write);
+            return Ok(());
+        }
+        let hull = self.hull();
+        let old = self.read_phase(plan, view, hull);
+        plan.next_phase();
+        let parity = self.parity_phase(plan, view, write, hull, &old);
+        plan.next_phase();
+        write_pieces(plan, view, write);
+        // A copy is as much the data as the first is; and where a data unit is missing, its content
+        // lives in the check unit alone. Other check units are recomputed after a crash.
+        let copies = view.geometry.layout().data_units() == 1;
+        let check_durable = durable && (copies || !view.missing.and(view.data().collect()).is_empty());
+        let write = StripeWrite { durable: check_durable, ..write };
+        self.write_checks(plan, view, write, hull, parity);
+        Ok(())
+    }
+
+    /// Chooses a method for each band. Where both are possible, one is taken for all bands: the one
+    /// that reads fewer times, then less, then the modifying one.
+    fn choose(&mut self, view: StripeView<'_>) -> Result<(), Lost> {
+        let modify = self.candidate(view, Method::Modify);
+        let reconstruct = self.candidate(view, Method::Reconstruct);
+        let best = match (modify, reconstruct) {
+            (Some(modify), Some(reconstruct)) if reconstruct < modify && !is_planted(Bug::AlwaysModifies) => {
+                Method::Reconstruct
+            }
+            (Some(_), _) => Method::Modify,
+            (None, Some(_)) => Method::Reconstruct,
+            (None, None) => return Err(Lost),
+        };
+        self.candidate(view, best).map(|_| ()).ok_or(Lost)
+    }
+
+    /// Gives each band `preferred` where that is possible, and says how many reads of how much it
+    /// takes.
+    fn candidate(&mut self, view: StripeView<'_>, preferred: Method) -> Option<(usize, Sectors)> {
+        self.bands.clear();
+        self.reads.clear();
+        for band in &self.plain {
+            let method = possible(view, band, preferred)?;
+            self.bands.push((*band, method));
+            match method {
+                Method::Modify => {
+                    let written = view.data().filter(|unit| band.written.has(*unit));
+                    let read = written
+                        .chain(view.present_check())
+                        .filter(|unit| view.cached(*unit, band.columns).is_none());
+                    self.reads.extend(read.map(|unit| (unit, band.columns)));
+                }
+                Method::Reconstruct => {
+                    let rest = view.data().filter(|unit| !band.written.has(*unit));
+                    self.reads.extend(rest.map(|unit| (unit, band.columns)));
+                }
+                Method::Nothing => {}
+            }
+        }
+        merge(&mut self.reads);
+        let total = self.reads.iter().fold(Sectors::ZERO, |sum, (_, columns)| sum + columns.length());
+        Some((self.reads.len(), total))
+    }
+
+    fn strategy(&self, view: StripeView<'_>) -> Strategy {
+        let layout = view.geometry.layout();
+        let all = |method| self.bands.iter().all(|(_, chosen)| *chosen == method);
+        if layout.check_units() == 0 {
+            Strategy::Direct
+        } else if layout.data_units() == 1 {
+            Strategy::Copies
+        } else if !view.missing.is_empty() {
+            Strategy::DegradedWrite
+        } else if all(Method::Modify) {
+            Strategy::ReadModifyWrite
+        } else if self.reads.is_empty() {
+            Strategy::FullStripe
+        } else {
+            Strategy::ReconstructWrite
+        }
+    }
+
+    /// Computes new parity into the scratch buffer that is returned; none where nothing is
+    /// computed.
+    fn parity_phase(
+        &self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        hull: Columns,
+        read: &[Old],
+    ) -> Option<Source> {
+        let StripeWrite { pieces, content, .. } = write;
+        let copies = view.geometry.layout().data_units() == 1;
+        let check = view.present_check().filter(|_| !copies)?;
+        let parity = match read.iter().find(|old| old.unit == check) {
+            Some(old) => old.source,
+            None => plan.scratch(hull.length()),
+        };
+        for (band, method) in &self.bands {
+            let columns = band.columns;
+            let old = |unit: Unit| {
+                let known =
+                    view.cached(unit, columns).or_else(|| read.iter().find(|old| old.unit == unit).copied());
+                known.expect("what a method needs was read or is cached").span(columns)
+            };
+            let new = |unit: Unit| {
+                let piece =
+                    pieces.iter().find(|piece| piece.unit == unit).expect("a written unit has a piece");
+                content.span(piece, columns)
+            };
+            let destination = Span::new(parity, columns.from - hull.from, columns.length());
+            let written = view.data().filter(|unit| band.written.has(*unit));
+            match method {
+                Method::Modify => {
+                    plan.xor_into(destination, written.flat_map(|unit| [old(unit), new(unit)]));
+                }
+                Method::Reconstruct => {
+                    let unit = |unit| if band.written.has(unit) { new(unit) } else { old(unit) };
+                    plan.xor(destination, view.data().map(unit));
+                }
+                Method::Nothing => {}
+            }
+        }
+        Some(parity)
+    }
+
+    fn write_checks(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        hull: Columns,
+        parity: Option<Source>,
+    ) {
+        let StripeWrite { pieces, content, durable } = write;
+        if is_planted(Bug::DegradedWriteForgetsParity) && !view.missing.is_empty() {
+            return;
+        }
+        for check in view.present_checks() {
+            self.reads.clear();
+            self.reads.extend(self.bands.iter().map(|(band, _)| (check, band.columns)));
+            merge(&mut self.reads);
+            if self.copies_in_turn && parity.is_none() {
+                plan.next_phase();
+            }
+            for (_, columns) in &self.reads {
+                let span = match parity {
+                    Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
+                    None => content.span(&pieces[0], *columns),
+                };
+                let location = view.locate(check, columns.from);
+                plan.write(location.slot, location.at, span, durable);
+            }
+        }
+    }
+
+    /// Writes data and no parity: what that was before is not known.
+    pub(crate) fn write_data_alone(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+    ) -> Result<(), Lost> {
+        plan.strategy = Strategy::Direct;
+        if view.any_data(view.missing) {
+            return Err(Lost);
+        }
+        write_pieces(plan, view, write);
+        Ok(())
+    }
+}
+
+/// The method that a band can have, `preferred` if possible.
+fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Method> {
+    let layout = view.geometry.layout();
+    let missing_written = !band.written.and(view.missing).is_empty();
+    let missing_rest = view.data().any(|unit| view.missing.has(unit) && !band.written.has(unit));
+    if view.present_check().is_none() {
+        return (!missing_written).then_some(Method::Nothing);
+    }
+    if layout.data_units() == 1 {
+        return Some(Method::Reconstruct);
+    }
+    match (missing_written, missing_rest, preferred) {
+        (true, true, _) => None,
+        (true, false, _) => Some(Method::Reconstruct),
+        (false, true, _) => Some(Method::Modify),
+        (false, false, preferred) => Some(preferred),
+    }
+}

@@ -1,0 +1,262 @@
+//! Writes whose parity updates go to the log.
+
+use parlour_units::{Sectors, Unit};
+
+use super::bands::bands;
+use super::build::{Builder, merge};
+use super::combined;
+use super::pieces::{plan_differences, preread, unmap, write_pieces};
+use super::recompute::read_others;
+use super::view::{Content, Fragment, LogMethod, Lost, Old, StripeView, StripeWrite, is_whole};
+use super::{Plan, Source, Span, Strategy};
+use crate::columns::Piece;
+use crate::planted::{Bug, is_planted};
+
+impl Builder {
+    /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log.
+    /// `known`: nothing needs to be read for the difference.
+    pub(crate) fn log_method(
+        &mut self,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        cancels: bool,
+        known: bool,
+    ) -> LogMethod {
+        bands(pieces, &mut self.plain);
+        let data = u32::from(view.geometry.layout().data_units());
+        if self.plain.iter().all(|band| band.written.count() == data) {
+            return if cancels { LogMethod::Cancel } else { LogMethod::Overwrite };
+        }
+        self.reads.clear();
+        for band in &self.plain {
+            let rest = view.data().filter(|unit| !band.written.has(*unit));
+            self.reads.extend(rest.map(|unit| (unit, band.columns)));
+        }
+        merge(&mut self.reads);
+        let prereads = if known { 0 } else { pieces.len() };
+        if self.reads.len() < prereads { LogMethod::Overwrite } else { LogMethod::Update }
+    }
+
+    /// How a write goes to a log whose records are durable before their data: whole stripes in
+    /// place, else differences.
+    pub(crate) fn durable_method(
+        &mut self,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        content: Content,
+        cancels: bool,
+    ) -> LogMethod {
+        if content != Content::Host && is_whole(view.geometry.layout(), pieces) {
+            return LogMethod::Zero;
+        }
+        bands(pieces, &mut self.plain);
+        let data = u32::from(view.geometry.layout().data_units());
+        // A whole stripe that a crash cuts short loses the unit of a member that is lost with it:
+        // differences do not.
+        let whole =
+            cancels && view.missing.is_empty() && self.plain.iter().all(|band| band.written.count() == data);
+        if whole { LogMethod::Cancel } else { LogMethod::Update }
+    }
+
+    /// What a method logs: a fragment for each piece, or for each band of new parity.
+    pub(crate) fn fragments(
+        &mut self,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+        method: LogMethod,
+    ) -> Vec<Fragment> {
+        match method {
+            LogMethod::Update => pieces
+                .iter()
+                .map(|piece| Fragment { unit: piece.unit, columns: piece.columns, bare: false })
+                .collect(),
+            LogMethod::Overwrite => {
+                bands(pieces, &mut self.plain);
+                let unit = view.checks().next().expect("a logged layout has parity");
+                self.plain.iter().map(|band| Fragment { unit, columns: band.columns, bare: false }).collect()
+            }
+            LogMethod::Cancel | LogMethod::Zero => {
+                let unit = view.checks().next().expect("a logged layout has parity");
+                vec![Fragment { unit, columns: pieces[0].columns, bare: true }]
+            }
+        }
+    }
+
+    /// A write to a stripe without missing units whose parity goes to the log.
+    pub(crate) fn write_logged(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        method: LogMethod,
+        fragments: &[Fragment],
+    ) {
+        let piece = write.pieces[0];
+        let rereads = method == LogMethod::Update && view.cached(piece.unit, piece.columns).is_none();
+        if rereads && self.combines(view, write.pieces) {
+            combined::write_logged(plan, view, write, fragments);
+            return;
+        }
+        match method {
+            LogMethod::Update => logged_update(plan, view, write, fragments),
+            LogMethod::Overwrite => self.logged_overwrite(plan, view, write, fragments),
+            LogMethod::Cancel | LogMethod::Zero => unreachable!("a cancelling write updates parity in place"),
+        }
+        plan.next_phase();
+        plan.commit_before = Some(plan.phase());
+        write_pieces(plan, view, write);
+    }
+
+    /// A write whose record is durable before its data is written. The record tells old and new
+    /// content by its checksums. A whole stripe is written with its parity, and is durable when it
+    /// is answered: until then a crash may mix old and new in it.
+    pub(crate) fn write_durably_logged(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        method: Option<LogMethod>,
+        fragments: &[Fragment],
+    ) -> Result<(), Lost> {
+        if method == Some(LogMethod::Update) {
+            self.update_durably_logged(plan, view, write, fragments)?;
+            plan.next_phase();
+            plan.commit_before = Some(plan.phase());
+            write_pieces(plan, view, write);
+            return Ok(());
+        }
+        if method == Some(LogMethod::Zero) {
+            zero_durably_logged(plan, view, write);
+            return Ok(());
+        }
+        if !view.missing.is_empty() {
+            // A member was lost since the method was chosen.
+            return Err(Lost);
+        }
+        plan.strategy = Strategy::LoggedCancel;
+        let StripeWrite { pieces, content, .. } = write;
+        let columns = pieces[0].columns;
+        let new = |unit: Unit| {
+            let piece = pieces.iter().find(|piece| piece.unit == unit).expect("each unit is written");
+            content.span(piece, columns)
+        };
+        let parity = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+        plan.xor(parity, view.data().map(new));
+        plan.next_phase();
+        view.data().for_each(|unit| plan.checksum(new(unit)));
+        plan.checksum(parity);
+        plan.next_phase();
+        plan.commit_before = Some(plan.phase());
+        write_pieces(plan, view, StripeWrite { durable: true, ..write });
+        for check in view.checks() {
+            let location = view.locate(check, columns.from);
+            plan.write(location.slot, location.at, parity, true);
+        }
+        Ok(())
+    }
+
+    /// Reads what is about to be overwritten, computing what is missing from the rest of the
+    /// stripe, and finds the differences and the checksums.
+    fn update_durably_logged(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        fragments: &[Fragment],
+    ) -> Result<(), Lost> {
+        let StripeWrite { pieces, content, .. } = write;
+        plan.strategy = Strategy::LoggedUpdate;
+        let mut old: Vec<Old> = Vec::with_capacity(pieces.len());
+        let mut computed = Vec::new();
+        for piece in pieces {
+            if view.missing.has(piece.unit) {
+                let sources = read_others(plan, view, piece.unit, piece.columns)?;
+                let source = plan.scratch(piece.columns.length());
+                computed.push((Span::new(source, Sectors::ZERO, piece.columns.length()), sources));
+                old.push(Old::of(piece, source));
+            } else {
+                let known = view.cached(piece.unit, piece.columns);
+                old.push(known.unwrap_or_else(|| preread(plan, view, piece)));
+            }
+        }
+        plan.next_phase();
+        for (span, sources) in computed {
+            plan.xor(span, sources);
+        }
+        plan.next_phase();
+        plan_differences(plan, pieces, content, fragments, &old, true);
+        Ok(())
+    }
+
+    fn logged_overwrite(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        fragments: &[Fragment],
+    ) {
+        let StripeWrite { pieces, content, .. } = write;
+        bands(pieces, &mut self.plain);
+        self.reads.clear();
+        for band in &self.plain {
+            let rest = view.data().filter(|unit| !band.written.has(*unit));
+            self.reads.extend(rest.map(|unit| (unit, band.columns)));
+        }
+        merge(&mut self.reads);
+        let hull = self.hull();
+        let old = self.read_phase(plan, view, hull);
+        plan.strategy = Strategy::LoggedOverwrite;
+        plan.next_phase();
+        for (index, fragment) in fragments.iter().enumerate() {
+            let columns = fragment.columns;
+            let source = |unit: Unit| {
+                let written =
+                    pieces.iter().find(|piece| piece.unit == unit && piece.columns.contain(columns));
+                match written {
+                    Some(piece) => content.span(piece, columns),
+                    None => {
+                        let old = old.iter().find(|old| old.unit == unit);
+                        old.expect("what is not written was read").span(columns)
+                    }
+                }
+            };
+            let record = Span::new(Source::Record(index as u16), Sectors::ZERO, columns.length());
+            plan.xor(record, view.data().map(source));
+            plan.checksum(record);
+        }
+    }
+}
+
+fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, fragments: &[Fragment]) {
+    let StripeWrite { pieces, content, .. } = write;
+    plan.strategy = Strategy::LoggedUpdate;
+    let mut old: Vec<Old> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let known = view.cached(piece.unit, piece.columns);
+        old.push(known.unwrap_or_else(|| preread(plan, view, piece)));
+    }
+    plan.next_phase();
+    plan_differences(plan, pieces, content, fragments, &old, false);
+}
+
+/// Makes zeroes of all units, parity too, once a record says so: after a crash that is done again,
+/// whatever of it was done.
+fn zero_durably_logged(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
+    let StripeWrite { pieces, content, durable } = write;
+    plan.commit_before = Some(plan.phase());
+    if content.unmaps() {
+        unmap(plan, view, pieces);
+    } else {
+        plan.strategy = Strategy::FullStripe;
+        write_pieces(plan, view, write);
+        let columns = pieces[0].columns;
+        for check in view.present_checks() {
+            let location = view.locate(check, columns.from);
+            let zeroes = Span::new(Source::Zeroes, Sectors::ZERO, columns.length());
+            plan.write(location.slot, location.at, zeroes, durable);
+        }
+    }
+    if is_planted(Bug::ZeroedBeforeRecord) {
+        plan.commit_before = Some(plan.phase() + 1);
+    }
+}

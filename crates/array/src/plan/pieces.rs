@@ -1,0 +1,64 @@
+//! Steps that several kinds of writes take: data is written, read before it is overwritten, and
+//! compared with what it was.
+
+use parlour_units::Sectors;
+
+use super::view::{Content, Fragment, Old, StripeView, StripeWrite};
+use super::{Plan, Source, Span, Strategy};
+use crate::columns::Piece;
+use crate::effect::Action;
+use crate::layout::Location;
+use crate::planted::{Bug, is_planted};
+
+pub(super) fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
+    let StripeWrite { pieces, content, durable } = write;
+    for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
+        let location = view.locate(piece.unit, piece.columns.from);
+        let durable = durable && !is_planted(Bug::DurableIgnored);
+        plan.write(location.slot, location.at, content.span(piece, piece.columns), durable);
+    }
+}
+
+/// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if
+/// they are told, else with its own.
+pub(super) fn plan_differences(
+    plan: &mut Plan,
+    pieces: &[Piece],
+    content: Content,
+    fragments: &[Fragment],
+    old: &[Old],
+    checksums: bool,
+) {
+    for (index, fragment) in fragments.iter().enumerate() {
+        let found = pieces.iter().zip(old).find(|(piece, _)| piece.unit == fragment.unit);
+        let (piece, old) = found.expect("a fragment belongs to a piece");
+        let length = fragment.columns.length();
+        let before = old.span(fragment.columns);
+        let record = Span::new(Source::Record(index as u16), Sectors::ZERO, length);
+        let after = content.span(piece, fragment.columns);
+        plan.xor(record, [before, after]);
+        if checksums {
+            plan.checksum(before);
+            plan.checksum(after);
+        } else {
+            plan.checksum(record);
+        }
+    }
+}
+
+/// Reads what a piece is about to overwrite.
+pub(super) fn preread(plan: &mut Plan, view: StripeView<'_>, piece: &Piece) -> Old {
+    let old = Old::of(piece, plan.scratch(piece.columns.length()));
+    let location = view.locate(piece.unit, piece.columns.from);
+    plan.read(location.slot, location.at, old.span(piece.columns));
+    old
+}
+
+pub(super) fn unmap(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece]) {
+    plan.strategy = Strategy::Unmap;
+    let columns = pieces[0].columns;
+    for unit in view.data().chain(view.checks()).filter(|unit| !view.missing.has(*unit)) {
+        let Location { slot, at } = view.locate(unit, columns.from);
+        plan.push(Action::Zero { member: slot.into(), at, length: columns.length() }, &[]);
+    }
+}

@@ -8,6 +8,7 @@ use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use crate::array::Array;
 use crate::assembly::Assembly;
+use crate::code::UnitSet;
 use crate::columns::Window;
 use crate::effect::Class;
 use crate::format::bad_block_log::{BadBlockLog, Full};
@@ -15,7 +16,7 @@ use crate::format::banks::{Banks, Newest, sequence_of_session};
 use crate::geometry::Geometry;
 use crate::ids::JobId;
 use crate::job::{Blind, Kind, Purpose, Stage};
-use crate::plan::{Source, Span, Strategy, UnitSet};
+use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::roster::listed::ListedBlocks;
@@ -198,7 +199,7 @@ impl Array {
         let job = self.cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
         let whole = self.cx.roster.missing(&self.cx.geometry, stripe).is_empty();
-        let parity = self.cx.geometry.layout().check_units() > 0 && !self.cx.geometry.keeps_copies();
+        let parity = self.cx.geometry.code().has_checks() && !self.cx.geometry.keeps_copies();
         if purpose != Purpose::Write || blind != Blind::No || !whole || !parity {
             return false;
         }

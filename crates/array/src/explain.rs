@@ -7,6 +7,7 @@ use parlour_units::{Bytes, Sector, Sectors, Slot, Stripe, Unit};
 use serde::Serialize;
 
 use crate::cache::Cached;
+use crate::code::UnitSet;
 use crate::columns::{Piece, Window};
 use crate::draw::Content as Label;
 use crate::effect::Action;
@@ -14,7 +15,7 @@ use crate::geometry::Geometry;
 use crate::layout::{Layout, Location, Occupant};
 use crate::map::{pieces, windows};
 use crate::plan::{
-    Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView, UnitSet,
+    Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView,
 };
 use crate::plan::{StripeWrite, Target};
 use crate::tuning::{LargeWrite, Simulated, Tuning};

@@ -4,6 +4,7 @@ use parlour_units::{Instant, Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::array::Array;
 use crate::buffer::BufferId;
+use crate::code::UnitSet;
 use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
@@ -12,7 +13,7 @@ use crate::job::{Kind, Purpose, StripeJob};
 use crate::map::{pieces, windows};
 use crate::mode::Mode;
 use crate::organization::{Code, ReadChoice};
-use crate::plan::{Content, Source, Span, UnitSet};
+use crate::plan::{Content, Source, Span};
 use crate::planted::{Bug, is_planted};
 use crate::request::{Completion, Operation, Request, RequestError};
 use crate::roster::SlotState;

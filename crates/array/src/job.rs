@@ -2,13 +2,14 @@
 
 use parlour_units::{Region, Sectors, Slot};
 
+use crate::code::UnitSet;
 use crate::columns::{Piece, Window};
 use crate::exec::job::Jobs;
 use crate::format::commit_entry::{CommitPart, Intent};
 use crate::format::segment::Record;
 use crate::ids::{HostId, JobId};
 use crate::log::{EntryName, Load, Redo, Reservation};
-use crate::plan::{Content, Fragment, LogMethod, UnitSet};
+use crate::plan::{Content, Fragment, LogMethod};
 
 /// What a job is for.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ mod assembly;
 mod bad_blocks;
 mod buffer;
 mod cache;
+mod code;
 mod columns;
 mod context;
 mod draw;

@@ -55,7 +55,7 @@ pub type Image = Vec<(Sector, Vec<u8>)>;
 /// The metadata of a new array, by member.
 pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
     let regions = geometry.layout().region_count();
-    let redundant = geometry.layout().check_units() > 0;
+    let redundant = geometry.code().has_checks();
     let resync = if new.zeroed || !redundant { Bits::new(regions) } else { Bits::full(regions) };
     let map =
         StoredBitmap { sequence: 1, dirty: Bits::new(regions), resync, out_of_sync: Bits::new(regions) };

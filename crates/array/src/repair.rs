@@ -4,13 +4,14 @@
 use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use crate::array::Array;
+use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Blind, Kind, Probe, Purpose, StripeJob};
 use crate::layout::{Location, Occupant};
-use crate::plan::{Content, UnitSet};
+use crate::plan::Content;
 use crate::request::RequestError;
 use crate::status::FailureCause;
 

@@ -12,6 +12,7 @@ use parlour_units::{Region, Sectors, Slot, Stripe};
 
 use crate::array::Array;
 use crate::buffer::BufferId;
+use crate::code::UnitSet;
 use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
@@ -21,7 +22,7 @@ use crate::ids::{HostId, JobId};
 use crate::job::{Blind, Kind, Probe, Purpose, Stage, StripeJob};
 use crate::log::{LoadState, Reserved};
 use crate::mode::Mode;
-use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, UnitSet, is_whole};
+use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, is_whole};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::roster::SlotState;
@@ -274,7 +275,7 @@ impl Array {
         if self.takes_no_writes() {
             return self.end_stripe(id, Err(self.refusal()));
         }
-        if self.cx.geometry.layout().check_units() > 0 && !self.enter_region(region, id) {
+        if self.cx.geometry.code().has_checks() && !self.enter_region(region, id) {
             if self.records.closing == Some(region) {
                 // The region is closed when all its writers are done, and they may need this lock
                 // for their repairs.
@@ -283,7 +284,7 @@ impl Array {
             }
             return Gate::Wait;
         }
-        self.cx.jobs.stripe(id).writing = self.cx.geometry.layout().check_units() > 0;
+        self.cx.jobs.stripe(id).writing = self.cx.geometry.code().has_checks();
         self.pass(id, Stage::Settle)
     }
 

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use parlour_units::{Member, Sector, Sectors};
 
 use crate::buffer::{BufferId, Slice};
+use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::effect::{Action, Class, EffectId, Fault};
 use crate::ids::JobId;
-use crate::plan::{Plan, Target, UnitSet};
+use crate::plan::{Plan, Target};
 
 /// A step that failed.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@ mod stored;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
 
+use crate::code::Table;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::format::commit_entry::CommitPart;
 use crate::layout::{Arrangement, Layout, Rotation};
@@ -31,6 +32,7 @@ pub use stored::{Cylinder, StoredGeometry};
 pub struct Geometry {
     stored: StoredGeometry,
     layout: Layout,
+    code: Table,
 }
 
 impl Geometry {
@@ -61,7 +63,8 @@ impl Geometry {
             (LayoutChoice::Regions, None) => unreachable!("a layout in regions is kept with its regions"),
             _ => Layout::arranged(arrangement(&stored), stored.layout),
         };
-        Geometry { stored, layout }
+        let code = Table::new(stored.organization.code, layout.data_units(), layout.check_units());
+        Geometry { stored, layout, code }
     }
 
     /// What is kept.
@@ -77,6 +80,11 @@ impl Geometry {
     /// Where units live.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// How check units follow from data units.
+    pub(crate) fn code(&self) -> &Table {
+        &self.code
     }
 
     /// Members, spares apart.

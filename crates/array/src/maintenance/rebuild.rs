@@ -8,10 +8,10 @@ use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 
 use super::Task;
 use crate::array::Array;
+use crate::code::UnitSet;
 use crate::effect::{Action, Class};
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
-use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;

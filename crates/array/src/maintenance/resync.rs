@@ -5,12 +5,12 @@ use parlour_units::{Region, Stripe};
 
 use super::{Maintenance, Task};
 use crate::array::Array;
+use crate::code::UnitSet;
 use crate::effect::Class;
 use crate::frontier::Frontier;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
 use crate::mode::Mode;
-use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;

@@ -6,13 +6,13 @@ use parlour_units::{Instant, Member, Sector, Slot, Stripe, Unit};
 use super::AdminError;
 use super::report::{Mismatch, Repair, ScrubReport, Task};
 use crate::array::Array;
+use crate::code::UnitSet;
 use crate::columns::Columns;
 use crate::effect::Action;
 use crate::frontier::Frontier;
 use crate::ids::JobId;
 use crate::job::{Purpose, StripeJob};
 use crate::mode::Mode;
-use crate::plan::UnitSet;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
@@ -43,7 +43,7 @@ impl Array {
         if self.maintenance.scrub.is_some() {
             return Err(AdminError::ScrubUnderWay);
         }
-        if layout.check_units() == 0 {
+        if !self.cx.geometry.code().has_checks() {
             return Err(AdminError::NothingToScrub);
         }
         let copies = self.cx.geometry.keeps_copies();

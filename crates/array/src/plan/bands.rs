@@ -6,7 +6,7 @@
 
 use crate::columns::{Columns, Piece};
 
-use super::units::UnitSet;
+use crate::code::UnitSet;
 
 /// Columns in which the same units are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

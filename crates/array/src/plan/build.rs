@@ -38,7 +38,7 @@ impl Builder {
     /// Whether what a write overwrites is read in the same access. Several pieces are not: one
     /// might be written and another fail, and then the difference is not known.
     pub(super) fn combines(&self, view: StripeView<'_>, pieces: &[Piece]) -> bool {
-        self.combined && pieces.len() == 1 && view.geometry.layout().check_units() == 1
+        self.combined && pieces.len() == 1 && view.checks().count() == 1
     }
 
     pub(super) fn hull(&self) -> Columns {

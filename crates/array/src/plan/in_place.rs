@@ -9,6 +9,7 @@ use super::combined;
 use super::pieces::{unmap, write_pieces};
 use super::view::{Lost, Old, StripeView, StripeWrite, is_whole};
 use super::{Plan, Source, Span, Strategy};
+use crate::code::UnitSet;
 use crate::columns::Columns;
 use crate::planted::{Bug, is_planted};
 
@@ -40,15 +41,15 @@ impl Builder {
         let hull = self.hull();
         let old = self.read_phase(plan, view, hull);
         plan.next_phase();
-        let parity = self.parity_phase(plan, view, write, hull, &old);
+        let checks = self.parity_phase(plan, view, write, hull, &old);
         plan.next_phase();
         write_pieces(plan, view, write);
         // A copy is as much the data as the first is; and where a data unit is missing, its content
-        // lives in the check unit alone. Other check units are recomputed after a crash.
-        let copies = view.geometry.layout().data_units() == 1;
-        let check_durable = durable && (copies || !view.missing.and(view.data().collect()).is_empty());
+        // lives in the check units alone. Else check units are recomputed after a crash.
+        let copies = view.code().is_repetition();
+        let check_durable = durable && (copies || view.any_data(view.missing));
         let write = StripeWrite { durable: check_durable, ..write };
-        self.write_checks(plan, view, write, hull, parity);
+        self.write_checks(plan, view, write, hull, &checks);
         Ok(())
     }
 
@@ -80,12 +81,12 @@ impl Builder {
                 Method::Modify => {
                     let written = view.data().filter(|unit| band.written.has(*unit));
                     let read = written
-                        .chain(view.present_check())
+                        .chain(view.changed_checks(band.written))
                         .filter(|unit| view.cached(*unit, band.columns).is_none());
                     self.reads.extend(read.map(|unit| (unit, band.columns)));
                 }
                 Method::Reconstruct => {
-                    let rest = view.data().filter(|unit| !band.written.has(*unit));
+                    let rest = unwritten(view, band.written);
                     self.reads.extend(rest.map(|unit| (unit, band.columns)));
                 }
                 Method::Nothing => {}
@@ -97,11 +98,11 @@ impl Builder {
     }
 
     fn strategy(&self, view: StripeView<'_>) -> Strategy {
-        let layout = view.geometry.layout();
+        let code = view.code();
         let all = |method| self.bands.iter().all(|(_, chosen)| *chosen == method);
-        if layout.check_units() == 0 {
+        if !code.has_checks() {
             Strategy::Direct
-        } else if layout.data_units() == 1 {
+        } else if code.is_repetition() {
             Strategy::Copies
         } else if !view.missing.is_empty() {
             Strategy::DegradedWrite
@@ -114,8 +115,8 @@ impl Builder {
         }
     }
 
-    /// Computes new parity into the scratch buffer that is returned; none where nothing is
-    /// computed.
+    /// Computes what check units will hold, each into a scratch buffer that is returned with it. A
+    /// copy of a data unit needs none.
     fn parity_phase(
         &self,
         plan: &mut Plan,
@@ -123,40 +124,56 @@ impl Builder {
         write: StripeWrite<'_>,
         hull: Columns,
         read: &[Old],
-    ) -> Option<Source> {
-        let StripeWrite { pieces, content, .. } = write;
-        let copies = view.geometry.layout().data_units() == 1;
-        let check = view.present_check().filter(|_| !copies)?;
-        let parity = match read.iter().find(|old| old.unit == check) {
-            Some(old) => old.source,
-            None => plan.scratch(hull.length()),
-        };
-        for (band, method) in &self.bands {
-            let columns = band.columns;
-            let old = |unit: Unit| {
-                let known =
-                    view.cached(unit, columns).or_else(|| read.iter().find(|old| old.unit == unit).copied());
-                known.expect("what a method needs was read or is cached").span(columns)
+    ) -> Vec<(Unit, Source)> {
+        let mut computed = Vec::new();
+        let sums = view.present_checks().filter(|check| view.code().repeats(*check).is_none());
+        for check in sums {
+            let result = match read.iter().find(|old| old.unit == check) {
+                Some(old) => old.source,
+                None => plan.scratch(hull.length()),
             };
-            let new = |unit: Unit| {
-                let piece =
-                    pieces.iter().find(|piece| piece.unit == unit).expect("a written unit has a piece");
-                content.span(piece, columns)
-            };
-            let destination = Span::new(parity, columns.from - hull.from, columns.length());
-            let written = view.data().filter(|unit| band.written.has(*unit));
-            match method {
-                Method::Modify => {
-                    plan.xor_into(destination, written.flat_map(|unit| [old(unit), new(unit)]));
-                }
-                Method::Reconstruct => {
-                    let unit = |unit| if band.written.has(unit) { new(unit) } else { old(unit) };
-                    plan.xor(destination, view.data().map(unit));
-                }
-                Method::Nothing => {}
+            for (band, method) in &self.bands {
+                let place = band.columns;
+                let destination = Span::new(result, place.from - hull.from, place.length());
+                self.compute_check(plan, view, write, (band, *method), (check, destination), read);
             }
+            computed.push((check, result));
         }
-        Some(parity)
+        computed
+    }
+
+    /// Computes one band of a check unit.
+    fn compute_check(
+        &self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        StripeWrite { pieces, content, .. }: StripeWrite<'_>,
+        (band, method): (&Band, Method),
+        (check, destination): (Unit, Span),
+        read: &[Old],
+    ) {
+        let columns = band.columns;
+        let old = |unit: Unit| {
+            let known =
+                view.cached(unit, columns).or_else(|| read.iter().find(|old| old.unit == unit).copied());
+            known.expect("what a method needs was read or is cached").span(columns)
+        };
+        let new = |unit: Unit| {
+            let written = pieces.iter().find(|piece| piece.unit == unit && piece.columns.contain(columns));
+            content.span(written.expect("a band is written in full"), columns)
+        };
+        let terms = view.code().encode(check);
+        match method {
+            Method::Modify => {
+                let written = terms.filter(|(unit, _)| band.written.has(*unit));
+                plan.add(destination, written.flat_map(|(unit, by)| [(old(unit), by), (new(unit), by)]));
+            }
+            Method::Reconstruct => {
+                let unit = |unit| if band.written.has(unit) { new(unit) } else { old(unit) };
+                plan.sum(destination, terms.map(|(data, by)| (unit(data), by)));
+            }
+            Method::Nothing => {}
+        }
     }
 
     fn write_checks(
@@ -165,7 +182,7 @@ impl Builder {
         view: StripeView<'_>,
         write: StripeWrite<'_>,
         hull: Columns,
-        parity: Option<Source>,
+        computed: &[(Unit, Source)],
     ) {
         let StripeWrite { pieces, content, durable } = write;
         if is_planted(Bug::DegradedWriteForgetsParity) && !view.missing.is_empty() {
@@ -175,11 +192,12 @@ impl Builder {
             self.reads.clear();
             self.reads.extend(self.bands.iter().map(|(band, _)| (check, band.columns)));
             merge(&mut self.reads);
-            if self.copies_in_turn && parity.is_none() {
+            let result = computed.iter().find(|(unit, _)| *unit == check).map(|(_, source)| *source);
+            if self.copies_in_turn && result.is_none() {
                 plan.next_phase();
             }
             for (_, columns) in &self.reads {
-                let span = match parity {
+                let span = match result {
                     Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
                     None => content.span(&pieces[0], *columns),
                 };
@@ -207,14 +225,10 @@ impl Builder {
 
 /// The method that a band can have, `preferred` if possible.
 fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Method> {
-    let layout = view.geometry.layout();
     let missing_written = !band.written.and(view.missing).is_empty();
     let missing_rest = view.data().any(|unit| view.missing.has(unit) && !band.written.has(unit));
-    if view.present_check().is_none() {
+    if view.changed_checks(band.written).next().is_none() {
         return (!missing_written).then_some(Method::Nothing);
-    }
-    if layout.data_units() == 1 {
-        return Some(Method::Reconstruct);
     }
     match (missing_written, missing_rest, preferred) {
         (true, true, _) => None,
@@ -222,4 +236,10 @@ fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Meth
         (false, true, _) => Some(Method::Modify),
         (false, false, preferred) => Some(preferred),
     }
+}
+
+/// The data units that are not written, and that check units which are there depend on.
+fn unwritten(view: StripeView<'_>, written: UnitSet) -> impl Iterator<Item = Unit> {
+    let needed = move |unit: &Unit| view.present_checks().any(|check| view.code().covers(check, *unit));
+    view.data().filter(move |unit| !written.has(*unit)).filter(needed)
 }

@@ -181,7 +181,7 @@ impl Builder {
         }
         plan.next_phase();
         for (span, sources) in computed {
-            plan.xor(span, sources);
+            plan.sum(span, sources);
         }
         plan.next_phase();
         plan_differences(plan, pieces, content, fragments, &old, true);

@@ -17,7 +17,6 @@ mod in_place;
 mod logged;
 mod pieces;
 mod recompute;
-mod units;
 mod view;
 
 use std::fmt;
@@ -32,7 +31,6 @@ use crate::effect::{Action, Modify};
 use crate::layout::Location;
 
 pub(crate) use build::Builder;
-pub(crate) use units::UnitSet;
 pub(crate) use view::{Content, Fragment, LogMethod, Lost, StripeView, StripeWrite, is_whole};
 
 /// How a request is carried out on a stripe.
@@ -390,6 +388,16 @@ impl Plan {
         self.close(Action::XorInto, from);
     }
 
+    /// `destination` = the sum of the terms: what each span holds, times a coefficient.
+    pub(crate) fn sum(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)>) {
+        self.xor(destination, terms.into_iter().map(once));
+    }
+
+    /// The sum of the terms is added to `destination`.
+    pub(crate) fn add(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)>) {
+        self.xor_into(destination, terms.into_iter().map(once));
+    }
+
     pub(crate) fn compare(&mut self, a: Span, b: Span) {
         self.push(Action::Compare, &[a, b]);
     }
@@ -434,4 +442,10 @@ impl Plan {
             })
             .count()
     }
+}
+
+/// The span of a term. (Effects have no coefficients: no code that can be chosen needs others.)
+fn once((span, coefficient): (Span, u8)) -> Span {
+    assert!(coefficient == 1, "codes of one and zero are computed by exclusive or");
+    span
 }

@@ -5,9 +5,9 @@ use parlour_units::{Sectors, Unit};
 use crate::columns::{Columns, Piece};
 
 use super::build::Builder;
-use super::units::UnitSet;
 use super::view::{Content, Lost, StripeView};
 use super::{Behind, Held, Plan, Span, Strategy};
+use crate::code::{Equation, UnitSet};
 
 impl Builder {
     /// A read of pieces some of whose units are missing.
@@ -18,7 +18,7 @@ impl Builder {
         pieces: &[Piece],
     ) -> Result<(), Lost> {
         plan.strategy = Strategy::DegradedRead;
-        let mut computed: Vec<(Span, Vec<Span>)> = Vec::new();
+        let mut computed = Vec::new();
         for piece in pieces {
             let host = Content::Host.span(piece, piece.columns);
             if !view.missing.has(piece.unit) {
@@ -31,7 +31,7 @@ impl Builder {
         }
         plan.next_phase();
         for (host, sources) in computed {
-            plan.xor(host, sources);
+            plan.sum(host, sources);
         }
         Ok(())
     }
@@ -45,10 +45,8 @@ impl Builder {
         columns: Columns,
     ) {
         plan.strategy = Strategy::Reconstruct;
-        for unit in view.data().chain(view.checks()).filter(|unit| targets.has(*unit)) {
-            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let location = view.locate(unit, columns.from);
-            plan.read(location.slot, location.at, span);
+        for unit in view.units().filter(|unit| targets.has(*unit)) {
+            read_unit(plan, view, unit, columns);
         }
     }
 
@@ -65,89 +63,101 @@ impl Builder {
     ) -> Result<(), Lost> {
         plan.strategy = Strategy::Reconstruct;
         let view = view.without(targets);
-        let target = view.data().chain(view.checks()).find(|unit| targets.has(*unit)).ok_or(Lost)?;
-        let sources = read_others(plan, view, target, columns)?;
+        let targets: Vec<Unit> = view.units().filter(|unit| targets.has(*unit)).collect();
+        let computed = read_targets(plan, view, &targets, columns)?;
         let records: Vec<Span> = behind.iter().map(|behind| read_behind(plan, behind)).collect();
         plan.next_phase();
-        let result = match sources[..] {
-            [only] => only,
-            _ => {
-                let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-                plan.xor(result, sources);
-                result
-            }
-        };
+        let results: Vec<Span> = computed.into_iter().map(|terms| plan_sum(plan, terms, columns)).collect();
         plan.next_phase();
         for (Behind { columns: part, .. }, record) in behind.iter().zip(records) {
-            plan.xor_into(Span::new(result.source, part.from - columns.from, part.length()), [record]);
+            let first = results.first().ok_or(Lost)?;
+            plan.xor_into(Span::new(first.source, part.from - columns.from, part.length()), [record]);
             plan.next_phase();
         }
-        let units = || view.data().chain(view.checks()).filter(|unit| targets.has(*unit));
-        for unit in units() {
-            let location = view.locate(unit, columns.from);
-            plan.write(location.slot, location.at, result, verify);
+        for (unit, result) in targets.iter().zip(&results) {
+            let location = view.locate(*unit, columns.from);
+            plan.write(location.slot, location.at, *result, verify);
         }
         if verify {
-            read_back(plan, view, units().collect(), columns, result);
+            read_back(plan, view, &targets, columns, &results);
         }
         Ok(())
     }
 
-    /// Reads all units of a stripe and compares what should fit: the check with the xor of the
-    /// data, or each pair of copies in the order (0,1), (0,2), …, (1,2), …
+    /// Reads all units of a stripe and compares what should fit: copies by pairs, in the order
+    /// (0,1), (0,2), …, (1,2), …, and each other check unit with the sum that it should be.
     pub(crate) fn verify(&mut self, plan: &mut Plan, view: StripeView<'_>, columns: Columns) {
         plan.strategy = Strategy::Verify;
-        let layout = view.geometry.layout();
-        let units: Vec<Unit> = layout.units().collect();
-        let read = |unit: &Unit| {
-            let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            let location = view.locate(*unit, columns.from);
-            plan.read(location.slot, location.at, span);
-            span
-        };
-        let mut spans: Vec<Span> = units.iter().map(read).collect();
+        let spans: Vec<Span> = view.units().map(|unit| read_unit(plan, view, unit, columns)).collect();
+        let of = |unit: Unit| spans[usize::from(unit.get())];
         plan.next_phase();
-        if layout.data_units() > 1 {
-            let check = spans.pop().expect("a stripe with a code has a check unit");
-            let computed = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            plan.xor(computed, spans);
-            plan.next_phase();
-            plan.compare(computed, check);
-        } else {
-            for (index, a) in spans.iter().enumerate() {
-                spans[index + 1..].iter().for_each(|b| plan.compare(*a, *b));
-            }
-        }
+        let compared: Vec<(Span, Span)> = view
+            .code()
+            .equations()
+            .into_iter()
+            .map(|equation| match equation {
+                Equation::Equal(first, second) => (of(first), of(second)),
+                Equation::Sum(check, terms) => {
+                    let terms = terms.into_iter().map(|(unit, by)| (of(unit), by)).collect();
+                    (plan_sum(plan, terms, columns), of(check))
+                }
+            })
+            .collect();
+        plan.next_phase();
+        compared.into_iter().for_each(|(a, b)| plan.compare(a, b));
     }
 }
 
-/// Reads what `unit` can be computed from: its copy, or all others. Returns where it was read
-/// to.
+/// Reads what each of `targets` can be computed from, each unit once. Returns the terms by target.
+fn read_targets(
+    plan: &mut Plan,
+    view: StripeView<'_>,
+    targets: &[Unit],
+    columns: Columns,
+) -> Result<Vec<Vec<(Span, u8)>>, Lost> {
+    let mut read: Vec<(Unit, Span)> = Vec::new();
+    let mut computed = Vec::new();
+    for target in targets {
+        let terms = view.code().decode(*target, view.missing).ok_or(Lost)?;
+        let spans = terms.into_iter().map(|(unit, by)| {
+            let known = read.iter().find(|(other, _)| *other == unit).map(|(_, span)| *span);
+            let span = known.unwrap_or_else(|| read_unit(plan, view, unit, columns));
+            read.push((unit, span));
+            (span, by)
+        });
+        computed.push(spans.collect());
+    }
+    Ok(computed)
+}
+
+/// The sum of `terms`, in a scratch buffer unless it is there already.
+fn plan_sum(plan: &mut Plan, terms: Vec<(Span, u8)>, columns: Columns) -> Span {
+    if let [(only, 1)] = terms[..] {
+        return only;
+    }
+    let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+    plan.sum(result, terms);
+    result
+}
+
+/// Reads what `unit` can be computed from: the first copy that is there, or what its code says.
+/// Returns where each was read to, and by what it is to be multiplied.
 pub(super) fn read_others(
     plan: &mut Plan,
     view: StripeView<'_>,
     unit: Unit,
     columns: Columns,
-) -> Result<Vec<Span>, Lost> {
-    let layout = view.geometry.layout();
-    let others = || view.data().chain(view.checks()).filter(|other| *other != unit);
-    let needed: Vec<Unit> = if layout.check_units() == 0 {
-        return Err(Lost);
-    } else if layout.data_units() == 1 {
-        others().find(|other| !view.missing.has(*other)).into_iter().collect()
-    } else {
-        others().collect()
-    };
-    if needed.is_empty() || needed.iter().any(|other| view.missing.has(*other)) {
-        return Err(Lost);
-    }
-    let read = |other: Unit| {
-        let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-        let location = view.locate(other, columns.from);
-        plan.read(location.slot, location.at, span);
-        span
-    };
-    Ok(needed.into_iter().map(read).collect())
+) -> Result<Vec<(Span, u8)>, Lost> {
+    let terms = view.code().decode(unit, view.missing).ok_or(Lost)?;
+    Ok(terms.into_iter().map(|(other, by)| (read_unit(plan, view, other, columns), by)).collect())
+}
+
+/// Reads columns of a unit into a scratch buffer of their own.
+fn read_unit(plan: &mut Plan, view: StripeView<'_>, unit: Unit, columns: Columns) -> Span {
+    let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+    let location = view.locate(unit, columns.from);
+    plan.read(location.slot, location.at, span);
+    span
 }
 
 /// Reads what parity is behind by, unless it is in memory.
@@ -164,15 +174,9 @@ fn read_behind(plan: &mut Plan, behind: &Behind) -> Span {
 }
 
 /// Reads what was written and compares it with what should stand there.
-fn read_back(plan: &mut Plan, view: StripeView<'_>, units: Vec<Unit>, columns: Columns, expected: Span) {
+fn read_back(plan: &mut Plan, view: StripeView<'_>, units: &[Unit], columns: Columns, expected: &[Span]) {
     plan.next_phase();
-    let read = |unit: &Unit| {
-        let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-        let location = view.locate(*unit, columns.from);
-        plan.read(location.slot, location.at, span);
-        span
-    };
-    let spans: Vec<Span> = units.iter().map(read).collect();
+    let spans: Vec<Span> = units.iter().map(|unit| read_unit(plan, view, *unit, columns)).collect();
     plan.next_phase();
-    spans.into_iter().for_each(|span| plan.compare(expected, span));
+    spans.into_iter().zip(expected).for_each(|(span, expected)| plan.compare(*expected, span));
 }

@@ -2,9 +2,9 @@
 
 use parlour_units::{Sectors, Stripe, Unit};
 
-use super::units::UnitSet;
 use super::{Source, Span};
 use crate::cache::Cached;
+use crate::code::{Table, UnitSet};
 use crate::columns::{Columns, Piece};
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Location};
@@ -65,6 +65,15 @@ impl StripeView<'_> {
         Some(Old { unit, source: Source::Buffer(buffer), column: columns.from, start })
     }
 
+    pub(super) fn code(&self) -> &Table {
+        self.geometry.code()
+    }
+
+    /// All units, in their order.
+    pub(super) fn units(&self) -> impl Iterator<Item = Unit> + use<> {
+        self.geometry.layout().units()
+    }
+
     /// The same stripe, as if `units` were missing too.
     pub(crate) fn without(self, units: UnitSet) -> Self {
         StripeView { missing: self.missing.or(units), ..self }
@@ -90,8 +99,11 @@ impl StripeView<'_> {
         self.checks().filter(move |unit| !self.missing.has(*unit))
     }
 
-    pub(super) fn present_check(self) -> Option<Unit> {
-        self.present_checks().next()
+    /// The check units that are there and change when one of `data` does.
+    pub(super) fn changed_checks(&self, data: UnitSet) -> impl Iterator<Item = Unit> {
+        let changes =
+            move |check: &Unit| self.data().any(|unit| data.has(unit) && self.code().covers(*check, unit));
+        self.present_checks().filter(changes)
     }
 }
 

@@ -23,11 +23,12 @@ use self::kept::Kept;
 use self::listed::ListedBlocks;
 use self::member::MemberRecord;
 pub use self::member::{MemberInfo, Traffic};
+use crate::code::UnitSet;
 use crate::effect::Action;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
-use crate::plan::{StripeView, UnitSet};
+use crate::plan::StripeView;
 
 /// How the member in a slot stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

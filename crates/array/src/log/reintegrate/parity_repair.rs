@@ -13,6 +13,7 @@ use super::state::{Apply, Reintegration};
 use parlour_units::{Region, Sectors, Stripe, Unit};
 
 use crate::array::Array;
+use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
@@ -21,7 +22,7 @@ use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose, Stage};
 use crate::log::Logs;
-use crate::plan::{Behind, Held, Source, Span, UnitSet};
+use crate::plan::{Behind, Held, Source, Span};
 use crate::planted::{Bug, is_planted};
 use crate::stripe::{ATTEMPTS, Gate};
 

@@ -1,0 +1,88 @@
+//! Arithmetic in GF(2⁸), the field of 256 elements: bytes as polynomials, modulo
+//! x⁸ + x⁴ + x³ + x² + 1 (0x11d), as RAID 6 uses it (H. P. Anvin, *The mathematics of RAID-6*).
+
+const MODULUS: u8 = 0x1d;
+
+/// The product of two elements.
+pub(super) fn product(mut a: u8, mut b: u8) -> u8 {
+    let mut sum = 0;
+    while b != 0 {
+        if b & 1 == 1 {
+            sum ^= a;
+        }
+        let carries = a & 0x80 != 0;
+        a <<= 1;
+        if carries {
+            a ^= MODULUS;
+        }
+        b >>= 1;
+    }
+    sum
+}
+
+/// The element whose product with `a`, which is not 0, is 1.
+fn inverse(a: u8) -> u8 {
+    // The group of the 255 others: a²⁵⁴ = a⁻¹.
+    (0..253).fold(a, |power, _| product(power, a))
+}
+
+/// Factors of `rows` whose sum is `target`; none where it is no such sum. Rows that come first are
+/// taken where several would do; factors of the others are 0.
+pub(super) fn combine(rows: Vec<Vec<u8>>, target: Vec<u8>) -> Option<Vec<u8>> {
+    // Each basis row has a column of its own, in which it has 1, and is a known sum of `rows`.
+    let mut basis: Vec<(usize, Vec<u8>, Vec<u8>)> = Vec::new();
+    let reduce = |basis: &[(usize, Vec<u8>, Vec<u8>)], row: &mut [u8], factors: &mut [u8]| {
+        for (column, other, of) in basis {
+            let times = row[*column];
+            if times != 0 {
+                row.iter_mut().zip(other).for_each(|(a, b)| *a ^= product(times, *b));
+                factors.iter_mut().zip(of).for_each(|(a, b)| *a ^= product(times, *b));
+            }
+        }
+    };
+    let count = rows.len();
+    for (index, mut row) in rows.into_iter().enumerate() {
+        let mut factors = vec![0; count];
+        factors[index] = 1;
+        reduce(&basis, &mut row, &mut factors);
+        if let Some(column) = row.iter().position(|value| *value != 0) {
+            let times = inverse(row[column]);
+            row.iter_mut().chain(&mut factors).for_each(|value| *value = product(*value, times));
+            basis.push((column, row, factors));
+        }
+    }
+    let (mut rest, mut factors) = (target, vec![0; count]);
+    reduce(&basis, &mut rest, &mut factors);
+    rest.iter().all(|value| *value == 0).then_some(factors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_element_but_0_has_an_inverse() {
+        assert!((1..=255).all(|a| product(a, inverse(a)) == 1));
+    }
+
+    #[test]
+    fn two_is_a_generator() {
+        let mut power = 1;
+        let order = (1..).find(|_| {
+            power = product(power, 2);
+            power == 1
+        });
+        assert_eq!(order, Some(255));
+    }
+
+    #[test]
+    fn a_target_is_the_sum_of_rows_or_is_not() {
+        let rows = vec![vec![1, 1], vec![1, 2]];
+        let factors = combine(rows.clone(), vec![1, 0]).expect("they are independent");
+        let sum = |column: usize| product(factors[0], rows[0][column]) ^ product(factors[1], rows[1][column]);
+        assert_eq!([sum(0), sum(1)], [1, 0]);
+        assert_eq!(combine(vec![vec![1, 1]], vec![1, 0]), None);
+        assert_eq!(combine(vec![vec![1], vec![1]], vec![1]), Some(vec![1, 0]));
+        assert_eq!(combine(vec![], vec![]), Some(vec![]));
+    }
+}

@@ -1,0 +1,218 @@
+//! Codes: how check units follow from data units, as a table of coefficients over GF(2⁸).
+//!
+//! Check unit *c* is the sum, over the data units *d*, of coefficient(*c*, *d*) × *d*; addition is
+//! exclusive or. With coefficients of 0 and 1 alone a check unit is the parity of some data units,
+//! and where that is one it is a copy. What plans need of a code is asked here: what a check unit
+//! is computed from, what a missing unit is computed from, and what must be equal.
+
+mod field;
+mod set;
+
+use parlour_units::Unit;
+
+use crate::organization::Code;
+
+pub(crate) use self::set::UnitSet;
+
+/// A term of a sum: this unit, times this.
+pub(crate) type Term = (Unit, u8);
+
+/// A code for stripes of one width. Units are numbered data first, then checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Table {
+    data: u16,
+    /// By check unit, then by data unit.
+    rows: Vec<Vec<u8>>,
+}
+
+/// What a scrub can compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Equation {
+    /// Two units hold the same.
+    Equal(Unit, Unit),
+    /// A check unit is the sum of these.
+    Sum(Unit, Vec<Term>),
+}
+
+impl Table {
+    /// The table of `code` for stripes of so many units.
+    pub(crate) fn new(code: Code, data: u16, checks: u16) -> Table {
+        let row = match code {
+            // (There are no rows.)
+            Code::None | Code::Copy | Code::Xor => vec![1; data.into()],
+        };
+        Table { data, rows: vec![row; checks.into()] }
+    }
+
+    /// Whether there is any redundancy.
+    pub(crate) fn has_checks(&self) -> bool {
+        !self.rows.is_empty()
+    }
+
+    /// Whether each check unit is a copy of a data unit, and there are check units.
+    pub(crate) fn is_repetition(&self) -> bool {
+        self.has_checks() && self.checks().all(|check| self.repeats(check).is_some())
+    }
+
+    fn data(&self) -> impl Iterator<Item = Unit> + use<> {
+        (0..self.data).map(Unit::new)
+    }
+
+    fn checks(&self) -> impl Iterator<Item = Unit> + use<> {
+        (self.data..self.data + self.rows.len() as u16).map(Unit::new)
+    }
+
+    fn coefficient(&self, check: Unit, data: Unit) -> u8 {
+        self.rows[usize::from(check.get() - self.data)][usize::from(data.get())]
+    }
+
+    /// What check unit `check` is the sum of.
+    pub(crate) fn encode(&self, check: Unit) -> impl Iterator<Item = Term> + '_ {
+        let terms = self.data().map(move |data| (data, self.coefficient(check, data)));
+        terms.filter(|(_, coefficient)| *coefficient != 0)
+    }
+
+    /// Whether `check` changes when `data` does.
+    pub(crate) fn covers(&self, check: Unit, data: Unit) -> bool {
+        self.coefficient(check, data) != 0
+    }
+
+    /// The data unit that `check` is a copy of, if it is one.
+    pub(crate) fn repeats(&self, check: Unit) -> Option<Unit> {
+        let mut terms = self.encode(check);
+        match (terms.next(), terms.next()) {
+            (Some((data, 1)), None) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// What `wanted` is the sum of when the units in `missing` cannot be used, nor itself; none
+    /// where it cannot be computed. Data units come first.
+    pub(crate) fn decode(&self, wanted: Unit, missing: UnitSet) -> Option<Vec<Term>> {
+        let missing = missing.or(UnitSet::of(wanted));
+        // What the data units that are there contribute is known: what is left of each check unit
+        // is an equation in the missing ones alone.
+        let unknown: Vec<Unit> = self.data().filter(|unit| missing.has(*unit)).collect();
+        let known: Vec<Unit> = self.checks().filter(|unit| !missing.has(*unit)).collect();
+        let is_data = wanted.get() < self.data;
+        let of_wanted = |data: Unit| match is_data {
+            true => u8::from(data == wanted),
+            false => self.coefficient(wanted, data),
+        };
+        let rows = known
+            .iter()
+            .map(|check| unknown.iter().map(|data| self.coefficient(*check, *data)).collect::<Vec<u8>>());
+        let target = unknown.iter().map(|data| of_wanted(*data)).collect();
+        let factors = field::combine(rows.collect(), target)?;
+        let present = self.data().filter(|unit| !missing.has(*unit));
+        let of_data = present.map(|data| {
+            let by_checks = known.iter().zip(&factors);
+            let by_checks =
+                by_checks.map(|(check, factor)| field::product(*factor, self.coefficient(*check, data)));
+            (data, by_checks.fold(of_wanted(data), |sum, term| sum ^ term))
+        });
+        let terms = of_data.chain(known.iter().copied().zip(factors.iter().copied()));
+        Some(terms.filter(|(_, coefficient)| *coefficient != 0).collect())
+    }
+
+    /// What has to hold in a stripe. Units that hold the same are compared by pairs, so that it can
+    /// be seen which of them differs from the others.
+    pub(crate) fn equations(&self) -> Vec<Equation> {
+        let mut equations = Vec::new();
+        for data in self.data() {
+            let copies = self.checks().filter(|check| self.repeats(*check) == Some(data));
+            let same: Vec<Unit> = std::iter::once(data).chain(copies).collect();
+            for (index, first) in same.iter().enumerate() {
+                equations.extend(same[index + 1..].iter().map(|second| Equation::Equal(*first, *second)));
+            }
+        }
+        let sums = self.checks().filter(|check| self.repeats(*check).is_none());
+        equations.extend(sums.map(|check| Equation::Sum(check, self.encode(check).collect())));
+        equations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Two check units over different data units: what neither xor nor copies are.
+    fn halves() -> Table {
+        Table { data: 4, rows: vec![vec![1, 1, 1, 0], vec![0, 1, 1, 1]] }
+    }
+
+    /// Reed and Solomon's code with two check units.
+    fn double() -> Table {
+        Table { data: 4, rows: vec![vec![1, 1, 1, 1], vec![1, 2, 4, 8]] }
+    }
+
+    fn units(numbers: &[u16]) -> UnitSet {
+        numbers.iter().copied().map(Unit::new).collect()
+    }
+
+    fn contents(table: &Table, data: &[u8]) -> Vec<u8> {
+        let of = |term: Term| field::product(term.1, data[usize::from(term.0.get())]);
+        let checks = table.checks().map(|check| table.encode(check).map(of).fold(0, |sum, term| sum ^ term));
+        data.iter().copied().chain(checks).collect()
+    }
+
+    #[test]
+    fn a_copy_is_computed_from_the_first_that_is_there() {
+        let table = Table::new(Code::Copy, 1, 2);
+        assert_eq!(table.decode(Unit::new(2), units(&[0])), Some(vec![(Unit::new(1), 1)]));
+        assert_eq!(table.decode(Unit::new(0), UnitSet::NONE), Some(vec![(Unit::new(1), 1)]));
+        assert_eq!(table.decode(Unit::new(0), units(&[1, 2])), None);
+    }
+
+    #[test]
+    fn parity_makes_up_for_one_unit_by_all_the_others() {
+        let table = Table::new(Code::Xor, 3, 1);
+        let terms = [0, 2, 3].map(|unit| (Unit::new(unit), 1)).to_vec();
+        assert_eq!(table.decode(Unit::new(1), UnitSet::NONE), Some(terms));
+        assert_eq!(table.decode(Unit::new(1), units(&[0])), None);
+    }
+
+    #[test]
+    fn what_is_compared_is_pairs_of_copies_and_sums() {
+        let [a, b, c] = [0, 1, 2].map(Unit::new);
+        let pairs = vec![Equation::Equal(a, b), Equation::Equal(a, c), Equation::Equal(b, c)];
+        assert_eq!(Table::new(Code::Copy, 1, 2).equations(), pairs);
+        let sum = vec![Equation::Sum(c, vec![(a, 1), (b, 1)])];
+        assert_eq!(Table::new(Code::Xor, 2, 1).equations(), sum);
+        assert_eq!(Table::new(Code::None, 3, 0).equations(), []);
+    }
+
+    proptest! {
+        /// Whatever is missing: what is said to be the sum of the others is that.
+        #[test]
+        fn a_unit_is_what_it_is_decoded_to(data in proptest::array::uniform4(any::<u8>()), lost in 0_u64..64) {
+            let lost: UnitSet = (0..6).filter(|unit| lost >> unit & 1 == 1).map(Unit::new).collect();
+            for table in [halves(), double(), Table::new(Code::Xor, 4, 1)] {
+                let contents = contents(&table, &data);
+                for wanted in table.data().chain(table.checks()) {
+                    let Some(terms) = table.decode(wanted, lost) else { continue };
+                    let of = |(unit, factor): &Term| field::product(*factor, contents[usize::from(unit.get())]);
+                    prop_assert!(terms.iter().all(|(unit, _)| !lost.has(*unit) && *unit != wanted));
+                    let sum = terms.iter().map(of).fold(0, |sum, term| sum ^ term);
+                    prop_assert_eq!(sum, contents[usize::from(wanted.get())]);
+                }
+            }
+        }
+    }
+
+    /// Two of any units may be lost.
+    #[test]
+    fn two_check_units_that_differ_enough_make_up_for_any_two() {
+        let table = double();
+        for first in 0..6 {
+            for second in 0..6 {
+                assert!(table.decode(Unit::new(first), units(&[second])).is_some(), "{first} and {second}");
+            }
+        }
+        // The others do for some pairs only.
+        assert!(halves().decode(Unit::new(0), units(&[3])).is_some());
+        assert!(halves().decode(Unit::new(1), units(&[2])).is_none());
+    }
+}

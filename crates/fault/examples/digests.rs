@@ -1,6 +1,6 @@
-//! Prints a digest of each of a range of seeds: of all answers, their times, and how many accesses
-//! they took. Two versions of the array behave alike on the seeds whose digests are equal, which is
-//! what a change that should change nothing is held to.
+//! Prints a digest for each seed of a range: of all answers, their times, and the number of
+//! accesses. Two versions of the array behave alike on seeds with equal digests. Use it to check
+//! that a change, such as a refactoring, changes no behaviour.
 //!
 //! ```text
 //! cargo run --release -p parlour-fault --example digests -- FIRST COUNT

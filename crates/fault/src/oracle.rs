@@ -77,8 +77,8 @@ pub(crate) struct Oracle {
     cut: u64,
     /// A member was excluded since the last power cut.
     excluded: bool,
-    /// Reads that began before this tick may have used a copy that is lost since, and that the
-    /// other copies were not equal to.
+    /// Reads that began before this tick may have used a copy that differed from the others and is
+    /// lost now.
     gone_copy: u64,
     /// Content that was present at the last power cut, and is read now, is on stable storage.
     stable: bool,

@@ -1,7 +1,7 @@
-//! Finds out which commit the program is built from, for `parlour --version`.
+//! Finds the commit from which the program is built, for `parlour --version`.
 //!
-//! Where that cannot be known (no git, or a source archive, wherever it was unpacked) the version
-//! stands alone. Nothing here fails a build.
+//! If the commit is unknown (no git, or a source archive, even inside another repository), the
+//! version stands alone. No error here fails a build.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,21 +17,22 @@ fn main() {
     println!("cargo::rustc-env=PARLOUR_VERSION={version}");
 }
 
-/// The commit that is checked out, and whether the sources differ from it.
+/// The commit that is checked out, with a mark if the sources differ from it.
 fn commit() -> Option<String> {
-    // Not that of another project, in which an archive of this one lies.
+    // If this is an archive inside another project's repository, do not use that project's commit.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     watch();
     git(&["describe", "--always", "--abbrev=12", "--exclude=*", "--dirty"])
 }
 
-/// Has this run again when another commit is checked out, or when the sources change.
+/// Makes cargo run this script again when another commit is checked out, or when the sources
+/// change.
 fn watch() {
-    // What is not there must not be named: cargo would run this each time. `reftable` is a newer
-    // way to keep references.
+    // A path that does not exist must not be named: cargo would run the script each time.
+    // `reftable` is git's newer storage for references.
     let fixed = ["HEAD", "packed-refs", "reftable"].iter().filter_map(|name| inside_git(name));
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]).and_then(|name| inside_git(&name));
-    // A branch that is packed gets a file of its own with the next commit.
+    // A packed branch gets a file of its own with the next commit.
     let branch = branch.as_deref().and_then(|file| file.ancestors().find(|place| place.exists()));
     let sources =
         Path::new("..").read_dir().into_iter().flatten().flatten().map(|krate| krate.path().join("src"));
@@ -41,12 +42,12 @@ fn watch() {
     }
 }
 
-/// Where git keeps this. In a worktree of several, some of it lies with the others.
+/// The path of a file of git's. In a worktree, some of these files are in the main repository.
 fn inside_git(name: &str) -> Option<PathBuf> {
     git(&["rev-parse", "--git-path", name]).map(PathBuf::from)
 }
 
-/// What git says, if it is there and succeeds.
+/// The output of git, if git is installed and succeeds.
 fn git(arguments: &[&str]) -> Option<String> {
     let said = Command::new("git").args(arguments).output().ok().filter(|said| said.status.success())?;
     Some(String::from_utf8(said.stdout).ok()?.trim_end().to_owned())

@@ -1,7 +1,7 @@
-//! From members that anybody may have written to: put together, opened, served and stopped.
-//! Whatever superblocks, bitmaps, tables and log headers say behind a checksum that fits, the array
-//! refuses or it works: no access goes beyond a member, every request is answered, and it comes to
-//! rest. All of it in a bounded address space.
+//! Fuzzes images of members with arbitrary metadata: assembles, opens, serves and stops an array.
+//! Whatever superblocks, bitmaps, tables and log headers contain, with valid checksums, the array
+//! either refuses them or works: no access goes beyond a member, every request is answered, and the
+//! array comes to rest. All of this happens in a bounded address space.
 
 use std::sync::OnceLock;
 
@@ -13,10 +13,10 @@ use crate::input::Input;
 use crate::memory;
 use crate::world::{ARRAYS, How, Image, Structure, World};
 
-/// Steps that an input may take.
+/// The largest number of steps of an input.
 const STEPS: usize = 1_000;
 
-/// Takes the bytes as changes to an image, and as what is then done with it.
+/// Interprets the bytes as changes to an image, followed by operations on it.
 pub fn run(data: &[u8]) {
     memory::bound();
     let mut input = Input::new(data);
@@ -41,15 +41,15 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// One of the images: of each array, as it was created, after a clean shutdown, and after a crash
-/// (if there are commit logs, in a reintegration).
+/// Chooses one of the images. Each array has three: as created, after a clean shutdown, and after a
+/// crash (in a reintegration, if it has commit logs).
 fn choose<'a>(input: &mut Input<'_>) -> &'a Image {
     static IMAGES: OnceLock<Vec<Image>> = OnceLock::new();
     let images = IMAGES.get_or_init(|| ARRAYS.iter().flat_map(|array| images(*array)).collect());
     &images[input.below(images.len())]
 }
 
-/// The same array three times.
+/// The three images of an array.
 fn images((name, members, consistency): (&str, u16, Consistency)) -> [Image; 3] {
     let created = Image::create(name, members, consistency);
     let mut world = World::open(created.disks.clone(), How::default()).expect("a new array opens");
@@ -67,7 +67,7 @@ fn images((name, members, consistency): (&str, u16, Consistency)) -> [Image; 3] 
     [created, stopped, crashed]
 }
 
-/// Writes until some commit log tells of parity that is about to be rewritten.
+/// Writes until a commit log announces that parity will be rewritten.
 fn begin_reintegration(world: &mut World) {
     let (at, length) = world.array.geometry().commit_part(CommitPart::Intents);
     let told =
@@ -97,7 +97,7 @@ fn change(image: &mut Image, input: &mut Input<'_>) {
             put(image, disk, Structure::Header(region, segment, copy == 1), 256, input);
         }
         17 if image.disks.len() > 1 => drop(image.disks.remove(disk)),
-        // A member as it was at another time, or another array's.
+        // A member of another time, or of another array.
         18 => {
             let other = choose(input).disks.first().expect("every array has members").clone();
             image.disks[disk] = other;
@@ -106,7 +106,7 @@ fn change(image: &mut Image, input: &mut Input<'_>) {
     }
 }
 
-/// Changes up to 16 of the first bytes of a structure.
+/// Changes up to 16 bytes at the start of a structure.
 fn put(image: &mut Image, disk: usize, structure: Structure, room: usize, input: &mut Input<'_>) {
     let (seal, from, count) = (!input.byte().is_multiple_of(8), input.below(room), input.below(17));
     image.change(disk, structure, from, input.take(count), seal);

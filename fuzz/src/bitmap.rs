@@ -1,4 +1,4 @@
-//! Dirty bitmaps: one that is believed names regions of the array and no others, each once.
+//! Fuzzes dirty bitmaps: a bitmap that decodes names only regions of the array, each once.
 
 use parlour_array::{BitmapContent, Identity};
 use parlour_units::Region;
@@ -6,7 +6,8 @@ use parlour_units::Region;
 use crate::input::Input;
 use crate::seal::sealed;
 
-/// Takes the bytes as a write-intent bitmap, sealed, of an array with as many regions as they say.
+/// Interprets the bytes as a sealed write-intent bitmap; they also give the number of the array's
+/// regions.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let (kind, regions) = (input.byte(), u32::from(input.u16() % 4096));

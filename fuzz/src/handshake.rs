@@ -1,5 +1,6 @@
-//! The handshake of the network protocol: every option gets exactly one final answer, whatever its
-//! data; what breaks the protocol is disconnected; and how the stream is cut makes no difference.
+//! Fuzzes the handshake of the network protocol: every option gets exactly one final answer,
+//! whatever its data; a violation of the protocol ends the connection; and the division of the
+//! stream into pieces makes no difference.
 
 use parlour_nbd::{Connection, Disconnect, Event, Terms};
 
@@ -15,7 +16,7 @@ const INFO: u32 = 3;
 const META_CONTEXT: u32 = 4;
 const ERROR: u32 = 1 << 31;
 
-/// Where a handshake has come to.
+/// The state of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Waiting,
@@ -31,7 +32,7 @@ struct Dialog {
     end: End,
 }
 
-/// Takes the bytes as a client's stream, or as the plan of one.
+/// Interprets the bytes as a client's stream, or as instructions to compose one.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let terms = terms(input.byte());
@@ -42,7 +43,7 @@ pub fn run(data: &[u8]) {
     judge(&terms, &stream, &whole);
 }
 
-/// Client flags, then options with any data, or with data that is nearly right.
+/// Composes client flags, then options with arbitrary data or nearly correct data.
 fn compose(input: &mut Input<'_>) -> Vec<u8> {
     let mut stream = u32::from(input.byte() % 5).to_be_bytes().to_vec();
     while !input.is_empty() {
@@ -88,7 +89,7 @@ fn query<'a>(input: &mut Input<'a>) -> &'a [u8] {
     }
 }
 
-/// Plays the stream to a connection until the handshake is over.
+/// Sends the stream to a connection until the handshake is over.
 fn converse(terms: &Terms, stream: &[u8], piece: usize) -> Dialog {
     let mut output = Vec::new();
     let mut connection = Connection::new(terms, &mut output);
@@ -119,7 +120,7 @@ fn converse(terms: &Terms, stream: &[u8], piece: usize) -> Dialog {
     Dialog { output, consumed, end }
 }
 
-/// Holds the answers against what was said.
+/// Checks the server's answers against the client's stream.
 fn judge(terms: &Terms, stream: &[u8], dialog: &Dialog) {
     let mut answers = Reader(&dialog.output);
     assert_eq!(answers.take(18), GREETING);
@@ -131,7 +132,8 @@ fn judge(terms: &Terms, stream: &[u8], dialog: &Dialog) {
     }
 }
 
-/// How the handshake must end, and after how many bytes; takes the answers that belong to it.
+/// Returns how the handshake must end, and after how many bytes. Takes the answers that belong to
+/// it.
 fn listen(terms: &Terms, stream: &[u8], answers: &mut Reader<'_>) -> (End, usize) {
     let mut said = Reader(stream);
     let at = |said: &Reader<'_>| stream.len() - said.0.len();
@@ -169,7 +171,7 @@ fn listen(terms: &Terms, stream: &[u8], answers: &mut Reader<'_>) -> (End, usize
     (End::Waiting, 0)
 }
 
-/// Why an option's header ends the connection.
+/// Returns why an option's header ends the connection, if it does.
 fn violation(
     terms: &Terms,
     flags: u32,
@@ -203,7 +205,7 @@ fn export_name(name: &[u8], flags: u32, answers: &mut Reader<'_>) -> End {
     End::Transmitting
 }
 
-/// Takes the answers to one option; the last says how it ended.
+/// Takes the answers to one option. Returns the type of the last one.
 fn final_answer(number: u32, answers: &mut Reader<'_>) -> u32 {
     loop {
         assert_eq!(answers.u64(), 0x0003_e889_0455_65a9);

@@ -1,6 +1,6 @@
-//! A fuzzer's bytes, taken from the front; past the end all is zero.
+//! The bytes of a fuzzer's input, read from the front. After the end all values are zero.
 
-/// What is left of the bytes.
+/// The remaining bytes.
 pub(crate) struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
@@ -12,14 +12,14 @@ impl<'a> Input<'a> {
         self.0.is_empty()
     }
 
-    /// Up to `count` bytes.
+    /// Returns up to `count` bytes.
     pub(crate) fn take(&mut self, count: usize) -> &'a [u8] {
         let (head, rest) = self.0.split_at(count.min(self.0.len()));
         self.0 = rest;
         head
     }
 
-    /// All that is left.
+    /// Returns all remaining bytes.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         self.take(usize::MAX)
     }
@@ -47,7 +47,7 @@ impl<'a> Input<'a> {
         u64::from_le_bytes(self.array())
     }
 
-    /// A choice among `count`, which is at most 65536.
+    /// Returns a choice below `count`, which is at most 65536.
     pub(crate) fn below(&mut self, count: usize) -> usize {
         let choice = if count <= 256 { usize::from(self.byte()) } else { usize::from(self.u16()) };
         choice % count.max(1)

@@ -1,10 +1,10 @@
-//! What the fuzzers call: a function for each thing that a stranger's bytes can reach.
+//! The fuzz targets: a function for each part of Parlour that handles data from untrusted sources.
 //!
-//! A target takes any bytes and panics where the code under it does, or where what it did is not
-//! right. Bytes are instructions more often than they are the message: they compose requests, or
-//! change a whole image in places and mend its checksums, so that the code behind the first check
-//! is reached too. `runner/` puts a fuzzer around each target; `tests/replay.rs` runs every input
-//! in `corpus/` through them, without one.
+//! A target takes arbitrary bytes. It panics if the code under test panics, or if a result is
+//! wrong. Most targets interpret the bytes as instructions, not as the data itself: they compose
+//! requests, or change an image in some places and correct its checksums, so that the code behind
+//! the first check is reached, too. `runner/` builds a fuzzer for each target; `tests/replay.rs`
+//! runs every input in `corpus/` through the targets, without a fuzzer.
 
 pub mod assembly;
 pub mod bitmap;
@@ -21,16 +21,16 @@ pub mod transmission;
 mod wire;
 mod world;
 
-/// One thing that is fuzzed.
+/// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name: of its runner, and of its folder in `corpus/`.
+    /// The name of the target, of its runner, and of its directory in `corpus/`.
     pub name: &'static str,
-    /// Panics on a bug.
+    /// Runs the target on an input. Panics on a bug.
     pub run: fn(&[u8]),
 }
 
-/// All of them.
+/// All targets.
 pub const TARGETS: [Target; 8] = [
     Target { name: "handshake", run: handshake::run },
     Target { name: "transmission", run: transmission::run },

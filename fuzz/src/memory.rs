@@ -1,14 +1,14 @@
-//! A bound on the memory of what is fuzzed: whatever an image says, the array asks for no more than
-//! its members justify.
+//! Limits the memory of a fuzz target: whatever an image contains, the array must not allocate more
+//! than its members' size justifies.
 
 use std::sync::Once;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The address space of the whole process, in bytes. The images' members have 3 MiB each.
+/// The address space of the whole process, in bytes. The members of the images have 3 MiB each.
 const MOST: u64 = 1 << 30;
 
-/// Bounds the address space of this process from now on: who allocates beyond it aborts.
+/// Limits the address space of this process from now on. An allocation beyond the limit aborts it.
 pub(crate) fn bound() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,15 +1,15 @@
-//! Checksums mended, so that decoders are reached behind them. `docs/format.md` says where they
-//! stand.
+//! Corrects checksums, so that inputs reach the decoders behind them. `docs/format.md` documents
+//! the positions of the checksums.
 
 use parlour_codec::checksum::crc32c;
 
-/// Where the checksum of each structure stands, by how the structure begins.
+/// The position of each structure's checksum, by the first bytes of the structure.
 const SEALS: [([u8; 8], usize); 5] =
     [(*b"PARLOUR\0", 12), (*b"PRLRDIRT", 8), (*b"PRLRAPPL", 8), (*b"PRLRSEGM", 8), (COMMIT_ENTRY, 8)];
-/// What says itself, in sectors at byte 12, how much of it the checksum is of.
+/// A commit log's entry. It stores at byte 12, in sectors, the length that its checksum covers.
 const COMMIT_ENTRY: [u8; 8] = *b"PRLRCMMT";
 
-/// Makes the checksum of `block` fit, if it begins as one of the structures.
+/// Corrects the checksum of `block`, if it begins like one of the structures.
 pub(crate) fn mend(mut block: &mut [u8]) {
     let Some((magic, at)) = SEALS.iter().find(|(magic, _)| block.starts_with(magic)) else { return };
     if *magic == COMMIT_ENTRY {
@@ -24,7 +24,8 @@ pub(crate) fn mend(mut block: &mut [u8]) {
     }
 }
 
-/// `start`, then what the fuzzer says, cut and filled with zeroes to `length`, and sealed.
+/// Returns `start` followed by `rest`, cut or filled with zeroes to `length`, with a correct
+/// checksum.
 pub(crate) fn sealed(start: &[u8], rest: &[u8], length: usize) -> Vec<u8> {
     let mut block = [start, rest].concat();
     block.resize(length, 0);

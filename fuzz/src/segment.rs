@@ -1,5 +1,4 @@
-//! Headers of log segments: one that is believed has as many records as there is room for at the
-//! most.
+//! Fuzzes headers of log segments: a header that decodes has at most as many records as fit.
 
 use parlour_array::{Identity, SegmentSummary};
 
@@ -9,7 +8,7 @@ use crate::seal::sealed;
 const HEADER: usize = 64;
 const RECORD: usize = 32;
 
-/// Takes the bytes as a header, sealed, or as the records behind a header that fits them.
+/// Interprets the bytes as a sealed header, or as the records after a header that matches them.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let kind = input.byte();

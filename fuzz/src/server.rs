@@ -1,5 +1,6 @@
-//! The server over real sockets: whatever several clients do, payload memory stays within its
-//! bound, every buffer comes back once, and who keeps the protocol has every request answered.
+//! Fuzzes the server over real sockets: whatever several clients do, payload memory stays within
+//! its limit, every buffer is returned once, and every request of a client that keeps the protocol
+//! is answered.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
@@ -13,14 +14,14 @@ use crate::terms::{PAYLOAD, terms};
 use crate::transmission::compose;
 use crate::wire::{DISC, GO, Header, READ, Reader, Reply, option, string};
 
-/// Clients at a time.
+/// The number of simultaneous clients.
 const CLIENTS: usize = 3;
-/// Bytes of payload that the backend gives out.
+/// The payload memory of the backend, in bytes.
 const BUDGET: usize = 3 * PAYLOAD as usize;
-/// Longest tails of requests that a client sends without them being taken.
+/// The largest unsent rest of requests that a client keeps while the server does not receive.
 const PATIENCE: usize = 1 << 20;
 
-/// Takes the bytes as the doings of clients, of the backend and of time.
+/// Interprets the bytes as actions of clients and of the backend, and as the passing of time.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let mut scene = Scene::new(input.byte());
@@ -30,7 +31,7 @@ pub fn run(data: &[u8]) {
     scene.finish();
 }
 
-/// Buffers, and requests not yet carried out.
+/// The backend's buffers, and the requests that it has not yet carried out.
 #[derive(Default)]
 struct Memory {
     buffers: Vec<Option<Vec<u8>>>,
@@ -73,9 +74,9 @@ struct Client {
     stream: UnixStream,
     unsent: Vec<u8>,
     received: Vec<u8>,
-    /// Lengths of its reads, and zero for its other requests.
+    /// The outstanding requests: the length of a read, and zero for other requests.
     asked: BTreeMap<u64, u32>,
-    /// Whether it kept the protocol, and was never late.
+    /// Whether the client has kept the protocol, and was never late.
     sound: bool,
     gone: bool,
 }
@@ -141,7 +142,7 @@ impl Scene {
         scene
     }
 
-    /// A client that has said its opening.
+    /// Connects a client that has sent its handshake.
     fn connect(&mut self) -> Client {
         let (stream, theirs) = UnixStream::pair().expect("descriptors are left");
         stream.set_nonblocking(true).expect("sockets can be");
@@ -172,7 +173,7 @@ impl Scene {
         match which % 16 {
             0..6 => self.ask(client, input),
             6 => {
-                // Less than was announced: the rest comes with the next request, or never.
+                // Fewer bytes than announced: the rest comes with the next request, or never.
                 let mut message = compose(input, 1);
                 message.truncate(28 + input.below(65536));
                 self.clients[client].sound = false;
@@ -209,7 +210,7 @@ impl Scene {
         let message = compose(input, self.next_cookie);
         let header = Header::take(&mut Reader(&message)).expect("it begins with one");
         let client = &mut self.clients[client];
-        // What is asked behind a farewell is not answered.
+        // Requests after a disconnect request are not answered.
         client.sound &= header.command != DISC;
         client.asked.insert(header.cookie, if header.command == READ { header.length } else { 0 });
         client.send(&message);
@@ -224,7 +225,7 @@ impl Scene {
         self.server.complete(token, result, &mut self.memory);
     }
 
-    /// Everybody reads, everything is answered; then all go.
+    /// All clients receive, all requests are answered; then all clients disconnect.
     fn finish(mut self) {
         let mut quiet = 0;
         while quiet < 2 {
@@ -256,7 +257,8 @@ impl Scene {
     }
 }
 
-/// Every request of a client that kept the protocol was answered once, and nothing else was sent.
+/// Checks that every request of a client that kept the protocol was answered once, and that nothing
+/// else was sent.
 fn judge(client: &Client) {
     assert!(!client.gone, "who keeps the protocol is kept");
     let mut sent = Reader(&client.received);
@@ -272,7 +274,7 @@ fn judge(client: &Client) {
     assert!(asked.is_empty(), "every request is answered: {asked:?}");
 }
 
-/// The greeting, and the answers to one option.
+/// Skips the greeting, and the answers to one option.
 fn skip_opening(sent: &mut Reader<'_>) {
     sent.take(18);
     loop {

@@ -1,9 +1,9 @@
-//! Configuration files: what can be settled is an array that can be kept, what cannot is refused in
-//! one line.
+//! Fuzzes configuration files: valid settings give an array with a valid geometry; invalid settings
+//! give an error message of one line.
 
 use parlour_array::Geometry;
 
-/// Takes the bytes as the text of a configuration file.
+/// Interprets the bytes as the text of a configuration file.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match parlour::fuzzing::settle(text) {

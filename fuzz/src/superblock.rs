@@ -1,4 +1,4 @@
-//! Superblocks: what is decoded survives encoding, and its geometry can be computed with.
+//! Fuzzes superblocks: a decoded superblock survives encoding, and its geometry is consistent.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use crate::memory;
 use crate::seal::{mend, sealed};
 use crate::world::{ARRAYS, Image};
 
-/// Takes the bytes as a superblock, or as changes to a good one; most are sealed.
+/// Interprets the bytes as a superblock, or as changes to a valid one; most are sealed.
 pub fn run(data: &[u8]) {
     memory::bound();
     let mut input = Input::new(data);
@@ -50,7 +50,7 @@ fn changed(input: &mut Input<'_>) -> Vec<u8> {
     block
 }
 
-/// Alone, it is judged and nothing else.
+/// Assembles an array from this superblock alone. It must lack its other members.
 fn assemble(superblock: Superblock) {
     let candidate =
         Candidate { name: "member".into(), length: superblock.member_length, superblock: Ok(superblock) };
@@ -59,7 +59,7 @@ fn assemble(superblock: Superblock) {
     assert!(assembly.missing().len() + 1 >= usize::from(assembly.geometry.members()));
 }
 
-/// Every place lies in the data area, and what lies there is known.
+/// Checks that each location is in the data area, and that its occupant is known.
 fn check_geometry(geometry: &Geometry) {
     let layout = geometry.layout();
     let end = Sector::ZERO + Sectors::new(geometry.stored().layout.length);

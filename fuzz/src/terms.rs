@@ -1,15 +1,15 @@
-//! Exports and limits for a fuzzed client to meet.
+//! The exports and limits that fuzzed clients use.
 
 use std::time::Duration;
 
 use parlour_nbd::{Export, Features, Limits, Terms};
 
-/// Bytes of every export.
+/// The size of every export, in bytes.
 pub(crate) const SIZE: u64 = 1 << 20;
-/// The longest read or write.
+/// The longest read or write, in bytes.
 pub(crate) const PAYLOAD: u32 = 64 << 10;
 
-/// One of several exports, all small, with narrow limits.
+/// Returns one of several small exports with tight limits.
 pub(crate) fn terms(choice: u8) -> Terms {
     let has = |bit: u8| choice >> bit & 1 == 1;
     let features = Features {

@@ -1,6 +1,6 @@
-//! The transmission phase of the network protocol over a model of a backend: only sound requests
-//! reach it, every request gets exactly one well-formed reply with its cookie, and the first byte
-//! that breaks the protocol ends it.
+//! Fuzzes the transmission phase of the network protocol with a model of a backend: only valid
+//! requests reach the backend, every request gets exactly one well-formed reply with its cookie,
+//! and the first byte that violates the protocol ends the connection.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use crate::wire::{
     WRITE, option, string,
 };
 
-/// What a backend may say; the last but two only of some requests.
+/// The errors that a backend may return. The server sends `Enotsup` only for a fast zeroing
+/// request, and `Einval` instead for any other.
 const ERRORS: [NbdError; 8] = [
     NbdError::Eperm,
     NbdError::Eio,
@@ -25,7 +26,7 @@ const ERRORS: [NbdError; 8] = [
     NbdError::Eshutdown,
 ];
 
-/// Takes the bytes as the doings of a client and of a backend.
+/// Interprets the bytes as actions of a client and of a backend.
 pub fn run(data: &[u8]) {
     let mut input = Input::new(data);
     let terms = terms(input.byte());
@@ -36,7 +37,7 @@ pub fn run(data: &[u8]) {
     dialog.finish();
 }
 
-/// A request's message; a client that means well sends no others.
+/// Composes the message of a request. A well-behaved client sends only such messages.
 pub(crate) fn compose(input: &mut Input<'_>, cookie: u64) -> Vec<u8> {
     let choice = input.byte();
     let (flags, command) = (u16::from(input.byte() & 0x1f), u16::from(choice % 9));
@@ -47,7 +48,7 @@ pub(crate) fn compose(input: &mut Input<'_>, cookie: u64) -> Vec<u8> {
         2 => offset = u64::MAX - offset,
         _ => {}
     }
-    // A flush has neither.
+    // A flush has neither offset nor length.
     let (offset, length) = if command == 3 { (0, 0) } else { (offset, length) };
     let header = Header { magic: REQUEST_MAGIC, flags, command, cookie, offset, length };
     let mut message = header.encode();
@@ -60,16 +61,16 @@ struct Dialog<'a> {
     connection: Connection,
     structured: bool,
     contexts: bool,
-    /// All that the client sent.
+    /// All bytes that the client sent.
     stream: Vec<u8>,
     held: Vec<u8>,
     output: Vec<u8>,
     piece: usize,
     next_cookie: u64,
-    /// Whole requests that the backend has not answered.
+    /// The complete requests that the backend has not answered.
     pending: Vec<(RequestId, Request)>,
     filling: Option<(RequestId, Request)>,
-    /// Cookies of replies, with how many there were.
+    /// The number of replies for each cookie.
     replies: BTreeMap<u64, usize>,
     end: Option<Event>,
 }
@@ -149,7 +150,7 @@ impl<'a> Dialog<'a> {
                     assert!(self.held.len() < 28, "less than a header is held back");
                     return self.silent();
                 }
-                // A limit of the connection; the backend is not to blame, and answers one.
+                // The connection has reached a limit of its own. The backend answers one request.
                 Event::AtLimit => self.answer(0, 0, &mut Input::new(&[])),
                 Event::Handled => self.refused(),
                 Event::Request { id, request } => {
@@ -182,7 +183,7 @@ impl<'a> Dialog<'a> {
         assert!(self.output.is_empty(), "nothing is said unasked");
     }
 
-    /// What reaches the backend keeps every promise of [`Request`].
+    /// Checks that a request keeps all guarantees of [`Request`].
     fn check(&self, request: Request) {
         let export = self.terms.export();
         let features = export.features;
@@ -211,7 +212,7 @@ impl<'a> Dialog<'a> {
         matches!(request, Request::Read { .. } | Request::Write { .. })
     }
 
-    /// The output is empty, or the refusal of one request.
+    /// Checks that the output is empty or refuses one request.
     fn refused(&mut self) {
         if self.output.is_empty() {
             return;
@@ -220,7 +221,7 @@ impl<'a> Dialog<'a> {
         assert!(matches!(reply, Reply::Error { .. }), "{reply:?} without the backend");
     }
 
-    /// Takes the one reply in the output.
+    /// Takes the only reply in the output.
     fn reply(&mut self) -> Reply {
         let mut sent = Reader(&self.output);
         let reply = Reply::take(&mut sent);
@@ -233,7 +234,7 @@ impl<'a> Dialog<'a> {
         reply
     }
 
-    /// The backend answers a request, if it has one.
+    /// The backend answers a request, if there is one.
     fn answer(&mut self, which: usize, how: u8, input: &mut Input<'_>) {
         if self.pending.is_empty() {
             return;
@@ -274,7 +275,7 @@ impl<'a> Dialog<'a> {
         assert_eq!(code, sent.code());
     }
 
-    /// Answers everything, and counts.
+    /// Answers all requests, and checks the number of replies.
     fn finish(mut self) {
         while !self.pending.is_empty() {
             self.answer(0, 0, &mut Input::new(&[]));
@@ -300,7 +301,7 @@ fn judge_extents(asked: u32, req_one: bool, extents: &[(u32, u32)]) {
     assert!(!req_one || extents.len() == 1);
 }
 
-/// The cookies of the whole requests in a client's stream, with how many there are, and how it must
+/// The number of complete requests in a client's stream for each cookie, and how the stream must
 /// end.
 fn asked(stream: &[u8]) -> (BTreeMap<u64, usize>, Option<Event>) {
     let mut cookies = BTreeMap::new();
@@ -321,5 +322,5 @@ fn asked(stream: &[u8]) -> (BTreeMap<u64, usize>, Option<Event>) {
     (cookies, None)
 }
 
-// The commands that `compose` draws from are numbered as the protocol does.
+// `compose` chooses commands by the protocol's numbers.
 const _: () = assert!(READ == 0 && WRITE == 1);

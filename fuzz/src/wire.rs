@@ -1,5 +1,5 @@
-//! The other side of the protocol: a client's messages, and the server's taken apart. Written from
-//! the protocol document and not from the server, so that the two can disagree.
+//! The client's side of the network protocol: encodes requests and decodes replies. It is written
+//! from the protocol document, not from the server, so that a mistake in the server shows.
 
 pub(crate) const GREETING: [u8; 18] = *b"NBDMAGICIHAVEOPT\x00\x03";
 pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
@@ -14,13 +14,13 @@ pub(crate) const READ: u16 = 0;
 pub(crate) const WRITE: u16 = 1;
 pub(crate) const DISC: u16 = 2;
 
-/// An option.
+/// Encodes an option.
 pub(crate) fn option(number: u32, data: &[u8]) -> Vec<u8> {
     let header = [&b"IHAVEOPT"[..], &number.to_be_bytes(), &(data.len() as u32).to_be_bytes()].concat();
     [&header, data].concat()
 }
 
-/// The data of an option that names an export, or a metadata context query.
+/// Encodes the data of an option that names an export, or of a metadata context query.
 pub(crate) fn string(text: &[u8]) -> Vec<u8> {
     [&(text.len() as u32).to_be_bytes(), text].concat()
 }
@@ -47,7 +47,7 @@ impl Header {
         bytes
     }
 
-    /// The header at the front of what a client sent, if it is complete.
+    /// Decodes the header at the front of a client's stream, if it is complete.
     pub(crate) fn take(sent: &mut Reader<'_>) -> Option<Header> {
         (sent.0.len() >= 28).then(|| Header {
             magic: sent.u32(),
@@ -59,13 +59,13 @@ impl Header {
         })
     }
 
-    /// Bytes that follow it.
+    /// The number of bytes that follow the header.
     pub(crate) fn payload(&self) -> usize {
         if self.command == WRITE { self.length as usize } else { 0 }
     }
 }
 
-/// Takes a message apart; panics where it is too short, as a client would be lost.
+/// Decodes a message. Panics if the message is too short, because a client could not continue.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -97,21 +97,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A reply of the transmission phase, its data apart.
+/// A reply of the transmission phase, without its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// A simple reply without error; the data of a read follows.
+    /// A simple reply without an error; the data of a read follows.
     Simple { cookie: u64 },
     /// The only chunk of a structured reply to a read; this many bytes of data follow.
     Data { cookie: u64, offset: u64, length: u32 },
-    /// Lengths and flags of extents.
+    /// The lengths and flags of extents.
     Extents { cookie: u64, extents: Vec<(u32, u32)> },
-    /// An error of either kind.
+    /// An error, in a simple or a structured reply.
     Error { cookie: u64, code: u32 },
 }
 
 impl Reply {
-    /// The reply at the front of what a server sent.
+    /// Decodes the reply at the front of a server's stream.
     pub(crate) fn take(sent: &mut Reader<'_>) -> Reply {
         match sent.u32() {
             0x6744_6698 => match (sent.u32(), sent.u64()) {

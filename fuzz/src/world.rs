@@ -1,5 +1,5 @@
-//! Members in memory that keep metadata and no payload: what an array looks at itself, and nothing
-//! else.
+//! Members in memory, with metadata but without payload: they keep only what the array itself
+//! reads.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use parlour_units::{Instant, Sector, Sectors};
 
 use crate::seal::mend;
 
-/// Arrays of which images are made: organization, members, consistency.
+/// The arrays of the images: organization, members, consistency.
 pub(crate) const ARRAYS: [(&str, u16, Consistency); 6] = [
     ("parity-logging", 4, Consistency::Bitmap),
     ("parity-logging", 5, Consistency::Bitmap),
@@ -22,16 +22,16 @@ pub(crate) const ARRAYS: [(&str, u16, Consistency); 6] = [
     ("raid1", 2, Consistency::Bitmap),
     ("parity-logging", 4, Consistency::Journal),
 ];
-/// The longest header of a commit log's entry that is changed, in sectors.
+/// The longest header of a commit log's entry that is changed.
 const ENTRY: Sectors = Sectors::new(8);
-/// Bytes of a sector.
+/// The bytes of a sector.
 const SECTOR: usize = 512;
-/// Every member's length: 1 MiB of metadata, 1 MiB of data area, 1 MiB of tail.
+/// The length of each member: 1 MiB of metadata, 1 MiB of data area, 1 MiB of tail.
 const LENGTH: Sectors = Sectors::new(3 * 2_048);
-/// Effects after which an array that will not rest is given up.
+/// The number of effects after which the array must have come to rest.
 const PATIENCE: u32 = 100_000;
 
-/// A member, as far as it is not zero.
+/// A member; only sectors that are not zero are stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     pub(crate) identity: Identity,
@@ -40,7 +40,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Whether all of an access lies on the member.
+    /// Whether the whole access lies on the member.
     fn holds(&self, at: Sector, length: Sectors) -> bool {
         at.from_start() <= self.length && length <= self.length - at.from_start()
     }
@@ -70,19 +70,19 @@ impl Disk {
     }
 }
 
-/// Which structure of a member is meant.
+/// A structure of a member.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Structure {
     Superblock(usize),
     Bitmap(usize),
     Table(usize),
-    /// A header of a log segment: region, segment, first or second.
+    /// A header of a log segment: region, segment, and whether it is the second of its two headers.
     Header(u32, u32, bool),
-    /// An entry of a commit log: in which ring, and in which of its sectors it starts.
+    /// An entry of a commit log: its ring, and the first sector in the ring.
     Entry(CommitPart, u64),
 }
 
-/// Members of an array, and its shape.
+/// The members of an array, with its geometry.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     pub(crate) geometry: Geometry,
@@ -112,7 +112,8 @@ impl Image {
         Image { geometry, disks }
     }
 
-    /// Changes `structure` of a member from byte `from` on, and mends its checksum if told to.
+    /// Changes `structure` of a member from byte `from` on, and corrects its checksum if `seal` is
+    /// set.
     pub(crate) fn change(
         &mut self,
         disk: usize,
@@ -186,7 +187,7 @@ fn geometry(name: &str, members: u16, consistency: Consistency) -> Geometry {
     .expect("a possible array")
 }
 
-/// How an image is to be opened.
+/// The options for opening an image.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct How {
     pub(crate) read_only: bool,
@@ -197,18 +198,18 @@ pub(crate) struct How {
 pub(crate) struct World {
     pub(crate) array: Array,
     pub(crate) disks: Vec<Disk>,
-    /// By the array's number of a member: its disk.
+    /// The disk of each of the array's member numbers.
     numbers: Vec<Option<usize>>,
     now: Instant,
     pending: Vec<Effect>,
-    /// Requests not yet answered, with their buffers.
+    /// The unanswered requests, with their buffers.
     asked: BTreeMap<u64, Option<BufferId>>,
     next_tag: u64,
     effects: u32,
 }
 
 impl World {
-    /// Puts together what can be read from `disks`, as a driver does, and opens it.
+    /// Assembles an array from the readable metadata on `disks`, as a driver does, and opens it.
     pub(crate) fn open(disks: Vec<Disk>, how: How) -> Result<World, AssemblyError> {
         let candidates: Vec<Candidate> =
             disks.iter().enumerate().map(|(index, disk)| disk.candidate(index)).collect();
@@ -223,7 +224,7 @@ impl World {
         let usable = |index: &usize| disks[*index].length >= geometry.least_member_length();
         let spares: Vec<usize> = assembly.spares.iter().copied().filter(usable).collect();
         let numbers = assembly.slots.iter().copied().chain(spares.iter().map(|spare| Some(*spare))).collect();
-        // What lies beyond a member's end cannot be read.
+        // Sectors beyond a member's end cannot be read.
         let read = |first: Sector, length: Sectors| -> Vec<Banks> {
             let bank = |slot: &Option<usize>, bank: u64| {
                 let (disk, at) = (&disks[(*slot)?], first + length * bank);
@@ -292,7 +293,7 @@ impl World {
         self.drain();
     }
 
-    /// Carries out one pending effect, or lets time pass where there is none.
+    /// Carries out one pending effect, or lets time pass if there is none.
     pub(crate) fn step(&mut self, which: usize) {
         if self.pending.is_empty() {
             return self.pass_time();
@@ -302,12 +303,12 @@ impl World {
         self.drain();
     }
 
-    /// Whether there is nothing to carry out.
+    /// Whether there is no pending effect.
     pub(crate) fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Carries out all that is pending.
+    /// Carries out all pending effects.
     pub(crate) fn settle(&mut self) {
         while !self.pending.is_empty() && self.effects <= PATIENCE {
             self.step(0);
@@ -323,7 +324,7 @@ impl World {
         }
     }
 
-    /// Stops the array and carries everything out. Says whether it came to rest in time.
+    /// Stops the array and carries out all effects. Returns whether it came to rest in time.
     pub(crate) fn stop(&mut self) -> bool {
         self.array.stop(self.now);
         self.drain();
@@ -358,8 +359,7 @@ impl World {
                 Action::Checksum => {
                     let sectors: u64 =
                         self.array.slices(effect.id).iter().map(|slice| slice.length.get()).sum();
-                    // Parity that is folded in changes, now and then; what hosts write is nothing
-                    // but zeroes.
+                    // Reintegrated parity changes sometimes; hosts write only zeroes.
                     let sum = if effect.class == Class::Log { u64::from(self.effects % 2) } else { 0 };
                     let sums = vec![sum; sectors as usize];
                     self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));

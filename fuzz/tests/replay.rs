@@ -1,11 +1,11 @@
-//! Every input that was kept does no harm, on the stable toolchain and without a fuzzer.
+//! Runs every kept input through its target, on the stable toolchain and without a fuzzer.
 
 use std::path::{Path, PathBuf};
 use std::{fs, panic};
 
 use parlour_fuzz::{TARGETS, Target};
 
-/// What is kept stays small: bytes of all corpora together.
+/// The largest size of all corpora together, in bytes.
 const MOST: u64 = 500_000;
 
 fn inputs(target: &Target) -> Vec<PathBuf> {
@@ -18,7 +18,7 @@ fn inputs(target: &Target) -> Vec<PathBuf> {
     inputs
 }
 
-/// Runs the inputs of a target in turn; a failure names the one that it came from.
+/// Runs the inputs of a target in turn. A failure names the input.
 fn replay(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
     let inputs = inputs(target);

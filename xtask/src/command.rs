@@ -1,25 +1,25 @@
-//! Running other programs in sight of the reader.
+//! Runs other programs, and shows their command lines.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Why a program did not do its work.
+/// Why a program did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
-    /// It is missing, or may not be run.
+    /// The program does not exist, or cannot be executed.
     #[error("cannot run `{line}`: {source}")]
     NotStarted { line: String, source: io::Error },
-    /// It ran, and what it said is gone.
+    /// The program ran, but its output cannot be read.
     #[error("cannot read what `{line}` said: {source}")]
     LogUnread { line: String, source: io::Error },
-    /// It ran and failed.
+    /// The program ran and failed.
     #[error("`{line}` failed: {status}")]
     Failed { line: String, status: ExitStatus },
 }
 
-/// Prints the command line, runs it, and lets it write to this terminal.
+/// Prints the command line, and runs it with its output on this terminal.
 pub(crate) fn run(command: &mut Command) -> Result<(), CommandError> {
     let line = line_of(command);
     eprintln!("$ {line}");
@@ -30,7 +30,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), CommandError> {
     }
 }
 
-/// Runs the command and keeps what it says in the file `log`.
+/// Runs the command, and stores its output in the file `log`.
 pub(crate) fn run_quietly(command: &mut Command, log: &Path) -> Result<(), CommandError> {
     let line = line_of(command);
     let not_started = |source| CommandError::NotStarted { line: line.clone(), source };
@@ -43,8 +43,7 @@ pub(crate) fn run_quietly(command: &mut Command, log: &Path) -> Result<(), Comma
     }
 }
 
-/// Runs the command and gives what it says to its standard output; its complaints go to this
-/// terminal.
+/// Runs the command, and returns its standard output. Its error output goes to this terminal.
 pub(crate) fn read(command: &mut Command) -> Result<Vec<u8>, CommandError> {
     let line = line_of(command);
     match command.stdin(Stdio::null()).stderr(Stdio::inherit()).output() {
@@ -54,7 +53,7 @@ pub(crate) fn read(command: &mut Command) -> Result<Vec<u8>, CommandError> {
     }
 }
 
-/// Prints what a command said that was run quietly, as if it had run here and now.
+/// Prints the stored output of a command that was run quietly, as if the command had just run.
 pub(crate) fn show(command: &Command, log: &Path) -> Result<(), CommandError> {
     let line = line_of(command);
     eprintln!("$ {line}");
@@ -62,7 +61,7 @@ pub(crate) fn show(command: &Command, log: &Path) -> Result<(), CommandError> {
     copied.map(drop).map_err(|source| CommandError::LogUnread { line, source })
 }
 
-/// The command as one would type it; a program given by its full path is shown by its name.
+/// The command line as a user would type it. A program with a full path is shown by its name.
 fn line_of(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str());

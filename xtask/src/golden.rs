@@ -1,11 +1,11 @@
-//! `cargo xtask golden`: writes the golden images of the format's current version anew.
+//! `cargo xtask golden`: rewrites the golden images of the format's current version.
 //!
-//! The tests that compare with them make them, when the environment says so.
+//! The tests that compare with the images also write them, if an environment variable says so.
 
 use crate::command::{self, CommandError};
 use crate::workspace::cargo;
 
-/// Carries it out.
+/// Runs the command.
 pub(crate) fn run() -> Result<(), CommandError> {
     let mut structures = cargo(&["test", "-p", "parlour-array", "--lib", "golden"]);
     command::run(structures.env("PARLOUR_GOLDEN", "write"))?;

@@ -1,22 +1,22 @@
-//! `cargo xtask lint`: formatting, clippy, documentation, what is depended on, and the house rules.
+//! `cargo xtask lint`: formatting, clippy, documentation, dependencies, and the house rules.
 
 use crate::command::{self, CommandError};
 use crate::deny;
 use crate::tidy::{self, TidyError};
 use crate::workspace::{self, cargo};
 
-/// Why a change is not clean. Each cause has already been printed.
+/// Why the lint failed. Each cause has already been printed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LintError {
     /// The sources could not be read.
     #[error(transparent)]
     Tidy(#[from] TidyError),
-    /// Some of the checks failed.
+    /// Some checks failed.
     #[error("not clean: {}", .0.join(", "))]
     NotClean(Vec<&'static str>),
 }
 
-/// Runs every check, the quick ones first, and goes on after a failure, to show everything at once.
+/// Runs all checks, the quick ones first. Continues after a failure, to show all problems at once.
 pub(crate) fn run() -> Result<(), LintError> {
     let mut failed = Vec::new();
     if !tidy()? {
@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<(), LintError> {
     if failed.is_empty() { Ok(()) } else { Err(LintError::NotClean(failed)) }
 }
 
-/// Whether the house rules hold; prints where they do not.
+/// Checks the house rules and prints the findings. Returns whether there are none.
 fn tidy() -> Result<bool, TidyError> {
     let findings = tidy::check(&workspace::root())?;
     for finding in &findings {
@@ -49,8 +49,8 @@ fn tidy() -> Result<bool, TidyError> {
     Ok(findings.is_empty())
 }
 
-/// Builds the documentation. A link from what is public to what is private is plain text in it, and
-/// helps who reads the source.
+/// Builds the documentation. A link from a public item to a private one becomes plain text in it,
+/// but is useful in the source; so it is allowed.
 fn document() -> Result<(), CommandError> {
     let mut doc = cargo(&["doc", "--workspace", "--no-deps"]);
     command::run(doc.env("RUSTDOCFLAGS", "-D warnings -A rustdoc::private-intra-doc-links"))
@@ -60,7 +60,8 @@ fn run_cargo(arguments: &[&str]) -> Result<(), CommandError> {
     command::run(&mut cargo(arguments))
 }
 
-/// Whether a command succeeded; a program that ran has itself printed why not.
+/// Whether a command succeeded. A program that ran has already printed its error; other errors are
+/// printed here.
 fn passes(ran: Result<(), CommandError>) -> bool {
     if let Err(error @ (CommandError::NotStarted { .. } | CommandError::LogUnread { .. })) = &ran {
         eprintln!("{error}");

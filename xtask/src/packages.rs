@@ -1,7 +1,8 @@
-//! The Debian packages that the end-to-end tests and the lab's kernel need.
+//! The Debian packages for the end-to-end tests and the lab's kernel.
 //!
-//! A package is judged by what it is wanted for: its programs can be found, its module can be
-//! imported. So a tool that came from elsewhere is as good, and nothing asks the package database.
+//! A package counts as installed if its purpose is fulfilled: its programs are found, its module
+//! can be imported. So a tool from another source is as good, and the package database is not
+//! queried.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -10,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use crate::command::{self, CommandError};
 
-/// Why the tools are not there.
+/// Why tools are missing.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PackageError {
     /// Only root may install packages.
@@ -19,37 +20,37 @@ pub(crate) enum PackageError {
     /// `apt-get` failed.
     #[error(transparent)]
     Apt(#[from] CommandError),
-    /// The packages were installed and the tool still does not work.
+    /// The packages were installed, but the tool still does not work.
     #[error("{packages} installed, yet {purpose} lacks {lacks}; is another version first in PATH?")]
     StillMissing { purpose: &'static str, packages: String, lacks: String },
 }
 
-/// What packages are for.
+/// The purpose of some packages.
 pub(crate) struct Purpose {
     name: &'static str,
     tools: &'static [Tool],
 }
 
-/// The tests as `cargo xtask test` runs them, apart from the kernel in which some of them run.
+/// The tests of `cargo xtask test`, without the kernel that some of them need.
 pub(crate) static TESTS: Purpose = Purpose { name: "the end-to-end suite", tools: &TOOLS };
 /// Building the lab's kernel.
 pub(crate) static KERNEL: Purpose = Purpose { name: "the kernel's build", tools: &BUILD_TOOLS };
 
-/// One thing that is used, and the package that brings it.
+/// A tool, and the package that contains it.
 struct Tool {
     package: &'static str,
     probe: Probe,
 }
 
-/// How to see that a tool is there.
+/// How to check for a tool.
 enum Probe {
-    /// A program of this name can be found.
+    /// A program of this name is found.
     Program(&'static str),
-    /// A file is there.
+    /// A file exists.
     File(&'static str),
-    /// fio can speak NBD: not every build of it can.
+    /// fio has an NBD engine; not every build of fio has one.
     FioSpeaksNbd,
-    /// The system's Python has libnbd's module; another Python in PATH would not see it.
+    /// The system's Python can import libnbd's module. Another Python in PATH would not find it.
     PythonImportsNbd,
 }
 
@@ -106,7 +107,7 @@ impl Probe {
         }
     }
 
-    /// What is lacking when the probe fails.
+    /// The name of the missing tool, if the probe fails.
     fn lack(&self) -> &'static str {
         match self {
             Self::Program(name) | Self::File(name) => name,
@@ -116,13 +117,14 @@ impl Probe {
     }
 }
 
-/// What is still to be installed.
+/// The packages that are still missing.
 pub(crate) struct Wanted {
     purpose: &'static Purpose,
     missing: Vec<&'static Tool>,
 }
 
-/// Looks for every tool of a purpose. Refuses where some are missing that may not be installed.
+/// Checks all tools of a purpose. Returns an error if some are missing and this user cannot install
+/// them.
 pub(crate) fn look(purpose: &'static Purpose) -> Result<Wanted, PackageError> {
     let missing = purpose.missing();
     if !missing.is_empty() && !rustix::process::geteuid().is_root() {
@@ -133,7 +135,7 @@ pub(crate) fn look(purpose: &'static Purpose) -> Result<Wanted, PackageError> {
 }
 
 impl Wanted {
-    /// Installs it.
+    /// Installs the missing packages.
     pub(crate) fn install(&self) -> Result<(), PackageError> {
         let Wanted { purpose, missing } = self;
         if missing.is_empty() {
@@ -152,7 +154,7 @@ impl Wanted {
     }
 }
 
-/// `apt-get` that asks no questions and reads no terminal.
+/// An `apt-get` command that asks no questions and reads no terminal.
 fn apt_get(arguments: &[&str]) -> Command {
     let mut command = Command::new("apt-get");
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
@@ -181,8 +183,8 @@ fn words(packages: BTreeSet<&str>) -> String {
     packages.into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a program can be found. Debian keeps the file systems' tools where no ordinary user's
-/// PATH looks.
+/// Whether a program is found. Debian installs the file systems' tools in directories that are not
+/// in an ordinary user's PATH, so these are searched, too.
 fn is_program(name: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -193,13 +195,13 @@ fn is_executable(file: &Path) -> bool {
     file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// What a program prints, if it ends well.
+/// The output of a program, if it succeeds.
 fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether a line of `listing` is `name`, but for white space.
+/// Whether a line of `listing` is `name`, apart from white space.
 fn lists(listing: &str, name: &str) -> bool {
     listing.lines().any(|line| line.trim() == name)
 }

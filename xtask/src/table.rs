@@ -1,8 +1,8 @@
-//! Tables that read well in a terminal and in a page.
+//! Tables in Markdown, for a terminal and for documents.
 
 use comfy_table::{CellAlignment, Table, presets};
 
-/// A table with this header. Its first column names what the others have numbers of.
+/// A table with this header. Its first column holds names, the others hold numbers.
 pub(crate) fn of_numbers(header: impl IntoIterator<Item = impl Into<String>>) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::ASCII_MARKDOWN);

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold before a change is offered.
+//! `cargo xtask test`: runs all tests that must pass before a change is proposed.
 
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
@@ -13,36 +13,37 @@ use crate::kernel::{self, KernelError};
 use crate::packages::{self, PackageError};
 use crate::workspace::{cargo, target};
 
-/// Why the tests did not pass.
+/// Why the tests failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TestError {
-    /// The tools of the end-to-end suite are not there.
+    /// Tools of the end-to-end suite are missing.
     #[error(transparent)]
     Packages(#[from] PackageError),
-    /// The kernel in which some tests run is not there.
+    /// The kernel in which some tests run is missing.
     #[error(transparent)]
     Kernel(#[from] KernelError),
     /// A build or a test failed.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// Nobody knows what tests there are.
+    /// The list of tests cannot be read.
     #[error("cannot read what `cargo metadata` says of the workspace: {0}")]
     Metadata(serde_json::Error),
 }
 
-/// Tests that mostly wait: for other programs, for disks, for processes that are to be killed. They
-/// need little of the processors.
+/// Tests that mostly wait: for other programs, for disks, for processes that are killed. They need
+/// little processor time.
 const WAITING: [&str; 5] = ["clients", "filesystem", "killed", "serving", "two_servers"];
 
-/// Tests that boot the lab's kernel. They mostly wait, too, but first for that kernel.
+/// Tests that boot the lab's kernel. They mostly wait as well, but the kernel has to be built
+/// first.
 const IN_LAB: &str = "kernel";
 
-/// Installs what is missing, and runs every test.
+/// Installs missing packages, and runs all tests.
 pub(crate) fn run() -> Result<(), TestError> {
     let wanted = [Some(packages::look(&packages::TESTS)?), kernel::wanted()?];
     thread::scope(|scope| {
-        // Packages are fetched and unpacked while all is built. Then the kernel is built, at a low
-        // priority.
+        // Packages are fetched and unpacked during the build of the tests. Then the kernel is
+        // built, at a low priority.
         let installing = scope.spawn(move || {
             wanted.iter().flatten().try_for_each(packages::Wanted::install)?;
             Ok::<_, PackageError>(scope.spawn(kernel::ensure))
@@ -54,7 +55,7 @@ pub(crate) fn run() -> Result<(), TestError> {
     })
 }
 
-/// Runs every test, those in the lab when its kernel is there.
+/// Runs all tests; those in the lab start when the lab's kernel is built.
 fn run_tests(kernel: impl FnOnce() -> Result<PathBuf, KernelError> + Send) -> Result<(), TestError> {
     let computing = computing()?;
     let aside = [("waiting.log", waiting()), ("planted-bugs.log", planted())];
@@ -70,14 +71,14 @@ fn run_tests(kernel: impl FnOnce() -> Result<PathBuf, KernelError> + Send) -> Re
     Ok(ran?)
 }
 
-/// Builds all that is run later.
+/// Builds all tests.
 fn build() -> Result<(), CommandError> {
     command::run(&mut cargo(&["test", "--workspace", "--no-run"]))?;
     command::run(planted().arg("--no-run"))
 }
 
-/// Runs what is shown when all else has run. Says what that was, where its words are, and how it
-/// went.
+/// Runs a command whose output is shown after all others have run. Returns the command, the file
+/// with its output, and its result.
 fn run_aside((log, mut command): (&str, Command)) -> (Command, PathBuf, Result<(), CommandError>) {
     let log = target().join(log);
     let ran = command::run_quietly(&mut command, &log);
@@ -88,19 +89,19 @@ fn run_all(commands: impl IntoIterator<Item = Command>) -> Result<(), CommandErr
     commands.into_iter().try_for_each(|mut command| command::run(&mut command))
 }
 
-/// What waits.
+/// The tests that mostly wait.
 fn waiting() -> Command {
     let mut waiting = cargo(&["test", "--workspace"]);
     waiting.args(WAITING.iter().flat_map(|test| ["--test", test]));
     waiting
 }
 
-/// What runs in the lab.
+/// The tests that run in the lab.
 fn lab() -> Command {
     cargo(&["test", "--workspace", "--test", IN_LAB])
 }
 
-/// All else: `cargo test` can be told what to run, and not what to leave out.
+/// All other tests, listed by name: `cargo test` has no option to exclude tests.
 fn computing() -> Result<[Command; 2], TestError> {
     let tests = integration_tests()?;
     let mut computing = cargo(&["test", "--workspace", "--lib", "--bins"]);
@@ -118,7 +119,7 @@ fn integration_tests() -> Result<BTreeSet<String>, TestError> {
     Ok(tests.map(|target| target.name).collect())
 }
 
-/// What cargo says of the workspace, as far as it is needed.
+/// The required part of cargo's metadata.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -135,7 +136,7 @@ struct Target {
     name: String,
 }
 
-/// The tests' own test: with known bugs in the array they fail.
+/// The tests of the tests: with planted bugs in the array they must fail.
 fn planted() -> Command {
     let packages = ["parlour-array", "parlour-engine", "parlour-fault", "parlour-sim"];
     let features = packages.map(|package| format!("{package}/planted-bugs")).join(",");
@@ -152,14 +153,14 @@ fn planted() -> Command {
         "starved",
         "unreadable",
     ];
-    // All of the workspace is named, so that what others build on, which is chosen by what all
-    // packages want of it, is not built anew.
+    // The command names the whole workspace. With fewer packages, cargo would choose other features
+    // for common dependencies, and build them again.
     let mut planted = cargo(&["test", "--workspace", "--features", &features]);
     planted.args(tests.iter().flat_map(|test| ["--test", test]));
     planted
 }
 
-/// Does the one in a thread of its own while the other is done here.
+/// Runs `one` in a thread of its own, and `other` in this thread at the same time.
 fn beside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let one = scope.spawn(one);

@@ -1,7 +1,7 @@
 //! The house rules that neither rustc nor clippy can check.
 //!
-//! Most look at one file's text and its path below the workspace's root; some at what all files of
-//! a crate name of each other.
+//! Most rules look at one file's text and its path below the workspace's root. Some look at the
+//! references between all files of a crate.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,15 +24,15 @@ mod wide;
 /// Why the rules could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TidyError {
-    /// A file or folder cannot be read.
+    /// A file or directory cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// The folders that hold our own sources, as far as they exist.
+/// The directories with our own sources.
 const FOLDERS: [&str; 4] = ["bench", "crates", "fuzz", "xtask"];
 
-/// Checks the workspace at `root`; the findings come ordered by place.
+/// Checks the workspace at `root`. The findings are ordered by place.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, TidyError> {
     let texts = texts_below(root)?;
     let mut findings: Vec<Finding> =
@@ -46,10 +46,10 @@ fn check_file(file: &File<'_>) -> Vec<Finding> {
     if file.path.ends_with(".rs") { source::check(file) } else { house::check(file) }
 }
 
-/// The rules that see all files.
+/// Checks the rules that need all files.
 fn check_together(texts: &BTreeMap<String, String>) -> Vec<Finding> {
     let is_source = |(path, _): &(&String, &String)| path.ends_with(".rs");
-    // What cannot be parsed is rustc's to say.
+    // rustc reports sources that cannot be parsed.
     let parse = |(path, text): (&String, &String)| Some((path.clone(), syn::parse_file(text).ok()?));
     let sources: Sources = texts.iter().filter(is_source).filter_map(parse).collect();
     let targets = arrows::targets(&sources, texts);

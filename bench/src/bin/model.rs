@@ -1,8 +1,8 @@
-//! How fast closed forms are: each model over many configurations, no two of them alike, on one
+//! Measures how fast closed forms are: each model over many different configurations, on one
 //! thread.
 //!
-//! Cases take turns, run after run; the table gives the median of each, with its range, in
-//! microseconds an evaluation, and how long a million of them take.
+//! Cases take turns in each run; the table gives the median of each, with its range, in
+//! microseconds per evaluation, and the time of a million evaluations.
 #![allow(clippy::expect_used, reason = "a bench that cannot be set up measures nothing")]
 
 use std::hint::black_box;
@@ -33,7 +33,7 @@ struct Arguments {
     runs: usize,
 }
 
-/// What is evaluated; of what takes long, fewer configurations.
+/// A case: what is evaluated, and the factor by which a slow one has fewer configurations.
 struct Case {
     name: &'static str,
     fewer: u32,
@@ -69,7 +69,7 @@ fn main() {
     println!("{table}");
 }
 
-/// The time of an evaluation, over so many configurations.
+/// The time of an evaluation, over this number of configurations.
 fn microseconds(case: &mut Case, count: u32) -> f64 {
     let start = Instant::now();
     (0..count).for_each(|number| _ = black_box((case.evaluate)(black_box(number))));
@@ -125,7 +125,7 @@ fn fork_and_join(number: u32) -> f64 {
     network.with(20).expect("it can be solved").response
 }
 
-/// An experiment of this repository: all its runs of which closed forms say something.
+/// An experiment of this repository: all its runs that closed forms can predict.
 fn experiment() -> Vec<Prepared> {
     let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../experiments/small-writes.toml"));
     let points = Experiment::load(file, &[]).and_then(|experiment| experiment.points());

@@ -1,9 +1,9 @@
-//! How fast arrays are simulated: eight HP C2247A, 4 KiB at random, eight processes without think
-//! time.
+//! Measures how fast arrays are simulated: eight HP C2247A, random requests of 4 KiB, eight
+//! processes without think time.
 //!
-//! Cases take turns, run after run; the table gives the median of each, with its range, in
-//! simulated requests a second of one thread. Then a sweep of 64 runs, on one thread and on all
-//! cores, and the most memory that was used at any time.
+//! Cases take turns in each run; the table gives the median of each, with its range, in simulated
+//! requests per second of one thread. Then it measures a sweep of 64 runs, on one thread and on all
+//! cores, and prints the peak memory.
 #![allow(clippy::expect_used, reason = "a bench that cannot be set up measures nothing")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ struct Arguments {
     only: Option<String>,
 }
 
-/// What is simulated.
+/// A case to simulate.
 struct Case {
     name: &'static str,
     organization: &'static str,
@@ -115,7 +115,7 @@ fn show_sweep(arguments: &Arguments) {
     );
 }
 
-/// Simulated requests a second of this thread.
+/// The simulated requests per second of this thread.
 fn rate(case: &Case, requests: u64, seed: u64) -> f64 {
     let (mut world, stream) = array(case);
     let load = Load::Closed { processes: 8, think: Delay::Fixed(Duration::ZERO) };
@@ -155,7 +155,7 @@ fn array(case: &Case) -> (World, Stream) {
     (World::new(vec![volume]), Stream::new(case.reads, sizes, places).expect("a stream"))
 }
 
-/// Seconds of 64 runs on so many threads.
+/// The time of 64 runs on this number of threads, in seconds.
 fn sweep(threads: usize, arguments: &Arguments) -> f64 {
     let next = AtomicU64::new(0);
     let work = || {
@@ -172,7 +172,7 @@ fn sweep(threads: usize, arguments: &Arguments) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// In KiB, as the system counts.
+/// The peak memory in KiB, from the system.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

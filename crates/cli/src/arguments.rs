@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What can be asked.
+/// The subcommands.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Up(up::Options),

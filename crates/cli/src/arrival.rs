@@ -1,8 +1,8 @@
-//! Waiting for members that come late, as some do at boot.
+//! Waits for members that arrive late, as some do at boot.
 //!
-//! An array tells which members it counts on. It is waited for those that are absent, if they can
-//! come: where a directory was named, or a path that is not there. Members that the array has
-//! excluded are not waited for.
+//! The array's superblocks tell which members it counts on. The command waits for those that are
+//! absent, if they can arrive: in a directory that was named, or at a path that does not exist yet.
+//! It does not wait for members that the array has excluded.
 
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -14,11 +14,11 @@ use parlour_array::{Assembly, Candidate, EntryState, Superblock};
 use crate::console::{Console, note};
 use crate::members::{Looks, MembersError};
 
-/// Between two looks.
+/// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// The members that `named` stands for, once all are there or `wait` is over. One that timed
-/// out is not waited for again: opening the array shows whether it can be done without.
+/// The members at the paths `named`, once all are present or `wait` is over. If reading one timed
+/// out, the command does not wait for it again: opening the array shows whether it is needed.
 ///
 /// # Errors
 /// A directory cannot be read, or holds no member.
@@ -46,16 +46,16 @@ pub(crate) fn await_members(
     }
 }
 
-/// Whether members can come here that are not there now.
+/// Whether members that are absent now can arrive at this path.
 fn may_bring_more(looks: &Looks, path: &Path) -> bool {
     let is_absent = || !matches!(looks.look(path), Ok(_) | Err(MembersError::Silent { .. }));
     path.is_dir() || is_absent()
 }
 
-/// Places whose members the array counts on, and that are not among `members`.
+/// Slots whose member the array counts on, but which is not among `members`.
 fn absent(looks: &Looks, members: &[PathBuf]) -> Vec<u16> {
     let candidates: Vec<Candidate> = looks.look_at_all(members).into_iter().filter_map(Result::ok).collect();
-    // What makes no array is refused with its reasons when it is opened.
+    // If the members form no array, opening them later reports the reasons.
     let Ok(assembly) = Assembly::new(&candidates) else { return Vec::new() };
     let present: Vec<&Superblock> =
         candidates.iter().filter_map(|candidate| candidate.superblock.as_ref().ok()).collect();
@@ -69,7 +69,7 @@ fn absent(looks: &Looks, members: &[PathBuf]) -> Vec<u16> {
         .collect()
 }
 
-/// What people see meanwhile: a line that lives on a terminal, else one line.
+/// The progress that people see: a live line on a terminal, else one message.
 struct Progress(Option<ProgressBar>);
 
 impl Progress {

@@ -1,4 +1,4 @@
-//! What people and programs read: tables, JSON, and whether a terminal is there.
+//! The output of commands: tables, JSON, and progress on a terminal.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -9,15 +9,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use parlour_units::words::without_numbers;
 use serde::Serialize;
 
-/// How a command answers.
+/// The form of a command's answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Console {
-    /// JSON on standard output instead of text.
+    /// Print JSON on standard output instead of text.
     pub(crate) json: bool,
 }
 
 impl Console {
-    /// Prints `value` as JSON if that was asked for, else the text.
+    /// Prints `value` as JSON if this was requested, else the text.
     ///
     /// # Errors
     /// Standard output cannot be written.
@@ -31,12 +31,12 @@ impl Console {
         }
     }
 
-    /// Whether progress may be shown: a person looks on, and no program reads.
+    /// Whether progress may be shown: standard error is a terminal, and the output is not JSON.
     pub(crate) fn shows_progress(self) -> bool {
         !self.json && io::stderr().is_terminal()
     }
 
-    /// A bar whose message says what is done, if progress may be shown.
+    /// A progress bar whose message describes the work, if progress may be shown.
     pub(crate) fn work(self) -> Option<ProgressBar> {
         self.shows_progress().then(|| {
             let style = ProgressStyle::with_template("{bar:20} {msg}").expect("the template is sound");
@@ -46,7 +46,7 @@ impl Console {
         })
     }
 
-    /// A bar of so many runs, if progress may be shown.
+    /// A progress bar for a number of runs, if progress may be shown.
     pub(crate) fn progress(self, runs: usize) -> Option<ProgressBar> {
         self.shows_progress().then(|| {
             let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {elapsed}, {eta} left");
@@ -57,7 +57,7 @@ impl Console {
     }
 }
 
-/// Prints `text`. A reader that has seen enough is no failure.
+/// Prints `text`. A reader that closes the pipe is not an error.
 ///
 /// # Errors
 /// Standard output cannot be written.
@@ -72,7 +72,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 /// A table without frames, indented by two columns.
 pub(crate) struct Columns {
     table: Table,
-    /// Columns of numbers.
+    /// The right-aligned columns, for numbers.
     right: Vec<usize>,
 }
 
@@ -84,7 +84,7 @@ impl Columns {
         Columns { table, right: Vec::new() }
     }
 
-    /// Sets columns flush right, as numbers are.
+    /// Right-aligns columns, as is usual for numbers.
     pub(crate) fn right(mut self, columns: impl IntoIterator<Item = usize>) -> Columns {
         self.right.extend(columns);
         self
@@ -94,7 +94,7 @@ impl Columns {
         self.table.add_row(cells.into_iter().map(Into::into));
     }
 
-    /// The table as text, without blanks at the ends of lines.
+    /// The table as text, without trailing blanks.
     pub(crate) fn text(mut self) -> String {
         for index in &self.right {
             if let Some(column) = self.table.column_mut(*index) {
@@ -110,10 +110,10 @@ pub(crate) fn counted(count: u64, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
-/// A line that people should read, though nothing has failed.
+/// Prints a message on standard error for people, although nothing has failed.
 pub(crate) fn note(line: &dyn Display) {
-    // Error numbers of the system are of no use to the user.
+    // The system's error numbers do not help the user.
     let line = without_numbers(&line.to_string());
-    // A server goes on though its standard error is a full disk or a closed pipe.
+    // A server continues if its standard error cannot be written (a full disk, a closed pipe).
     let _ = writeln!(io::stderr(), "parlour: {line}");
 }

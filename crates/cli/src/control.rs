@@ -1,4 +1,4 @@
-//! Finding the server of an array, and commanding it.
+//! Finds the server of an array, and sends commands to it.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
@@ -22,10 +22,10 @@ pub(crate) struct ArrayOption {
     pub(crate) array: PathBuf,
 }
 
-/// Where `parlour up` keeps its array.
+/// The default directory of `parlour up`.
 pub(crate) const DEFAULT_DIRECTORY: &str = "parlour-data";
 
-/// Why no server could be commanded.
+/// Why a command could not be sent to a server.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandError {
     #[error(transparent)]
@@ -56,22 +56,22 @@ pub(crate) enum CommandError {
 pub(crate) enum Found {
     /// Its server's control socket.
     Served(PathBuf),
-    /// Nobody serves it; its members, as far as they were found.
+    /// The array is not served; its members, as far as they were found.
     Idle(Vec<PathBuf>),
 }
 
-/// Has the server of the array at `path` carry out `request`.
+/// Sends `request` to the server of the array at `path`.
 ///
 /// # Errors
-/// There is none, or it refuses.
+/// There is no server, or it refuses the request.
 pub(crate) fn call(path: &Path, request: &Request) -> Result<Value, CommandError> {
     ask(&socket(path)?, request)
 }
 
-/// Has the server that listens on `socket` carry out `request`.
+/// Sends `request` to the server that listens on `socket`.
 ///
 /// # Errors
-/// There is none, or it refuses.
+/// There is no server, or it refuses the request.
 pub(crate) fn ask(socket: &Path, request: &Request) -> Result<Value, CommandError> {
     match control::call(socket, request) {
         Ok(response) => Ok(response.ok),
@@ -80,8 +80,8 @@ pub(crate) fn ask(socket: &Path, request: &Request) -> Result<Value, CommandErro
     }
 }
 
-/// What to keep in mind of a new member that lies outside the array's directory: nothing there
-/// leads to it.
+/// A reminder for a new member outside the array's directory: the next `serve` of the directory
+/// would not find it.
 pub(crate) fn reminder(array: &Path, member: &Path) -> String {
     let canonical = |path: &Path| path.canonicalize().ok();
     let inside = canonical(member).and_then(|path| path.parent().map(Path::to_owned)) == canonical(array);
@@ -102,7 +102,7 @@ pub(crate) fn naming(path: &Path) -> String {
     }
 }
 
-/// The control socket of the one array that `path` leads to.
+/// The control socket of the one array at `path`.
 fn socket(path: &Path) -> Result<PathBuf, CommandError> {
     let mut sockets = Vec::new();
     for found in find(std::slice::from_ref(&path.to_owned()))? {
@@ -120,8 +120,8 @@ fn socket(path: &Path) -> Result<PathBuf, CommandError> {
     }
 }
 
-/// The arrays that are meant where none is named: that of `parlour up`, or else all that are served
-/// on this machine.
+/// The arrays that are used if none is named: that of `parlour up`, or else all that are served on
+/// this machine.
 ///
 /// # Errors
 /// There is none.
@@ -134,14 +134,15 @@ pub(crate) fn find_any() -> Result<Vec<Found>, CommandError> {
     if served.is_empty() { Err(CommandError::Nothing) } else { Ok(served) }
 }
 
-/// How long members are waited for that are to lead to a server: the others lead to it as well.
+/// How long to wait for a member that is read only to find its array's server. The other members
+/// lead to the same server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The arrays that `paths` lead to, each once: directories, members, control sockets, and names of
-/// arrays that are served.
+/// The arrays at `paths`, each once. A path is a directory, a member, a control socket, or the name
+/// of an array that is served.
 ///
 /// # Errors
-/// One of them leads to none, or may not be read.
+/// A path leads to no array, or may not be read.
 pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, CommandError> {
     let looks = Looks::new(PATIENCE);
     let (mut sockets, mut members) = (Vec::new(), Vec::new());
@@ -158,7 +159,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, CommandError> {
     }
     sockets.sort();
     sockets.dedup_by_key(|socket| socket.canonicalize().unwrap_or_else(|_| socket.clone()));
-    // Members without a sound superblock are shown with the largest array.
+    // Members without a valid superblock are shown with the array that has the most members.
     match idle.iter_mut().max_by_key(|group| group.len()) {
         Some(most) => most.extend(damaged),
         None if sockets.is_empty() => idle.push(damaged),
@@ -167,7 +168,7 @@ pub(crate) fn find(paths: &[PathBuf]) -> Result<Vec<Found>, CommandError> {
     Ok(sockets.into_iter().map(Found::Served).chain(idle.into_iter().map(Found::Idle)).collect())
 }
 
-/// Adds what `path` leads to.
+/// Adds the sockets and members at `path`.
 fn gather(
     path: &Path,
     looks: &Looks,
@@ -187,7 +188,7 @@ fn gather(
         let here = control::sockets_in(path).map_err(|error| MembersError::unreadable(path, error))?;
         match looks.expand(&[path.to_owned()]) {
             Ok(found) => members.extend(found),
-            // The members of an array that is served here may lie elsewhere.
+            // The members of an array whose socket is in this directory may be elsewhere.
             Err(_) if !here.is_empty() => {}
             Err(error) => return Err(error.into()),
         }
@@ -198,7 +199,7 @@ fn gather(
     Ok(())
 }
 
-/// Members grouped by array, and those without a sound superblock, or that do not answer.
+/// Members grouped by array, and members that have no valid superblock or do not answer.
 #[expect(clippy::type_complexity, reason = "a list of groups, and a list")]
 fn by_array(
     members: &[PathBuf],
@@ -225,8 +226,8 @@ fn by_array(
     Ok((groups, others))
 }
 
-/// The control socket of the server of `array`: beside the member that was named to it first, or
-/// wherever else it listens.
+/// The control socket of the server of `array`: beside the member that was named first to it, or
+/// elsewhere.
 fn socket_of(array: Identity, members: &[PathBuf]) -> Option<PathBuf> {
     let beside = members.iter().map(|member| control::path_for(member, array));
     let listens = |socket: &PathBuf| {
@@ -236,7 +237,7 @@ fn socket_of(array: Identity, members: &[PathBuf]) -> Option<PathBuf> {
     beside.into_iter().find(listens).or_else(|| control::socket_of(array))
 }
 
-/// The sockets of servers whose array has this name, or an identity that begins so.
+/// The sockets of servers whose array has this name, or whose identity begins with it.
 fn sockets_called(name: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let missing = || CommandError::Missing { path: name.to_owned() };
     let wanted = name.to_str().filter(|name| !name.is_empty()).ok_or_else(missing)?;

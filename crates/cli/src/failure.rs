@@ -1,4 +1,4 @@
-//! How a command fails: one clear line, and an exit status.
+//! The failures of commands: one message, and an exit status.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,10 +17,10 @@ use crate::serve::ServiceError;
 use crate::settings::{SettingError, ShapeError, TuningError};
 use crate::status::OfflineError;
 
-/// What `status --check` exits with where it can tell nothing.
+/// The exit status of `status --check` if the state is unknown.
 pub(crate) const CANNOT_TELL: u8 = 3;
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
@@ -73,7 +73,7 @@ pub(crate) enum Failure {
     RebuildFailed(u64),
     #[error("{path}: {}", is_served(.name, *.process, .command), path = .path.display())]
     Served { path: PathBuf, name: String, process: Option<u32>, command: String },
-    /// Behind `status --check`: the reason why nothing can be said.
+    /// With `status --check`: why the state is unknown.
     #[error("{0}")]
     CannotTell(Box<Failure>),
     #[error(
@@ -108,7 +108,8 @@ fn unmade(source: &std::io::Error) -> String {
     }
 }
 
-/// The array is served already. `command` is the option that names it in commands.
+/// The message for an array that is served already. `command` is the option that names it in
+/// commands.
 fn is_served(name: &str, process: Option<u32>, command: &str) -> String {
     let process = process.map_or(String::new(), |process| format!(" by process {process}"));
     format!(
@@ -118,8 +119,8 @@ fn is_served(name: &str, process: Option<u32>, command: &str) -> String {
 }
 
 impl Failure {
-    /// The failure to open an array. If it is served already, `directory` (or the member in use) is
-    /// named.
+    /// The failure to open an array. If it is served already, the message names `directory` or the
+    /// member in use.
     pub(crate) fn opening(error: OpenError, directory: Option<&Path>) -> Failure {
         match &error {
             OpenError::Member(MemberError::InUse { path }) => {
@@ -130,7 +131,7 @@ impl Failure {
         }
     }
 
-    /// The failure to open a member that is in use: names the server, if it can be found.
+    /// The failure to open a member that is in use. Names the server, if it can be found.
     pub(crate) fn in_use(path: &Path, shown: &Path, otherwise: impl Into<Failure>) -> Failure {
         match control::holder_of(path) {
             Some(Holder { name, process }) => {
@@ -151,8 +152,8 @@ fn mismatches(left: u64, unreadable: u64, repairing: bool) -> String {
 }
 
 impl Failure {
-    /// 2 where something else was to be asked, 1 where it could not be done, 3 where a check can
-    /// tell nothing, 130 where an interrupt broke it off.
+    /// The exit status: 2 for misuse, 1 for failure, 3 if a check cannot tell the state, 130 if an
+    /// interrupt ended the command.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Failure::CannotTell(_) => ExitCode::from(CANNOT_TELL),

@@ -1,4 +1,4 @@
-//! What fuzzers reach of the program. It is for them alone: nothing else may rely on it.
+//! Entry points for the fuzzers. No other code may use them.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use parlour_array::Geometry;
 
 use crate::settings::{ConfigFile, ShapeOptions};
 
-/// Takes `text` as a configuration file and settles an array by it, and the tuning of a server, as
-/// `create` and `serve` do.
+/// Parses `text` as a configuration file, and derives an array and the tuning of a server from it,
+/// as `create` and `serve` do.
 ///
 /// # Errors
-/// What people would be told.
+/// The message that the user would get.
 pub fn settle(text: &str) -> Result<Geometry, String> {
     let file = ConfigFile::parse(Path::new("parlour.toml"), text).map_err(|error| error.to_string())?;
     file.tuning.tuning().map_err(|error| error.to_string())?;

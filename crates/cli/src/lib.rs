@@ -1,8 +1,8 @@
 //! The `parlour` program: a disk array in software, served over NBD.
 //!
-//! Read `arguments.rs` for what can be asked, `commands/` for what is then done (a file each),
-//! `settings/` for what options and configuration files have in common, `serve/` for the array's
-//! way to the network.
+//! `arguments.rs` has the command line, `commands/` the commands (one file each), `settings/` the
+//! settings that options and configuration files share, and `serve/` the connection of the array to
+//! the network.
 
 mod arguments;
 mod arrival;
@@ -29,7 +29,7 @@ use clap::Parser;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-/// Runs the program: reads its arguments, does what they say, prints what came of it.
+/// Runs the program: parses its arguments, runs the command, and reports the result.
 #[must_use]
 pub fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -38,7 +38,7 @@ pub fn main() -> ExitCode {
         Err(error) if error.use_stderr() => {
             report(Err(misuse::failure(&error, words.get(1..).unwrap_or_default())))
         }
-        // Help and version: people asked for them.
+        // Help and version are requested output, not errors.
         Err(error) => match error.print() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
@@ -46,7 +46,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Exit status 0, 1, 2: fine, failed, misused (but for what `status --check` says).
+/// The exit status: 0 success, 1 failure, 2 misuse (`status --check` has its own).
 fn report(result: Result<ExitCode, Failure>) -> ExitCode {
     match result {
         Ok(code) => code,

@@ -1,4 +1,4 @@
-//! The `parlour` program. All of it is in `lib.rs`, where tests and fuzzers reach it too.
+//! The `parlour` program. Its code is in `lib.rs`, so that tests and fuzzers can use it.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
-//! Members as people name them: by their paths, or by the one directory that holds them.
+//! Members as users name them: by their paths, or by a directory that holds them.
 //!
-//! A member may hang. Each is read by a thread, and after a time-out the caller goes on without it.
+//! A member may hang. A thread reads each member, and after a timeout the command continues without
+//! it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use parlour_array::{Candidate, Geometry, SUPERBLOCK_BYTES, Superblock, Superbloc
 use parlour_engine::ACCESS_TIMEOUT;
 use parlour_units::{Bytes, Sectors};
 
-/// Why there are no members to work with.
+/// Why no members can be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MembersError {
     #[error("{path}: cannot be read: {source}", path = .path.display())]
@@ -36,7 +37,7 @@ pub(crate) enum MembersError {
 }
 
 impl MembersError {
-    /// Why `path` cannot be read.
+    /// The error for a `path` that cannot be read.
     pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> MembersError {
         let path = path.to_owned();
         match source.kind() {
@@ -47,7 +48,7 @@ impl MembersError {
     }
 }
 
-/// The owner of a path, or of the nearest directory above it that can be seen.
+/// The owner of a path, or of its nearest parent directory that can be examined.
 fn owner(path: &Path) -> String {
     let seen = path.ancestors().find_map(|path| path.symlink_metadata().ok());
     match seen.map(|found| found.uid()) {
@@ -59,11 +60,11 @@ fn owner(path: &Path) -> String {
 
 type Look = Result<Candidate, MembersError>;
 
-/// Threads that read at once: a directory may hold any number of files.
+/// The most threads that read at once, because a directory may hold any number of files.
 const AT_ONCE: usize = 64;
 
-/// Reads superblocks. A read that has timed out is not started again; its result counts when it
-/// comes.
+/// Reads superblocks. A read that has timed out is not started again; its result is used when it
+/// arrives.
 #[derive(Debug)]
 pub(crate) struct Looks {
     patience: parlour_units::Duration,
@@ -82,7 +83,7 @@ impl Looks {
         Looks { patience, silent: RefCell::default() }
     }
 
-    /// What stands at a path, by its superblock. Takes no lock, so that it works while the array is
+    /// The superblock of the member at a path. Takes no lock, so it works while the array is
     /// served.
     ///
     /// # Errors
@@ -91,7 +92,7 @@ impl Looks {
         self.look_at_all(&[path.to_owned()]).pop().expect("one path was given")
     }
 
-    /// The same of several. Those that do not answer are waited for together.
+    /// The same for several paths. The timeout counts for all of them together.
     pub(crate) fn look_at_all(&self, paths: &[PathBuf]) -> Vec<Look> {
         paths.chunks(AT_ONCE).flat_map(|paths| self.look_at_once(paths)).collect()
     }
@@ -134,8 +135,8 @@ impl Looks {
         Ok(members)
     }
 
-    /// The files and devices in `directory` that have a superblock, whole or damaged, in the order
-    /// of their names.
+    /// The files and devices in `directory` that have a valid or damaged superblock, sorted by
+    /// name.
     fn members_in(&self, directory: &Path) -> Result<Vec<PathBuf>, MembersError> {
         let unreadable = |source| MembersError::unreadable(directory, source);
         let (mut members, mut forbidden) = (Vec::new(), None);
@@ -149,10 +150,10 @@ impl Looks {
         for (path, found) in paths.iter().zip(self.look_at_all(&paths)) {
             match found {
                 Ok(found) if found.superblock != Err(SuperblockError::Absent) => members.push(path.clone()),
-                // It may be a member: opening the array shows whether it can be done without.
+                // It may be a member: opening the array shows whether it is needed.
                 Err(MembersError::Silent { .. }) => members.push(path.clone()),
-                // What cannot be read cannot be told to be a member; the array will name what it
-                // misses.
+                // An unreadable file may or may not be a member. The array reports its missing
+                // members.
                 Err(error @ MembersError::Forbidden { .. }) => forbidden = Some(error),
                 Err(error @ MembersError::Thread { .. }) => return Err(error),
                 _ => {}
@@ -165,10 +166,10 @@ impl Looks {
         }
     }
 
-    /// The superblock that speaks for the array of `paths`.
+    /// The newest superblock of the array of `paths`.
     ///
     /// # Errors
-    /// None of them has one that can be used.
+    /// None of them has a valid superblock.
     pub(crate) fn newest_superblock(&self, paths: &[PathBuf]) -> Result<Superblock, MembersError> {
         let mut newest: Option<Superblock> = None;
         let mut damaged = None;
@@ -196,7 +197,7 @@ fn begin_look(path: &Path) -> Result<Receiver<Look>, MembersError> {
     let (answer, answers) = channel();
     let owned = path.to_owned();
     let read = move || {
-        // (After a time-out the receiver may be gone.)
+        // After a timeout the receiver may be gone.
         let _ = answer.send(look(&owned));
     };
     let thread = Builder::new().name("look".to_owned()).spawn(read);
@@ -221,7 +222,7 @@ fn look(path: &Path) -> Look {
     Ok(Candidate { name: path.display().to_string(), length, superblock })
 }
 
-/// Drops symbolic links to files that are listed already.
+/// Removes symbolic links to files that are in the list already.
 fn each_once(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort_by_key(|path| (path.is_symlink(), path.clone()));
     let mut seen = Vec::new();
@@ -236,7 +237,7 @@ fn each_once(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths
 }
 
-/// Equal for two paths that lead to the same file or device.
+/// Equal for two paths of the same file or device.
 fn identity(found: &Metadata) -> (u64, u64) {
     match found.file_type().is_block_device() {
         true => (found.rdev(), u64::MAX),

@@ -1,4 +1,4 @@
-//! What is wrong with a command line, in one line and in words of a user.
+//! Explains a wrong command line in one line, in the user's terms.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use parlour_units::words::{bad_number, did_you_mean};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 
-/// Clap's account of what is wrong with `arguments` (without the program's own name).
+/// The failure for a clap error about `arguments`, which do not include the program's name.
 pub(crate) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     let words: Vec<String> = arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let misuse = match error.kind() {
@@ -24,7 +24,7 @@ pub(crate) fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
     if is_check { Failure::CannotTell(Box::new(failure)) } else { failure }
 }
 
-/// The first paragraph of clap's account, with numbers and suggestions as this program words them.
+/// The first paragraph of clap's message, with this program's wording of numbers and suggestions.
 fn told(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -51,7 +51,7 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// Clap takes `-1` for an unknown option. If a negative number is among the words, it is the cause.
+/// Clap treats `-1` as an unknown option. A negative number among the words is the cause.
 fn negative(words: &[String]) -> Option<String> {
     let is_number = |word: &str| {
         word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
@@ -62,7 +62,7 @@ fn negative(words: &[String]) -> Option<String> {
     Some(format!("invalid value '{}'{place}: sizes, counts and places are not negative", words[at]))
 }
 
-/// The command that was to be run, as far as its words are known: `parlour drives show`.
+/// The command as far as its words are known, such as `parlour drives show`.
 fn command(words: &[String]) -> String {
     let root = Arguments::command();
     let (mut here, mut names) = (&root, vec!["parlour"]);

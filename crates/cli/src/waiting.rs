@@ -1,4 +1,4 @@
-//! Waiting for a task of a server, with its progress where a person looks on.
+//! Waits for a task of a server, and shows its progress on a terminal.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -9,14 +9,13 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::status::{Task, progress};
 
-/// Between two looks.
+/// The time between two queries.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Looks again and again until there is no task any more, or it has stopped. Returns the last one
-/// that was seen.
+/// Queries until the task is gone or has stopped. Returns its last state.
 ///
 /// # Errors
-/// Those of `look`.
+/// The errors of `look`.
 pub(crate) fn until_done(
     console: Console,
     mut look: impl FnMut() -> Result<Option<Task>, Failure>,

@@ -1,4 +1,4 @@
-//! Wordings that several commands share.
+//! Texts that several commands use.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use parlour_array::Geometry;
 use crate::console::counted;
 use crate::settings::describe;
 
-/// An array in one sentence.
+/// A description of an array in one sentence.
 pub(crate) fn sentence(geometry: &Geometry) -> String {
     format!(
         "{}, {}, {} for data",
@@ -17,14 +17,14 @@ pub(crate) fn sentence(geometry: &Geometry) -> String {
     )
 }
 
-/// A path as a shell takes it.
+/// A path, quoted for a shell if necessary.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Seconds as people say them.
+/// A duration in seconds as text.
 pub(crate) fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {

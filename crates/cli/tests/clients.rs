@@ -1,4 +1,4 @@
-//! Clients that others wrote, on every organization, healthy and with one member failed.
+//! Tests with clients from other projects, on every organization, healthy and with a failed member.
 
 mod common;
 mod tools;
@@ -20,7 +20,7 @@ enum State {
     Degraded,
 }
 
-/// An array in a state.
+/// An array in this state.
 fn array(row: Row, state: State) -> Array {
     let array = Array::new(row, MEBIBYTES, "", "");
     if state == State::Degraded {
@@ -58,8 +58,8 @@ fn nbdinfo_tells_what_is_served(row: Row, state: State) {
     for (key, value) in expected.as_object().expect("an object") {
         assert_eq!(export[key], *value, "{key} in {export}");
     }
-    // At least what the members hold when each unit is kept on all of them, at most all that they
-    // hold.
+    // The capacity is larger than one member's content (every unit on all members) and smaller than
+    // all members' content together.
     let member = MEBIBYTES << 20;
     assert!(array.capacity() > member / 2 && array.capacity() < member * u64::from(row.members));
     let map = succeed(tool(&array.bench, "nbdinfo").args(["--map", "--totals", "--json"]).arg(array.uri()));
@@ -77,8 +77,8 @@ fn nbdcopy_gives_back_what_it_took(row: Row, state: State) {
     for seed in [1, 2] {
         make_image(&array.bench.path("in"), array.capacity(), seed);
         copy("in", &array.uri());
-        // What was written before a member failed is to be there afterwards, and what is written
-        // without it.
+        // Data written before the failure of a member, and data written after it, must both be read
+        // back.
         if state == State::Degraded && seed == 1 {
             array.fail(FAILED);
         }
@@ -111,7 +111,7 @@ fn qemu_img_converts_compares_and_benches(row: Row, state: State) {
     array.close();
 }
 
-/// Runs commands of qemu-io, each of which is to succeed.
+/// Runs commands of qemu-io, which must all succeed.
 fn qemu_io(array: &Array, commands: &[&str]) {
     let mut io: Command = tool(&array.bench, "qemu-io");
     io.args(["-f", "raw"]);
@@ -199,7 +199,7 @@ fn fio_verifies_what_it_wrote_at_random(row: Row, state: State) {
     array.close();
 }
 
-/// Runs a job, which is to end without an error, and to have read all that it wrote.
+/// Runs a job, which must end without an error after it has read back all data that it wrote.
 fn assert_fio(array: &Array, job: &mut Command) {
     succeed(job);
     let text = std::fs::read_to_string(array.bench.path("fio.json")).expect("fio told something");
@@ -215,7 +215,7 @@ fn assert_fio(array: &Array, job: &mut Command) {
     }
 }
 
-/// What every client finds in a state of an organization.
+/// The tests of all clients for an organization in a state.
 macro_rules! clients {
     ($row:expr, $state:expr) => {
         use crate::State::*;

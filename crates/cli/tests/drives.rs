@@ -1,4 +1,4 @@
-//! Models of drives through the program.
+//! Tests of the commands on models of drives.
 
 mod common;
 mod tools;

@@ -1,6 +1,7 @@
-//! A file system on an array that loses a member while files are copied to it: no file is lost.
+//! Tests that no file is lost if the array under a file system loses a member while files are
+//! copied.
 //!
-//! ext4 on a loop device on nbdfuse on a served array.
+//! The stack is ext4 on a loop device on nbdfuse on a served array.
 
 mod common;
 mod tools;
@@ -17,16 +18,16 @@ use tools::{
 
 const MEBIBYTES: u64 = 128;
 
-/// The source tree: directories, in each of them directories, in each of these files.
+/// The source tree: directories, subdirectories of each, and files of each.
 const DIRECTORIES: usize = 42;
 const SUBDIRECTORIES: usize = 5;
 const FILES: usize = 50;
 
-/// The member that goes.
+/// The member that is lost.
 const LOST: usize = 1;
 
-/// Copies a directory after the other, each to its end on the disk, and says so. Then goes on
-/// writing until it is told to end, so that whatever happens until then happens while it writes.
+/// Copies one directory after the other, flushes each to the disk, and prints a line for it. Then
+/// continues to write until it is told to end, so that all further events happen while it writes.
 const COPY: &str = "
     set -eu
     for directory in tree/*; do
@@ -43,7 +44,7 @@ const COPY: &str = "
     echo ended
 ";
 
-/// An array as a file, as a block device, and as a mounted file system.
+/// An array attached as a file, as a block device, and as a mounted file system.
 struct Attached<'a> {
     array: &'a Array,
     fuse: Child,
@@ -52,7 +53,7 @@ struct Attached<'a> {
 }
 
 impl<'a> Attached<'a> {
-    /// The array as a loop device.
+    /// Attaches the array as a loop device.
     fn new(array: &'a Array) -> Attached<'a> {
         let bench = &array.bench;
         let _ = File::create(bench.path("disk")).expect("a file to mount on");
@@ -67,10 +68,10 @@ impl<'a> Attached<'a> {
         until("nbdfuse serves its file", || {
             let ended = attached.fuse.try_wait().expect("it can be waited for");
             assert!(ended.is_none(), "nbdfuse ended: {ended:?}");
-            // Written when the file is there.
+            // The file is written when the mount exists.
             bench.path("fuse.pid").metadata().ok().filter(|file| file.len() > 0)
         });
-        // The page cache between the file system and nbdfuse would refuse O_DIRECT.
+        // The page cache between the file system and nbdfuse does not support O_DIRECT.
         let losetup = ["--find", "--show", "--direct-io=off", "disk"];
         attached.device = Some(succeed(tool(bench, "losetup").args(losetup)).trim().into());
         attached
@@ -95,14 +96,14 @@ impl<'a> Attached<'a> {
         self.mounted = false;
     }
 
-    /// Detaches all, so that no cache of this system knows what was written.
+    /// Detaches everything, so that none of this system's caches holds written data.
     fn detach(mut self) {
         if self.mounted {
             self.unmount();
         }
         succeed(tool(&self.array.bench, "losetup").arg("--detach").arg(self.device()));
         self.device = None;
-        // The kernel lets go of the file when it has let go of the device.
+        // The kernel closes the file after it has removed the device.
         until("nbdfuse's file is unmounted", || {
             tool(&self.array.bench, "umount")
                 .arg("disk")
@@ -116,8 +117,8 @@ impl<'a> Attached<'a> {
 }
 
 impl Drop for Attached<'_> {
-    /// Where a test failed: without nbdfuse nothing waits for the array any more, and all can be
-    /// unmounted.
+    /// After a failed test: when nbdfuse has ended, nothing waits for the array, and everything can
+    /// be unmounted.
     fn drop(&mut self) {
         if matches!(self.fuse.try_wait(), Ok(Some(_))) && self.device.is_none() {
             return;
@@ -136,7 +137,7 @@ impl Drop for Attached<'_> {
     }
 }
 
-/// Makes the source tree and the list of its files' SHA-256.
+/// Makes the source tree, and the list of its files' SHA-256 hashes.
 fn make_tree(array: &Array) {
     let mut random = Random(7);
     let mut files = 0;
@@ -156,7 +157,7 @@ fn make_tree(array: &Array) {
     assert_eq!(succeed(tool(&array.bench, "sh").args(["-c", list])).trim(), files.to_string());
 }
 
-/// Every file is there, with the content it should have, and no other file.
+/// Checks that every file exists with its content, and that there is no other file.
 fn verify_tree(array: &Array) {
     succeed(tool(&array.bench, "sh").args(["-c", "cd mount && sha256sum --check --quiet --strict ../list"]));
     succeed(tool(&array.bench, "diff").args(["-r", "tree/00", "mount/again"]));
@@ -166,7 +167,7 @@ fn verify_tree(array: &Array) {
     assert_eq!(count.trim(), (DIRECTORIES * SUBDIRECTORIES * FILES).to_string());
 }
 
-/// Attaches anew what was detached, checks the file system without changing it, and then every
+/// Attaches the array again, checks the file system without changing it, and then checks every
 /// file.
 fn verify_from_disk(array: &Array) {
     let mut attached = Attached::new(array);
@@ -176,14 +177,14 @@ fn verify_from_disk(array: &Array) {
     attached.detach();
 }
 
-/// Whether somebody says that a member is to be failed, or the server finds out.
+/// Whether an administrator fails the member, or the server detects the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Yes,
     No,
 }
 
-/// Takes a member away.
+/// Removes a member.
 fn lose(array: &Array, told: Told) {
     if told == Told::Yes {
         array.fail(LOST);
@@ -210,7 +211,7 @@ fn no_file_is_lost(row: Row, told: Told) {
     let mkfs = ["-q", "-F", "-b", "4096", "-N", "16384", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
     succeed(tool(&array.bench, "mkfs.ext4").args(mkfs).arg(attached.device()));
     attached.mount();
-    // Dropped, should the test fail, before what it writes to.
+    // If the test fails, this process is dropped before the file system that it writes to.
     let mut copy = Talker::start(tool(&array.bench, "sh").args(["-c", COPY]));
     copy.hear(DIRECTORIES / 3);
     lose(&array, told);
@@ -227,7 +228,7 @@ fn no_file_is_lost(row: Row, told: Told) {
     attached.detach();
     verify_from_disk(&array);
     array.assert_consistent();
-    // What was rebuilt is what is read when another member goes, also after the server was stopped.
+    // The rebuilt data is read when another member fails, also after a restart of the server.
     array.stop();
     array.serve("");
     array.fail(LOST - 1);
@@ -265,7 +266,7 @@ fn files_on_a_raid10_outlive_a_member_that_goes_unannounced() {
     no_file_is_lost(RAID10, Told::No);
 }
 
-/// Bytes that all members take on the disk that they are on.
+/// The disk space that all members use, in bytes.
 fn taken(array: &Array) -> u64 {
     let entries =
         fs::read_dir(array.bench.path("")).expect("a directory").map(|entry| entry.expect("an entry"));
@@ -280,12 +281,12 @@ fn nbdsh(array: &Array, line: &str) {
 }
 
 fn discard_all(array: &Array) {
-    // A request is 32 bits long.
+    // The length of a request has 32 bits.
     nbdsh(array, "for at in range(0, h.get_size(), 1 << 30): h.trim(min(1 << 30, h.get_size() - at), at)");
     nbdsh(array, "h.flush()");
 }
 
-/// Members of 512 MiB that nobody has written to are discarded, written to, and discarded again.
+/// Discards unwritten members of 512 MiB, writes to them, and discards them again.
 fn what_is_discarded_takes_no_space(row: Row) {
     let array = Array::new(row, 512, "", "");
     let fresh = taken(&array);
@@ -298,7 +299,7 @@ fn what_is_discarded_takes_no_space(row: Row) {
     assert!(written > discarded + (96 << 20), "{}: {discarded} before, {written} after", row.name);
     discard_all(&array);
     let given_back = taken(&array);
-    // The parity log may hold some of what was written.
+    // The parity log may still hold some of the written data.
     assert!(given_back + (96 << 20) < written, "{}: {written} before, {given_back} after", row.name);
     nbdsh(&array, "assert h.pread(1 << 20, 0) == bytearray(1 << 20)");
     array.assert_consistent();

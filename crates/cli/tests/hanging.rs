@@ -1,5 +1,5 @@
-//! Members that do not answer (a network block device whose server pauses, seen as a file through
-//! FUSE), and members that come late or come back.
+//! Tests with members that do not answer (a network block device whose server pauses, mounted as a
+//! file through FUSE), and with members that appear late or return.
 
 mod common;
 mod tools;
@@ -49,7 +49,7 @@ impl Drop for Mounted {
     }
 }
 
-/// One that can be made to answer nothing.
+/// A mounted file whose server can be paused.
 struct Paused {
     control: PathBuf,
     _mounted: Mounted,
@@ -65,13 +65,13 @@ impl Paused {
         Paused { control, _mounted: mounted }
     }
 
-    /// Waits until the server has ended while its member still hangs; returns what it said on
-    /// standard error.
+    /// Waits until the server has ended while its member still hangs. Returns its standard error
+    /// output.
     fn end_of(&self, served: Served) -> String {
         end_of(served, || self.command("r"))
     }
 
-    /// "p" pauses, "r" resumes; the answer is the same letter, large.
+    /// "p" pauses and "r" resumes; the answer is the same letter in upper case.
     fn command(&self, letter: &str) {
         let mut control = UnixStream::connect(&self.control).expect("the filter listens");
         control.write_all(letter.as_bytes()).expect("it takes this");
@@ -83,7 +83,7 @@ impl Paused {
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        // What waits for an answer must have one before the mount can go.
+        // Pending accesses must be answered before the file can be unmounted.
         if let Ok(mut control) = UnixStream::connect(&self.control) {
             let _ = control.write_all(b"r");
             let _ = control.read_exact(&mut [0; 1]);
@@ -99,10 +99,10 @@ fn until_ended(process: u32) {
     });
 }
 
-/// Waits until the server has ended while its member still hangs, and has it answer then.
+/// Waits until the server has ended while its member still hangs, and then lets the member answer.
 fn end_of(served: Served, resume: impl FnOnce()) -> String {
-    // Where the system holds one of its threads, in an access of that member, the process stays a
-    // zombie until it is answered.
+    // If the system still holds a thread in an access to the member, the process stays a zombie
+    // until the access is answered.
     until_ended(served.id());
     resume();
     let (status, error) = served.end();
@@ -110,7 +110,7 @@ fn end_of(served: Served, resume: impl FnOnce()) -> String {
     error
 }
 
-/// Writes blocks of `byte` all over the array, flushes, and reads them.
+/// Writes blocks of `byte` to the whole array, flushes, and reads them back.
 fn fill(bench: &Workbench, byte: u8) {
     succeed(script(bench, "filled.py").args(["nbd.sock", &byte.to_string()]));
 }
@@ -128,14 +128,14 @@ fn until_whole(bench: &Workbench) {
     });
 }
 
-/// The organizations, and how many members the tests give each.
+/// The organizations, with the members that the tests use.
 const ROWS: [(&str, &str); 3] = [
     ("raid1", "m0 fuse/member m2"),
     ("raid5", "m0 fuse/member m2 m3"),
     ("parity-logging", "m0 fuse/member m2 m3 m4"),
 ];
 
-/// An array one of whose members can be paused, in sync and with data.
+/// An array in sync and with data. One of its members can be paused.
 fn serve(organization: &str, members: &str, options: &str) -> (Workbench, Paused, Served) {
     let bench = Workbench::new();
     let paused = Paused::new(&bench, 64);
@@ -147,7 +147,7 @@ fn serve(organization: &str, members: &str, options: &str) -> (Workbench, Paused
     (bench, paused, served)
 }
 
-/// A new member takes the place of the one that hung, and everything is right.
+/// A new member replaces the one that hung, and the content is right.
 fn replace(bench: &Workbench, byte: u8) {
     bench.files("fresh", 64);
     bench.succeed("replace 1 fresh -a m0 --wait");
@@ -189,7 +189,7 @@ fn a_hung_member_that_is_failed_keeps_nobody_waiting_and_the_server_stops() {
         });
         bench.succeed("fail 1 -a m0");
         assert!(writer.wait().expect("it ends").success(), "{organization}");
-        // The system has still not answered, and never does as long as the server lives.
+        // The system has not answered yet, and never does while the server runs.
         bench.succeed("stop -a m0");
         paused.end_of(served);
         let others = members.replace("fuse/member ", "");
@@ -214,12 +214,11 @@ fn a_server_with_a_hung_member_ends_when_it_is_told_to() {
     });
     served.signal("TERM");
     paused.end_of(served);
-    // Whether the client was done in time is its own affair.
+    // The client may or may not have finished in time.
     let _ = writer.wait();
 }
 
-/// A server some of whose reads, those of which `$reads` is true, wait for as long as there is a
-/// fifo `stuck`.
+/// A server in which the reads that satisfy `$reads` wait as long as the fifo `stuck` exists.
 macro_rules! stuck {
     ($reads:literal) => {
         [
@@ -241,16 +240,16 @@ macro_rules! stuck {
 const STUCK: [&str; 6] = stuck!("true");
 const STUCK_BEHIND_SUPERBLOCKS: [&str; 6] = stuck!("[ $4 -ge 65536 ] && [ $4 -lt 66060288 ]");
 
-/// Lets those reads go on, and all that come.
+/// Lets those reads continue, and all later ones.
 fn free(bench: &Workbench) {
     std::fs::rename(bench.path("stuck"), bench.path("free")).expect("it is there");
-    // Who comes to write lets those go on that wait to read.
+    // Opening the fifo for writing wakes the reads that wait to open it.
     let fifo = std::fs::File::options().read(true).write(true).open(bench.path("free"));
     drop(fifo.expect("a fifo"));
 }
 
-/// Serves arrays one of whose members hangs, and replaces it. The server says `reason` of the
-/// member.
+/// Serves arrays with a hanging member, and replaces the member. The server must report `reason`
+/// for it.
 fn is_done_without(server: &[&str], reason: &str) {
     for (organization, members) in ROWS {
         let bench = Workbench::new();
@@ -288,7 +287,7 @@ fn a_member_that_hangs_before_the_opening_is_done_without() {
     }
 }
 
-/// Runs a server of the given members, one of which hangs; returns what it says when it gives up.
+/// Runs a server with a hanging member, and returns its message when it gives up.
 fn gives_up(bench: &Workbench, server: &[&str], arguments: &str) -> String {
     succeed(Command::new("mkfifo").arg(bench.path("stuck")));
     let mounted = Mounted::new(bench, server);
@@ -303,7 +302,7 @@ fn gives_up(bench: &Workbench, server: &[&str], arguments: &str) -> String {
     error
 }
 
-/// In a directory it may be a member, and no array is made over it.
+/// The hanging file may be a member of an array, so no array is created over it.
 #[test]
 fn up_makes_no_array_in_a_directory_whose_only_file_hangs() {
     if !is_root("a member that hangs in a directory, through FUSE") {
@@ -318,8 +317,8 @@ fn up_makes_no_array_in_a_directory_whose_only_file_hangs() {
     assert!(std::fs::read(bench.path("backing")).expect("a file") == before);
 }
 
-/// The superblock of a member that hung afterwards counts: a member that is stale by it is not
-/// believed.
+/// The superblock that was read before the member hung counts: a member that is stale according to
+/// it is not trusted.
 #[test]
 fn a_stale_member_is_not_served_because_the_newer_one_hangs_in_the_opening() {
     if !is_root("a member that hangs in an opening, through FUSE") {
@@ -389,7 +388,7 @@ fn a_member_that_is_late_is_waited_for() {
         served.stop();
         std::fs::rename(bench.path("m1"), bench.path("late")).expect("it is there");
     }
-    // One that the array does without is not waited for.
+    // A member that the array has already excluded is not waited for.
     std::fs::rename(bench.path("late"), bench.path("elsewhere/m1")).expect("it is there");
     let served = bench.serve("serve . --unix nbd.sock --wait 0s");
     fill(&bench, 1);

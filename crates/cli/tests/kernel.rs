@@ -1,5 +1,5 @@
-//! Arrays on disks that hang, rot, lose writes or are slow, and under the kernel's own NBD client:
-//! in the lab's kernel, where the disks are device-mapper's.
+//! Tests in the lab's kernel: arrays on device-mapper disks that hang, rot, lose writes or are
+//! slow, and arrays under the kernel's own NBD client.
 
 mod common;
 mod lab;
@@ -13,13 +13,14 @@ use lab::in_lab;
 use serde_json::Value;
 use tools::{Array, Random, succeed, tool};
 
-/// The member that is not as it should be.
+/// The faulty member.
 const BAD: usize = 2;
 const MEMBERS: usize = 5;
-/// Writes that are waited for, to see that they go on: more than are under way at a time.
+/// The number of further writes that show that a host makes progress: more than are under way at
+/// once.
 const SOME: u64 = 100;
 
-/// An array whose server answers, with a disk more than it has members.
+/// A served array, and one more disk than it has members.
 fn farm(serve: &str) -> Farm {
     let mut farm = Farm::new("raid5", MEMBERS);
     farm.serve(serve);
@@ -27,7 +28,7 @@ fn farm(serve: &str) -> Farm {
     farm
 }
 
-/// Puts the further disk into the bad member's place, and waits until it is rebuilt.
+/// Replaces the faulty member with the extra disk, and waits until it is rebuilt.
 fn replace_bad(farm: &Farm) {
     farm.ask(&format!("replace {BAD} {} --wait", farm.disks[MEMBERS].path().display()));
     farm.until_whole();
@@ -48,9 +49,9 @@ fn a_suspended_member_is_given_up_in_time_and_all_else_goes_on() {
         let written = host.stop();
         farm.verify(&written);
         assert_eq!(farm.scrub(), (0, 0));
-        // Ends although the kernel has still not answered for that member.
+        // The server ends although the kernel has not answered for that member.
         farm.stop();
-        // What was written to it lands only now.
+        // The pending writes to the member take effect only now.
         farm.disks[BAD].resume();
         farm.disks[BAD].until_closed();
         farm.serve("");
@@ -63,7 +64,7 @@ fn a_suspended_member_is_given_up_in_time_and_all_else_goes_on() {
 #[test]
 fn failing_a_suspended_member_helps_at_once_and_what_lands_late_is_not_believed() {
     in_lab(|| {
-        // So long that nothing but the command can help.
+        // So long that only the command can help.
         let mut farm = farm("--access-timeout 10000s");
         let host = farm.host(farm.fill());
         host.until_more(SOME);
@@ -71,7 +72,7 @@ fn failing_a_suspended_member_helps_at_once_and_what_lands_late_is_not_believed(
         farm.ask(&format!("fail {BAD}"));
         host.until_more(SOME);
         let written = host.stop();
-        // The kernel still has what it was asked for, and now does it.
+        // The kernel still has the pending accesses, and completes them now.
         let given_up = |status: &Value| status["accesses_given_up"].as_u64().expect("a number");
         assert!(given_up(&farm.status()) > 0, "{}", farm.status());
         farm.disks[BAD].resume();
@@ -96,7 +97,7 @@ fn bad_sectors_are_repaired_by_reads_and_by_a_scrub_and_touch_nothing_else() {
         let written = farm.fill();
         let bad = &farm.disks[BAD];
         bad.turn_into(Kind::Dust);
-        // One each MiB: data in most stripes, parity in some.
+        // One bad block in each MiB: data in most stripes, parity in some.
         for number in 0..SECTORS {
             bad.message(&format!("addbadblock {}", (number + 4) * 2048 + 8 * number));
         }
@@ -104,7 +105,7 @@ fn bad_sectors_are_repaired_by_reads_and_by_a_scrub_and_touch_nothing_else() {
         let left = || bad.message("countbadblocks");
         assert!(left().contains(&format!("{SECTORS} badblock(s)")), "{}", left());
         farm.verify(&written);
-        // Nobody has read parity yet.
+        // No request has read parity yet.
         assert_eq!(farm.scrub(), (0, 0));
         assert!(left().contains("countbadblocks: 0 badblock(s)"), "{}", left());
         let (errors, status) = (farm.errors(), farm.status());
@@ -112,7 +113,7 @@ fn bad_sectors_are_repaired_by_reads_and_by_a_scrub_and_touch_nothing_else() {
         for (place, errors) in errors.into_iter().enumerate() {
             assert_eq!(errors > 0, place == BAD, "{status}");
         }
-        // What was repaired is as good as the rest: another member may go.
+        // Another member may fail: the repaired data is right.
         farm.ask("fail 0");
         farm.verify(&written);
         farm.stop();
@@ -143,8 +144,8 @@ fn what_a_member_has_forgotten_is_found_by_a_scrub_and_comes_back_by_its_replace
         let mut farm = farm("");
         let mut written = farm.fill();
         farm.disks[BAD].turn_into(Kind::DropWrites);
-        // No block twice: parity that is updated by what such a member reads back knows neither
-        // version.
+        // No block is written twice: parity that is updated from old data of this member would
+        // match neither version.
         written.write_each(7, &mut farm.client());
         farm.disks[BAD].turn_into(Kind::Linear);
         let (mismatches, unreadable) = farm.scrub();
@@ -203,7 +204,7 @@ fn a_file_system_on_the_kernels_nbd_client_outlives_a_member() {
         }
         run("umount", "mount");
         run("e2fsck", "-f -n /dev/nbd0");
-        // Attached anew, nothing is left in this kernel's caches.
+        // After attaching again, nothing is left in this kernel's caches.
         run("nbd-client", "-d /dev/nbd0");
         attach();
         run("mount", "-o ro /dev/nbd0 mount");

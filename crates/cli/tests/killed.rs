@@ -1,5 +1,5 @@
-//! A server that is killed while it is written to: nothing that was flushed is lost, and all
-//! redundancy fits again.
+//! Tests with a server that is killed while clients write: no flushed data is lost, and all
+//! redundancy is right after recovery.
 
 mod common;
 mod tools;
@@ -15,12 +15,12 @@ use tools::{
 const MEBIBYTES: u64 = 64;
 const ROUNDS: usize = 6;
 
-/// Where threads write, a server dies between a write of data and that of its parity; io_uring is
-/// given both at once and mostly does both.
+/// With threads, a killed server may have written data but not its parity. io_uring gets both
+/// writes at once and usually completes both.
 const THREADS: &str = "--io threads";
 const URING: &str = "--io uring";
 
-/// The client that writes numbered blocks and the one that checks them; they share a log.
+/// The client that writes numbered blocks, or the one that checks them. They share a log file.
 fn numbered(array: &Array, command: &str) -> Command {
     let mut numbered = script(&array.bench, "numbered.py");
     numbered.args([command, &array.uri(), "log"]);
@@ -40,7 +40,7 @@ fn check(array: &Array) {
     assert!(told.contains("are right") && !told.starts_with("0 "), "{told}");
 }
 
-/// Serves it again, which tells that it was not shut down cleanly.
+/// Serves the array again. The status must say that it was not shut down cleanly.
 fn serve_again(array: &mut Array, options: &str) {
     assert_eq!(array.status()["mode"], "unclean");
     array.serve(options);
@@ -53,7 +53,7 @@ fn nothing_flushed_is_lost(row: Row) {
         let io = if round % 3 == 0 { URING } else { THREADS };
         serve_again(&mut array, io);
         if round % 2 == 0 {
-            // Again, in the middle of its resync.
+            // Once more, during the resync.
             array.kill();
             serve_again(&mut array, io);
         }
@@ -62,7 +62,7 @@ fn nothing_flushed_is_lost(row: Row) {
         array.assert_consistent();
         check(&array);
     }
-    // What fits on paper must also do when it is needed.
+    // The redundancy must also work when a member is lost.
     array.fail(2);
     check(&array);
     array.bench.files("fresh", MEBIBYTES);
@@ -88,10 +88,10 @@ fn a_killed_parity_log_loses_nothing_that_was_flushed() {
     nothing_flushed_is_lost(PARITY_LOGGING);
 }
 
-/// How often the server dies together with a member, unless told otherwise.
+/// The default number of rounds in which the server is killed and a member is lost.
 const LOSSES: usize = 10;
 
-/// Takes a member away from an array that nobody serves, or what it holds.
+/// Removes a member of an array that is not being served, or wipes its content.
 fn lose(array: &Array, place: usize, wipe: bool) {
     let name = format!("member{place}");
     std::fs::remove_file(array.bench.path(&name)).expect("the member is a file");
@@ -100,7 +100,7 @@ fn lose(array: &Array, place: usize, wipe: bool) {
     }
 }
 
-/// PARLOUR_ROUNDS says how often.
+/// The environment variable PARLOUR_ROUNDS sets the number of rounds.
 #[test]
 fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
     let told = std::env::var("PARLOUR_ROUNDS").ok().map(|rounds| rounds.parse().expect("a number"));
@@ -110,7 +110,7 @@ fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushe
         let (place, wipe) = (round * 3 % 5, round % 2 == 0);
         lose(&array, place, wipe);
         let io = if round % 3 == 0 { URING } else { THREADS };
-        // Nobody has to accept anything: it opens without force.
+        // The array opens without force.
         serve_again(&mut array, io);
         assert_eq!(Array::state(&array.status(), place), "failed");
         check(&array);
@@ -120,10 +120,10 @@ fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushe
         let replace = format!("replace {place} member{place} --force -a .");
         array.bench.succeed(&replace);
         if round % 4 == 0 {
-            // Again, in the middle of the rebuild.
+            // Once more, during the rebuild.
             array.kill();
             serve_again(&mut array, io);
-            // Or before anything was recorded of it.
+            // The rebuild may not have been recorded yet.
             if Array::state(&array.status(), place) == "failed" {
                 array.bench.succeed(&replace);
             }
@@ -134,8 +134,8 @@ fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushe
     array.close();
 }
 
-/// A job that writes every other block, so that each stripe holds blocks of two of them. `offset`
-/// says which.
+/// A job that writes every other block, so that each stripe holds blocks of two jobs. `offset`
+/// selects one of the two.
 fn job(array: &Array, offset: &str, further: &[&str]) -> Command {
     let mut job = fio(array);
     job.args([
@@ -152,8 +152,8 @@ fn job(array: &Array, offset: &str, further: &[&str]) -> Command {
     job
 }
 
-/// What one job of fio wrote to its end is right after the server was killed in the middle of
-/// another, which wrote to the same stripes.
+/// Checks that the data of a completed fio job is right after the server was killed during another
+/// job that wrote to the same stripes.
 fn fio_finds_what_it_wrote(row: Row) {
     let mut array = Array::new(row, MEBIBYTES, "", THREADS);
     let written = &mut job(&array, "--offset=0", &["--end_fsync=1"]);
@@ -190,8 +190,7 @@ fn fio_finds_in_a_killed_parity_log_what_it_wrote() {
     fio_finds_what_it_wrote(PARITY_LOGGING);
 }
 
-/// Members are sparse: what counts is how many regions there are, and that most of them are to be
-/// recovered.
+/// The members are sparse files: the test needs many regions, most of which have to be recovered.
 #[test]
 fn a_server_that_recovers_hundreds_of_regions_needs_little_memory() {
     const MEMBER_MEBIBYTES: u64 = 512 << 10;
@@ -213,7 +212,7 @@ fn a_server_that_recovers_hundreds_of_regions_needs_little_memory() {
 
 #[test]
 fn a_server_that_was_killed_without_a_member_is_brought_back_by_force_only() {
-    // Where each record is durable before its data, nobody has to accept anything.
+    // With the journal, each record is durable before its data, so no force is needed.
     for (row, create) in [(RAID5, ""), (PARITY_LOGGING, "--consistency bitmap")] {
         let mut array = Array::new(row, MEBIBYTES, create, "");
         write_until_killed_degraded(&mut array);
@@ -235,7 +234,7 @@ fn write_until_killed_degraded(array: &mut Array) {
     write_until_killed(array, 9, 8);
 }
 
-/// Fills the array; what it holds is in the file `image`.
+/// Fills the array with the content of the file `image`.
 fn fill(array: &Array) {
     let image = array.bench.path("image");
     make_image(&image, array.capacity(), 11);
@@ -271,11 +270,11 @@ fn a_rebuild_goes_on_after_its_server_was_killed() {
         array.fail(1);
         array.bench.files("fresh", MEBIBYTES);
         array.bench.succeed("replace 1 fresh -a .");
-        // Before that is recorded, the array comes back without the newcomer.
+        // Until its slot is recorded, the array would open without the new member.
         until("the newcomer is recorded", || (array.bench.run("examine fresh").code == 0).then_some(()));
         for _ in 0..3 {
             array.kill();
-            // Nothing was being written, so nothing is lost by that.
+            // No data was being written, so nothing is lost by the force.
             serve_again(&mut array, "--force");
         }
         array.until_whole();

@@ -1,4 +1,4 @@
-//! What is refused: with one clear line, an exit status that says why, and nothing changed.
+//! Tests of refused commands: one clear line, an exit status for the reason, and no changes.
 
 mod common;
 mod tools;
@@ -12,7 +12,7 @@ fn an_unknown_organization_is_answered_with_the_nearest() {
     assert!(line.contains("did you mean 'parity-logging'?"), "{line}");
 }
 
-/// `raid6` was answered with "did you mean 'raid0'?".
+/// Regression test: the answer to `raid6` was "did you mean 'raid0'?".
 #[test]
 fn what_does_not_exist_yet_is_said_so_and_capitals_are_no_mistake() {
     let bench = Workbench::new();
@@ -24,7 +24,7 @@ fn what_does_not_exist_yet_is_said_so_and_capitals_are_no_mistake() {
     assert!(created.contains("parity-logging"), "{created}");
 }
 
-/// Messages of serde, toml and the standard library leaked.
+/// Regression test: messages of serde, toml and the standard library were shown.
 #[test]
 fn a_bad_value_in_a_file_is_answered_with_what_to_write() {
     let bench = Workbench::new();
@@ -63,7 +63,7 @@ fn a_part_of_a_drives_name_is_answered_with_those_that_have_it() {
     assert!(line.contains("'parlour drives' lists those that there are"), "{line}");
 }
 
-/// "os error 98" was all that was said.
+/// Regression test: the message was only "os error 98".
 #[test]
 fn a_port_that_is_taken_is_answered_with_another() {
     let bench = Workbench::new();
@@ -118,7 +118,7 @@ fn paths_that_lead_nowhere_are_told_with_what_is_wrong_on_the_way() {
     let long = "x".repeat(120);
     let line = bench.refuse(&format!("serve a b c --unix {long}"), 1);
     assert!(line.contains("the path of a socket has 107 bytes at the most"), "{line}");
-    // The control socket finds another place.
+    // The control socket gets another path.
     std::fs::create_dir(bench.path(&long)).expect("a directory");
     bench.succeed(&format!("create -o raid5 --size 8MiB {long}/a {long}/b {long}/c"));
     if is_root("a control socket in /run/parlour") {
@@ -159,7 +159,7 @@ fn members_that_their_file_system_cannot_hold_are_made_with_a_warning() {
     assert_eq!(answer.error, "");
 }
 
-/// The control socket could not be made there, and so nothing was served.
+/// Regression test: the control socket could not be created there, and so the array was not served.
 #[test]
 fn an_array_on_a_file_system_that_is_read_only_is_served_read_only() {
     if !is_root("serving from a read-only file system") {
@@ -168,7 +168,7 @@ fn an_array_on_a_file_system_that_is_read_only_is_served_read_only() {
     struct Mounted<'a>(&'a Workbench);
     impl Drop for Mounted<'_> {
         fn drop(&mut self) {
-            // Lazily, in case a server still runs.
+            // A lazy unmount, because a server may still be running.
             let _ = tool(self.0, "umount").args(["--lazy", "disk"]).output();
         }
     }
@@ -414,7 +414,7 @@ fn a_misuse_is_told_in_one_line_with_status_2() {
 #[test]
 fn a_member_whose_array_is_being_resynced_is_failed_by_force_only() {
     let bench = Workbench::new();
-    // Content that nobody knows: parity is computed for all of it.
+    // Unknown content, so that parity is computed for everything.
     for place in 0..3 {
         let member = std::fs::File::create(bench.path(&format!("m{place}"))).unwrap();
         member.set_len(24 << 30).unwrap();

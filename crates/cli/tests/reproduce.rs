@@ -1,4 +1,4 @@
-//! The papers through the program.
+//! Tests of the commands that reproduce the papers.
 
 mod common;
 mod tools;
@@ -7,7 +7,7 @@ use common::Workbench;
 use serde_json::Value;
 use tools::json;
 
-/// What `papers/published.json` has.
+/// The entries of `papers/published.json`.
 fn published() -> Vec<Value> {
     serde_json::from_str(include_str!("../../../papers/published.json")).expect("it is JSON")
 }
@@ -37,7 +37,7 @@ fn every_published_number_of_a_paper_is_told_under_its_name() {
     assert_eq!(counts, counted as u64, "what repeats another number is not counted");
 }
 
-/// All keys that occur in an answer; what stands under names of its own is looked into.
+/// Collects all keys of an answer. Keys with a dot are ids, and only their values are searched.
 fn keys(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(inner) => inner.iter().for_each(|(key, value)| {

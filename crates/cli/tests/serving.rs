@@ -1,5 +1,5 @@
-//! The life of an array through the program: made, served, looked at, failed, replaced, stopped,
-//! served again.
+//! Tests of an array's life with the program: it is created, served, examined, failed, replaced,
+//! stopped and served again.
 
 mod common;
 mod tools;
@@ -40,7 +40,7 @@ fn up_takes_another_port_where_its_own_is_taken_and_says_which() {
     assert!(told.contains("port 10809 is taken"), "{told}");
 }
 
-/// `up` opened a port of the machine: another user wrote root's array.
+/// Regression test: `up` opened a TCP port, and another user could write to root's array.
 #[test]
 fn a_port_is_opened_only_where_it_is_asked_for_and_with_a_warning() {
     let bench = Workbench::new();
@@ -120,18 +120,19 @@ fn a_server_that_was_started_to_outlive_its_terminal_does() {
     served.stop();
 }
 
-/// SIGXFSZ killed a server whose member reached the limit on the size of files. What finds no room
-/// for metadata halts.
+/// Regression test: SIGXFSZ killed a server whose member reached the limit of the size of files. If
+/// there is no space for metadata, the array halts.
 #[test]
 fn a_limit_on_the_size_of_files_counts_as_no_space_and_kills_nobody() {
     let bench = Workbench::new();
     bench.succeed("create -o raid5 --size 8MiB a b c");
     let served = bench.serve("serve . --unix nbd.sock");
-    // From here on no file may be written beyond its first MiB, and superblocks lie at both ends.
+    // From here on no file may be written beyond its first MiB; superblocks are at both ends of a
+    // member.
     let limit = format!("--pid={}", served.id());
     let mut command = std::process::Command::new("prlimit");
     assert!(command.args([&limit, "--fsize=1048576:"]).status().unwrap().success());
-    // Superblocks are written for this, unless those of the opening have met the limit already.
+    // This command writes superblocks, unless those of the opening have met the limit already.
     bench.run("fail 1 -a .");
     let (status, told) = served.end();
     assert_eq!(status.code(), Some(1), "{told}");
@@ -139,13 +140,15 @@ fn a_limit_on_the_size_of_files_counts_as_no_space_and_kills_nobody() {
     bench.serve("serve . --unix nbd.sock").stop();
 }
 
-/// Who waited for the stop was told that the server's answer was not understood.
+/// Regression test: a client that waited for the stop reported that it did not understand the
+/// server's answer.
 #[test]
 fn who_waits_for_a_stop_that_finds_no_space_hears_why() {
     let bench = Workbench::new();
     bench.succeed("create -o raid5 --size 8MiB a b c");
     let served = bench.serve("serve . --unix nbd.sock");
-    // Writes are answered when the session has begun: superblocks are written again when it ends.
+    // Writes are answered after the session has begun; superblocks are written again when the
+    // session ends.
     succeed(script(&bench, "filled.py").args(["nbd.sock", "1"]));
     let limit = format!("--pid={}", served.id());
     let mut command = std::process::Command::new("prlimit");
@@ -155,7 +158,8 @@ fn who_waits_for_a_stop_that_finds_no_space_hears_why() {
     assert_eq!(served.end().0.code(), Some(1));
 }
 
-/// The reactor wrote what happens itself: a stuck reader of standard error froze the disk.
+/// Regression test: the reactor wrote log messages itself, so a blocked reader of standard error
+/// blocked the array.
 #[test]
 fn a_stuck_reader_of_standard_error_stops_nothing() {
     let bench = Workbench::new();
@@ -183,7 +187,7 @@ fn an_array_with_durable_records_is_served_stopped_and_killed_and_keeps_what_it_
     array.stop();
     assert!(array.bench.succeed("status .").contains(", consistency journal, 5 members"));
     array.serve("");
-    // A session that has written nothing leaves no trace.
+    // A session without writes leaves no trace, so this one writes.
     succeed(tool(&array.bench, "nbdcopy").args(["--flush", "image", &array.uri()]));
     array.kill();
     let offline = array.bench.succeed("status .");
@@ -270,7 +274,7 @@ fn a_member_that_comes_back_is_rebuilt_only_in_what_it_has_missed() {
     let written = status["members"][1]["traffic"][3]["write_bytes"].as_u64().expect("a number");
     assert_eq!((written, &status["members"][1]["may_return"]), (0, &Value::Bool(false)), "{status}");
     served.stop();
-    // Nor is it rebuilt whole when it was not there for a while.
+    // A member that was missing for a while is not rebuilt completely either.
     let served = bench.serve("serve a c --unix nbd.sock");
     assert!(bench.fail("replace 0 b -a .", 1).contains("a member of the array"));
     assert!(bench.succeed("replace 1 b -a . --wait").contains("b is back as member 1"));
@@ -282,7 +286,7 @@ fn a_member_that_comes_back_is_rebuilt_only_in_what_it_has_missed() {
     let served = bench.serve("serve a b c --unix nbd.sock");
     assert!(bench.succeed("status .").contains("state: healthy"));
     served.stop();
-    // Who was used apart may not.
+    // A member that another server has tried to use separately is rebuilt completely.
     let served = bench.serve("serve a c --unix nbd.sock");
     let apart = bench.fail("serve b --unix other.sock", 1);
     assert!(apart.contains("too many members are missing"), "{apart}");
@@ -292,8 +296,8 @@ fn a_member_that_comes_back_is_rebuilt_only_in_what_it_has_missed() {
     served.stop();
 }
 
-/// A server whose standard error lay on the members' full disk died of the line that told of the
-/// full disk.
+/// Regression test: the standard error of a server was on the members' full disk, and the server
+/// died when it reported that the disk was full.
 #[test]
 fn a_server_whose_standard_error_cannot_be_written_goes_on() {
     let bench = Workbench::new();
@@ -433,7 +437,7 @@ fn every_key_that_a_server_tells_is_documented() {
             assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/json.md");
         }
     }
-    // What programs rely on.
+    // The keys that programs rely on.
     for key in
         ["served", "identity", "mode", "members", "spares", "rebuild", "resync", "scrub", "log", "paths"]
     {

@@ -1,4 +1,4 @@
-//! Experiments through the program.
+//! Tests of the commands that simulate experiments.
 
 mod common;
 mod tools;
@@ -58,7 +58,7 @@ fn closed_forms_stand_beside_what_is_simulated() {
     assert!(refused.error.contains("of 4 of 4 runs closed forms say nothing"), "{refused:?}");
 }
 
-/// All keys that occur in an answer.
+/// Collects all keys of an answer.
 fn keys(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Object(inner) => inner.iter().for_each(|(key, value)| {
@@ -140,7 +140,7 @@ fn an_unstable_load_ends_and_is_told() {
     assert!(answer.error.contains("1 of 1 run gave no figures"), "{}", answer.error);
 }
 
-/// What was simulated for an hour was gone when it was interrupted.
+/// Regression test: an interruption lost the results of an hour of simulation.
 #[test]
 fn an_interrupted_simulation_shows_what_it_has_and_marks_it() {
     let bench = bench(&SMALL.replace("1_000", "1_000_000_000"));

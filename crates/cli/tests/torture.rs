@@ -1,4 +1,4 @@
-//! Seeds through the program: what is told of them, and that they can be told again.
+//! Tests of `parlour torture`: the output for seeds, and the replay of a seed.
 
 mod common;
 mod tools;

@@ -1,5 +1,5 @@
-//! Two servers of one array, as on two hosts that see the same disks: the first stops by itself,
-//! and says why.
+//! Tests with two servers of one array, as on two hosts with the same disks: the first stops by
+//! itself and reports why.
 
 mod common;
 
@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use common::{Served, Workbench};
 
-/// Loop devices over the files, as long as it lives.
+/// Loop devices over files, detached when this value is dropped.
 struct Loops(Vec<String>);
 
 impl Loops {
-    /// None where there can be none: only root may set them up.
+    /// Returns `None` without permission: only root may set them up.
     fn over(files: &[PathBuf]) -> Option<Loops> {
         let mut loops = Loops(Vec::new());
         for file in files {
@@ -27,14 +27,15 @@ impl Loops {
 impl Drop for Loops {
     fn drop(&mut self) {
         for path in &self.0 {
-            // One that stays is of no harm to anybody but the machine's owner, who sees it.
+            // A loop device that stays does no harm apart from its use of the machine, and is
+            // visible there.
             let _ = Command::new("losetup").arg("--detach").arg(path).status();
         }
     }
 }
 
-/// Where `/sys` is empty nobody sees which files loop devices stand on: the locks do not keep the
-/// servers apart.
+/// With an empty `/sys`, a server cannot see the files under loop devices, so the locks do not keep
+/// the servers apart.
 fn unseeing(bench: &Workbench, arguments: &str) -> Command {
     let parlour = env!("CARGO_BIN_EXE_parlour");
     let script = format!("mount -t tmpfs none /sys && exec {parlour} {arguments}");

@@ -1,4 +1,5 @@
-//! What `parlour status` says first: how the array is, what is missing, and what to do about it.
+//! Tests of the first line of `parlour status`: the state of the array, what is missing, and what
+//! to do.
 
 mod common;
 mod tools;
@@ -15,7 +16,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().expect("there is a line")
 }
 
-/// The program, called in another directory than the bench's.
+/// Runs the program in another directory than the bench's.
 fn run_in(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_parlour"));
     command.args(arguments).current_dir(directory).output().expect("parlour starts")
@@ -25,8 +26,8 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// An idle array was said to have "78 of 85 regions being written", because their logs hold
-/// records.
+/// Regression test: an idle array was reported to have "78 of 85 regions being written", because
+/// their logs held records.
 #[test]
 fn an_array_with_records_in_its_logs_is_healthy() {
     let array = Array::new(PARITY_LOGGING, 16, "", "");
@@ -50,8 +51,8 @@ fn an_array_with_records_in_its_logs_is_healthy() {
     array.close();
 }
 
-/// After a plain `fail` it was "degraded, resync stopped", and survived "no failure of a member,
-/// but for what is not yet resynced".
+/// Regression test: after a plain `fail` the array was reported as "degraded, resync stopped", and
+/// to survive "no failure of a member, but for what is not yet resynced".
 #[test]
 fn a_failed_member_is_told_in_a_sentence_with_the_risk_and_the_command_that_helps() {
     let array = Array::new(PARITY_LOGGING, 16, "", "");
@@ -121,8 +122,8 @@ fn a_check_that_can_tell_nothing_says_so_with_a_status_of_its_own() {
     assert!(bench.refuse("status nowhere", 1).contains("nowhere: no such file or directory"));
 }
 
-/// Only the directory of the member that was named first has the socket: from the others the array
-/// looked unserved.
+/// Regression test: only the directory of the first named member has the socket, so the array
+/// looked unserved from the other directories.
 #[test]
 fn a_served_array_is_found_from_each_of_its_directories_and_by_its_name() {
     let bench = Workbench::new();
@@ -140,7 +141,7 @@ fn a_served_array_is_found_from_each_of_its_directories_and_by_its_name() {
             "{asked}"
         );
     }
-    // In another working directory paths are absolute.
+    // In another working directory, paths are absolute.
     let elsewhere = text(&run_in(Path::new("/"), &["status", "--array", &name]));
     let directory = bench.path("").canonicalize().expect("it is there");
     assert!(elsewhere.contains(&format!("  {}", directory.join("two/b").display())), "{elsewhere}");
@@ -173,7 +174,8 @@ fn several_arrays_are_shown_each_with_its_verdict_and_the_worst_counts() {
     second.stop();
 }
 
-/// A path was relative if it was named to `serve`, and absolute if it was named to `replace`.
+/// Regression test: a path was relative if it was given to `serve`, and absolute if it was given to
+/// `replace`.
 #[test]
 fn paths_stay_as_they_were_given() {
     let bench = Workbench::new();
@@ -251,7 +253,7 @@ fn whoever_waits_for_a_rebuild_hears_of_its_end_though_it_is_over() {
     served.stop();
 }
 
-/// Permission errors were reported as missing files.
+/// Regression test: permission errors were reported as missing files.
 #[test]
 fn what_may_not_be_read_is_said_so_with_its_path() {
     if !is_root("permission errors of another user") {

@@ -1,4 +1,4 @@
-//! The version says which commit the program was built from.
+//! Tests that the version names the commit from which the program was built.
 
 mod common;
 
@@ -14,7 +14,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 fn the_version_is_the_packages_and_a_commit() {
     let said = Workbench::new().succeed("--version");
     let said = said.strip_prefix(&format!("parlour {VERSION}")).expect("that of the package").trim_end();
-    // Built from an archive, it ends here.
+    // A build from an archive has no commit.
     if let Some(commit) = said.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')')) {
         let commit = commit.trim_end_matches("-dirty");
         assert!(commit.len() >= 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
@@ -23,13 +23,13 @@ fn the_version_is_the_packages_and_a_commit() {
     }
 }
 
-/// `build.rs`, in a project that does nothing but print what it finds out.
+/// A project with `build.rs` that only prints the version.
 struct Project {
     root: PathBuf,
 }
 
 impl Project {
-    /// As an archive holds it.
+    /// The project as in an archive.
     fn unpacked(root: PathBuf) -> Project {
         let project = Project { root };
         fs::create_dir_all(project.package().join("src")).expect("a directory");
@@ -42,7 +42,7 @@ impl Project {
         project
     }
 
-    /// As a repository with one commit.
+    /// The project as a repository with one commit.
     fn cloned(root: PathBuf) -> Project {
         let project = Project::unpacked(root);
         project.git("init --quiet --initial-branch main");
@@ -59,7 +59,7 @@ impl Project {
         fs::write(self.package().join(name), text).expect("a file");
     }
 
-    /// What the program prints, built anew as far as cargo finds that needed.
+    /// The program's output, after a build of what cargo considers changed.
     fn version(&self) -> String {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut run = Command::new(cargo);
@@ -67,7 +67,7 @@ impl Project {
         said(&mut run, &self.package())
     }
 
-    /// What it should print.
+    /// The expected output.
     fn expected(&self, behind: &str) -> String {
         format!("1.2.3 ({}{behind})", &self.git("rev-parse HEAD")[..12])
     }
@@ -92,7 +92,7 @@ impl Project {
 
 const MAIN: &str = "fn main() { println!(\"{}\", env!(\"PARLOUR_VERSION\")) }\n";
 
-/// What a command prints, which is to succeed.
+/// The output of a command, which must succeed.
 fn said(command: &mut Command, directory: &Path) -> String {
     let output = command.current_dir(directory).stdin(Stdio::null()).output().expect("it starts");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

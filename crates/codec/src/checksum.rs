@@ -1,8 +1,8 @@
-//! CRC-32C (Castagnoli), which guards superblocks, log segments and other metadata.
+//! CRC-32C (Castagnoli), which protects superblocks, log segments and other metadata.
 //!
-//! Computed by the processor's CRC instruction where it has one.
+//! It uses the processor's CRC instruction if there is one.
 
-/// The CRC-32C of `bytes`; that of no bytes is 0.
+/// The CRC-32C of `bytes`. It is 0 for no bytes.
 ///
 /// ```
 /// assert_eq!(parlour_codec::checksum::crc32c(b"123456789"), 0xE306_9283);
@@ -11,7 +11,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// The CRC-32C of everything that gave `crc`, followed by `bytes`.
+/// The CRC-32C of the data with checksum `crc`, followed by `bytes`.
 ///
 /// ```
 /// use parlour_codec::checksum::{crc32c, crc32c_append};
@@ -21,8 +21,8 @@ pub fn crc32c_append(crc: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(crc, bytes)
 }
 
-/// The CRC-32C of `parts` laid end to end, without gathering them; how they are cut makes no
-/// difference.
+/// The CRC-32C of the concatenation of `parts`, without copying them. It does not depend on the
+/// cuts.
 pub fn crc32c_of(parts: &[&[u8]]) -> u32 {
     parts.iter().fold(0, |crc, part| crc32c_append(crc, part))
 }

@@ -1,12 +1,11 @@
-//! The arithmetic of a disk array, over plain byte slices.
+//! The arithmetic of a disk array, on plain byte slices.
 //!
-//! This crate computes and does nothing else: it knows no layout and does no I/O. All of the
-//! project's SIMD lives here, behind safe functions that choose the widest instructions of the
-//! processor at run time.
+//! This crate only computes: it knows no layout and does no I/O. All SIMD code of the project is
+//! here, behind safe functions that choose the widest instructions of the processor at run time.
 //!
 //! - [`xor`] has parity, deltas and comparisons;
 //! - [`checksum`] has CRC-32C;
-//! - [`sector`] has the keyed checksums of sectors that log records carry.
+//! - [`sector`] has the keyed checksums of sectors in log records.
 
 pub mod checksum;
 pub mod sector;

@@ -1,14 +1,14 @@
 //! Keyed 64-bit checksums of sectors, linear under exclusive or.
 //!
 //! A checksum is the inner product of the sector's 64 words with 64 key words in GF(2⁶⁴). Two
-//! different sectors have the same one with probability 2⁻⁶⁴ over the keys. It is linear: the
-//! checksum of old ⊕ new is that of old ⊕ that of new, so one pair of checksums tells both sides of
-//! a write and guards the difference between them.
+//! different sectors have the same checksum with probability 2⁻⁶⁴ over the keys. The checksum is
+//! linear: the checksum of old ⊕ new is the checksum of old ⊕ the checksum of new. So one pair of
+//! checksums identifies both sides of a write and protects the difference between them.
 
-/// Bytes of a sector.
+/// The bytes of a sector.
 pub const SECTOR_BYTES: usize = 512;
 
-/// 64-bit words of a sector.
+/// The 64-bit words of a sector.
 const WORDS: usize = SECTOR_BYTES / 8;
 
 /// The key of an array's checksums.
@@ -18,7 +18,7 @@ pub struct SectorKey {
 }
 
 impl SectorKey {
-    /// The key that follows from an array's identity.
+    /// The key that is derived from an array's identity.
     pub fn new(identity: [u8; 16]) -> SectorKey {
         let (low, high) = identity.split_at(8);
         let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("half of sixteen bytes"));
@@ -30,7 +30,7 @@ impl SectorKey {
     /// The checksum of each sector of `bytes`, in order.
     ///
     /// # Panics
-    /// If `bytes` is no whole number of sectors.
+    /// If `bytes` is not a whole number of sectors.
     pub fn checksums<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = u64> + 'a {
         let (sectors, rest) = bytes.as_chunks::<SECTOR_BYTES>();
         assert!(rest.is_empty(), "checksums are of whole sectors");
@@ -49,7 +49,7 @@ impl SectorKey {
     }
 }
 
-/// The digest of sectors with these checksums, in their order: 0 of zeroes alone.
+/// A digest of sectors with these checksums, in their order. It is 0 if all sectors are zero.
 pub fn digest(checksums: impl IntoIterator<Item = u64>) -> u32 {
     let mix = |mixed: u64, sum: u64| (mixed.rotate_left(5) ^ sum).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (checksums.into_iter().fold(0, mix) >> 32) as u32
@@ -64,7 +64,7 @@ fn split_mix(state: &mut u64) -> u64 {
     word ^ word >> 31
 }
 
-/// The inner product before it is reduced, on any processor.
+/// The inner product before reduction, on any processor.
 fn product(sector: &[u8; SECTOR_BYTES], key: &[u64; WORDS]) -> u128 {
     let (words, _) = sector.as_chunks::<8>();
     words.iter().zip(key).fold(0, |sum, (word, key)| sum ^ multiply(u64::from_le_bytes(*word), *key))
@@ -75,7 +75,7 @@ fn multiply(a: u64, b: u64) -> u128 {
     (0..64).filter(|bit| b >> bit & 1 == 1).fold(0, |sum, bit| sum ^ u128::from(a) << bit)
 }
 
-/// The inner product before it is reduced, two words a step.
+/// The inner product before reduction, two words per step.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2,pclmulqdq")]
 fn product_pclmul(sector: &[u8; SECTOR_BYTES], key: &[u64; WORDS]) -> u128 {
@@ -93,15 +93,15 @@ fn product_pclmul(sector: &[u8; SECTOR_BYTES], key: &[u64; WORDS]) -> u128 {
         sum = _mm_xor_si128(sum, _mm_xor_si128(low, high));
     }
     let mut out = 0u128;
-    // SAFETY: the destination is sixteen bytes of our own, and the store needs no alignment.
+    // SAFETY: the destination is sixteen bytes of this function, and the store needs no alignment.
     unsafe { _mm_storeu_si128((&raw mut out).cast::<__m128i>(), sum) };
     out
 }
 
 /// The product modulo the field's polynomial, x⁶⁴ + x⁴ + x³ + x + 1.
 fn reduce(product: u128) -> u64 {
-    // The upper half times the polynomial has at most 68 bits; its own upper half is folded in once
-    // more.
+    // The upper half times the polynomial has at most 68 bits, so its own upper half is folded in
+    // once more.
     let fold = |high: u64| {
         let high = u128::from(high);
         high ^ high << 1 ^ high << 3 ^ high << 4

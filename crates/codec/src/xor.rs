@@ -1,7 +1,7 @@
-//! Exclusive or of byte slices, and the comparisons that go with it.
+//! Exclusive or of byte slices, and related comparisons.
 //!
-//! The slices of one call have one length, of any size and alignment. Unequal lengths are a
-//! programming error that would spoil parity silently, so every function here panics on them, in
+//! All slices of one call have the same length, of any size and alignment. Unequal lengths are a
+//! programming error that would corrupt parity silently, so every function panics on them, in
 //! release builds too.
 
 /// `dst ^= src`.
@@ -12,7 +12,8 @@ pub fn xor_into(dst: &mut [u8], src: &[u8]) {
     combine(dst, &[src], Start::Kept);
 }
 
-/// `dst` = the exclusive or of all `sources`: none fills it with zeros, one is a copy.
+/// Sets `dst` to the exclusive or of all `sources`. Without sources it is filled with zeros; one
+/// source is copied.
 ///
 /// # Panics
 /// If a source's length differs from that of `dst`.
@@ -27,7 +28,7 @@ pub fn xor_of(dst: &mut [u8], sources: &[&[u8]]) {
     }
 }
 
-/// `dst = old ^ new`: what a write changes, and what its check unit must change by.
+/// `dst = old ^ new`: the change of a write, and of its check unit.
 ///
 /// # Panics
 /// If the lengths differ.
@@ -35,7 +36,7 @@ pub fn delta(dst: &mut [u8], old: &[u8], new: &[u8]) {
     combine(dst, &[old, new], Start::Zero);
 }
 
-/// Whether every byte is zero; true of no bytes.
+/// Whether every byte is zero; true for no bytes.
 pub fn is_zero(bytes: &[u8]) -> bool {
     static ZEROS: [u8; 4096] = [0; 4096];
     bytes.chunks(ZEROS.len()).all(|chunk| chunk == &ZEROS[..chunk.len()])
@@ -48,33 +49,33 @@ pub fn is_zero(bytes: &[u8]) -> bool {
 pub fn first_difference(a: &[u8], b: &[u8]) -> Option<usize> {
     const CHUNK: usize = 512;
     assert_same_length(a.len(), b.len());
-    // Whole chunks go through the C library's vectorised comparison; only the one that differs is
-    // searched.
+    // Whole chunks are compared by the C library's vectorised function; only the first different
+    // chunk is searched.
     let chunk = a.chunks(CHUNK).zip(b.chunks(CHUNK)).position(|(x, y)| x != y)?;
     let start = chunk * CHUNK;
     let within = a[start..].iter().zip(&b[start..]).position(|(x, y)| x != y)?;
     Some(start + within)
 }
 
-/// What the destination holds before the sources are combined into it.
+/// The content of the destination before the sources are combined into it.
 #[derive(Clone, Copy, PartialEq)]
 enum Start {
-    /// Its own bytes take part.
+    /// Its own bytes are combined too.
     Kept,
-    /// Its own bytes are forgotten.
+    /// Its own bytes are ignored.
     Zero,
 }
 
-/// The part of the destination that is finished before the next is begun. It stays in the
-/// first-level cache while group after group of sources is added, and is long enough for the
+/// The part of the destination that is completed before the next one is begun. It stays in the
+/// first-level cache while the groups of sources are added, and it is long enough for the
 /// prefetcher to follow each source.
 const TILE: usize = 4096;
 
-/// Sources added per pass over a tile: enough that the tile's own traffic is small, few enough for
-/// registers.
+/// The sources added per pass over a tile: enough that the tile's own memory traffic is small, and
+/// few enough for the registers.
 const GROUP: usize = 4;
 
-/// Bytes that one step of the inner loop holds in registers: four AVX2 vectors.
+/// The bytes that one step of the inner loop holds in registers: four AVX2 vectors.
 const BLOCK: usize = 128;
 
 /// Combines `sources` into `dst`, with the widest instructions that the processor has.
@@ -92,16 +93,15 @@ fn combine(dst: &mut [u8], sources: &[&[u8]], start: Start) {
     combine_tiles(dst, sources, start);
 }
 
-/// [`combine_tiles`] compiled for AVX2: loops over fixed blocks, which come out as fast as
-/// intrinsics.
+/// [`combine_tiles`] compiled for AVX2: loops over fixed blocks, which are as fast as intrinsics.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn combine_avx2(dst: &mut [u8], sources: &[&[u8]], start: Start) {
     combine_tiles(dst, sources, start);
 }
 
-/// Works tile by tile, group by group. All of it is inlined, to be compiled for its caller's
-/// features.
+/// Works tile by tile, group by group. Everything is inlined, so that it is compiled for its
+/// caller's CPU features.
 #[inline(always)]
 fn combine_tiles(dst: &mut [u8], sources: &[&[u8]], start: Start) {
     for (index, tile) in dst.chunks_mut(TILE).enumerate() {
@@ -126,7 +126,7 @@ fn combine_group(tile: &mut [u8], group: &[&[u8]], offset: usize, start: Start) 
     }
 }
 
-/// The inner loop: whole blocks through registers, then the bytes that are left.
+/// The inner loop: whole blocks through registers, then the remaining bytes.
 #[inline(always)]
 fn combine_blocks<const N: usize>(dst: &mut [u8], sources: [&[u8]; N], start: Start) {
     let (blocks, rest) = dst.as_chunks_mut::<BLOCK>();
@@ -147,7 +147,7 @@ fn combine_blocks<const N: usize>(dst: &mut [u8], sources: [&[u8]; N], start: St
     }
 }
 
-/// The guard of every function here.
+/// The check of every function here.
 #[track_caller]
 fn assert_same_length(expected: usize, found: usize) {
     assert_eq!(expected, found, "slices to be combined or compared must have one length");
@@ -157,7 +157,7 @@ fn assert_same_length(expected: usize, found: usize) {
 mod tests {
     use super::*;
 
-    /// What processors without AVX2 run; the tests in `tests/` reach it only on those.
+    /// The loop of processors without AVX2. The tests in `tests/` run it only on these.
     #[test]
     fn the_portable_loop_equals_the_chosen_one() {
         let source =

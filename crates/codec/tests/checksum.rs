@@ -1,4 +1,4 @@
-//! CRC-32C against the bit-by-bit definition and published values.
+//! Tests CRC-32C against the bit-by-bit definition and published values.
 
 use parlour_codec::checksum::{crc32c, crc32c_append, crc32c_of};
 use proptest::collection::vec;

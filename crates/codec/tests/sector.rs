@@ -1,4 +1,4 @@
-//! Sector checksums: linear, keyed, and sensitive to each bit.
+//! Tests that sector checksums are linear, keyed, and sensitive to each bit.
 
 use parlour_codec::sector::{SECTOR_BYTES, SectorKey};
 use parlour_codec::xor;

@@ -1,4 +1,4 @@
-//! Exclusive or against a loop over bytes, at odd lengths and alignments.
+//! Tests the exclusive or against a loop over bytes, at odd lengths and alignments.
 
 use parlour_codec::xor::{delta, first_difference, is_zero, xor_into, xor_of};
 use proptest::collection::vec;
@@ -8,7 +8,7 @@ use proptest::sample::Index;
 /// Longer than two tiles, so that tiles, groups, blocks and rests all occur.
 const LONGEST: usize = 10_000;
 
-/// Lengths around the sizes at which the code changes course, and any other.
+/// Lengths around the sizes at which the code takes another path, and any other length.
 fn length() -> impl Strategy<Value = usize> {
     prop_oneof![0..300_usize, 4000..4200_usize, 8000..8400_usize, 0..LONGEST]
 }
@@ -34,7 +34,7 @@ fn cuts(count: impl Strategy<Value = usize>) -> impl Strategy<Value = Cuts> {
     })
 }
 
-/// Bytes that look random: quicker to make than by proptest, and not worth shrinking.
+/// Pseudo-random bytes: faster to make than with proptest, and not worth shrinking.
 fn noise(length: usize, mut seed: u64) -> Vec<u8> {
     let step = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -47,8 +47,7 @@ fn naive_xor_of(length: usize, sources: &[&[u8]]) -> Vec<u8> {
     (0..length).map(|i| sources.iter().fold(0, |sum, source| sum ^ source[i])).collect()
 }
 
-/// A destination full of old bytes at an odd address, with bytes on both sides that must stay as
-/// they are.
+/// A destination with old bytes at an odd address, and bytes on both sides that must not change.
 struct Destination {
     bytes: Vec<u8>,
     skew: usize,

@@ -1,10 +1,11 @@
-//! Where the platters are in their revolution.
+//! Angles of the platters, and the spindle.
 
 use std::ops::{Add, Sub};
 
 use parlour_units::{Duration, Instant};
 
-/// A part of a revolution in units of 2⁻³² of one. Sums and differences wrap, as revolutions do.
+/// A fraction of a revolution, in units of 2⁻³² revolutions. Sums and differences wrap, as
+/// revolutions do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Angle(u32);
 
@@ -14,12 +15,12 @@ impl Angle {
         Angle((((part % whole) << 32) / whole) as u32)
     }
 
-    /// So many revolutions; whole ones do not count.
+    /// The angle of a number of revolutions; whole revolutions do not count.
     pub fn from_revolutions(revolutions: f64) -> Angle {
         Angle((revolutions.rem_euclid(1.0) * 4_294_967_296.0) as u64 as u32)
     }
 
-    /// So many times as far.
+    /// The angle multiplied by `count`.
     pub fn times(self, count: u64) -> Angle {
         Angle((u64::from(self.0).wrapping_mul(count)) as u32)
     }
@@ -44,18 +45,18 @@ impl Sub for Angle {
     }
 }
 
-/// What turns: all heads of a drive are at one angle at a time.
+/// The spindle. All heads of a drive are at the same angle at any time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spindle {
     /// The time of one revolution.
     pub revolution: Duration,
-    /// Where it is at the beginning of time.
+    /// The angle at time zero.
     pub phase: Angle,
 }
 
 impl Spindle {
-    /// What has passed by less than this is not waited for again: times are whole nanoseconds,
-    /// angles are not.
+    /// A sector that passed by less than this counts as not yet passed, because times are whole
+    /// nanoseconds and angles are not.
     const SLACK: u32 = 1 << 14;
 
     /// The angle at an instant.
@@ -64,18 +65,18 @@ impl Spindle {
         Angle::of(at.nanoseconds() % revolution, revolution) + self.phase
     }
 
-    /// How long it takes from `at` until `angle` is under the heads.
+    /// The time from `at` until `angle` is under the heads.
     pub fn wait(&self, at: Instant, angle: Angle) -> Duration {
         let way = angle - self.angle(at);
         if way.0 > u32::MAX - Spindle::SLACK { Duration::ZERO } else { self.turn(way) }
     }
 
-    /// How long it takes to turn by `angle`.
+    /// The time of a rotation by `angle`.
     pub fn turn(&self, angle: Angle) -> Duration {
         Duration::from_nanoseconds((u64::from(angle.0) * self.revolution.nanoseconds()) >> 32)
     }
 
-    /// How long `sectors` of a track of `track` take to pass.
+    /// The time in which `sectors` of a track of `track` sectors pass.
     pub fn pass(&self, sectors: u64, track: u32) -> Duration {
         Duration::from_nanoseconds(sectors * self.revolution.nanoseconds() / u64::from(track))
     }

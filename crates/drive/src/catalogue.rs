@@ -30,7 +30,7 @@ pub const DRIVES: [(&str, &str); 20] = catalogue![
     "wd-4tb",
 ];
 
-/// The file of the drive of this name.
+/// The file of the drive with this name.
 pub fn find(name: &str) -> Option<&'static str> {
     DRIVES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

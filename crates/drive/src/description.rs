@@ -1,7 +1,7 @@
-//! What a drive's file says.
+//! The content of a drive's file.
 //!
-//! `docs/drives.md` tells each key with its unit. What cannot be a drive is refused by the key that
-//! is wrong.
+//! `docs/drives.md` describes each key with its unit. An impossible drive is refused, and the error
+//! names the wrong key.
 
 use parlour_units::Duration;
 use serde::Deserialize;
@@ -22,28 +22,28 @@ use crate::surface::{Arrangement, HeadOrder, Strip, Surface, Zone};
 pub struct Description {
     /// The drive's name, with its maker's.
     pub name: String,
-    /// Where its figures are from.
+    /// The source of its figures.
     pub source: String,
-    /// What else is to be known.
+    /// Further information.
     #[serde(default)]
     pub note: Option<String>,
-    /// How far DiskSim 4.0's model of the drive is from measurements of it: its demerit figure, in
+    /// The demerit figure of DiskSim 4.0's model of the drive compared with measurements, in
     /// milliseconds.
     #[serde(default)]
     pub disksim_rms_ms: Option<f64>,
-    /// What moves.
+    /// The mechanics, if it is a mechanical drive.
     #[serde(default)]
     pub mechanics: Option<MechanicsTable>,
-    /// What it is where nothing moves.
+    /// The parameters of a drive without mechanics.
     #[serde(default)]
     pub solid: Option<SolidTable>,
-    /// What it keeps.
+    /// The buffer.
     #[serde(default)]
     pub buffer: BufferTable,
-    /// What commands cost.
+    /// The overheads of commands.
     #[serde(default)]
     pub overheads: OverheadsTable,
-    /// How fast bytes go to the host.
+    /// The transfer to and from the host.
     #[serde(default)]
     pub bus: BusTable,
     /// Its zones, from the outermost on.
@@ -55,11 +55,11 @@ pub struct Description {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MechanicsTable {
-    /// Cylinders over which the arm can move.
+    /// The number of cylinders that the arm can reach.
     pub cylinders: u32,
-    /// Surfaces that are used.
+    /// The number of surfaces in use.
     pub heads: u32,
-    /// Revolutions a minute; or `revolution`.
+    /// Revolutions per minute; alternative to `revolution`.
     #[serde(default)]
     pub rpm: Option<f64>,
     /// The time of one revolution.
@@ -67,25 +67,25 @@ pub struct MechanicsTable {
     pub revolution: Option<String>,
     /// Seek times.
     pub seek: SeekTable,
-    /// To another head of the same cylinder.
+    /// The time of a switch to another head of the same cylinder.
     #[serde(default)]
     pub head_switch: Option<String>,
-    /// How much longer it takes until a write may begin; may be negative.
+    /// The additional time before a write may begin; may be negative.
     #[serde(default)]
     pub write_settle: Option<String>,
-    /// Whether reads begin with whatever of a track comes first.
+    /// Whether a read begins with the first wanted sector that passes.
     #[serde(default)]
     pub zero_latency_reads: bool,
-    /// Whether writes do.
+    /// Whether a write does.
     #[serde(default)]
     pub zero_latency_writes: bool,
-    /// In which order blocks go to the heads of a cylinder.
+    /// The order in which blocks fill the heads of a cylinder.
     #[serde(default)]
     pub head_order: HeadOrderName,
-    /// What shares spares.
+    /// The group of sectors that share spares.
     #[serde(default)]
     pub spares_per: SharingName,
-    /// With `spares_per = "cylinders"`: how many.
+    /// The number of cylinders per group, with `spares_per = "cylinders"`.
     #[serde(default)]
     pub spare_range: Option<u32>,
 }
@@ -94,23 +94,22 @@ pub struct MechanicsTable {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum SeekTable {
-    /// Points.
+    /// Points of the curve.
     Table {
-        /// Cylinders and milliseconds.
+        /// Distance in cylinders, and time in milliseconds.
         table: Vec<(u32, f64)>,
     },
     /// `constant + linear · d + root · √d`, in milliseconds.
     Formula {
         /// Milliseconds.
         constant: f64,
-        /// Milliseconds a cylinder.
+        /// Milliseconds per cylinder.
         #[serde(default)]
         linear: f64,
-        /// Milliseconds a root of cylinders.
+        /// Milliseconds per square root of cylinders.
         #[serde(default)]
         root: f64,
-        /// Whether `d` counts the cylinder at which the arm stops, as it does unless told
-        /// otherwise.
+        /// Whether `d` includes the cylinder at which the arm stops; the default is that it does.
         #[serde(default = "yes")]
         destination_counts: bool,
     },
@@ -124,12 +123,12 @@ fn yes() -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadOrderName {
-    /// From the first to the last.
+    /// From the first head to the last.
     #[default]
     Up,
-    /// The other way in every other cylinder of a zone.
+    /// In reverse order in every second cylinder of a zone.
     SerpentineInZone,
-    /// The other way in every odd cylinder.
+    /// In reverse order in every odd cylinder.
     Serpentine,
 }
 
@@ -137,18 +136,18 @@ pub enum HeadOrderName {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SharingName {
-    /// Spares of a zone are tracks at its end, and so are slips.
+    /// Spare tracks at the end of each zone; slips are tracks too.
     ZoneOfTracks,
-    /// Sectors at the end of each zone.
+    /// Spare sectors at the end of each zone.
     #[default]
     Zone,
-    /// Sectors at the end of each `spare_range` cylinders.
+    /// Spare sectors at the end of each group of `spare_range` cylinders.
     Cylinders,
-    /// Sectors at the end of each cylinder.
+    /// Spare sectors at the end of each cylinder.
     Cylinder,
-    /// Sectors at the end of each track.
+    /// Spare sectors at the end of each track.
     Track,
-    /// Sectors at the drive's end.
+    /// Spare sectors at the end of the drive.
     Drive,
 }
 
@@ -156,30 +155,30 @@ pub enum SharingName {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BufferTable {
-    /// Segments that reads may use.
+    /// The number of segments for reads.
     pub read_segments: usize,
-    /// Blocks of each.
+    /// The number of blocks of each segment.
     pub segment_blocks: u64,
-    /// Whether writes have one more for themselves.
+    /// Whether there is one more segment for writes.
     pub write_segment: bool,
-    /// How far it reads on.
+    /// The extent of read-ahead.
     pub read_ahead: ReadAheadName,
-    /// At most so many blocks.
+    /// The most blocks of read-ahead.
     pub read_ahead_blocks: u64,
-    /// Whether it reads on again after a hit.
+    /// Whether read-ahead resumes after a hit.
     pub reads_on_after_hit: bool,
-    /// Whether what was written can be read from it.
+    /// Whether written data can be read from the buffer.
     pub keeps_writes: bool,
-    /// Whether it keeps what passes before a request on its first track.
+    /// Whether the buffer keeps blocks that pass before a request on its first track.
     pub keeps_passing: bool,
-    /// Whether reading on stops in the middle of a sector.
+    /// Whether read-ahead can stop in the middle of a sector.
     pub stops_within_sector: bool,
     /// Whether a write is complete once its data is in the buffer.
     pub caches_writes: bool,
-    /// The part of a read that is there before the bus is taken.
+    /// The fraction of a read that must be in the buffer before the bus is taken.
     pub read_watermark: f64,
-    /// Blocks that are there before a write begins; the size from which a write is long; blocks of
-    /// a long one.
+    /// The blocks that must be in the buffer before a write begins; the length from which a write
+    /// is long; and the blocks for a long write.
     pub write_buffered: (u64, u64, u64),
 }
 
@@ -187,26 +186,26 @@ pub struct BufferTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAheadName {
-    /// Not at all.
+    /// None.
     #[default]
     Nothing,
     /// To the end of the track.
     Track,
     /// To the end of the cylinder.
     Cylinder,
-    /// So many blocks.
+    /// A number of blocks.
     Blocks,
-    /// To the end of the track, and of one more.
+    /// To the end of the track, and of the next track.
     TrackAndNext,
 }
 
-/// A time, or two: after a read, and after a write.
+/// One time; or two times, after a read and after a write.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum AfterTable {
-    /// Always the same.
+    /// The same time in both cases.
     Always(String),
-    /// After a read, after a write.
+    /// The time after a read, and after a write.
     Each(String, String),
 }
 
@@ -214,27 +213,28 @@ pub enum AfterTable {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverheadsTable {
-    /// A read of what is in the buffer.
+    /// A read that hits the buffer.
     pub read_hit: Option<AfterTable>,
-    /// A read of what is not.
+    /// A read that misses the buffer.
     pub read_miss: Option<AfterTable>,
     /// A write.
     pub write: Option<AfterTable>,
-    /// Leaving the bus when a read has to wait.
+    /// Releasing the bus when a read has to wait.
     pub read_disconnect: Option<AfterTable>,
-    /// Leaving it when the data of a write is there.
+    /// Releasing the bus when the data of a write has arrived.
     pub write_disconnect: Option<String>,
-    /// Taking it again.
+    /// Taking the bus again.
     pub reselect: Option<String>,
     /// Before each transfer.
     pub data_preparation: Option<String>,
-    /// Telling that a read is done.
+    /// Reporting the completion of a read.
     pub read_completion: Option<String>,
-    /// Telling that a write is.
+    /// Reporting the completion of a write.
     pub write_completion: Option<String>,
-    /// A write's arm does not get there sooner.
+    /// The least seek time of a write.
     pub least_write_seek: Option<String>,
-    /// Of a write that follows another elsewhere and leaves the bus before its data.
+    /// The overheads of a write that follows another write elsewhere, on drives that release the
+    /// bus before its data.
     pub second_write: Option<SecondWriteTable>,
 }
 
@@ -244,15 +244,15 @@ pub struct OverheadsTable {
 pub struct SecondWriteTable {
     /// The command.
     pub command: String,
-    /// Leaving the bus first.
+    /// Releasing the bus the first time.
     pub first_disconnect: String,
-    /// Until it is taken again.
+    /// The time until the bus is taken again.
     pub gap: String,
-    /// Leaving it after the data.
+    /// Releasing the bus after the data.
     pub second_disconnect: String,
-    /// Taking it for the completion.
+    /// Taking the bus for the completion.
     pub reselect: String,
-    /// The arm starts so much after the command.
+    /// The delay from the command until the arm starts.
     pub seek_delay: String,
 }
 
@@ -260,9 +260,9 @@ pub struct SecondWriteTable {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BusTable {
-    /// The time of a block that is read.
+    /// The time per block of a read.
     pub read_block: Option<String>,
-    /// The time of one that is written.
+    /// The time per block of a write.
     pub write_block: Option<String>,
 }
 
@@ -274,32 +274,32 @@ pub struct ZoneTable {
     pub cylinders: (u32, u32),
     /// Sectors of 512 bytes on each track.
     pub sectors_per_track: u32,
-    /// Sectors by which a track begins later than the one before it on the same cylinder.
+    /// The number of sectors by which each track begins later than the track before it on the same
+    /// cylinder.
     #[serde(default)]
     pub track_skew: u64,
-    /// The same, from the last track of a cylinder to the first of the next.
+    /// The same from the last track of a cylinder to the first track of the next.
     #[serde(default)]
     pub cylinder_skew: u64,
-    /// Where the zone's first track begins, in sectors.
+    /// The position of the zone's first sector, in sectors.
     #[serde(default)]
     pub first_offset: u64,
-    /// Sectors at the zone's beginning that hold no blocks.
+    /// The number of sectors at the zone's beginning that hold no blocks.
     #[serde(default)]
     pub front_spares: u64,
-    /// Spares of each group; tracks where `spares_per` says so.
+    /// The number of spares of each group: tracks or sectors, as `spares_per` says.
     #[serde(default)]
     pub spares: u64,
-    /// What was found bad and is passed over: sectors, or tracks, counted from the zone's
-    /// beginning.
+    /// The bad sectors or tracks that are slipped, numbered from the zone's beginning.
     #[serde(default)]
     pub slips: Vec<u64>,
-    /// What was found bad, and where its content is instead.
+    /// The bad sectors or tracks that are replaced, each with its replacement.
     #[serde(default)]
     pub defects: Vec<(u64, u64)>,
-    /// Blocks; what is left over without spares and slips if this is not given.
+    /// The number of blocks. The default is all that remains without spares and slips.
     #[serde(default)]
     pub blocks: Option<u64>,
-    /// Where tracks lie in strips.
+    /// The strips, on a drive that arranges its tracks in strips.
     #[serde(default)]
     pub strips: Option<StripsTable>,
 }
@@ -308,9 +308,9 @@ pub struct ZoneTable {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StripsTable {
-    /// Revolutions from the beginning of one pattern to that of the next.
+    /// The revolutions from the beginning of one pattern to the next.
     pub advance: f64,
-    /// Cylinders of a pattern.
+    /// The number of cylinders of a pattern.
     pub cylinders: u32,
     /// Strips: first cylinder, start (revolutions), step (revolutions), 1 inwards or -1 outwards,
     /// cylinders, head.
@@ -318,7 +318,7 @@ pub struct StripsTable {
 }
 
 impl Description {
-    /// What a file says.
+    /// Parses a file.
     pub fn parse(text: &str) -> Result<Description, DescriptionError> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -329,11 +329,11 @@ impl Description {
         })
     }
 
-    /// What it is, if nothing moves. None: it has [mechanics](Description::mechanics) and
-    /// [electronics](Description::electronics).
+    /// The model of a drive without mechanics. None for a drive with
+    /// [mechanics](Description::mechanics) and [electronics](Description::electronics).
     ///
     /// # Errors
-    /// It cannot be such a drive, or is not told to be either kind.
+    /// The description is invalid, or describes neither kind.
     pub fn solid(&self) -> Result<Option<Solid>, DescriptionError> {
         let moves = self.mechanics.is_some()
             || !self.zones.is_empty()
@@ -347,10 +347,10 @@ impl Description {
         }
     }
 
-    /// Its blocks of 512 bytes, whichever kind it is.
+    /// The number of its blocks of 512 bytes, for both kinds of drive.
     ///
     /// # Errors
-    /// It describes no drive.
+    /// The description is invalid.
     pub fn blocks(&self) -> Result<u64, DescriptionError> {
         match self.solid()? {
             Some(solid) => Ok(solid.blocks),
@@ -358,10 +358,10 @@ impl Description {
         }
     }
 
-    /// The parts that move, with the platters at `phase` in the beginning.
+    /// The mechanical parts, with the platters at `phase` at time zero.
     ///
     /// # Errors
-    /// They cannot be, or there are none.
+    /// The description is invalid, or has no mechanics.
     pub fn mechanics(&self, phase: Angle) -> Result<Mechanics, DescriptionError> {
         let (None, Some(table)) = (self.solid()?, &self.mechanics) else {
             return Err(DescriptionError::Kind);
@@ -385,7 +385,7 @@ impl Description {
         })
     }
 
-    /// What lies between these and the bus.
+    /// The electronics between the mechanical parts and the bus.
     pub fn electronics(&self) -> Result<Electronics, DescriptionError> {
         let (buffer, overheads, bus) = (&self.buffer, &self.overheads, &self.bus);
         let second = |table: &SecondWriteTable| -> Result<SecondWrite, DescriptionError> {
@@ -496,7 +496,7 @@ impl MechanicsTable {
 }
 
 impl ZoneTable {
-    /// The zone, with its first block, and behind the cylinders that are taken.
+    /// The model of the zone. Checks that its cylinders come after those of the zone before.
     fn zone(
         &self,
         mechanics: &MechanicsTable,
@@ -561,7 +561,7 @@ impl ZoneTable {
     }
 }
 
-/// Blocks of a zone if none is told.
+/// The default number of blocks of a zone.
 fn room(sharing: Sharing, shape: Shape, spares: u64, slips: u64) -> u64 {
     let Shape { cylinders, heads, sectors } = shape;
     let all = cylinders * heads * sectors;

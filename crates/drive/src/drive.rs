@@ -1,8 +1,8 @@
-//! A drive that serves one access after the other.
+//! A drive that serves one access after another.
 //!
-//! Nothing happens by itself: what the drive goes on with after an access (reading ahead, writing
-//! what it has cached) is worked out when the next one comes. So an access costs no events, however
-//! many sectors pass.
+//! There are no events inside a drive. What it continues to do after an access (read-ahead, writing
+//! of cached data) is computed when the next access arrives. So an access costs no simulation
+//! events, however many sectors pass.
 
 use parlour_units::{Duration, Instant};
 
@@ -17,15 +17,15 @@ pub struct Drive {
     mechanics: Mechanics,
     electronics: Electronics,
     arm: Arm,
-    /// When what was written last is on the platters.
+    /// When the last written data is on the platters.
     written: Instant,
-    /// What is being read, and into which segment.
+    /// The read-ahead in progress, and its segment.
     reading: Option<(Stream, usize)>,
     segments: Vec<Segment>,
-    /// The blocks that were written last.
+    /// The range of the last written blocks.
     last_write: (u64, u64),
-    /// The first of the blocks that go onto the platters without a pause, up to the last, and when
-    /// it began to.
+    /// The current run of blocks that are written to the platters without a pause: its first block,
+    /// and when it began. It ends with the last write.
     run: (u64, Instant),
     last: Way,
     served: u64,
@@ -39,25 +39,25 @@ struct Segment {
     used: u64,
 }
 
-/// What an access was for the buffer.
+/// The part of an access that was in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// All of it was there.
+    /// All of it.
     Whole,
-    /// Its beginning was.
+    /// Its beginning.
     Partial,
-    /// Nothing was.
+    /// Nothing.
     Miss,
 }
 
-/// An access that is done.
+/// A completed access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// When the host is told.
+    /// When completion is reported to the host.
     pub done: Instant,
-    /// What the moving parts did for it.
+    /// The times of the mechanical parts.
     pub parts: Parts,
-    /// What the buffer did.
+    /// The part that was in the buffer.
     pub hit: Hit,
 }
 
@@ -80,28 +80,28 @@ impl Drive {
         }
     }
 
-    /// Its moving parts.
+    /// The mechanical parts.
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
     }
 
-    /// Where the arm is, or will be when what it does is done.
+    /// The position of the arm, or its position when its current work is done.
     pub fn arm(&self) -> Arm {
         self.reading.as_ref().map_or(self.arm, |(stream, _)| stream.arm())
     }
 
-    /// How long it would take until `block` is under the heads, were the arm to leave now.
+    /// The time until `block` is under the heads, if the arm leaves now.
     pub fn positioning(&self, now: Instant, way: Way, block: u64) -> Duration {
         let pass = self.mechanics.pass(&mut self.arm(), now, way, block, 1);
         pass.begins.since(now)
     }
 
-    /// When all that was written is on the platters.
+    /// When all written data is on the platters.
     pub fn flush(&self, now: Instant) -> Instant {
         now.max(self.written)
     }
 
-    /// Serves an access that comes at `now`, when all before are done.
+    /// Serves an access that arrives at `now`, when all earlier accesses are complete.
     pub fn serve(&mut self, now: Instant, way: Way, block: u64, blocks: u64) -> Served {
         self.served += 1;
         if let Some((stream, segment)) = &mut self.reading {
@@ -116,8 +116,8 @@ impl Drive {
         served
     }
 
-    /// Serves an access that comes at `now` and reads blocks, to write them anew as they come round
-    /// again: the arm is moved once (Stodolsky et al., section 3).
+    /// Serves an access that arrives at `now`, reads blocks, and rewrites them one revolution
+    /// later: the arm moves once (Stodolsky et al., section 3).
     pub fn modify(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
         self.served += 1;
         let (mut arm, free) = self.stop(now);
@@ -126,7 +126,7 @@ impl Drive {
         let mut parts = self.mechanics.access(&mut arm, begin, Way::Read, (block, blocks));
         let read = begin + parts.total();
         let (to_host, to_drive) = self.electronics.bus;
-        // The old content goes to the host, the new comes back.
+        // The old content goes to the host, and the new content comes back.
         let data = read + overheads.reselect + overheads.data_preparation * 2 + to_host * blocks;
         let end = block + blocks;
         let (rest, written) = self.onto_platters((arm, read), block, end, data);
@@ -140,11 +140,11 @@ impl Drive {
         Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
     }
 
-    /// Reads some blocks, and then writes as many, to the one of `places` that comes by first. Says
-    /// which.
+    /// Reads blocks, and then writes as many to that of `places` which passes first. Returns the
+    /// place.
     ///
     /// # Panics
-    /// Where there is no place.
+    /// If `places` is empty.
     pub fn float(
         &mut self,
         now: Instant,
@@ -162,8 +162,8 @@ impl Drive {
     fn read(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
         let end = block + blocks;
         let holds = |segment: &Segment| segment.first <= block && block < segment.end;
-        // What comes off the platters next is as good as there: a fast bus has the blocks before it
-        // as soon as they have passed.
+        // The next blocks of the read-ahead count as present: with a fast bus, the host has the
+        // blocks before them as soon as these have passed.
         let comes = |(stream, segment): &(Stream, usize)| {
             (self.segments[*segment].end == block && stream.goes_on(block)).then_some(*segment)
         };
@@ -174,7 +174,7 @@ impl Drive {
         }
     }
 
-    /// The beginning, at least, is in the buffer, and the platters are not written.
+    /// A read whose beginning is in the buffer, while nothing is being written to the platters.
     fn read_hit(&mut self, now: Instant, block: u64, end: u64, segment: usize) -> Served {
         let overheads = &self.electronics.overheads;
         let begin = now + overheads.read_hit.after(self.last) + overheads.data_preparation;
@@ -232,8 +232,9 @@ impl Drive {
         Served { done, parts: parts + rest, hit: Hit::Miss }
     }
 
-    /// Sends blocks from `block` to `end` to the host, from `begin` on; those from `coming` on as
-    /// the stream brings them. Says when the host has them, and what the moving parts did for it.
+    /// Sends the blocks from `block` to `end` to the host, beginning at `begin`; the blocks from
+    /// `coming` on as the stream delivers them. Returns when the host has all of them, and the
+    /// times of the mechanical parts.
     fn deliver(
         &self,
         stream: Option<&mut Stream>,
@@ -254,7 +255,7 @@ impl Drive {
         (done + self.electronics.overheads.read_completion, parts)
     }
 
-    /// Where reading on ends after a request that ends at `end`.
+    /// Where read-ahead ends after a request that ends at `end`.
     fn limit(&self, end: u64, segment: usize) -> u64 {
         let surface = &self.mechanics.surface;
         let track_end = |block: u64| {
@@ -285,7 +286,7 @@ impl Drive {
         limit.min(last)
     }
 
-    /// Stops reading on. Where the arm is, and when it may move.
+    /// Stops the read-ahead. Returns the position of the arm, and when it may move.
     fn stop(&mut self, now: Instant) -> (Arm, Instant) {
         match self.reading.take() {
             None => (self.arm, now.max(self.written)),
@@ -297,7 +298,7 @@ impl Drive {
         }
     }
 
-    /// The segment that reads take next.
+    /// The segment that the next read replaces.
     fn oldest(&self) -> Option<usize> {
         (0..self.electronics.buffer.read_segments).min_by_key(|index| self.segments[*index].used)
     }
@@ -340,8 +341,8 @@ impl Drive {
         Served { done: done + overheads.write_completion, parts, hit: Hit::Miss }
     }
 
-    /// When the buffer has room for all up to `end`, which is on the platters at `written`: when
-    /// what lies a segment before is.
+    /// When the buffer has room for all blocks up to `end`, which are on the platters at `written`:
+    /// when the block that is one segment before `end` is on the platters.
     fn has_room(&self, end: u64, written: Instant) -> Instant {
         let (first, begun) = self.run;
         let leaves = end.saturating_sub(self.electronics.buffer.segment_blocks);
@@ -352,8 +353,9 @@ impl Drive {
         begun + Duration::from_nanoseconds((written.since(begun).nanoseconds() as f64 * part) as u64)
     }
 
-    /// Writes blocks whose data comes from `data` on, one after the other: what has not come when
-    /// its sector passes waits for the next revolution. Says when the last is written.
+    /// Writes blocks one after another. Their data arrives from `data` on; a block whose data
+    /// arrives after its sector has passed waits for the next revolution. Returns when the last
+    /// block is written.
     fn onto_platters(
         &mut self,
         (mut arm, begin): (Arm, Instant),
@@ -369,7 +371,7 @@ impl Drive {
             let from = arm;
             let mut pass = self.mechanics.pass(&mut arm, now, Way::Write, at, end - at);
             if at == block && pass.parts.seek < least {
-                // The arm takes longer, and the platters turn meanwhile.
+                // The arm arrives later, and the platters rotate in the meantime.
                 let late = least - pass.parts.seek;
                 arm = from;
                 pass = self.mechanics.pass(&mut arm, now + late, Way::Write, at, end - at);
@@ -399,7 +401,7 @@ impl Drive {
         (parts, now)
     }
 
-    /// What was written is no longer as the buffer has it; it may be kept in its stead.
+    /// Removes blocks that were overwritten from the buffer. Their new content may be kept instead.
     fn note_written(&mut self, block: u64, end: u64, written: Instant) {
         self.written = written;
         self.last_write = (block, end);
@@ -416,7 +418,7 @@ impl Drive {
 }
 
 impl Segment {
-    /// Holds all up to `reached`; what came first leaves first.
+    /// Extends the segment to `reached`. The oldest blocks are removed first.
     fn fill(&mut self, reached: u64, size: u64) {
         self.end = self.end.max(reached);
         self.first = self.first.max(self.end.saturating_sub(size));
@@ -424,7 +426,7 @@ impl Segment {
 }
 
 impl crate::electronics::WriteBuffered {
-    /// Of a write of so many blocks.
+    /// The blocks that a write of `blocks` needs in the buffer.
     fn of(&self, blocks: u64) -> u64 {
         let wanted = if self.long > 0 && blocks >= self.long { self.long_blocks } else { self.blocks };
         wanted.min(blocks)

@@ -1,78 +1,77 @@
-//! What lies between the platters and the bus: overheads, buffers, read-ahead, cached writes.
+//! The electronics between the platters and the bus: overheads, buffer, read-ahead, cached writes.
 
 use parlour_units::Duration;
 
 use crate::mechanics::Way;
 
-/// A drive's electronics. Without any, accesses cost what the moving parts cost.
+/// The electronics of a drive. With none, an access costs only the time of the mechanical parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Electronics {
-    /// How its buffer is used.
+    /// The buffer.
     pub buffer: Buffer,
-    /// What commands cost beside the work that they ask for.
+    /// The overheads of commands.
     pub overheads: Overheads,
-    /// The time that a block takes on the bus, read and written.
+    /// The time per block on the bus, for reads and for writes.
     pub bus: (Duration, Duration),
 }
 
-/// A buffer in segments, each of which holds blocks that follow one another.
+/// A buffer in segments, each of which holds consecutive blocks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Buffer {
-    /// How many segments reads may use; none if nothing is kept.
+    /// The number of segments for reads; zero if nothing is kept.
     pub read_segments: usize,
-    /// How many blocks each has room for.
+    /// The number of blocks of each segment.
     pub segment_blocks: u64,
-    /// How far it reads on.
+    /// The extent of read-ahead.
     pub read_ahead: ReadAhead,
-    /// Whether it reads on after all that was asked for was there.
+    /// Whether read-ahead resumes after a request that was completely in the buffer.
     pub reads_on_after_hit: bool,
-    /// Whether what was written can be read from it.
+    /// Whether written data can be read from the buffer.
     pub keeps_writes: bool,
-    /// Whether writes have a segment of their own.
+    /// Whether writes have their own segment.
     pub write_segment: bool,
-    /// Whether it keeps what passes on a track before the first block that is asked for, once the
-    /// heads are there.
+    /// Whether the buffer keeps blocks that pass before the first requested block on its track,
+    /// once the heads are there.
     pub keeps_passing: bool,
-    /// Whether reading on stops in the middle of a sector when another place is wanted.
+    /// Whether read-ahead can stop in the middle of a sector for another request.
     pub stops_within_sector: bool,
     /// A write is complete once its data is in the buffer.
     pub caches_writes: bool,
-    /// The part of a read that must be there before the bus is taken again.
+    /// The fraction of a read that must be in the buffer before the bus is taken again.
     pub read_watermark: f64,
-    /// Blocks that must be there before a write begins on the platters: most, and from which size
-    /// on more.
+    /// The blocks that must be in the buffer before a write to the platters begins.
     pub write_buffered: WriteBuffered,
 }
 
-/// How much of a write must be in the buffer before it begins on the platters.
+/// The part of a write that must be in the buffer before the write to the platters begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteBuffered {
-    /// Of short writes, at most.
+    /// The most blocks of a short write.
     pub blocks: u64,
-    /// Writes of this many blocks and more are long; none is if this is 0.
+    /// Writes of at least this many blocks are long; 0 if there are no long writes.
     pub long: u64,
-    /// Of long writes.
+    /// The most blocks of a long write.
     pub long_blocks: u64,
 }
 
-/// How far a drive reads on.
+/// The extent of read-ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadAhead {
-    /// Not at all.
+    /// None.
     #[default]
     Nothing,
-    /// To the end of the track on which the request ends, and at most so many blocks.
+    /// To the end of the track on which the request ends, and at most this many blocks.
     Track(u64),
-    /// To the end of the cylinder, and at most so many blocks.
+    /// To the end of the cylinder, and at most this many blocks.
     Cylinder(u64),
-    /// So many blocks.
+    /// This many blocks.
     Blocks(u64),
-    /// To the end of the track with the block after the request; one track more if the segment
-    /// holds more than that track.
+    /// To the end of the track with the block after the request; and of the next track, if the
+    /// segment is larger than that track.
     TrackAndNext,
 }
 
-/// After which kind of request.
+/// A time that depends on the previous request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct After {
     /// After a read.
@@ -82,7 +81,7 @@ pub struct After {
 }
 
 impl After {
-    /// The one that counts after `way`.
+    /// The time after a request of kind `way`.
     pub fn after(&self, way: Way) -> Duration {
         match way {
             Way::Read => self.read,
@@ -91,47 +90,47 @@ impl After {
     }
 }
 
-/// What commands cost.
+/// The overheads of commands.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overheads {
-    /// A read of what is in the buffer.
+    /// A read that hits the buffer.
     pub read_hit: After,
-    /// A read of what is not.
+    /// A read that misses the buffer.
     pub read_miss: After,
     /// A write.
     pub write: After,
-    /// Leaving the bus when a read has to wait.
+    /// Releasing the bus when a read has to wait.
     pub read_disconnect: After,
-    /// Leaving it when the data of a write is there.
+    /// Releasing the bus when the data of a write has arrived.
     pub write_disconnect: Duration,
-    /// Taking it again.
+    /// Taking the bus again.
     pub reselect: Duration,
     /// Before each transfer.
     pub data_preparation: Duration,
-    /// Telling that a read is done.
+    /// Reporting the completion of a read.
     pub read_completion: Duration,
-    /// Telling that a write is.
+    /// Reporting the completion of a write.
     pub write_completion: Duration,
-    /// A write's arm does not get there sooner.
+    /// The least seek time of a write.
     pub least_write_seek: Duration,
-    /// What a write costs that follows another elsewhere, on drives that leave the bus before its
-    /// data.
+    /// The overheads of a write that follows another write elsewhere, on drives that release the
+    /// bus before its data.
     pub second_write: Option<SecondWrite>,
 }
 
-/// The overheads of a write that leaves the bus before its data.
+/// The overheads of a write that releases the bus before its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SecondWrite {
     /// The command.
     pub command: Duration,
-    /// Leaving the bus first.
+    /// Releasing the bus the first time.
     pub first_disconnect: Duration,
-    /// Until it is taken again.
+    /// The time until the bus is taken again.
     pub gap: Duration,
-    /// Leaving it after the data.
+    /// Releasing the bus after the data.
     pub second_disconnect: Duration,
-    /// Taking it for the completion.
+    /// Taking the bus for the completion.
     pub reselect: Duration,
-    /// The arm starts so much after the command.
+    /// The delay from the command until the arm starts.
     pub seek_delay: Duration,
 }

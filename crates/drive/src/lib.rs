@@ -1,10 +1,10 @@
-//! Models of disk drives: how long accesses take that arms, platters, buffers and buses make slow.
+//! Models of disk drives: the time of accesses, with arms, platters, buffers and buses.
 //!
-//! A drive is described by a file (`drives/*.toml`), and knows nothing of arrays.
+//! A drive is described by a file (`drives/*.toml`). The models do not depend on arrays.
 //!
-//! Read [`surface`] (where a block is), [`seek`] and [`angle`] (how far away that is),
-//! [`mechanics`] (what an access costs the moving parts), [`electronics`] and [`drive`] (and with
-//! buffers and a bus). A drive in which nothing moves is [`solid`].
+//! The modules: [`surface`] (the positions of blocks), [`seek`] and [`angle`] (distances and
+//! times), [`mechanics`] (the time of the mechanical parts for an access), [`electronics`] and
+//! [`drive`] (the same with buffers and a bus). [`solid`] is a drive without mechanics.
 
 pub mod angle;
 pub mod catalogue;

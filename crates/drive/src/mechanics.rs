@@ -1,4 +1,4 @@
-//! Seek, turn, transfer: what an access costs the arm and the platters.
+//! Seek, rotation, transfer: the time of the arm and the platters for an access.
 
 use std::ops::{Add, AddAssign};
 
@@ -8,20 +8,20 @@ use crate::angle::{Angle, Spindle};
 use crate::seek::SeekCurve;
 use crate::surface::{Place, Surface};
 
-/// The moving parts of a drive, and how they move.
+/// The mechanical parts of a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mechanics {
-    /// Where blocks are.
+    /// The positions of blocks.
     pub surface: Surface,
-    /// How long the arm takes.
+    /// The seek times.
     pub seek: SeekCurve,
-    /// How long it takes to read with another head.
+    /// The time to switch to another head.
     pub head_switch: Duration,
-    /// How much longer than for a read the arm needs before it may write: negative if less.
+    /// The additional time of a write, compared with a read, before it may begin; may be negative.
     pub write_settle: Settle,
-    /// What turns.
+    /// The spindle.
     pub spindle: Spindle,
-    /// Whether reads, and writes, take sectors in the order in which they come by.
+    /// Whether reads, and writes, take sectors in the order in which they pass.
     pub zero_latency: ZeroLatency,
 }
 
@@ -32,7 +32,7 @@ pub struct Settle {
     pub nanoseconds: i64,
 }
 
-/// Whether accesses begin with whatever of a track comes first.
+/// Whether accesses begin with the first wanted sector of a track that passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZeroLatency {
     /// Reads do.
@@ -41,7 +41,7 @@ pub struct ZeroLatency {
     pub writes: bool,
 }
 
-/// Which way bytes go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// To the host.
@@ -50,7 +50,7 @@ pub enum Way {
     Write,
 }
 
-/// Where the arm is, and which head is in use.
+/// The position of the arm, and the head in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arm {
     /// The cylinder.
@@ -59,19 +59,19 @@ pub struct Arm {
     pub head: u32,
 }
 
-/// Where the time of an access went.
+/// The parts of the time of an access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// Moving the arm, switching heads, settling.
+    /// Seek, head switch and settling.
     pub seek: Duration,
-    /// Waiting for the platters.
+    /// Waiting for rotation.
     pub rotation: Duration,
     /// Sectors passing under a head.
     pub transfer: Duration,
 }
 
 impl Parts {
-    /// All of it.
+    /// The sum of all parts.
     pub fn total(&self) -> Duration {
         self.seek + self.rotation + self.transfer
     }
@@ -94,25 +94,25 @@ impl AddAssign for Parts {
     }
 }
 
-/// A stretch of one track that an access transfers.
+/// The part of an access on one track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// When the first sector begins to pass. With zero latency: as long before the end as all of
-    /// them take.
+    /// When the first sector begins to pass. With zero latency: the end, minus the time in which
+    /// all wanted sectors pass.
     pub begins: Instant,
-    /// When the last one has.
+    /// When the last sector has passed.
     pub ends: Instant,
-    /// How many blocks it is.
+    /// The number of blocks.
     pub blocks: u64,
-    /// When the first sector that is wanted begins to pass, and how many of the first blocks pass
-    /// last: with zero latency, heads may come to rest amid what is wanted.
+    /// When the first wanted sector begins to pass, and how many of the first blocks pass last.
+    /// With zero latency the heads may arrive in the middle of the wanted sectors.
     pub turn: (Instant, u64),
-    /// What it cost.
+    /// The parts of its time.
     pub parts: Parts,
 }
 
 impl Mechanics {
-    /// How long the arm takes to `place`.
+    /// The time for the arm to reach `place`.
     pub fn movement(&self, arm: Arm, place: Place, way: Way) -> Duration {
         let switch = if place.head == arm.head { Duration::ZERO } else { self.head_switch };
         let moving = self.seek.time(place.cylinder.abs_diff(arm.cylinder)).max(switch);
@@ -125,7 +125,8 @@ impl Mechanics {
         }
     }
 
-    /// Moves the arm for the first of `blocks` from `block` on, and transfers what is on its track.
+    /// Moves the arm to the first of `blocks` from `block` on, and transfers those that are on its
+    /// track.
     pub fn pass(&self, arm: &mut Arm, at: Instant, way: Way, block: u64, blocks: u64) -> Pass {
         let (place, count, sectors) = self.surface.run(block, blocks);
         let seek = self.movement(*arm, place, way);
@@ -138,9 +139,9 @@ impl Mechanics {
         Pass { begins, ends: begins + transfer, blocks: count, turn, parts }
     }
 
-    /// How long it takes until the first of `sectors` passes; with zero latency, how much of the
-    /// time nothing that is wanted passes. Then, how long until any that is wanted does, and how
-    /// many of the first pass only after the others.
+    /// The rotational delay before the first of `sectors` passes; with zero latency, the time in
+    /// which no wanted sector passes. Also the time until any wanted sector passes, and how many of
+    /// the first sectors pass after the others.
     fn rotation(&self, arrived: Instant, way: Way, place: Place, sectors: u64) -> (Duration, Duration, u64) {
         let wait = self.spindle.wait(arrived, place.angle);
         let takes_any = match way {
@@ -152,15 +153,16 @@ impl Mechanics {
         if !takes_any || wait <= rest {
             return (wait, wait, 0);
         }
-        // The heads are among what is wanted: from the next sector on it takes a revolution.
+        // The heads are among the wanted sectors: from the next sector boundary on the access takes
+        // a revolution.
         let into = self.spindle.angle(arrived) - place.angle;
         let sector = (into.revolutions() * track as f64).ceil() as u64;
         let boundary = self.spindle.wait(arrived, place.angle + Angle::of(sector, track));
         (rest + boundary, boundary, sector.min(sectors))
     }
 
-    /// The first block of the track of `block` from which on all pass before `block` does, if the
-    /// heads are there at `arrived`; `block` itself, if none does.
+    /// The first block on the track of `block` such that it and all following blocks pass before
+    /// `block`, if the heads arrive at `arrived`. `block` itself if there is none.
     pub fn passes_before(&self, arrived: Instant, block: u64) -> u64 {
         let place = self.surface.place(block);
         let wait = self.spindle.wait(arrived, place.angle);
@@ -177,7 +179,7 @@ impl Mechanics {
         first
     }
 
-    /// All of an access. Says what it cost.
+    /// Does a whole access. Returns the parts of its time.
     pub fn access(&self, arm: &mut Arm, at: Instant, way: Way, (block, blocks): (u64, u64)) -> Parts {
         let (mut parts, mut now) = (Parts::default(), at);
         let (mut block, mut left) = (block, blocks);

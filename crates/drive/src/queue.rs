@@ -1,4 +1,4 @@
-//! What waits for a drive, and what is served next.
+//! The queue of a drive, and its scheduling.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use parlour_units::{Duration, Instant};
 
 use crate::mechanics::Arm;
 
-/// In which order waiting accesses are served.
+/// The order in which waiting accesses are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Discipline {
     /// First come, first served.
@@ -14,30 +14,31 @@ pub enum Discipline {
     Fcfs,
     /// The nearest cylinder first.
     Sstf,
-    /// On in one direction as long as there is anything, then back.
+    /// Continues in one direction as long as accesses wait there, then turns back.
     Look,
-    /// On in one direction, then from the lowest cylinder again.
+    /// Continues in one direction, then starts again at the lowest cylinder.
     Clook,
-    /// The nearest first, where turning back counts as so many parts of all cylinders more: V(R) of
-    /// Geist and Daniel (1987). V(0) is SSTF, V(1) is LOOK.
+    /// The nearest first, where turning back adds a fraction of the number of cylinders to the
+    /// distance: V(R) of Geist and Daniel (1987). V(0) is SSTF, V(1) is LOOK.
     Vscan(f64),
-    /// The shortest positioning time first, less so many times what it has waited.
+    /// The shortest positioning time first, minus a multiple of the waiting time.
     Sptf {
-        /// How much a waiting time counts, against a positioning time.
+        /// The weight of waiting time against positioning time.
         ageing: f64,
     },
 }
 
-/// Something that waits.
+/// A waiting access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<T> {
-    /// What it is.
+    /// The access.
     pub access: T,
-    /// Where it is.
+    /// Its cylinder.
     pub cylinder: u32,
-    /// Since when it has waited.
+    /// When it arrived.
     pub since: Instant,
-    /// What is less urgent waits until nothing more urgent does: 0 is the most urgent.
+    /// Its urgency. An access waits until no access with a lower number waits: 0 is the most
+    /// urgent.
     pub class: u8,
 }
 
@@ -46,39 +47,39 @@ pub struct Waiting<T> {
 pub struct Queue<T> {
     discipline: Discipline,
     cylinders: u32,
-    /// In the order of coming.
+    /// In the order of arrival.
     waiting: VecDeque<Waiting<T>>,
     inwards: bool,
 }
 
 impl<T: Copy> Queue<T> {
-    /// An empty queue of a drive of so many cylinders.
+    /// An empty queue, for a drive with this many cylinders.
     pub fn new(discipline: Discipline, cylinders: u32) -> Queue<T> {
         Queue { discipline, cylinders, waiting: VecDeque::new(), inwards: true }
     }
 
-    /// Whether it matters on which cylinder something waits.
+    /// Whether the order depends on cylinders.
     pub fn looks_at_cylinders(&self) -> bool {
         self.discipline != Discipline::Fcfs
     }
 
-    /// How many wait.
+    /// The number of waiting accesses.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none does.
+    /// Whether no access waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// One more waits.
+    /// Adds a waiting access.
     pub fn push(&mut self, waiting: Waiting<T>) {
         self.waiting.push_back(waiting);
     }
 
-    /// The next one, with the arm where it is now. `positioning` says how long it would take to be
-    /// over the first sector.
+    /// Removes and returns the next access, for the current position of the arm. `positioning`
+    /// returns the time until the heads are over an access's first sector.
     pub fn pop(
         &mut self,
         arm: Arm,
@@ -98,7 +99,8 @@ impl<T: Copy> Queue<T> {
                 Discipline::Sstf => distance,
                 Discipline::Look => distance + turned * cylinders,
                 Discipline::Vscan(part) => distance + turned * part * cylinders,
-                // What lies behind comes after all that lies ahead, the lowest first.
+                // Accesses behind the arm come after all those ahead of it, the lowest cylinder
+                // first.
                 Discipline::Clook if waiting.cylinder < arm.cylinder => {
                     cylinders + f64::from(waiting.cylinder)
                 }
@@ -113,7 +115,7 @@ impl<T: Copy> Queue<T> {
         for (index, waiting) in self.waiting.iter().enumerate().filter(|(_, waiting)| waiting.class == class)
         {
             let cost = cost(waiting);
-            // Of equals the one that came first.
+            // Among equals, the one that arrived first.
             if best.is_none_or(|(_, least)| cost < least) {
                 best = Some((index, cost));
             }
@@ -134,7 +136,8 @@ impl<T: Copy> Queue<T> {
 mod tests {
     use super::*;
 
-    /// The order in which these cylinders are served, the arm beginning at 50 and moving to each.
+    /// The order in which accesses to these cylinders are served. The arm begins at 50, and moves
+    /// to each.
     fn order(discipline: Discipline, cylinders: &[u32]) -> Vec<u32> {
         let mut queue = Queue::new(discipline, 100);
         for (number, cylinder) in cylinders.iter().enumerate() {

@@ -1,93 +1,93 @@
-//! Why a file describes no drive: each refusal names the key that is wrong.
+//! The errors in a drive's file. Each message names the wrong key.
 
 use parlour_units::{Duration, ParseDurationError};
 
 use crate::seek::SeekError;
 use crate::sparing::SparingError;
 
-/// Why a file describes no drive.
+/// Why a drive's file is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DescriptionError {
-    /// It is no TOML, or a key is unknown or missing.
+    /// It is not TOML, or a key is unknown or missing.
     #[error("line {line}: {message}")]
     Unreadable {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// A time is none.
+    /// A time is invalid.
     #[error("{key}: {source}")]
     Time {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// What is wrong.
+        /// The error.
         source: ParseDurationError,
     },
-    /// Not how fast it turns, or twice.
+    /// The time of a revolution is missing, or given twice.
     #[error("mechanics: give either rpm or revolution")]
     Revolution,
-    /// No speed.
+    /// The speed is invalid.
     #[error("mechanics.rpm: {0} revolutions a minute are not possible; between 60 and 1000000 are")]
     Rpm(f64),
-    /// The seek curve is none.
+    /// The seek curve is invalid.
     #[error("mechanics.seek: {0}")]
     Seek(#[from] SeekError),
-    /// A zone is none.
+    /// A zone is invalid.
     #[error("zone {zone}: {problem}")]
     Zone {
-        /// Counted from 1.
+        /// The zone's number, from 1.
         zone: usize,
-        /// What is wrong.
+        /// The error.
         problem: ZoneProblem,
     },
-    /// There is nothing.
+    /// There is no zone, head or cylinder.
     #[error("there must be a [[zone]], and mechanics.heads and mechanics.cylinders must be positive")]
     Empty,
-    /// Nothing that moves, and nothing else; or both.
+    /// The drive is neither mechanical nor without mechanics, or both.
     #[error(
         "a drive has either [mechanics] with its [[zone]]s, or [solid] and nothing else of a drive that moves"
     )]
     Kind,
-    /// It holds nothing, or does nothing.
+    /// There are no blocks or units.
     #[error("solid: blocks and units must be positive")]
     EmptySolid,
-    /// A range of cylinders has no size.
+    /// A range of cylinders is empty.
     #[error("mechanics.spare_range: spares_per = \"cylinders\" needs it, and it must be positive")]
     NoRange,
 }
 
-/// Why a zone is none.
+/// Why a zone is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ZoneProblem {
-    /// Its cylinders are taken, or do not exist.
+    /// Its cylinders belong to another zone, or do not exist.
     #[error("cylinders {0} to {1} are not behind those of the zone before, or beyond the last cylinder")]
     Cylinders(u32, u32),
-    /// Tracks are empty.
+    /// Its tracks have no sectors.
     #[error("sectors_per_track must be positive")]
     Track,
-    /// What is spare.
+    /// Its spares are invalid.
     #[error("{0}")]
     Sparing(#[from] SparingError),
-    /// More blocks than it has room for.
+    /// It has room for fewer blocks.
     #[error("{blocks} blocks do not fit; without spares there are {room}")]
     Blocks {
-        /// Wanted.
+        /// The number of blocks in the file.
         blocks: u64,
-        /// There.
+        /// The number of blocks that fit.
         room: u64,
     },
-    /// Strips that leave the zone or name no surface.
+    /// A strip leaves the zone, or has a surface that does not exist.
     #[error("strips: row {0} leaves its pattern, or its head is none of the drive's")]
     Strip(usize),
 }
 
-/// What a key says that is a time.
+/// Parses the time of a key.
 pub(crate) fn time(key: &'static str, text: &str) -> Result<Duration, DescriptionError> {
     text.parse().map_err(|source| DescriptionError::Time { key, source })
 }
 
-/// The same of a key that may be missing, and is nothing then.
+/// Parses the time of an optional key; zero if it is missing.
 pub(crate) fn optional(key: &'static str, text: Option<&str>) -> Result<Duration, DescriptionError> {
     text.map_or(Ok(Duration::ZERO), |text| time(key, text))
 }

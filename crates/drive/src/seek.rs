@@ -1,36 +1,36 @@
-//! How long the arm takes to another cylinder.
+//! The seek times of the arm.
 
 use parlour_units::Duration;
 
 /// Seek times by distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeekCurve {
-    /// In nanoseconds, of each distance from 0 on.
+    /// In nanoseconds, by distance from 0 on.
     times: Box<[u32]>,
 }
 
-/// Why a curve cannot be.
+/// Why a seek curve is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SeekError {
-    /// Fewer than two points.
+    /// It has fewer than two points.
     #[error("a table of seek times needs two points at least")]
     FewPoints,
-    /// Distances do not rise.
+    /// Its distances do not increase.
     #[error("distance {0} of the table of seek times is not greater than the one before it")]
     Unordered(u32),
-    /// A time is no time.
+    /// A time is out of range.
     #[error("a seek over {distance} cylinders takes {milliseconds} ms; it must be positive, and below 4 s")]
     Unlikely {
-        /// In cylinders.
+        /// The distance in cylinders.
         distance: u32,
-        /// What comes out.
+        /// The time.
         milliseconds: f64,
     },
 }
 
 impl SeekCurve {
-    /// Points of distance and milliseconds; linear between them, and on along the last two. No
-    /// distance takes no time.
+    /// A curve through points of distance and milliseconds: linear between the points, and
+    /// extrapolated from the last two. A seek over no distance takes no time.
     pub fn table(points: &[(u32, f64)], cylinders: u32) -> Result<SeekCurve, SeekError> {
         if points.len() < 2 {
             return Err(SeekError::FewPoints);
@@ -49,8 +49,8 @@ impl SeekCurve {
         })
     }
 
-    /// `constant + linear · d + root · √d` milliseconds, d being the cylinders that are passed, the
-    /// last one included or not (Stodolsky et al., figure 12, do not).
+    /// A curve of `constant + linear · d + root · √d` milliseconds. `d` is the number of cylinders
+    /// passed, with or without the last one (Stodolsky et al., figure 12, do not include it).
     pub fn formula(
         (constant, linear, root): (f64, f64, f64),
         destination_counts: bool,
@@ -77,7 +77,7 @@ impl SeekCurve {
         Ok(SeekCurve { times })
     }
 
-    /// The time for a distance in cylinders. Beyond the drive's last cylinder it is that of the
+    /// The time for a distance in cylinders. A longer distance than the drive has counts as the
     /// longest.
     pub fn time(&self, distance: u32) -> Duration {
         let last = self.times.len() - 1;
@@ -89,8 +89,8 @@ impl SeekCurve {
         self.times.len() as u32 - 1
     }
 
-    /// The mean over pairs of cylinders, each drawn for itself and uniformly: distance 0 counts,
-    /// and takes no time.
+    /// The mean over pairs of cylinders, both drawn independently and uniformly. Distance 0 is
+    /// included, and takes no time.
     pub fn mean(&self) -> Duration {
         let cylinders = self.times.len() as f64;
         let weighed = |(distance, time): (usize, &u32)| {

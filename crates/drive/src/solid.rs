@@ -1,5 +1,5 @@
-//! A drive without mechanics, as a solid-state drive is: latencies that do not depend on the place,
-//! and several accesses at once.
+//! A drive without mechanics, such as a solid-state drive: latencies that do not depend on the
+//! position, and several accesses at once.
 
 use parlour_units::{Bytes, Duration};
 use serde::Deserialize;
@@ -10,22 +10,22 @@ use crate::refusal::{DescriptionError, optional, time};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SolidTable {
-    /// Blocks of 512 bytes.
+    /// The number of blocks of 512 bytes.
     pub blocks: u64,
-    /// Accesses that it works on at once; others wait in the order of coming.
+    /// The number of accesses that it works on at once. Others wait in the order of arrival.
     #[serde(default = "one")]
     pub units: u16,
-    /// What a read takes, but for its blocks.
+    /// The time of a read, without the time for its blocks.
     pub read: String,
-    /// What a write takes.
+    /// The time of a write, without the time for its blocks.
     pub write: String,
-    /// What each block takes on top that is read.
+    /// The additional time for each block that is read.
     #[serde(default)]
     pub read_block: Option<String>,
-    /// And each that is written.
+    /// The additional time for each block that is written.
     #[serde(default)]
     pub write_block: Option<String>,
-    /// What a flush takes.
+    /// The time of a flush.
     #[serde(default)]
     pub flush: Option<String>,
 }
@@ -34,22 +34,22 @@ fn one() -> u16 {
     1
 }
 
-/// Such a drive.
+/// A drive without mechanics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Solid {
-    /// Blocks of 512 bytes.
+    /// The number of blocks of 512 bytes.
     pub blocks: u64,
-    /// Accesses that it works on at once.
+    /// The number of accesses that it works on at once.
     pub units: u16,
-    /// What a read takes, but for its blocks.
+    /// The time of a read, without the time for its blocks.
     pub read: Duration,
-    /// What a write takes.
+    /// The time of a write, without the time for its blocks.
     pub write: Duration,
-    /// What each block takes on top that is read.
+    /// The additional time for each block that is read.
     pub read_block: Duration,
-    /// And each that is written.
+    /// The additional time for each block that is written.
     pub write_block: Duration,
-    /// What a flush takes.
+    /// The time of a flush.
     pub flush: Duration,
 }
 
@@ -71,19 +71,20 @@ impl SolidTable {
 }
 
 impl Solid {
-    /// What it holds.
+    /// The capacity.
     pub fn capacity(&self) -> Bytes {
         Bytes::new(self.blocks * 512)
     }
 
-    /// How long an access takes.
+    /// The time of an access.
     pub fn access(&self, reads: bool, blocks: u64) -> Duration {
         let (latency, block) =
             if reads { (self.read, self.read_block) } else { (self.write, self.write_block) };
         latency + block * blocks
     }
 
-    /// Accesses of so many blocks in a second, with as many under way as it works on.
+    /// The number of accesses of this many blocks per second, with as many under way as it works
+    /// on.
     pub fn rate(&self, reads: bool, blocks: u64) -> f64 {
         f64::from(self.units) / self.access(reads, blocks).as_secs_f64().max(1e-9)
     }

@@ -1,78 +1,79 @@
-//! Where a zone keeps its spare sectors, and what was moved out of the way of bad ones.
+//! The spare sectors of a zone, and the blocks that were moved away from bad sectors.
 //!
-//! Sectors (or tracks) of a zone are numbered in the order in which blocks would fill it if nothing
-//! were spare or bad. A bad one is *slipped*: all that follow in its group, the part of the zone
-//! that shares spares, move on by one. A *defect* is replaced by another place instead.
+//! The sectors (or tracks) of a zone are numbered in the order in which blocks would fill it
+//! without spares and bad sectors. A bad one is *slipped*: all later ones in its group, which is
+//! the part of the zone that shares spares, move by one. A *defect* is replaced by another place.
 
-/// What shares spares.
+/// The group that shares spares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
-    /// All of a zone; what is slipped are tracks, and the spares are tracks too.
+    /// A zone. Slips are tracks, and spares are tracks too.
     ZoneOfTracks,
-    /// All of a zone.
+    /// A zone.
     Zone,
-    /// So many cylinders in a row.
+    /// This many consecutive cylinders.
     Cylinders(u32),
     /// A track.
     Track,
-    /// The whole drive: spares are at its end, and what is slipped moves blocks into the next zone.
+    /// The whole drive: spares are at its end, and a slip moves blocks into the next zone.
     Drive,
 }
 
-/// The shape that a zone has without spares.
+/// The dimensions of a zone without spares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Cylinders.
+    /// The number of cylinders.
     pub cylinders: u64,
-    /// Tracks of a cylinder.
+    /// The number of tracks of a cylinder.
     pub heads: u64,
-    /// Sectors of a track.
+    /// The number of sectors of a track.
     pub sectors: u64,
 }
 
-/// Why spares cannot be had as they are described.
+/// Why spares are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SparingError {
-    /// More is spare than there is.
+    /// There are more spares than sectors or tracks.
     #[error("{spares} spares leave nothing of the {size} that share them")]
     NothingLeft {
-        /// As described.
+        /// The number of spares.
         spares: u64,
-        /// Sectors, or tracks.
+        /// The number of sectors or tracks in the group.
         size: u64,
     },
-    /// A slip lies beyond the zone.
+    /// A slip is beyond the zone.
     #[error("slip {0} lies beyond the zone's end")]
     SlipBeyond(u64),
 }
 
-/// From the number of a block in its zone to the number of a sector, and back.
+/// Converts the number of a block in its zone to the number of a sector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sparing {
-    /// Sectors of a numbered item: one, or a track's.
+    /// The number of sectors of an item: one, or those of a track.
     grain: u64,
-    /// Items that share spares, and those of them that hold blocks.
+    /// The number of items that share spares, and of those that hold blocks.
     group: u64,
     usable: u64,
-    /// Slips, sorted: the [key](Sparing::key) of the first item that is moved on.
+    /// Slips, sorted: the [key](Sparing::key) of the first item that each one moves.
     slips: Vec<u64>,
-    /// Items that stand elsewhere, sorted.
+    /// Items that are replaced, and their replacements, sorted.
     defects: Vec<(u64, u64)>,
-    /// Whether what was slipped in a group turns the tracks of those that follow.
+    /// Whether a slip in a group also rotates the tracks after it.
     turns: bool,
 }
 
-/// Where a block is among its zone's sectors.
+/// The position of a block among its zone's sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spot {
     /// The number of its sector.
     pub(crate) sector: u64,
-    /// Sectors by which its track is turned.
+    /// The number of sectors by which its track is rotated.
     pub(crate) turned: u64,
 }
 
 impl Sparing {
-    /// Of a zone of this shape. Slips count as the drive's own tables list them.
+    /// The sparing of a zone with these dimensions. Slips are numbered as in the drive's own
+    /// tables.
     pub fn new(
         sharing: Sharing,
         shape: Shape,
@@ -88,7 +89,7 @@ impl Sparing {
             Sharing::Cylinders(range) => (1, u64::from(range) * heads * sectors),
             Sharing::Track => (1, sectors),
         };
-        // At the drive's end it is what was slipped that is missing.
+        // At the drive's end, the number of slipped sectors is missing.
         let spares = if sharing == Sharing::Drive { slips.len() as u64 } else { spares };
         let usable = group
             .checked_sub(spares)
@@ -108,19 +109,19 @@ impl Sparing {
         Ok(sparing)
     }
 
-    /// Groups and items in them as one number, in order. What moves on no item of a group is behind
-    /// all of these.
+    /// Combines a group and an item in it into one number, in order. A slip that moves no item of
+    /// its group has a key after all of them.
     fn key(&self, group: u64, item: u64) -> u64 {
         group * (self.usable + 1) + item
     }
 
-    /// How many slips there are before `group`.
+    /// The number of slips before `group`.
     fn slips_before(&self, group: u64) -> usize {
         if group == 0 { 0 } else { self.slips.partition_point(|slip| *slip < self.key(group, 0)) }
     }
 
-    /// The item of block `block` as if nothing were bad: its group, its number in it; and the
-    /// block's sector in the item.
+    /// The item of block `block` without bad sectors: its group and its number in the group; and
+    /// the block's sector in the item.
     fn item(&self, block: u64) -> ((u64, u64), u64) {
         let (item, within) = match self.grain {
             1 => (block, 0),
@@ -132,7 +133,7 @@ impl Sparing {
         }
     }
 
-    /// Where block `block` of the zone is.
+    /// The position of block `block` of the zone.
     pub(crate) fn spot(&self, block: u64) -> Spot {
         let ((group, rest), within) = self.item(block);
         let (mut moved, mut before) = (0, 0);
@@ -149,8 +150,8 @@ impl Sparing {
         Spot { sector: item * self.grain + within, turned }
     }
 
-    /// How many blocks, from `block` of the zone on, are in sectors that follow one another: until
-    /// a group ends, or a sector comes that was slipped or stands elsewhere.
+    /// The number of blocks, from `block` of the zone on, that are in consecutive sectors: up to
+    /// the end of the group, or to a sector that was slipped or replaced.
     pub(crate) fn straight(&self, block: u64) -> u64 {
         let ((group, rest), within) = self.item(block);
         let key = self.key(group, rest);
@@ -168,8 +169,8 @@ impl Sparing {
     }
 }
 
-/// Of each slip the first item of its group that is moved on by it, after those that are listed
-/// before it have moved it.
+/// For each slip, the first item of its group that it moves, after the slips before it in the list
+/// have moved items.
 fn first_moved(slips: &[u64], group: u64, usable: u64) -> Vec<(u64, u64)> {
     let mut moved: Vec<(u64, u64)> = Vec::with_capacity(slips.len());
     for slip in slips {
@@ -178,7 +179,7 @@ fn first_moved(slips: &[u64], group: u64, usable: u64) -> Vec<(u64, u64)> {
             let before = moved.iter().filter(|(other, first)| *other == number && *first <= item);
             place <= item + before.count() as u64
         };
-        // The further an item is, the further it has been moved.
+        // A later item has been moved at least as far, so bisection works.
         let (mut low, mut high) = (0, usable);
         while low < high {
             let middle = low + (high - low) / 2;

@@ -1,4 +1,5 @@
-//! Blocks that come from the platters into the buffer, track by track, as far as anybody looks.
+//! Blocks that are read from the platters into the buffer, track by track, computed only as far as
+//! needed.
 
 use std::collections::VecDeque;
 
@@ -6,23 +7,23 @@ use parlour_units::{Duration, Instant};
 
 use crate::mechanics::{Arm, Mechanics, Parts, Way};
 
-/// What one track brings.
+/// The blocks of one track.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     first: u64,
     blocks: u64,
-    /// When the arm had come to rest.
+    /// When the arm arrived.
     settled: Instant,
     begins: Instant,
     ends: Instant,
-    /// When the first that is wanted passes, and how many of the first blocks pass last: none where
-    /// they pass in their order.
+    /// When the first wanted block passes, and how many of the first blocks pass last; zero if the
+    /// blocks pass in order.
     turn: (Instant, u64),
     arm: Arm,
 }
 
 impl Flow {
-    /// When the block that is `index`s from the first is there.
+    /// When the block with index `index` has been read.
     fn ready(&self, index: u64) -> Instant {
         match self.turn {
             (_, 0) => self.begins + self.pass(index + 1),
@@ -31,25 +32,25 @@ impl Flow {
         }
     }
 
-    /// When all up to the block that is `index`s from the first are there.
+    /// When all blocks up to index `index` have been read.
     fn complete(&self, index: u64) -> Instant {
         let (_, last) = self.turn;
         if last > 0 && index >= last { self.ends } else { self.ready(index) }
     }
 
-    /// How long so many of its blocks take to pass.
+    /// The time in which `blocks` of its blocks pass.
     fn pass(&self, blocks: u64) -> Duration {
         let whole = self.ends.since(self.begins).nanoseconds();
         Duration::from_nanoseconds(whole * blocks / self.blocks)
     }
 
-    /// How many blocks have passed at `at`, if they do so from `from` on.
+    /// The number of blocks that have passed at `at`, if they begin to pass at `from`.
     fn passed(&self, from: Instant, at: Instant) -> u64 {
         let whole = self.ends.since(self.begins).nanoseconds();
         at.since(from).nanoseconds() * self.blocks / whole.max(1)
     }
 
-    /// How many blocks from the first on are there at `at`, with none missing between.
+    /// The number of blocks from the first on that have been read at `at`, without gaps.
     fn there(&self, at: Instant) -> u64 {
         match self.turn {
             (_, 0) => self.passed(self.begins, at).min(self.blocks),
@@ -58,18 +59,18 @@ impl Flow {
         }
     }
 
-    /// When the sector that passes at `at` has.
+    /// When the sector that is passing at `at` has passed.
     fn sector_ends(&self, at: Instant) -> Instant {
         let (turn, _) = self.turn;
         turn + self.pass(self.passed(turn, at) + 1)
     }
 }
 
-/// A run of blocks being read.
+/// A range of blocks that is being read.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     flows: VecDeque<Flow>,
-    /// The first block that no flow brings yet, and the first that none will.
+    /// The first block that is in no flow yet, and the block at which reading ends.
     next: u64,
     limit: u64,
     arm: Arm,
@@ -77,12 +78,12 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Reads from `block` to `limit`, beginning to move at `at`.
+    /// Reads from `block` to `limit`. The arm begins to move at `at`.
     pub(crate) fn new(arm: Arm, at: Instant, block: u64, limit: u64) -> Stream {
         Stream { flows: VecDeque::new(), next: block, limit, arm, now: at }
     }
 
-    /// Reads on to `limit`, if that is further. A stream that had come to its end goes on at `at`.
+    /// Extends the range to `limit`, if that is further. A stream that had ended continues at `at`.
     pub(crate) fn extend(&mut self, at: Instant, limit: u64) {
         if limit > self.limit {
             if self.next == self.limit {
@@ -92,8 +93,8 @@ impl Stream {
         }
     }
 
-    /// When all up to `block` is there; it must be before the limit. Adds to `parts` what had to be
-    /// done for it that was not done before.
+    /// When all blocks up to `block`, which is before the limit, have been read. Adds the times of
+    /// the mechanical parts to `parts`, if they were not computed before.
     pub(crate) fn ready(&mut self, mechanics: &Mechanics, block: u64, parts: &mut Parts) -> Instant {
         while self.next <= block {
             self.flow(mechanics, parts);
@@ -126,7 +127,7 @@ impl Stream {
         *parts += pass.parts;
     }
 
-    /// The first block that is not there at `at`. Forgets flows that are over.
+    /// The first block that has not been read at `at`. Removes completed flows.
     pub(crate) fn reach(&mut self, mechanics: &Mechanics, at: Instant) -> u64 {
         while self.next < self.limit && self.now <= at {
             self.flow(mechanics, &mut Parts::default());
@@ -137,12 +138,12 @@ impl Stream {
         self.flows.front().map_or(self.next, |flow| flow.first + flow.there(at))
     }
 
-    /// Gives up at `at`: where the arm is then, and when it can leave.
+    /// Stops at `at`. Returns the position of the arm, and when it can leave.
     pub(crate) fn stop(&mut self, mechanics: &Mechanics, at: Instant, within_sector: bool) -> (Arm, Instant) {
         self.reach(mechanics, at);
         let Some(flow) = self.flows.front() else { return (self.arm, at.max(self.now)) };
         if at >= flow.ends {
-            // An arm that moves is not called back.
+            // A seek that has begun is completed.
             return self.flows.get(1).map_or((flow.arm, at), |next| (next.arm, next.settled.max(at)));
         }
         let free = match at > flow.turn.0 && !within_sector {
@@ -152,18 +153,18 @@ impl Stream {
         (flow.arm, free)
     }
 
-    /// When the heads are on the first track that it still knows of.
+    /// When the heads arrived on the first track that is still stored.
     pub(crate) fn arrived(&self) -> Option<Instant> {
         self.flows.front().map(|flow| flow.settled)
     }
 
-    /// Whether it reads on beyond what ends before `block`.
+    /// Whether reading continues to `block`.
     pub(crate) fn goes_on(&self, block: u64) -> bool {
         block < self.limit
     }
 
-    /// The stretches that bring blocks of `from..to`: for each the first and the last of these, and
-    /// when they are there.
+    /// The parts of the range `from..to` that pass in order: for each the first and the last block,
+    /// and when these have been read.
     pub(crate) fn stretches(&self, from: u64, to: u64) -> impl Iterator<Item = [(u64, Instant); 2]> + '_ {
         self.flows.iter().flat_map(move |flow| {
             let (middle, end) = (flow.first + flow.turn.1, flow.first + flow.blocks);
@@ -176,7 +177,7 @@ impl Stream {
         })
     }
 
-    /// Where the arm is when all that was looked at is read.
+    /// The position of the arm after the last computed flow.
     pub(crate) fn arm(&self) -> Arm {
         self.arm
     }

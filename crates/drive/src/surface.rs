@@ -1,8 +1,8 @@
-//! Where blocks are on the platters.
+//! The positions of blocks on the platters.
 //!
-//! A drive's cylinders are divided into zones, whose tracks are of one length. The blocks of a zone
-//! fill its tracks one after the other, in an order and at angles that the zone's [`Arrangement`]
-//! says.
+//! A drive's cylinders are divided into zones. All tracks of a zone have the same length. The
+//! blocks of a zone fill its tracks one after another, in the order and at the angles of the zone's
+//! [`Arrangement`].
 
 use crate::angle::Angle;
 use crate::sparing::{Shape, Sparing};
@@ -10,92 +10,91 @@ use crate::sparing::{Shape, Sparing};
 /// The order of tracks, and the angles at which they begin.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrangement {
-    /// Cylinder by cylinder, all heads of each.
+    /// Cylinder by cylinder, with all heads of each.
     Cylinders {
-        /// In which order.
+        /// The order of heads.
         heads: HeadOrder,
-        /// Where the zone's first sector is, in sectors.
+        /// The position of the zone's first sector, in sectors.
         first_offset: u64,
-        /// Sectors from one track's beginning to the next one's.
+        /// The sectors from the beginning of a track to the beginning of the next.
         track_skew: u64,
-        /// The same, where a new cylinder begins: more by this.
+        /// The additional sectors where a new cylinder begins.
         cylinder_skew: u64,
     },
-    /// In strips of neighbouring cylinders on one surface, then on the next, in patterns that
-    /// recur.
+    /// In strips of neighbouring cylinders on one surface, then on the next, in recurring patterns.
     Strips {
-        /// Where the zone's first track begins.
+        /// The beginning of the zone's first track.
         first: Angle,
-        /// How much later each pattern begins than the one before it.
+        /// The angle from the beginning of a pattern to the beginning of the next.
         advance: Angle,
-        /// Cylinders of a pattern.
+        /// The number of cylinders of a pattern.
         cylinders: u32,
         /// The strips of a pattern, in order.
         strips: Vec<Strip>,
     },
 }
 
-/// In which order the heads of a cylinder come.
+/// The order of the heads of a cylinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadOrder {
-    /// From the first to the last.
+    /// From the first head to the last.
     Up,
-    /// The other way in every other cylinder of a zone.
+    /// In reverse order in every second cylinder of a zone.
     SerpentineInZone,
-    /// The other way in every odd cylinder.
+    /// In reverse order in every odd cylinder.
     Serpentine,
 }
 
-/// A strip: neighbouring tracks of a surface.
+/// A strip: neighbouring tracks on one surface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strip {
-    /// Its first cylinder, counted from its pattern's.
+    /// Its first cylinder, relative to the pattern's.
     pub cylinder: u32,
-    /// Whether it goes inwards, to higher cylinders.
+    /// Whether it runs inwards, to higher cylinders.
     pub inwards: bool,
-    /// How many cylinders it has.
+    /// The number of its cylinders.
     pub cylinders: u32,
-    /// On which surface.
+    /// Its surface.
     pub head: u32,
-    /// Where its first track begins, counted from its pattern's.
+    /// The beginning of its first track, relative to the pattern's.
     pub start: Angle,
-    /// From one track's beginning to the next one's.
+    /// The angle from the beginning of a track to the beginning of the next.
     pub step: Angle,
 }
 
 /// A zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Zone {
-    /// Its first block's address.
+    /// The address of its first block.
     pub first: u64,
-    /// How many it has.
+    /// The number of its blocks.
     pub blocks: u64,
     /// Its first cylinder.
     pub cylinder: u32,
-    /// What it would be without spares.
+    /// Its dimensions without spares.
     pub shape: Shape,
-    /// Sectors at its beginning that hold nothing.
+    /// The number of sectors at its beginning that hold no blocks.
     pub front: u64,
     /// Its spares.
     pub sparing: Sparing,
-    /// Its tracks.
+    /// The arrangement of its tracks.
     pub arrangement: Arrangement,
 }
 
-/// A block's place.
+/// The position of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The cylinder, counted from the outermost.
     pub cylinder: u32,
     /// The surface.
     pub head: u32,
-    /// Where it begins.
+    /// The angle at which it begins.
     pub angle: Angle,
-    /// Sectors of its track.
+    /// The number of sectors of its track.
     pub track: u32,
-    /// The track's number in its zone, and the zone's.
+    /// The track's number in its zone, and the zone's number.
     pub(crate) number: (u64, u32),
-    /// Its sector in the track.
+    /// The number of its sector in the track.
     pub(crate) sector: u64,
 }
 
@@ -107,7 +106,7 @@ pub struct Surface {
 }
 
 impl Zone {
-    /// Where the block that is `block`s from the zone's first is.
+    /// The position of the block with index `block` in the zone.
     fn place(&self, block: u64, zone: u32) -> Place {
         let spot = self.sparing.spot(block + self.front);
         let track = self.shape.sectors;
@@ -162,19 +161,19 @@ impl Arrangement {
 }
 
 impl Surface {
-    /// Zones in the order of their blocks, each following the one before.
+    /// The zones in the order of their blocks, without gaps.
     pub(crate) fn new(zones: Vec<Zone>) -> Surface {
         let blocks = zones.last().map_or(0, |zone| zone.first + zone.blocks);
         Surface { zones, blocks }
     }
 
-    /// Blocks of 512 bytes.
+    /// The number of blocks of 512 bytes.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// Where all cylinders are alike, one after the other, and hold blocks and nothing else: blocks
-    /// of a track, and tracks of a cylinder.
+    /// The number of blocks of a track and of tracks of a cylinder, if all cylinders are equal,
+    /// consecutive, and filled with blocks.
     pub fn cylinder(&self) -> Option<(u64, u64)> {
         let [zone] = &self.zones[..] else { return None };
         let Shape { cylinders, heads, sectors } = zone.shape;
@@ -188,15 +187,15 @@ impl Surface {
         &self.zones
     }
 
-    /// Where a block is. The block must be one of the drive's.
+    /// The position of a block, which must be on the drive.
     pub fn place(&self, block: u64) -> Place {
         assert!(block < self.blocks, "block {block} is beyond the drive's end, which is at {}", self.blocks);
         let zone = self.zones.partition_point(|zone| zone.first <= block) - 1;
         self.zones[zone].place(block - self.zones[zone].first, zone as u32)
     }
 
-    /// The place of `block`; and how many blocks from there on, of at most `most`, are on the same
-    /// track, and how many sectors these take up.
+    /// The position of `block`; the number of blocks from there on, at most `most`, that are on the
+    /// same track; and the number of sectors that these occupy.
     pub fn run(&self, block: u64, most: u64) -> (Place, u64, u64) {
         let place = self.place(block);
         let room = u64::from(place.track) - place.sector;
@@ -215,7 +214,7 @@ impl Surface {
         if same(straight + 1).is_none() {
             return (place, straight, straight);
         }
-        // What was slipped is passed over, on the same track.
+        // A slipped sector is skipped on the same track.
         let (mut fits, mut too_many) = (straight + 1, longest + 1);
         while fits + 1 < too_many {
             let middle = fits + (too_many - fits) / 2;

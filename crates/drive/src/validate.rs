@@ -1,8 +1,9 @@
-//! A drive against measurements of it: the distance between two distributions of service times.
+//! Compares a drive model with measurements: the distance between two distributions of service
+//! times.
 //!
 //! The figure is the *demerit* of Ruemmler and Wilkes: the root mean square of the horizontal
-//! distance between the measured and the modelled cumulative distribution, computed in the bins of
-//! DiskSim 4.0, so that both can be compared.
+//! distance between the measured and the modelled cumulative distribution. It is computed in the
+//! bins of DiskSim 4.0, so that both can be compared.
 
 use parlour_units::{Duration, Instant};
 
@@ -12,31 +13,31 @@ use crate::mechanics::Way;
 /// A request that was measured on a real drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// On which line of its trace it stands, counted from 1.
+    /// The line in its trace, from 1.
     pub line: usize,
-    /// Which way its bytes went.
+    /// The direction of its transfer.
     pub way: Way,
     /// Its first block.
     pub block: u64,
-    /// How many blocks.
+    /// The number of its blocks.
     pub blocks: u64,
-    /// How long the drive took.
+    /// The measured time.
     pub took: Duration,
-    /// How long after its completion the next one was issued.
+    /// The time from its completion to the next request.
     pub pause: Duration,
 }
 
-/// Why a line is no measurement.
+/// Why a line is not a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {wrong}; a line is `R|W LABEL BLOCK BLOCKS MICROSECONDS PAUSE`")]
 pub struct TraceError {
-    /// Counted from 1.
+    /// The line's number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub wrong: String,
 }
 
-/// Reads a trace, a request a line.
+/// Reads a trace with one request per line.
 pub fn read_trace(text: &str) -> Result<Vec<Measured>, TraceError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
@@ -75,7 +76,7 @@ fn measured(number_of_line: usize, line: &str) -> Result<Measured, String> {
     })
 }
 
-/// How long a model takes for each request, one after the other, with the pauses of the trace.
+/// The modelled time of each request, one after another, with the pauses of the trace.
 pub fn modelled(drive: &mut Drive, trace: &[Measured]) -> Vec<Duration> {
     let mut now = Instant::ZERO;
     trace
@@ -99,11 +100,12 @@ pub fn demerit(a: &[Duration], b: &[Duration]) -> f64 {
     (squares.sum::<f64>() / 9_999.0).sqrt()
 }
 
-/// A cumulative distribution: at most so many milliseconds; the part of all times.
+/// A cumulative distribution: pairs of milliseconds and the fraction of times up to them.
 struct Curve(Vec<(f64, f64)>);
 
 impl Curve {
-    /// Bins are a microsecond wide up to 100, and a hundredth of where they begin from there on.
+    /// Bins are a microsecond wide up to 100 µs. From there on their width is a hundredth of where
+    /// they begin.
     fn of(times: &[Duration]) -> Curve {
         let mut sorted: Vec<u64> = times.iter().map(|time| time.nanoseconds() / 1_000).collect();
         sorted.sort_unstable();
@@ -120,7 +122,7 @@ impl Curve {
         }
     }
 
-    /// The time that this part of all stays within.
+    /// The time within which this fraction of all times lies.
     fn at(&self, part: f64) -> f64 {
         let index = self.0.partition_point(|(_, y)| *y < part).min(self.0.len() - 1);
         let (x, y) = self.0[index];

@@ -1,4 +1,4 @@
-//! The drives of the catalogue are what their sources say.
+//! Tests that the drives of the catalogue match their sources.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ fn mechanics(name: &str) -> Mechanics {
     Description::parse(find(name).unwrap()).unwrap().mechanics(Angle::default()).unwrap()
 }
 
-/// The drives that move.
+/// The mechanical drives.
 fn moving() -> impl Iterator<Item = &'static str> {
     let moves = |text: &str| Description::parse(text).unwrap().solid().unwrap().is_none();
     DRIVES.into_iter().filter(move |(_, text)| moves(text)).map(|(name, _)| name)
@@ -56,7 +56,7 @@ fn every_drive_has_electronics_that_can_be() {
     }
 }
 
-/// The specification's first page: 75,000 reads and 36,000 writes of 4 KiB a second, 500 and 460
+/// The specification's first page: 75,000 reads and 36,000 writes of 4 KiB per second, 500 and 460
 /// MB/s, a read in 50 µs.
 #[test]
 fn the_solid_drive_does_what_its_specification_says() {
@@ -80,7 +80,7 @@ fn mean_seeks_are_those_of_the_sources() {
     }
 }
 
-/// Megabytes a second of so many blocks in one access.
+/// Megabytes per second of one access of many blocks.
 fn streams(name: &str, way: Way, block: u64) -> f64 {
     const BLOCKS: u64 = 1 << 16;
     let description = Description::parse(find(name).unwrap()).unwrap();
@@ -91,7 +91,7 @@ fn streams(name: &str, way: Way, block: u64) -> f64 {
     BLOCKS as f64 * 512.0 / 1e6 / done.since(first).as_secs_f64()
 }
 
-/// Of the drives that are known by their data sheets, or by somebody's measurement.
+/// Tests the drives that are known from their data sheets or from published measurements.
 #[test]
 fn long_accesses_have_the_rates_of_the_sources() {
     let near = |found: f64, told: f64| assert!((found / told - 1.0).abs() < 0.04, "{found}, {told} told");
@@ -99,7 +99,7 @@ fn long_accesses_have_the_rates_of_the_sources() {
         near(streams("seagate-exos-x20", way, 0), 285.0);
         near(streams("molnar-uw-scsi", way, 0), 8.0);
     }
-    // Hauser et al.: the rates of the heads, 3.3 to 5.9 MB/s.
+    // Hauser et al.: the media rates, 3.3 to 5.9 MB/s.
     let surface = mechanics("seagate-st31200w").surface;
     let revolution = mechanics("seagate-st31200w").spindle.revolution.as_secs_f64();
     let rates: Vec<f64> =
@@ -110,7 +110,7 @@ fn long_accesses_have_the_rates_of_the_sources() {
     near(surface.blocks() as f64 / tracks as f64, 84.0);
 }
 
-/// No two blocks share a sector; blocks of a track follow one another.
+/// No two blocks share a sector, and the blocks of a track are consecutive.
 #[test]
 fn blocks_have_places_of_their_own() {
     for name in moving() {
@@ -153,8 +153,8 @@ fn runs_end_with_their_tracks() {
     }
 }
 
-/// Over a fast bus the host has a block as soon as it has passed the head: the next one is asked
-/// for when it begins to come, and was once waited for a whole revolution.
+/// Regression: over a fast bus the host has a block as soon as it has passed the head, and requests
+/// the next one when that begins to pass. The drive then lost a whole revolution.
 #[test]
 fn drives_that_read_on_are_read_at_the_rate_of_their_platters() {
     for name in ["seagate-st31200w", "molnar-uw-scsi", "seagate-exos-x20"] {
@@ -172,8 +172,9 @@ fn drives_that_read_on_are_read_at_the_rate_of_their_platters() {
     }
 }
 
-/// Over a bus that is faster. A buffer takes what it has room for at once, and the rest as the
-/// platters take what was there; it was once without end.
+/// The same over a bus that is faster than the platters. The buffer takes as much data as it has
+/// room for at once, and the rest as the platters take the data before it. Regression: the buffer
+/// was once unlimited.
 #[test]
 fn drives_that_cache_writes_take_them_at_the_rate_of_their_platters() {
     for name in ["molnar-uw-scsi", "seagate-exos-x20"] {

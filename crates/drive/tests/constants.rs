@@ -1,8 +1,7 @@
-//! No number of the catalogue changes unnoticed.
+//! Tests that no number of the catalogue changes by accident.
 //!
-//! What each drive is, all of its numbers together, has a fingerprint that is written down here.
-//! Whether two parts in a hundred of any number make another fingerprint, and another drive to
-//! whoever waits for it, is tried for each.
+//! The fingerprint of all numbers of each drive is stored here. For each number it is also tested
+//! that a change by 2% changes the fingerprint, and changes the time of some access.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use std::collections::BTreeSet;
@@ -16,8 +15,8 @@ use parlour_drive::mechanics::Way;
 use parlour_units::{Duration, Instant};
 use toml::Value;
 
-/// What each drive was when it was last compared with its source. (A field of the drive that gets
-/// another name gives it another fingerprint too.)
+/// The fingerprint of each drive when it was last compared with its source. Renaming a field of the
+/// model also changes the fingerprints.
 const FINGERPRINTS: [(&str, u64); DRIVES.len()] = [
     ("amdahl-6380", 0xa44e_ab19_7efa_3c6f),
     ("dec-rz26", 0x603b_3f30_9a68_3d28),
@@ -41,7 +40,7 @@ const FINGERPRINTS: [(&str, u64); DRIVES.len()] = [
     ("wd-4tb", 0x0daf_6a0a_0a9e_4888),
 ];
 
-/// FNV-1a of what is written.
+/// The FNV-1a hash of the text that is written.
 struct Fingerprint(u64);
 
 impl Write for Fingerprint {
@@ -53,7 +52,7 @@ impl Write for Fingerprint {
     }
 }
 
-/// Of all that a drive is made of.
+/// The fingerprint of all parameters of a drive.
 fn fingerprint(description: &Description) -> Result<u64, DescriptionError> {
     let mut print = Fingerprint(0xcbf2_9ce4_8422_2325);
     match description.solid()? {
@@ -78,7 +77,7 @@ fn every_drive_is_the_one_that_was_compared_with_its_source() {
     }
 }
 
-/// A way from a file's root to a number.
+/// The path from a file's root to a number.
 type Path = Vec<Step>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,8 +86,8 @@ enum Step {
     Index(usize),
 }
 
-/// The ways to all numbers of a drive, times among them. How far DiskSim's model is from the drive
-/// is none of these.
+/// The paths of all numbers of a drive, including times, but without the demerit figure of
+/// DiskSim's model.
 fn numbers(value: &Value) -> Vec<Path> {
     let below = |step: Step, value: &Value| {
         let deeper = numbers(value).into_iter();
@@ -100,7 +99,7 @@ fn numbers(value: &Value) -> Vec<Path> {
             .filter(|(key, _)| !["name", "source", "note", "disksim_rms_ms"].contains(&key.as_str()))
             .flat_map(|(key, value)| below(Step::Key(key.clone()), value))
             .collect(),
-        // The fourth of a strip says which way it goes.
+        // The fourth value of a strip is its direction.
         Value::Array(strip) if strip.len() == 6 && strip[1].is_float() => {
             let others = strip.iter().enumerate().filter(|(index, _)| *index != 3);
             others.flat_map(|(index, value)| below(Step::Index(index), value)).collect()
@@ -124,7 +123,7 @@ fn at<'a>(mut value: &'a mut Value, path: &Path) -> &'a mut Value {
     value
 }
 
-/// Two parts in a hundred more; of whole numbers one at least. None of nothing.
+/// The value increased by 2%; a whole number by at least 1. None for zero.
 fn more(value: &Value) -> Option<Value> {
     match value {
         Value::Integer(number) if *number != 0 => Some(Value::Integer(number + (number.abs() / 50).max(1))),
@@ -138,7 +137,7 @@ fn more(value: &Value) -> Option<Value> {
     }
 }
 
-/// The drive with one number greater: it may be none, and is refused then.
+/// The drive with one number increased. The result may be invalid.
 fn changed(file: &Value, path: &Path) -> Option<Result<Description, toml::de::Error>> {
     let mut file = file.clone();
     let number = at(&mut file, path);
@@ -146,11 +145,11 @@ fn changed(file: &Value, path: &Path) -> Option<Result<Description, toml::de::Er
     Some(file.try_into())
 }
 
-/// Numbers of a file that are tried.
+/// The most numbers of a file that are tried.
 const TRIED: usize = 400;
 
-/// Numbers that are the source's, but of what the drive does not have, by the key that stands over
-/// them.
+/// Numbers that are in the source but have no effect because the drive does not use them, by their
+/// key.
 const WITHOUT_EFFECT: [(&str, &str, &str); 3] = [
     ("dec-rz26", "table", "the last seek but one goes to its last cylinder"),
     ("hp-c2247a", "slips", "among the spares"),
@@ -175,7 +174,7 @@ fn two_parts_in_a_hundred_of_any_number_make_another_drive() {
     }
 }
 
-/// What a drive does with accesses of all kinds, begun anywhere in a revolution.
+/// The times of many kinds of accesses, beginning at any angle.
 fn served(description: &Description) -> Result<Vec<Served>, DescriptionError> {
     const ROUNDS: u64 = 1_500;
     let mut drive = Drive::new(description.mechanics(Angle::default())?, description.electronics()?);
@@ -192,7 +191,7 @@ fn served(description: &Description) -> Result<Vec<Served>, DescriptionError> {
         let phase = Duration::from_nanoseconds(revolution.nanoseconds() * round / ROUNDS);
         let (here, there) = (round * 34_567 % half, half + round * 12_377 % (half - 10_000));
         let count = 1 + round % 64;
-        // Behind one another, elsewhere, and where it was before.
+        // Sequential, elsewhere, and at the old position again.
         serve(later + phase, Way::Read, here, 8);
         serve(at_once, Way::Read, here + 8, 8);
         serve(later, Way::Read, here + 16, 8);
@@ -202,7 +201,7 @@ fn served(description: &Description) -> Result<Vec<Served>, DescriptionError> {
         serve(at_once, Way::Write, there + 8 + count, 64);
         serve(later, Way::Read, there + 8, 4);
         serve(later, Way::Read, there + 4_296, 8);
-        // Where the arm stands already, at all angles.
+        // At the current position of the arm, at all angles.
         serve(later, Way::Read, here, 1);
         serve(later + phase, Way::Read, here + 10_000, 1);
         serve(later + phase, Way::Write, here + 10_000, count);
@@ -212,11 +211,11 @@ fn served(description: &Description) -> Result<Vec<Served>, DescriptionError> {
     Ok(served)
 }
 
-/// Drives that together have all keys.
+/// Drives that together use all keys.
 const DIFFERENT: [&str; 5] =
     ["hp-c2247a", "hp-c2490a", "quantum-atlas-10k", "seagate-cheetah-9lp", "seagate-st31200w"];
 
-/// Keys of which two parts in a hundred change no access of these drives.
+/// Keys for which a change of 2% changes no access of these drives.
 const UNNOTICED: [(&str, &str); 4] = [
     ("mechanics.cylinders", "what lies behind the last zone holds no blocks"),
     ("overheads.read_disconnect", "it is over before a sector has passed"),
@@ -227,7 +226,7 @@ const UNNOTICED: [(&str, &str); 4] = [
     ("overheads.second_write.second_disconnect", "the sector is written later"),
 ];
 
-/// The way to a number, without its places in arrays.
+/// The path of a number, without array indices.
 fn key(path: &Path) -> String {
     let keys = path.iter().filter_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
@@ -243,7 +242,7 @@ fn two_parts_in_a_hundred_of_a_key_change_some_access() {
         let text = find(name).unwrap();
         let before = served(&Description::parse(text).unwrap()).unwrap();
         let file: Value = toml::from_str(text).unwrap();
-        // What tables and zones say is tried above.
+        // The values of tables and zones are tested above.
         let single = |path: &Path| {
             !["mechanics.seek.table", "zone"].iter().any(|key_of| key(path).starts_with(key_of))
         };

@@ -1,4 +1,4 @@
-//! Drives against measurements of real ones.
+//! Compares drive models with measurements of real drives.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use parlour_drive::angle::Angle;
@@ -17,14 +17,14 @@ fn distance(name: &str, trace: &str) -> f64 {
     demerit(&modelled(&mut drive, &trace), &measured)
 }
 
-/// DiskSim 4.0 is 0.090 ms away.
+/// The distance of DiskSim 4.0 is 0.090 ms.
 #[test]
 fn the_hp_c2247a_is_as_near_as_disksim() {
     let distance = distance("hp-c2247a", include_str!("../../../drives/traces/hp-c2247a.trace"));
     assert!(distance < 1.5 * 0.090, "{distance} ms");
 }
 
-/// DiskSim 4.0 is 0.107 ms away.
+/// The distance of DiskSim 4.0 is 0.107 ms.
 #[test]
 fn the_seagate_cheetah_9lp_is_as_near_as_disksim() {
     let distance =

@@ -1,4 +1,4 @@
-//! What accesses cost, against what is known of them exactly.
+//! Compares the times of accesses with values that are known exactly.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use parlour_drive::angle::Angle;
@@ -14,7 +14,7 @@ fn ibm_0661() -> Mechanics {
     Description::parse(find("ibm-0661").unwrap()).unwrap().mechanics(Angle::default()).unwrap()
 }
 
-/// Numbers that look drawn, always the same.
+/// Pseudo-random numbers, always the same.
 struct Numbers(u64);
 
 impl Numbers {
@@ -47,8 +47,7 @@ fn random_accesses_cost_the_mean_seek_half_a_revolution_and_their_transfer() {
     assert!((mean(sum.transfer) - 13.9 * 4.0 / 48.0).abs() < 1e-3, "{}", mean(sum.transfer));
 }
 
-/// A read, modify and write of a block takes a revolution after the read (Stodolsky et al., section
-/// 3).
+/// A read-modify-write of a block takes a revolution after the read (Stodolsky et al., section 3).
 #[test]
 fn a_write_after_a_read_of_the_same_block_waits_for_it_to_come_round() {
     let drive = ibm_0661();
@@ -76,14 +75,14 @@ fn a_read_modify_write_costs_a_seek_and_three_halves_of_a_revolution_and_its_tra
     let mean = |time: Duration| milliseconds(time) / f64::from(count);
     let (units, half) = (48.0 / 4.0, 13.9 / 2.0);
     assert!((mean(busy.seek) - 12.69).abs() < 0.05, "{}", mean(busy.seek));
-    // In the revolution between, the unit passes once more, and is written.
+    // In the revolution between, the unit passes once more and is written.
     assert!((mean(busy.rotation) - half * (3.0 - 2.0 / units)).abs() < 0.03, "{}", mean(busy.rotation));
     assert!((mean(busy.transfer) - half * 4.0 / units).abs() < 1e-3, "{}", mean(busy.transfer));
     let expected = 12.69 + (3.0 + 2.0 / units) * half;
     assert!((mean(busy.total()) / expected - 1.0).abs() < 0.003, "{} of {expected}", mean(busy.total()));
 }
 
-/// What is cached is durable later.
+/// Cached data is durable only later.
 #[test]
 fn a_read_modify_write_is_in_the_buffer_before_it_is_on_the_platters() {
     let description = Description::parse(find("seagate-cheetah-9lp").unwrap()).unwrap();
@@ -102,7 +101,7 @@ fn a_long_read_loses_no_revolution() {
     let tracks = 3 * 14;
     let parts = drive.access(&mut Arm::default(), Instant::ZERO, Way::Read, (0, 48 * tracks));
     assert_eq!(parts.transfer, drive.spindle.revolution * tracks);
-    // 39 head switches hidden in four sectors, 2 seeks in seven.
+    // 39 head switches are hidden in four sectors each, and 2 seeks in seven each.
     let skews = 13.9 / 48.0 * (39.0 * 4.0 + 2.0 * 7.0);
     let between = milliseconds(parts.seek + parts.rotation);
     assert!((between - skews).abs() < 0.01, "{between} ms between tracks, {skews} expected");
@@ -125,9 +124,9 @@ fn with_zero_latency_a_track_takes_a_revolution_from_anywhere() {
     assert!(write.total() > drive.spindle.revolution + Duration::from_millis(5), "{}", write.total());
 }
 
-/// The RZ26 and the Atlas 10K read on to the end of the track, and with zero latency what is read
-/// on, or the request's own end, may pass first. The host gets blocks in their order all the same:
-/// the bus sends each when it has passed, and those before it are sent.
+/// The RZ26 and the Atlas 10K read on to the end of the track. With zero latency, the read-ahead or
+/// the end of the request may pass first. The host still gets blocks in order: the bus sends each
+/// block when it has passed and the blocks before it have been sent.
 #[test]
 fn the_host_has_a_read_when_each_block_has_passed_and_those_behind_it_are_sent() {
     for (name, watermark) in
@@ -167,8 +166,8 @@ fn the_host_has_a_read_when_each_block_has_passed_and_those_behind_it_are_sent()
     }
 }
 
-/// The Atlas 10K keeps what passes on a track before the request, once the heads are there; the
-/// Cheetah 9LP does not.
+/// The Atlas 10K keeps blocks that pass on a track before the request, once the heads are there;
+/// the Cheetah 9LP does not.
 #[test]
 fn blocks_that_pass_before_a_request_are_read_from_the_buffer_where_the_drive_keeps_them() {
     for (keeps, name) in [(true, "quantum-atlas-10k"), (false, "seagate-cheetah-9lp")] {

@@ -1,7 +1,9 @@
-//! Measures the ways to carry accesses out: `cargo run --release --example backends [DIRECTORY…]`.
+//! Measures the backends that carry out accesses: `cargo run --release --example backends
+//! [DIRECTORY…]`.
 //!
-//! For each directory, size and depth it prints accesses per second of each way, as the median of
-//! five interleaved runs. It is where the limit of what is done at once comes from.
+//! For each directory, size and depth it prints the accesses per second of each backend, as the
+//! median of five interleaved runs. The limit of simultaneous accesses was chosen from these
+//! results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +63,7 @@ fn median(rates: Vec<f64>) -> f64 {
     rates[rates.len() / 2]
 }
 
-/// Accesses per second at random places, `depth` at a time.
+/// Accesses per second at random positions, `depth` at a time.
 fn rate(
     member: &Arc<Member>,
     choice: Choice,

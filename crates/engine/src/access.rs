@@ -1,4 +1,5 @@
-//! One access to one member, and how it goes on when the kernel does only a part of it.
+//! One access to one member: its steps, how it continues when the kernel does only a part of it,
+//! and how it ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,34 +13,36 @@ use crate::memory::zeroes;
 use crate::uring::Lease;
 use crate::witness::Change;
 
-/// How long an access waits in all for what the system lacks and should have again (memory, say).
+/// The total time that an access waits for a resource that the system lacks for the moment, such as
+/// memory.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The first pause of such a wait; each is twice as long as the one before, up to the longest.
+/// The first pause of such a wait. Each pause is twice as long as the one before, up to the
+/// longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What to do.
+/// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Fill the parts from the member.
     Read,
     /// Write the parts to the member.
     Write {
-        /// Done only when it is on stable storage, as with RWF_DSYNC.
+        /// The write completes only when its data is on stable storage, as with RWF_DSYNC.
         durable: bool,
     },
-    /// Make the range read as zeroes, giving its space back where the member can.
+    /// Make the range read as zeroes, and free its space where the member can.
     Zero,
-    /// Make all writes that are done durable, as fdatasync does.
+    /// Make all completed writes durable, as fdatasync does.
     Flush,
 }
 
-/// Whose accesses go first when there are more than the kernel is given at once.
+/// The order in which accesses are submitted when there are more than the kernel takes at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// Somebody waits for it.
+    /// A request waits for this access.
     Foreground,
-    /// Nobody waits for it.
+    /// No request waits for this access.
     Background,
 }
 
@@ -54,26 +57,26 @@ pub struct Access {
     length: u64,
     done: u64,
     step: Step,
-    /// The next pause, should the system lack something.
+    /// The length of the next pause, if the system lacks a resource.
     pause: Duration,
-    /// How long it may still wait for that.
+    /// How long the access may still wait for that resource.
     patience: Duration,
-    /// The witness's number of the step that the kernel is at.
+    /// The number that the witness gave to the step that the kernel is carrying out.
     told: Option<u64>,
 }
 
-/// An access that is done. Its parts are to be given back to the memory.
+/// A completed access. The caller gives its parts back to the memory.
 #[derive(Debug)]
 pub struct Done {
-    /// The name it was given.
+    /// The number given to [`Access::new`].
     pub id: u64,
-    /// What it worked on; the vector may be used again.
+    /// The memory that the access worked on. The vector can be reused.
     pub parts: Vec<Lease>,
-    /// How it ended.
+    /// The access's result.
     pub result: Result<(), Failure>,
 }
 
-/// What the kernel is asked for next.
+/// The next step of an access: what the kernel is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Read,
@@ -82,19 +85,19 @@ pub(crate) enum Step {
     Sync,
 }
 
-/// How an access goes on after an answer of the kernel.
+/// How an access continues after the kernel has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The next step is due.
+    /// Do the next step.
     GoOn,
-    /// The same, after a pause: the system lacks something.
+    /// Do the next step after a pause, because the system lacks a resource.
     Pause(Duration),
-    /// It is over.
+    /// The access is complete.
     Over(Result<(), Failure>),
 }
 
 impl Step {
-    /// With what the kernel is asked for a transfer.
+    /// The flags that the kernel gets with a transfer.
     pub(crate) fn flags(self) -> ReadWriteFlags {
         match self {
             Step::Write { durable: true } if !drops_sync_flag() => ReadWriteFlags::DSYNC,
@@ -103,7 +106,7 @@ impl Step {
     }
 }
 
-/// A known bug for tests of the tests: no write is asked to be durable.
+/// A planted bug, for tests of the tests: no write is made durable.
 fn drops_sync_flag() -> bool {
     #[cfg(feature = "planted-bugs")]
     return parlour_array::is_planted(parlour_array::Bug::SyncFlagDropped);
@@ -112,12 +115,13 @@ fn drops_sync_flag() -> bool {
 }
 
 impl Access {
-    /// An access named `id`. The parts of a read must be lent to be changed; those of a read or
-    /// write are as long as the range together, and a zeroing or flush has none. A flush has no
-    /// range.
+    /// An access with the number `id`. The parts of a read must be lent for writing. The parts of a
+    /// read or a write are together as long as the range; a zeroing or a flush has no parts. A
+    /// flush has no range.
     ///
     /// # Panics
-    /// If the parts or the range are not so, or the range is not of the member's whole blocks.
+    /// If the parts or the range do not meet these conditions, or the range is not whole blocks of
+    /// the member.
     pub fn new(
         id: u64,
         member: Arc<Member>,
@@ -157,7 +161,7 @@ impl Access {
         }
     }
 
-    /// Waits no longer than `patience` for what the system lacks.
+    /// Limits the time that the access waits for a resource that the system lacks.
     pub(crate) fn with_patience(mut self, patience: Duration) -> Access {
         self.patience = patience.min(PATIENCE);
         self
@@ -175,7 +179,8 @@ impl Access {
         self.step
     }
 
-    /// The next step, for which the kernel is about to be asked.
+    /// Returns the next step, and reports it to the witness. The caller asks the kernel for it
+    /// next.
     pub(crate) fn begin_step(&mut self) -> Step {
         if let Some(witness) = self.member.witness() {
             self.told = self.change().map(|change| witness.asked(self.member.path(), change));
@@ -183,7 +188,7 @@ impl Access {
         self.step
     }
 
-    /// What the next step changes.
+    /// What the next step changes on the member.
     fn change(&self) -> Option<Change> {
         let at = self.position();
         match self.step {
@@ -211,7 +216,8 @@ impl Access {
         self.length - self.done
     }
 
-    /// The member, the parts that are still to be moved, and how much of the first of them is done.
+    /// The member, the parts that are still to be moved, and the bytes of the first of these parts
+    /// that are done.
     pub(crate) fn rest(&mut self) -> (&Member, &mut [Lease], usize) {
         let mut skip = self.done;
         let whole = self.parts.iter().take_while(|part| {
@@ -223,14 +229,14 @@ impl Access {
         (&self.member, &mut self.parts[first..], skip as usize)
     }
 
-    /// The zeroes that are written next, where there is no better way to have them.
+    /// The zeroes that the next step writes, where the member has no faster way to zero a range.
     pub(crate) fn next_zeroes(&self) -> &'static [u8] {
         let zeroes = zeroes();
         &zeroes[..zeroes.len().min(usize::try_from(self.remaining()).unwrap_or(usize::MAX))]
     }
 
-    /// Refuses what must not be begun: a write to a file that was truncated would make it long
-    /// again, and the hole would read as if somebody had written zeroes.
+    /// Checks that a step may begin. A file that was truncated is not written: a write would extend
+    /// the file again, and the hole would read as zeroes that no host wrote.
     pub(crate) fn admit(&self, round: Round) -> Result<(), Failure> {
         if self.member.is_given_up() {
             return Err(Failure::Unanswered);
@@ -241,7 +247,7 @@ impl Access {
         }
     }
 
-    /// Takes the kernel's answer to the last step: how the access goes on.
+    /// Takes the kernel's answer to the last step, and returns how the access continues.
     pub(crate) fn settle(&mut self, answer: Result<usize, Errno>) -> Next {
         if let (Some(number), Some(witness)) = (self.told.take(), self.member.witness()) {
             let at_once = matches!(self.step, Step::Zero(way) if way != Zeroing::Write);
@@ -257,16 +263,17 @@ impl Access {
             Err(errno) => self.refused(errno),
         };
         match over {
-            // Nobody waits for the rest.
+            // The access was given up: its remaining steps are not done.
             None if self.member.is_given_up() => Next::Over(Err(Failure::Unanswered)),
             None => Next::GoOn,
             Some(result) => Next::Over(result),
         }
     }
 
-    /// Whether the step may be done again after it failed. A flush may not: that it failed is
-    /// perhaps about what was written before, and the system tells of that once. Nor may a durable
-    /// write behind the page cache, which flushes.
+    /// Whether the step may be done again after it failed. A flush may not: the kernel reports a
+    /// failed write-back only once, to the next flush. A repeated flush would succeed although
+    /// earlier writes are lost. The same holds for a durable write through the page cache, because
+    /// it flushes.
     fn may_be_repeated(&self) -> bool {
         match self.step {
             Step::Sync => false,
@@ -275,7 +282,7 @@ impl Access {
         }
     }
 
-    /// The system lacks something that is no matter of the member's.
+    /// Pauses the access: the system lacks a resource. The member is not at fault.
     fn await_means(&mut self, errno: Errno) -> Next {
         let pause = self.pause;
         if pause > self.patience {
@@ -298,7 +305,7 @@ impl Access {
     }
 
     fn moved(&mut self, moved: u64) -> Option<Result<(), Failure>> {
-        // An O_DIRECT transfer can go on at a whole block only.
+        // An O_DIRECT transfer can continue only at a whole block.
         let moved = moved - moved % self.member.block().get();
         if moved == 0 {
             return Some(Err(Failure::Truncated));
@@ -327,7 +334,7 @@ impl Access {
 mod tests {
     use super::*;
 
-    /// An access of a whole block, and where its member lies meanwhile.
+    /// An access of one whole block, and the directory of its member.
     fn access(operation: Operation, cached: bool) -> (Access, tempfile::TempDir) {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("member");

@@ -1,4 +1,4 @@
-//! What all ways to carry accesses out have in common.
+//! The interface of all I/O backends.
 
 use std::fmt;
 use std::io;
@@ -8,38 +8,39 @@ use rustix::fd::BorrowedFd;
 use crate::access::{Access, Done};
 use crate::member::Member;
 
-/// A way to carry accesses out. They are done in any order and at the same time.
+/// Carries accesses out, in any order and concurrently.
 ///
-/// Dropping it waits for what is in flight, but for accesses that were given up.
+/// Dropping a backend waits for the accesses in flight, except those that were given up.
 pub trait IoBackend: fmt::Debug + Send {
-    /// Takes all of `batch`, entering the kernel once if it can.
+    /// Takes all of `batch`, with one system call if possible.
     ///
     /// # Errors
-    /// If the way itself is broken; what failed on a member comes with its [`Done`].
+    /// If the backend itself is broken. A failure on a member is in the access's [`Done`].
     fn submit(&mut self, batch: &mut Vec<Access>) -> io::Result<()>;
 
-    /// Adds what is done to `done`. Does not wait.
+    /// Adds the completed accesses to `done`. Does not wait.
     ///
     /// # Errors
-    /// If the way itself is broken.
+    /// If the backend itself is broken.
     fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()>;
 
-    /// Gives all accesses of `member` up, which has to be marked so before ([`Member::give_up`]).
-    /// Those that are not with the kernel come back in `done` as failed; the others when the kernel
-    /// answers, if ever.
+    /// Gives up all accesses of `member`, which the caller has marked before ([`Member::give_up`]).
+    /// Accesses that were not submitted to the kernel are added to `done` as failed. The others are
+    /// reaped when the kernel answers them, if it ever does.
     fn give_up(&mut self, member: &Member, done: &mut Vec<Done>);
 
-    /// Whether it has to be asked again soon, though nothing will make it readable: the system
-    /// lacked the means.
+    /// Whether the backend must be polled again soon, although its descriptor will not become
+    /// readable: the system lacked a resource.
     fn is_stalled(&self) -> bool;
 
-    /// Readable when there may be something to reap. Some accesses are done when `submit` returns,
-    /// and do not make it readable: reap once after submitting, before waiting.
+    /// Readable when there may be something to reap. Accesses that are complete when `submit`
+    /// returns do not make it readable: reap once after submitting, before waiting.
     fn wait_fd(&self) -> BorrowedFd<'_>;
 
-    /// How many accesses were taken and not handed back, those that were given up among them.
+    /// The number of accesses that were submitted and not reaped, including those that were given
+    /// up.
     fn in_flight(&self) -> usize;
 
-    /// What it is called, for people.
+    /// The backend's name, for people.
     fn name(&self) -> &'static str;
 }

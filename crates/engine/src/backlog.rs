@@ -1,40 +1,40 @@
-//! Accesses that wait for a place with the kernel, a lane for each member: one that does not answer
-//! does not keep the places of the others.
+//! Accesses that wait to be submitted to the kernel, with one lane for each member. A member that
+//! does not answer cannot take the places of the other members.
 
 use std::collections::VecDeque;
 
 use crate::access::{Access, Priority};
 use crate::member::Serial;
 
-/// One of so many accesses that leave is from the background while both wait, so that it is not
-/// starved.
+/// While both kinds wait, one of this many submitted accesses is a background access, so that
+/// background work makes progress.
 const SHARE: u32 = 16;
 
-/// A queue that puts people first, and serves members in turn.
+/// A queue that prefers foreground accesses and serves the members in turn.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     lanes: Vec<Lane>,
-    /// Accesses of one member that are out at once.
+    /// The most accesses of one member that are submitted at once.
     width: usize,
     turn: u32,
-    /// The lane that is asked first.
+    /// The lane that is served first.
     next: usize,
 }
 
-/// Accesses of one member.
+/// The accesses of one member.
 #[derive(Debug)]
 struct Lane {
     member: Serial,
     foreground: VecDeque<Access>,
     background: VecDeque<Access>,
-    /// Accesses that have left and are not done.
+    /// The number of accesses that are submitted and not complete.
     out: usize,
-    /// Those that are out were given up.
+    /// The submitted accesses were given up.
     given_up: bool,
 }
 
 impl Backlog {
-    /// At most `width` accesses of each member are out at once.
+    /// At most `width` accesses of each member are submitted at once.
     pub(crate) fn new(width: usize) -> Backlog {
         Backlog { lanes: Vec::new(), width, turn: 0, next: 0 }
     }
@@ -54,7 +54,7 @@ impl Backlog {
         }
     }
 
-    /// The access whose turn it is, of a member that has not too many out.
+    /// The next access to submit, of a member that has fewer than `width` submitted.
     pub(crate) fn pop(&mut self) -> Option<Access> {
         self.turn = self.turn.wrapping_add(1);
         let background_first = self.turn.is_multiple_of(SHARE);
@@ -78,7 +78,7 @@ impl Backlog {
         None
     }
 
-    /// An access of `member` that had left is done.
+    /// A submitted access of `member` is complete.
     pub(crate) fn done(&mut self, member: Serial) {
         let index = self.lane(member).expect("who has left was in a lane");
         self.lanes[index].out -= 1;
@@ -87,8 +87,8 @@ impl Backlog {
         }
     }
 
-    /// Gives `member`'s accesses up: those that wait are returned, those that are out count no
-    /// more.
+    /// Gives up `member`'s accesses. Returns those that still wait; those that are submitted no
+    /// longer count.
     pub(crate) fn give_up(&mut self, member: Serial) -> Vec<Access> {
         let Some(index) = self.lane(member) else { return Vec::new() };
         let lane = &mut self.lanes[index];
@@ -100,17 +100,17 @@ impl Backlog {
         waiting
     }
 
-    /// How many wait.
+    /// The number of accesses that wait.
     pub(crate) fn len(&self) -> usize {
         self.lanes.iter().map(Lane::waiting).sum()
     }
 
-    /// How many could leave now.
+    /// The number of accesses that could be submitted now.
     pub(crate) fn ready(&self) -> usize {
         self.lanes.iter().map(|lane| lane.waiting().min(self.width.saturating_sub(lane.out))).sum()
     }
 
-    /// How many have left, are not done, and were given up.
+    /// The number of accesses that are submitted, not complete, and given up.
     pub(crate) fn given_up(&self) -> usize {
         self.lanes.iter().filter(|lane| lane.given_up).map(|lane| lane.out).sum()
     }
@@ -129,8 +129,8 @@ impl Lane {
         self.foreground.len() + self.background.len()
     }
 
-    /// Whether it was given up and nothing of it is left. Lanes of members at work stay, empty or
-    /// not.
+    /// Whether the member was given up and has no accesses left. The lane of any other member
+    /// stays, even if it is empty.
     fn is_over(&self) -> bool {
         self.given_up && self.out == 0 && self.waiting() == 0
     }

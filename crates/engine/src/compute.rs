@@ -1,18 +1,19 @@
 //! Arithmetic between buffers: check units, deltas and comparisons.
 //!
-//! The first part is the destination or the reference, the others are the sources; all have one
-//! length. Nothing is allocated. Parts that overlap where they must not, or that an access is
-//! filling, panic: the plan is wrong and would spoil a check unit.
+//! The first part is the destination or the reference, the others are the sources. All parts have
+//! the same length. Nothing is allocated. The functions panic if parts overlap that must not, or if
+//! an access is filling a part: the plan is wrong, and would corrupt a check unit.
 
 use parlour_codec::sector::{SECTOR_BYTES, SectorKey};
 use parlour_codec::xor as codec;
 
 use crate::memory::{Buffer, Memory, Part};
 
-/// Sources that go through the codec at once; the rest follow in a second pass.
+/// The number of sources that the codec combines in one pass; a second pass adds the rest.
 const GROUP: usize = 16;
 
-/// First part = exclusive or of the others: none fills it with zeroes, one is a copy.
+/// Sets the first part to the exclusive or of the others. Without others it is zeroed; one other
+/// part is copied.
 ///
 /// # Panics
 /// If there is no first part, lengths differ, or the first overlaps another.
@@ -20,7 +21,7 @@ pub fn xor(memory: &mut Memory, parts: &[Part]) {
     combine(memory, parts, codec::xor_of);
 }
 
-/// First part ^= each of the others.
+/// XORs each of the other parts into the first part.
 ///
 /// # Panics
 /// As [`xor()`].
@@ -39,10 +40,10 @@ pub fn differs(memory: &Memory, parts: &[Part]) -> bool {
     others.iter().any(|other| differ(memory, first, *other))
 }
 
-/// Adds the checksum of each sector of all parts, in their order, to `sums`.
+/// Appends the checksum of each sector of all parts to `sums`, in the order of the parts.
 ///
 /// # Panics
-/// If a part is no whole number of sectors.
+/// If a part is not a whole number of sectors.
 pub fn checksums(memory: &Memory, parts: &[Part], key: &SectorKey, sums: &mut Vec<u64>) {
     for part in parts {
         match part.buffer {
@@ -56,23 +57,23 @@ fn differ(memory: &Memory, a: Part, b: Part) -> bool {
     assert_eq!(a.length, b.length, "parts to be compared have one length");
     match (a.buffer, b.buffer) {
         (Buffer::Zeroes, Buffer::Zeroes) => false,
-        // Zeroes have no memory of their full length to compare with.
+        // The zeroes have no memory of their full length to compare with.
         (Buffer::Zeroes, _) => !codec::is_zero(memory.read(b)),
         (_, Buffer::Zeroes) => !codec::is_zero(memory.read(a)),
         _ => codec::first_difference(memory.read(a), memory.read(b)).is_some(),
     }
 }
 
-/// Applies `first` to the destination and the first group of sources, and adds the sources after
-/// it.
+/// Applies `first` to the destination and the first group of sources, then XORs the remaining
+/// sources into the destination.
 fn combine(memory: &mut Memory, parts: &[Part], first: impl FnOnce(&mut [u8], &[&[u8]])) {
     let (destination, sources) = split(parts);
-    // A loan: while it is out, a source that overlaps the destination is refused.
+    // While the destination is lent, a source that overlaps it is refused.
     let mut lease = memory.lend_mut(destination);
     let bytes = lease.bytes_mut();
     let mut group: [&[u8]; GROUP] = [&[]; GROUP];
     let mut filled = 0;
-    // Zeroes change nothing.
+    // Zeroes do not change the result.
     let mut sources = sources.iter().filter(|source| {
         assert_eq!(source.length, destination.length, "parts to be combined have one length");
         source.buffer != Buffer::Zeroes
@@ -106,7 +107,8 @@ mod tests {
 
     const ZEROES: Part = Part { buffer: Buffer::Zeroes, start: 0, length: LENGTH };
 
-    /// Buffers 0 to `count`, each of two parts; byte `i` of a part holds a value of its own.
+    /// Buffers 0 to `count`, each with two parts. Byte `i` of each part has a value that depends on
+    /// the buffer, the part and `i`.
     fn filled(count: u32) -> Memory {
         let mut memory = Memory::new(Bytes::ZERO);
         for number in 0..count {

@@ -1,5 +1,4 @@
-//! Creating an array on members: all of them are looked at first, and only then is anything
-//! written.
+//! Creates an array on members. All members are examined before anything is written.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,30 +18,30 @@ use crate::space;
 /// The longest name of an array, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// The array that is wanted.
+/// A request to create an array.
 #[derive(Clone, Debug)]
 pub struct CreateRequest {
     /// Files or devices, in the order of slots.
     pub members: Vec<PathBuf>,
-    /// The four choices.
+    /// The organization: the choices of layout, code, update and read.
     pub organization: Organization,
-    /// Copies of each unit, where units are copied.
+    /// The number of copies of each unit, in organizations that keep copies.
     pub copies: u16,
-    /// Parity groups side by side.
+    /// The number of parity groups side by side.
     pub groups: u16,
     /// The stripe unit.
     pub unit: Bytes,
-    /// The block size; by default the largest of the members'.
+    /// The block size; by default the largest block size of the members.
     pub block: Option<Bytes>,
-    /// The logs, where there are logs.
+    /// The sizes of the logs, in organizations that have logs.
     pub log: LogCreation,
-    /// What a crash may cost.
+    /// The consistency: what a crash may cost.
     pub consistency: Consistency,
     /// The array's name.
     pub name: String,
-    /// Make files that do not exist, sparse and this long.
+    /// Make missing files, sparse and with this length.
     pub size: Option<Bytes>,
-    /// Overwrite what others keep on the members.
+    /// Overwrite foreign data on the members.
     pub force: bool,
 }
 
@@ -51,11 +50,11 @@ pub struct CreateRequest {
 pub struct CreateReport {
     /// The array's identity.
     pub array: Identity,
-    /// Its shape.
+    /// The array's geometry.
     pub geometry: Geometry,
-    /// What people should know, a line each.
+    /// Notes for people, one line each.
     pub notes: Vec<String>,
-    /// Whether its redundancy fits from the start, because all members held zeroes.
+    /// Whether the check units fit from the start, because all members held zeroes.
     pub zeroed: bool,
 }
 
@@ -67,13 +66,13 @@ pub enum CreateError {
     Repeated {
         /// One path.
         one: PathBuf,
-        /// The other.
+        /// One path.
         other: PathBuf,
     },
-    /// A member cannot be had or prepared.
+    /// A member cannot be opened or prepared.
     #[error(transparent)]
     Member(#[from] MemberError),
-    /// Somebody keeps data there.
+    /// A member holds foreign data.
     #[error("{path}: holds {what}; use --force to overwrite it, and lose what is on it", path = .path.display())]
     Foreign {
         /// The member's path.
@@ -81,16 +80,16 @@ pub enum CreateError {
         /// What it holds.
         what: String,
     },
-    /// What is asked for is impossible.
+    /// The members do not allow this geometry.
     #[error(transparent)]
     Geometry(#[from] CreationError),
-    /// The stripe unit is not made of sectors.
+    /// The stripe unit is not whole sectors.
     #[error("a stripe unit of {0} is not possible: use a multiple of the block size, 512 B at the least")]
     Unit(Bytes),
-    /// The block size is less than a member's.
+    /// The block size is smaller than a member's.
     #[error("a block of {asked} is too small for {path}, which has blocks of {block}", path = .path.display())]
     Block {
-        /// What was asked for.
+        /// The block size in the request.
         asked: Bytes,
         /// The member's path.
         path: PathBuf,
@@ -108,10 +107,10 @@ pub enum CreateError {
     Write {
         /// The member's path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         failure: Failure,
     },
-    /// There is no identity for the array or a member.
+    /// There are no random numbers for the identity of the array or a member.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
@@ -119,8 +118,8 @@ pub enum CreateError {
 /// Creates an array.
 ///
 /// # Errors
-/// If it is impossible, or a member holds something and [`CreateRequest::force`] is not set; then
-/// nothing is changed, and files that were made are removed again.
+/// If the array is impossible, or a member holds foreign data and [`CreateRequest::force`] is not
+/// set. In these cases nothing is changed, and files that were made are removed again.
 pub fn create(request: &CreateRequest) -> Result<CreateReport, CreateError> {
     if request.name.len() > LONGEST_NAME {
         return Err(CreateError::Name(request.name.clone()));
@@ -136,7 +135,7 @@ pub fn create(request: &CreateRequest) -> Result<CreateReport, CreateError> {
     Ok(report)
 }
 
-/// Files that are removed again unless they are kept.
+/// Files that were made. Dropping this removes them, unless they are kept.
 #[derive(Default)]
 struct MadeFiles(Vec<PathBuf>);
 
@@ -149,7 +148,7 @@ impl MadeFiles {
 impl Drop for MadeFiles {
     fn drop(&mut self) {
         for path in &self.0 {
-            // Made a moment ago and locked since: nobody else has anything in it.
+            // The file was made a moment ago and has been locked since, so it holds no other data.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -196,7 +195,7 @@ fn creation(request: &CreateRequest, members: &[Member]) -> Result<Creation, Cre
     Ok(Creation {
         organization: request.organization,
         copies: request.copies,
-        // More members than this are refused by their number.
+        // A number of members that does not fit is refused later because it is too large.
         members: u16::try_from(members.len()).unwrap_or(u16::MAX),
         groups: request.groups,
         unit: Sectors::from_bytes(request.unit).ok_or(CreateError::Unit(request.unit))?,
@@ -219,7 +218,7 @@ fn block(request: &CreateRequest, members: &[Member]) -> Result<Sectors, CreateE
     }
 }
 
-/// What somebody keeps on `member`, in words.
+/// What `member` holds, in words; nothing if it holds no known data.
 pub(crate) fn held(member: &Member) -> Result<Option<String>, MemberError> {
     for copy in superblock_copies(member).into_iter().flatten() {
         match Superblock::decode(&copy) {
@@ -251,7 +250,7 @@ fn new_array(request: &CreateRequest, members: &[Member], zeroed: bool) -> Resul
     })
 }
 
-/// Sets space aside, and wipes the marks of what was there before.
+/// Sets space aside for metadata, and wipes the signatures of earlier content.
 fn prepare(members: &[Member], occupied: &[Option<String>], geometry: &Geometry) -> Result<(), CreateError> {
     for (member, held) in members.iter().zip(occupied) {
         space::preallocate_metadata(member, geometry)?;
@@ -263,7 +262,7 @@ fn prepare(members: &[Member], occupied: &[Option<String>], geometry: &Geometry)
     Ok(())
 }
 
-/// Zeroes the places where the array keeps metadata and others keep their marks.
+/// Zeroes the places where the array keeps metadata and other software keeps signatures.
 pub(crate) fn wipe(member: &Member, data_start: Sector) -> Result<(), Failure> {
     let [_, tail] = Geometry::superblocks_at(member.length());
     let blocks = Sectors::from_bytes(member.block()).unwrap_or(Sectors::new(8));
@@ -272,7 +271,7 @@ pub(crate) fn wipe(member: &Member, data_start: Sector) -> Result<(), Failure> {
     member.flush()
 }
 
-/// Writes zeroes rather than punching holes: the space stays set aside.
+/// Writes zeroes instead of punching holes, so that the space stays set aside.
 fn write_zeroes(member: &Member, at: Sector, length: Sectors) -> Result<(), Failure> {
     let chunk = Sectors::new(2_048);
     let zeroes = vec![0; chunk.bytes().as_usize()];

@@ -1,4 +1,4 @@
-//! What happens, in one clear line each.
+//! Messages about the array's events, one line each.
 
 use parlour_array::{Event, FailureCause};
 use parlour_units::{Member, Slot};
@@ -6,7 +6,7 @@ use parlour_units::{Member, Slot};
 use crate::pace::Change;
 use crate::roster::Roster;
 
-/// The line that people read.
+/// The message for an event.
 pub(crate) fn line(event: &Event, roster: &Roster) -> String {
     match event {
         Event::MemberFailed { slot, cause } => {
@@ -110,7 +110,7 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
     }
 }
 
-/// The line that says that a member is slow, or not any more.
+/// The message for a member that has become slow, or is no longer slow.
 pub(crate) fn pace(change: &Change, roster: &Roster) -> String {
     let (path, median, siblings) = (path(Member::new(change.member), roster), change.median, change.siblings);
     match change.slow {

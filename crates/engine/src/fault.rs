@@ -1,53 +1,53 @@
-//! What a failed access says about its member.
+//! Classifies a failed access: what the kernel's error says about the member.
 
 use parlour_units::words::without_numbers;
 use rustix::io::Errno;
 
-/// How an access to a member failed, as far as the array must know.
+/// What a failed access says about its member, as far as the array needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The place cannot be read (a latent sector error); the rest of the member may be fine.
+    /// The sectors cannot be read (a latent sector error). The rest of the member may be fine.
     Unreadable,
-    /// The member does not answer, or refuses to write.
+    /// The member does not answer, or refuses writes.
     Gone,
-    /// The member ends before its end.
+    /// The member is shorter than it was when it was opened.
     Truncated,
-    /// The member has no room for what should be there; not its fault.
+    /// The member has no space for the data. This is not a fault of the member.
     NoSpace,
-    /// The member had no room for what it was to make durable, and what was written to it before is
-    /// perhaps lost with that; not its fault.
+    /// The member had no space for data that was to become durable. Earlier writes to it may be
+    /// lost as well. This is not a fault of the member.
     Undurable,
-    /// The system lacked the means for the access, and went on lacking them; not the member's
-    /// fault.
+    /// The system lacked a resource for the access, and did not get it in time. This is not a fault
+    /// of the member.
     Starved,
 }
 
-/// A failed access: its fault, and what the kernel said.
+/// A failed access: its fault, and the kernel's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// The kernel refused.
+    /// The kernel returned an error.
     #[error("{}", without_numbers(&.errno.to_string()))]
     Refused {
-        /// What that says about the member.
+        /// What the error says about the member.
         fault: Fault,
-        /// The kernel's reason.
+        /// The kernel's error.
         errno: Errno,
     },
-    /// The member did not answer in time, or has been excluded meanwhile.
+    /// The member did not answer in time, or was excluded in the meantime.
     #[error("it did not answer in time")]
     Unanswered,
-    /// A transfer ended early: the member is shorter than it was.
+    /// A transfer ended early: the member is shorter than it was when it was opened.
     #[error("the member ends before its end; was it truncated?")]
     Truncated,
 }
 
 impl Failure {
-    /// The failure of a read for the reason `errno`.
+    /// The failure of a read with the error `errno`.
     pub fn of_read(errno: Errno) -> Failure {
         let fault = match errno {
-            // The block layer's words for a medium error, a failed protection check and a target
-            // error, and the file systems' for a bad checksum: all are about this place, not about
-            // the member.
+            // The block layer's errors for a medium error, a failed protection check and a target
+            // error, and the file systems' errors for a bad checksum. They concern these sectors,
+            // not the whole member.
             Errno::IO | Errno::NODATA | Errno::ILSEQ | Errno::REMOTEIO | Errno::BADMSG | Errno::UCLEAN => {
                 Fault::Unreadable
             }
@@ -56,23 +56,21 @@ impl Failure {
         Failure::Refused { fault, errno }
     }
 
-    /// The failure of a write, zeroing or flush for the reason `errno`.
+    /// The failure of a write, zeroing or flush with the error `errno`.
     ///
-    /// A drive remaps bad sectors when they are written, so one that cannot be written is at its
-    /// end.
+    /// A drive remaps a bad sector when it is written. A drive that cannot write a sector has
+    /// therefore failed.
     pub fn of_write(errno: Errno) -> Failure {
         let fault = match errno {
-            // FBIG is a limit on the size of files: the member is as innocent of it as of a full
-            // disk.
+            // FBIG is a limit on file sizes. Like a full disk, it is not a fault of the member.
             Errno::NOSPC | Errno::DQUOT | Errno::FBIG => Fault::NoSpace,
             _ => Fault::Gone,
         };
         Failure::Refused { fault, errno }
     }
 
-    /// The failure of a write that was to be durable, for the reason `errno`, on a member behind
-    /// the page cache. That is told once of all that was written before, so no such write is done
-    /// again.
+    /// The failure, with the error `errno`, of a durable write through the page cache. The kernel
+    /// reports only once that earlier writes were lost, so such a write is not repeated.
     pub(crate) fn of_cached_durable_write(errno: Errno) -> Failure {
         match Failure::of_write(errno) {
             Failure::Refused { fault: Fault::NoSpace, errno } => {
@@ -82,7 +80,7 @@ impl Failure {
         }
     }
 
-    /// What the kernel said, or would have said.
+    /// The kernel's error, or the closest one where the kernel returned none.
     pub(crate) fn errno(self) -> Errno {
         match self {
             Failure::Refused { errno, .. } => errno,
@@ -91,7 +89,7 @@ impl Failure {
         }
     }
 
-    /// What it says about the member.
+    /// What the failure says about the member.
     pub fn fault(self) -> Fault {
         match self {
             Failure::Refused { fault, .. } => fault,

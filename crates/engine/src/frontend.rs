@@ -1,4 +1,4 @@
-//! What serves hosts, and what it may ask of the array.
+//! The interface between the array's server and a protocol that serves hosts.
 
 use std::io;
 use std::time::Duration;
@@ -10,39 +10,38 @@ use rustix::fd::BorrowedFd;
 use crate::machine::Machine;
 use crate::requests::Asked;
 
-/// Serves hosts by some protocol, on the server's thread.
+/// Serves hosts by a protocol, on the server's thread.
 ///
-/// Every buffer that [`Port::reserve`] gave is to be given back by [`Port::release`], not before
-/// the completion of the request that it was submitted with. `now` is time since the array was
-/// opened.
+/// Each buffer from [`Port::reserve`] must be given back with [`Port::release`], after the request
+/// that it was submitted with has completed. `now` is the time since the array was opened.
 pub trait Frontend {
     /// Readable when there is something to do.
     fn wait_fd(&self) -> BorrowedFd<'_>;
 
-    /// Does what is ready, without waiting.
+    /// Does all work that is possible without waiting.
     ///
     /// # Errors
-    /// If no host can be served any more; what goes wrong with one host is that host's affair.
+    /// If no host can be served any more. An error of one host's connection is not an error here.
     fn poll(&mut self, now: Duration, port: &mut Port<'_>) -> io::Result<()>;
 
-    /// The request that was submitted with `tag` is done. A read's payload is in its buffer.
+    /// The request that was submitted with `tag` is complete. The data of a read is in its buffer.
     fn complete(&mut self, tag: u64, result: Result<(), RequestError>, port: &mut Port<'_>);
 
     /// Sends what was queued since the last call, and asks again for buffers that were refused.
-    /// Called once a turn, after the completions.
+    /// Called once per turn of the server, after the completions.
     fn flush(&mut self, port: &mut Port<'_>);
 
-    /// When [`Frontend::poll`] is to be called even if nothing is ready.
+    /// When [`Frontend::poll`] must be called even if nothing is ready.
     fn deadline(&self) -> Option<Duration>;
 
-    /// Takes nothing new, and finishes what is under way.
+    /// Accepts no new requests, and completes those in progress.
     fn close(&mut self, port: &mut Port<'_>);
 
-    /// Whether nothing is under way.
+    /// Whether no request is in progress.
     fn is_idle(&self) -> bool;
 }
 
-/// A frontend's way to the array.
+/// A frontend's access to the array.
 #[derive(Debug)]
 pub struct Port<'a> {
     machine: &'a mut Machine,
@@ -54,30 +53,31 @@ impl<'a> Port<'a> {
         Port { machine, submitted: 0 }
     }
 
-    /// How many requests came through this port.
+    /// The number of requests submitted through this port.
     pub(crate) fn submitted(&self) -> u32 {
         self.submitted
     }
 
-    /// A buffer of at least `length` bytes for a payload; `None` when hosts have all the memory
-    /// that they may have: ask again at [`Frontend::flush`]. With nothing else in use every length
-    /// is granted.
+    /// A buffer for a payload of at least `length` bytes. Returns `None` if hosts use all the
+    /// memory that they may use; ask again in [`Frontend::flush`]. If no other buffer is in use,
+    /// any length is granted.
     pub fn reserve(&mut self, length: Bytes) -> Option<BufferId> {
         self.machine.reserve(Sectors::new(length.get().div_ceil(512).max(1)))
     }
 
-    /// A buffer's bytes.
+    /// The bytes of a buffer.
     ///
     /// # Panics
-    /// If the array is reading into it: between submission and completion it is the array's.
+    /// If the array is reading into the buffer: between submission and completion it belongs to the
+    /// array.
     pub fn bytes(&self, buffer: BufferId) -> &[u8] {
         self.machine.bytes(buffer)
     }
 
-    /// A buffer's bytes, to be filled.
+    /// The bytes of a buffer, for writing.
     ///
     /// # Panics
-    /// If the array is working on it.
+    /// If the array is using the buffer.
     pub fn bytes_mut(&mut self, buffer: BufferId) -> &mut [u8] {
         self.machine.bytes_mut(buffer)
     }
@@ -87,8 +87,9 @@ impl<'a> Port<'a> {
         self.machine.release(buffer);
     }
 
-    /// Submits a request of a client, as the frontend numbers them from 0: clients take turns. Its
-    /// answer comes by [`Frontend::complete`] with `tag`, never from within this call.
+    /// Submits a request of a client. The frontend numbers its clients from 0, and clients are
+    /// served in turn. The answer comes with `tag` through [`Frontend::complete`], never from
+    /// within this call.
     pub fn submit(
         &mut self,
         client: u32,
@@ -102,17 +103,17 @@ impl<'a> Port<'a> {
         self.machine.submit(Asked { client, tag, operation, at, length, buffer });
     }
 
-    /// Whether and how the array serves.
+    /// The mode in which the array serves.
     pub fn mode(&self) -> Mode {
         self.machine.array.get().mode()
     }
 
-    /// What hosts can store.
+    /// The array's capacity for hosts' data.
     pub fn capacity(&self) -> Sectors {
         self.geometry().capacity()
     }
 
-    /// The array's shape.
+    /// The array's geometry.
     pub fn geometry(&self) -> &Geometry {
         self.machine.array.get().geometry()
     }

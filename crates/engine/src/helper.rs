@@ -1,11 +1,10 @@
-//! Threads that help the server's own, and that it waits for.
+//! Helper threads of the server. The server waits for their results.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Starts a thread. If it panics the process is aborted: what the thread was doing would never be
-/// answered, and the rest would wait for it for ever. An array survives that as it survives any
-/// crash.
+/// Starts a thread. A panic in it aborts the process: the thread's work would never be answered,
+/// and the server would wait for it forever. The array recovers as after any crash.
 pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     Builder::new().name(name.into()).spawn(move || {
         let _guard = AbortOnPanic;
@@ -41,7 +40,7 @@ mod tests {
     fn a_panic_in_a_helper_thread_aborts_the_process_and_says_so() {
         if std::env::var_os(CHILD).is_some() {
             let thread = super::spawn("member-io-7", || panic!("as the test wants")).expect("it starts");
-            // Without the abort the process would go on, and the test in it succeed.
+            // Without the abort the child process would continue, and the test in it would succeed.
             let _ = thread.join();
             return;
         }

@@ -4,15 +4,15 @@ use parlour_array::Identity;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// The kernel gives no random numbers.
+/// The kernel did not return random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot get random numbers for an identity from the kernel: {0}")]
 pub struct RandomError(Errno);
 
-/// An identity that nobody else has.
+/// A new random identity.
 pub(crate) fn fresh() -> Result<Identity, RandomError> {
     let mut bytes = [0; 16];
-    // So few bytes come at once, or not at all.
+    // The kernel returns a request this short whole, or not at all.
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
         Ok(16) => Ok(Identity(bytes)),
         Ok(_) => Err(RandomError(Errno::AGAIN)),

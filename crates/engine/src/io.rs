@@ -1,4 +1,4 @@
-//! Carrying accesses out: the choice of how.
+//! Carries accesses out, through the backend that was chosen.
 
 use std::io;
 
@@ -11,11 +11,11 @@ use crate::member::Member;
 use crate::threads::Threads;
 use crate::uring::Ring;
 
-/// How accesses are to be carried out.
+/// The choice of backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Short ones to members on memory at once, others through io_uring; through threads where it
-    /// is refused.
+    /// Short accesses to members in memory at once, all others through io_uring. Threads are used
+    /// where io_uring is refused.
     #[default]
     Auto,
     /// All through io_uring.
@@ -24,7 +24,7 @@ pub enum Choice {
     Threads,
 }
 
-/// No way to carry accesses out.
+/// No backend can be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// io_uring was asked for and is refused.
@@ -41,17 +41,17 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Io {
     backend: Box<dyn IoBackend>,
-    /// Absent where everything is to go through the backend.
+    /// None if all accesses go through the backend.
     inline: Option<Inline>,
-    /// What goes to the backend of a batch, kept for its capacity.
+    /// The accesses of a batch that go to the backend. The vector is kept for its capacity.
     rest: Vec<Access>,
 }
 
 impl Io {
-    /// Starts accesses as chosen.
+    /// Starts the chosen backend.
     ///
     /// # Errors
-    /// If what was chosen is refused.
+    /// If the chosen backend is refused.
     pub fn new(choice: Choice) -> Result<Io, StartError> {
         let backend: Box<dyn IoBackend> = match (choice, Ring::new()) {
             (Choice::Auto | Choice::Uring, Ok(ring)) => Box::new(ring),
@@ -64,7 +64,7 @@ impl Io {
         Ok(Io { backend, inline, rest: Vec::new() })
     }
 
-    /// Whether accesses to `member` are done one after another, as they are submitted.
+    /// Whether accesses to `member` are carried out one after another, as they are submitted.
     pub(crate) fn is_inline(&self, member: &Member) -> bool {
         self.inline.is_some() && member.is_on_memory()
     }
@@ -73,7 +73,8 @@ impl Io {
 impl IoBackend for Io {
     fn submit(&mut self, batch: &mut Vec<Access>) -> io::Result<()> {
         let Some(inline) = &mut self.inline else { return self.backend.submit(batch) };
-        // The backend's go first, so that the kernel has begun them while the others are done here.
+        // The backend's accesses go first, so that the kernel works on them while the others are
+        // carried out here.
         self.rest.extend(batch.extract_if(.., |access| !Inline::suits(access)));
         if !self.rest.is_empty() {
             self.backend.submit(&mut self.rest)?;

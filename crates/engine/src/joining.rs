@@ -1,6 +1,6 @@
-//! A file or device that is to become a member of an array that is being served.
+//! Examines a file or device that is to become a member of an array that is being served.
 //!
-//! Opening and probing can take long, so a thread of its own does it while the server serves.
+//! Opening and probing can take long, so a separate thread does them while the server continues.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use crate::space;
 /// Why a file or device cannot become a member. Nothing was written to it.
 #[derive(Debug, thiserror::Error)]
 pub enum JoiningError {
-    /// It cannot be had or prepared.
+    /// The file or device cannot be opened or prepared.
     #[error(transparent)]
     Member(#[from] MemberError),
-    /// Somebody keeps data there.
+    /// The file or device holds foreign data.
     #[error("{path}: holds {what}; use --force to overwrite it, and lose what is on it", path = .path.display())]
     Occupied {
         /// The path.
@@ -33,17 +33,17 @@ pub enum JoiningError {
         /// What it holds.
         what: String,
     },
-    /// It is too small.
+    /// The file or device is too small.
     #[error("{path}: {has} are too small for this array: a member needs {needs}", path = .path.display())]
     TooSmall {
         /// The path.
         path: PathBuf,
-        /// How long it is.
+        /// Its length.
         has: Bytes,
-        /// How long it must be.
+        /// The length that a member needs.
         needs: Bytes,
     },
-    /// Its blocks are larger than the array's.
+    /// Its blocks are larger than the array's blocks.
     #[error("{path}: has blocks of {block}, and this array has blocks of {array}; use another device", path = .path.display())]
     Block {
         /// The path.
@@ -53,46 +53,46 @@ pub enum JoiningError {
         /// The array's block size.
         array: Bytes,
     },
-    /// What was on it cannot be wiped.
+    /// Earlier content cannot be wiped.
     #[error("{path}: cannot be written: {failure}; use another", path = .path.display())]
     Write {
         /// The path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         failure: Failure,
     },
-    /// No member of the array is there that is not in use.
+    /// No unused member of the array was found.
     #[error("{path}: no member that could return", path = .path.display())]
     NobodyReturns {
-        /// Where was looked.
+        /// The path that was searched.
         path: PathBuf,
     },
-    /// There is no identity for it.
+    /// There are no random numbers for its identity.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
 
-/// A member that is open, locked, and not standing in the array.
+/// A member that is open and locked, and stands in no slot.
 #[derive(Debug)]
 pub(crate) struct JoiningMember {
     pub(crate) member: Member,
     pub(crate) history: History,
 }
 
-/// What a joining was before.
+/// What a joining member was before.
 #[derive(Debug)]
 pub(crate) enum History {
-    /// Nothing, or nothing any more: it is prepared, and has a fresh identity.
+    /// It was no member, or its old content was wiped. It is prepared, and has a new identity.
     Fresh(Identity),
-    /// A member of an array, perhaps of this one. Nothing was written to it.
+    /// It is a member of this or another array. Nothing was written to it.
     Former(Box<Former>),
 }
 
-/// What a member of an array says of itself.
+/// The metadata of a former member.
 #[derive(Debug)]
 pub(crate) struct Former {
     pub(crate) superblock: Superblock,
-    /// Both its bitmaps, where this array has them.
+    /// Both its bitmaps, if this array has bitmaps.
     pub(crate) bitmaps: Banks,
 }
 
@@ -104,13 +104,13 @@ impl Former {
 }
 
 impl JoiningMember {
-    /// Why it is not taken, if it is a member of an array and may not return.
+    /// The error for a member of an array that may not return.
     pub(crate) fn occupied(&self, superblock: &Superblock) -> JoiningError {
         JoiningError::Occupied { path: self.member.path().into(), what: membership(superblock) }
     }
 }
 
-/// What is to be looked at.
+/// A file or device to be examined, and how.
 #[derive(Debug)]
 pub(crate) struct Application {
     pub(crate) path: PathBuf,
@@ -119,7 +119,7 @@ pub(crate) struct Application {
 }
 
 impl Application {
-    /// Opens, checks and prepares.
+    /// Opens, checks and prepares the file or device.
     pub(crate) fn examine(&self) -> Result<JoiningMember, JoiningError> {
         let member = Member::open(&self.path, Mode::ReadWrite)?;
         self.check_size(&member)?;
@@ -154,21 +154,22 @@ impl Application {
     }
 }
 
-/// A search for a member that has returned.
+/// A search for a returning member.
 #[derive(Debug)]
 pub(crate) struct Scouting {
     /// A member's path, or a directory of members.
     pub(crate) path: PathBuf,
-    /// Paths that are members in use, and are not touched.
+    /// The paths of members in use, which are not examined.
     pub(crate) open: Vec<PathBuf>,
-    /// Members that are passed over.
+    /// Members that must not return by themselves.
     pub(crate) unwelcome: Vec<Identity>,
     pub(crate) array: Identity,
     pub(crate) geometry: Geometry,
 }
 
 impl Scouting {
-    /// The first member of the array that is here, not in use and welcome. Nothing is written.
+    /// The first member of the array at `path` that is not in use and may return. Nothing is
+    /// written.
     pub(crate) fn look(&self) -> Result<JoiningMember, JoiningError> {
         let mut paths = match std::fs::read_dir(&self.path) {
             Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
@@ -181,7 +182,8 @@ impl Scouting {
     }
 
     fn former_member(&self, path: &Path) -> Option<JoiningMember> {
-        // Without a lock at first: most files in a directory are no members of this array.
+        // Opened without a lock at first, because most files in a directory are not members of this
+        // array.
         let awaited =
             |found: &Superblock| found.array == self.array && !self.unwelcome.contains(&found.member);
         let is_ours = |member: &Member| superblock(member).filter(awaited);
@@ -203,7 +205,7 @@ fn superblock(member: &Member) -> Option<Superblock> {
     Superblock::decode_copies(&first, &second).ok()
 }
 
-/// Looks at joining members, one thread for each, and says when one is through.
+/// Examines joining members, with one thread for each, and reports those that are done.
 #[derive(Debug)]
 pub(crate) struct Reception<T> {
     sender: Sender<(T, Result<JoiningMember, JoiningError>)>,
@@ -218,17 +220,17 @@ impl<T: Send + 'static> Reception<T> {
         Ok(Reception { sender, receiver, event })
     }
 
-    /// Readable when somebody is through.
+    /// Readable when an examination is done.
     pub(crate) fn wait_fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }
 
-    /// Begins to look; the answer comes with `name`.
+    /// Begins to examine a joining member. The result comes with `name`.
     pub(crate) fn admit(&self, name: T, application: Application) -> io::Result<()> {
         self.run(name, move || application.examine())
     }
 
-    /// Begins to look for somebody who is back; the answer comes with `name`.
+    /// Begins to search for a returning member. The result comes with `name`.
     pub(crate) fn scout(&self, name: T, scouting: Scouting) -> io::Result<()> {
         self.run(name, move || scouting.look())
     }
@@ -241,21 +243,21 @@ impl<T: Send + 'static> Reception<T> {
         let sender = self.sender.clone();
         let event = rustix::io::fcntl_dupfd_cloexec(&self.event, 0)?;
         let examine = move || {
-            // If nobody listens any more the member is closed again.
+            // If the receiver is gone, this drops and so closes the member.
             let _ = sender.send((name, look()));
             let _ = rustix::io::write(&event, &1_u64.to_ne_bytes());
         };
         helper::spawn("joining", examine).map(drop)
     }
 
-    /// Somebody who is through.
+    /// The result of an examination that is done.
     pub(crate) fn poll(&mut self) -> Option<(T, Result<JoiningMember, JoiningError>)> {
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
         self.receiver.try_recv().ok()
     }
 }
 
-/// The path by which a server in another directory finds what a client means by `path`.
+/// The absolute form of a client's `path`, for a server that runs in another directory.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -278,8 +280,8 @@ mod tests {
         (found.array, found.member, Geometry::from_stored(found.geometry))
     }
 
-    /// A member that was failed by an administrator came back by itself when its directory was
-    /// watched by another name than the member had.
+    /// Regression: a member that an administrator had failed came back by itself, because its
+    /// directory was watched under another name than the one in the member's path.
     #[test]
     fn a_member_that_is_unwelcome_is_so_by_any_path() {
         let directory = tempfile::tempdir().expect("a directory");

@@ -1,20 +1,22 @@
-//! The array's real driver: members are files and block devices, time is real, payload is memory.
+//! The array's driver for real members: members are files and block devices, time is real, payload
+//! is in memory.
 //!
 //! From the bottom up:
-//! - [`Member`] is an open, locked member: what it is, and its few synchronous accesses;
-//! - [`Memory`] owns the payload bytes, by buffer, and lends parts of them to accesses under way;
+//! - [`Member`] is an open, locked member: its properties, and its few synchronous accesses;
+//! - [`Memory`] owns the payload bytes, by buffer, and lends parts of buffers to accesses under
+//!   way;
 //! - [`Access`] is one read, write, zeroing or flush of a member, and [`Io`] carries accesses out:
-//!   through io_uring, a pool of threads, or at once where that is cheapest;
+//!   through io_uring, through a pool of threads, or at once where that is cheapest;
 //! - [`compute`] is the arithmetic between buffers;
-//! - `machine.rs` holds the array and does what it asks, and [`recorder`] writes down what passes
-//!   between them;
-//! - [`create`], [`open`] and [`examine`] are an array's beginning, its assembly, and a look at a
+//! - `machine.rs` holds the array and carries out its effects, and [`recorder`] records what passes
+//!   between the array and the driver;
+//! - [`create`] makes an array, [`open`] assembles one, and [`examine`] shows the metadata of a
 //!   member;
-//! - [`Server`] is the loop: hosts by way of a [`Frontend`], members, and commands through
-//!   [`control`].
+//! - [`Server`] is the main loop: it serves hosts through a [`Frontend`], carries out accesses to
+//!   members, and takes commands through [`control`].
 //!
-//! `unsafe` code lives under `src/uring/` only: memory that the kernel works on while the program
-//! goes on.
+//! `unsafe` code is only in `src/uring/`: there the kernel works on memory while the program
+//! continues.
 
 #![deny(unsafe_code)]
 

@@ -1,13 +1,14 @@
-//! The array with its members and its memory: carries effects out and tells the array what became
-//! of them.
+//! The array with its members and its memory. The machine carries effects out, and reports their
+//! outcomes to the array.
 //!
-//! Buffers get memory when an effect, or a host, first mentions them. The array uses a buffer's
-//! name again as soon as its last reference is gone, so released memory is taken back before any
-//! effect is looked at.
+//! A buffer gets memory when an effect or a host first uses it. The array reuses a buffer's number
+//! as soon as its last reference is gone, so released memory is taken back before the next effect
+//! is examined.
 //!
-//! A member that leaves an access unanswered for too long, and one that is excluded, is *given up*:
-//! all its accesses are answered to the array as gone. The kernel may still carry them out. Until
-//! it has answered all of them their memory is in quarantine and the member is asked for nothing.
+//! A member is *given up* if an access takes too long or if the member is excluded: all its
+//! accesses are reported to the array as failed (gone). The kernel may still carry these accesses
+//! out. Until the kernel has answered all of them, their memory is in quarantine and the member
+//! gets no new accesses.
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,18 +32,19 @@ use crate::roster::Roster;
 use crate::seam::{self, Task};
 use crate::uring::Lease;
 
-/// Rounds of foreground work before others get their turn: as many as the longest chain of phases
-/// that a small write goes through.
+/// Rounds of foreground work before other work gets its turn. A small write goes through at most
+/// this many phases.
 const ROUNDS: usize = 16;
-/// Background effects that are begun at once.
+/// The most background effects that are begun at once.
 const BACKGROUND_BATCH: usize = 64;
-/// Bytes of the logs' long work that are begun before hosts are looked at again: where members are
-/// memory it is done at once.
+/// Bytes of the logs' long work that are begun before hosts are served again. Where members are in
+/// memory this work is carried out at once, and takes time.
 const LOG_BATCH: u64 = 1 << 20;
-/// An access that is longer is long work, and so is what is computed for the logs.
+/// For the logs, an access longer than this is long work. Computations for the logs are always long
+/// work.
 const LONG: u64 = 64 << 10;
 
-/// See the module.
+/// The machine, described in the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) array: Recorded,
@@ -56,20 +58,20 @@ pub(crate) struct Machine {
     now: Instant,
     flights: Vec<Option<Flight>>,
     free: Vec<u32>,
-    /// Flights that were given up.
+    /// The number of flights that were given up.
     given_up: usize,
     /// How long an access may take.
     patience: Duration,
-    /// No access has taken too long before then.
+    /// No access can have taken too long before this time.
     look_at: Instant,
-    /// Effects that can wait, found while looking for ones that cannot.
+    /// Background effects, found while looking for foreground effects.
     waiting: Vec<Effect>,
-    /// The logs' long work, in the order in which it was handed out.
+    /// The logs' long work, in the order in which the array issued it.
     long: VecDeque<Effect>,
-    /// An effect, a completion that was found when looking whether there are any.
+    /// An effect and a completion that were polled only to find out whether there are any.
     next_effect: Option<Effect>,
     next_completion: Option<Completion>,
-    // Kept for their memory.
+    // Vectors that are kept for their capacity.
     batch: Vec<Access>,
     done: Vec<Done>,
     parts: Vec<Part>,
@@ -84,13 +86,13 @@ pub(crate) struct Machine {
 struct Flight {
     effect: EffectId,
     member: u16,
-    /// The effect's own bytes, on their way.
+    /// The memory for the effect's own bytes.
     metadata: Option<Part>,
     reads: bool,
-    /// It moves bytes, and how long that takes says how fast its member is.
+    /// The access moves bytes: its time counts in the comparison of members' speed.
     moves: bool,
     began: Instant,
-    /// The array was answered, and the kernel has not.
+    /// The access was reported to the array as failed, but the kernel has not answered it.
     given_up: bool,
 }
 
@@ -134,14 +136,14 @@ impl Machine {
         }
     }
 
-    /// Looks at the clock.
+    /// Reads the clock.
     pub(crate) fn tick(&mut self) -> Instant {
         let elapsed = u64::try_from(self.clock.elapsed().as_nanos()).expect("fewer than 500 years");
         self.now = Instant::from_nanoseconds(elapsed);
         self.now
     }
 
-    /// The time of the last look.
+    /// The time when the clock was last read.
     pub(crate) fn now(&self) -> Instant {
         self.now
     }
@@ -154,23 +156,23 @@ impl Machine {
         &self.memory
     }
 
-    /// How many accesses are under way, but for those that were given up.
+    /// The number of accesses under way, except those that were given up.
     pub(crate) fn in_flight(&self) -> usize {
         self.flights.len() - self.free.len() - self.given_up
     }
 
-    /// How many accesses were given up and not answered by the kernel since.
+    /// The number of accesses that were given up and that the kernel has not answered yet.
     pub(crate) fn accesses_given_up(&self) -> usize {
         self.given_up
     }
 
-    /// Hosts' requests that are not answered.
+    /// The number of hosts' requests that are not answered.
     pub(crate) fn requests_in_flight(&self) -> usize {
         self.requests.in_flight()
     }
 
-    /// Members that have become slow, or are not any more. What they are at counts as long as it
-    /// has taken so far.
+    /// Members that have become slow, or are no longer slow. An access under way counts with the
+    /// time that it has taken so far.
     pub(crate) fn look_at_pace(&mut self) -> Vec<Change> {
         if !self.pace.is_due(self.now) {
             return Vec::new();
@@ -211,19 +213,20 @@ impl Machine {
         Part { buffer: Buffer::Payload(number(buffer)), start: 0, length }
     }
 
-    /// Takes a request; it goes to the array when its turn has come.
+    /// Queues a request. The array gets it when its turn comes.
     pub(crate) fn submit(&mut self, asked: Asked) {
         self.requests.push(asked, self.now);
     }
 
-    /// Gives the array the short requests whose turn it is, as far as more may be under way.
+    /// Passes short requests to the array, in turn, up to the limit of requests under way.
     pub(crate) fn admit_short(&mut self) {
         while let Some(slice) = self.requests.next_short(self.now) {
             self.submit_slice(slice);
         }
     }
 
-    /// The same for slices of long requests; says whether there were any.
+    /// Passes slices of long requests to the array, in the same way. Returns whether there were
+    /// any.
     pub(crate) fn admit_long(&mut self) -> bool {
         let mut any = false;
         while let Some(slice) = self.requests.next_long(self.now) {
@@ -243,12 +246,12 @@ impl Machine {
         }
     }
 
-    /// Refuses all requests that the array was not given.
+    /// Refuses all requests that were not passed to the array.
     pub(crate) fn refuse_waiting(&mut self) {
         self.requests.close();
     }
 
-    /// A request that is done.
+    /// Returns a completed request.
     pub(crate) fn poll_answer(&mut self) -> Option<Answered> {
         while let Some(completion) = self.next_completion.take().or_else(|| self.array.poll_completion()) {
             self.requests.complete(self.now, completion);
@@ -258,7 +261,7 @@ impl Machine {
         Some(answered)
     }
 
-    /// Whether there is something to do or to say without waiting for a member.
+    /// Whether there is work that needs no answer of a member.
     pub(crate) fn has_work(&mut self) -> bool {
         if self.next_effect.is_none() {
             self.next_effect = self.array.poll_effect();
@@ -273,7 +276,7 @@ impl Machine {
 
     // Effects.
 
-    /// Does what hosts wait for, as far as it goes without waiting for a member.
+    /// Does foreground work, until it must wait for a member.
     pub(crate) fn run_foreground(&mut self) -> io::Result<()> {
         let mut budget = LOG_BATCH;
         for _ in 0..ROUNDS {
@@ -286,13 +289,13 @@ impl Machine {
                 self.io.submit(&mut self.batch)?;
             }
         }
-        // Some accesses are done when they are submitted, and nothing else will say so.
+        // Some accesses complete while they are submitted, and no event reports that.
         self.reap()?;
         self.collect_released();
         Ok(())
     }
 
-    /// Begins some of what nobody waits for.
+    /// Begins a batch of background effects.
     pub(crate) fn run_background(&mut self) -> io::Result<()> {
         let mut begun = 0;
         while begun < BACKGROUND_BATCH
@@ -314,8 +317,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Begins effects until one comes that can wait: the array hands those out last. Of the logs'
-    /// long work, as much is begun as `budget` has bytes.
+    /// Begins effects up to the first background effect, because the array issues background
+    /// effects last. Of the logs' long work, begins at most `budget` bytes.
     fn collect_foreground(&mut self, budget: &mut u64) {
         while let Some(effect) = self.next_effect() {
             if seam::priority(effect.class) == Priority::Background {
@@ -337,14 +340,14 @@ impl Machine {
         }
     }
 
-    /// Whether it is long work for the logs. What is computed for them is, however short:
-    /// computations keep their order.
+    /// Whether the effect is long work for the logs. Every computation for the logs is, even a
+    /// short one, so that computations keep their order.
     fn is_long(&self, effect: &Effect) -> bool {
         let computes = !matches!(Task::from(effect.action), Task::Access(..));
         effect.class == Class::Log && (computes || self.bytes_of(effect) > LONG)
     }
 
-    /// Bytes that an effect moves or looks at.
+    /// The bytes that an effect moves or reads.
     fn bytes_of(&self, effect: &Effect) -> u64 {
         match Task::from(effect.action) {
             Task::Access(_, _, (_, length)) => length.bytes().get(),
@@ -360,7 +363,7 @@ impl Machine {
     fn collect_released(&mut self) {
         while let Some(buffer) = self.array.poll_release() {
             let number = number(buffer);
-            // A buffer that nobody mentioned has no memory.
+            // A buffer that was never used has no memory.
             if self.memory.is_taken(number) {
                 self.memory.release(Buffer::Payload(number));
             }
@@ -368,7 +371,7 @@ impl Machine {
     }
 
     fn begin(&mut self, effect: Effect) {
-        // It was handed out before the array was abandoned.
+        // The array issued this effect before it was abandoned.
         if self.array.get().is_abandoned() {
             self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
             return;
@@ -434,12 +437,13 @@ impl Machine {
         let flight = Flight { effect: effect.id, member, metadata, reads, moves, began, given_up: false };
         let id = self.take_off(flight);
         let access = Access::new(id, open, seam::priority(effect.class), operation, range, leases);
-        // Who waits for what the system lacks is not to be taken for a member that does not answer.
+        // An access waits for a system resource at most half as long, so that it is not mistaken
+        // for a member that does not answer.
         self.batch.push(access.with_patience(to_std(self.patience) / 2));
     }
 
-    /// Memory for the effect's own bytes, one slice behind the other; filled with them if they are
-    /// to be written.
+    /// Memory for the effect's own bytes, one slice after the other. If they are to be written,
+    /// they are copied into it.
     fn metadata_room(&mut self, effect: EffectId, fill: bool) -> Option<Part> {
         let own = |slice: &&parlour_array::Slice| slice.buffer == BufferId::METADATA;
         let slices = self.array.slices(effect).iter().filter(own);
@@ -461,8 +465,8 @@ impl Machine {
         Some(room)
     }
 
-    /// Lists the parts of memory that an effect's slices mean. `metadata` is where its own bytes
-    /// are.
+    /// Lists the parts of memory that belong to an effect's slices. `metadata` is the buffer of the
+    /// effect's own bytes.
     fn locate(&mut self, effect: EffectId, metadata: Option<Buffer>) {
         self.parts.clear();
         let mut own = 0;
@@ -498,7 +502,7 @@ impl Machine {
         u64::from(slot)
     }
 
-    /// Tells the array of what is done; says how much that was.
+    /// Reports completed accesses to the array. Returns their number.
     fn reap(&mut self) -> io::Result<usize> {
         if self.io.in_flight() == 0 {
             return Ok(0);
@@ -515,10 +519,9 @@ impl Machine {
         reaped.map(|()| count)
     }
 
-    /// A write that is under way while its member's file is truncated makes the file longer again,
-    /// and what is read there from then on is zeroes that nobody wrote. All that was done with a
-    /// file that is short by now has failed. Where accesses are done one after another it is enough
-    /// to look after the writes.
+    /// Fails all completed accesses to a file that is now truncated. A write under way while the
+    /// file is truncated extends the file again, and reads then return zeroes that no host wrote.
+    /// Where accesses are carried out one after another, only writes need the check.
     fn distrust_truncated(&mut self, done: &mut [Done]) {
         self.touched.clear();
         for done in done.iter().filter(|done| done.result.is_ok()) {
@@ -543,13 +546,13 @@ impl Machine {
         }
     }
 
-    /// Whether no read of `member` is done while a write is under way.
+    /// Whether a read of `member` never runs at the same time as a write.
     fn reads_follow_writes(&self, member: u16) -> bool {
         self.roster.get(member).is_some_and(|member| self.io.is_inline(member))
     }
 
     fn land(&mut self, mut done: Done) {
-        // Slots are numbered with 32 bits.
+        // The index fits: there are fewer than 2^32 flights.
         let slot = done.id as u32;
         let flight = self.flights[slot as usize].take().expect("an access is done once");
         self.free.push(slot);
@@ -562,7 +565,8 @@ impl Machine {
             self.pace.note(flight.member, self.now.since(flight.began));
         }
         let outcome = match (done.result, flight.metadata) {
-            // It was excluded meanwhile: nobody looked whether what was read is what was written.
+            // The member was excluded in the meantime. Its length was not checked, so the data that
+            // was read is not trusted.
             _ if self.roster.get(flight.member).is_none() => Outcome::Failed(Fault::Gone),
             (Ok(()), Some(part)) if flight.reads => Outcome::Metadata(self.memory.read(part)),
             (Ok(()), _) => Outcome::Done,
@@ -575,7 +579,7 @@ impl Machine {
         if let Some(part) = flight.metadata {
             self.memory.release(part.buffer);
         }
-        // What the array let go of must not be mistaken for what takes its name next.
+        // The array may reuse the number of a released buffer, so its memory is taken back first.
         self.collect_released();
     }
 
@@ -590,8 +594,8 @@ impl Machine {
         self.ask_again(flight.member);
     }
 
-    /// A member that had to be kept is asked again when nothing of what was given up is left that
-    /// could still be done.
+    /// Lets a member that was given up be accessed again, if it is still in use (no other member
+    /// can replace it) and the kernel has answered all accesses that were given up.
     fn ask_again(&mut self, member: u16) {
         let Some(open) = self.roster.get(member).cloned() else { return };
         let late = self.flights.iter().flatten().any(|flight| flight.member == member && flight.given_up);
@@ -603,7 +607,7 @@ impl Machine {
 
 mod giving_up;
 
-/// A known bug for tests of the tests: no member is asked to flush.
+/// A planted bug, for tests of the tests: no member is flushed.
 fn skips_flushes() -> bool {
     #[cfg(feature = "planted-bugs")]
     return parlour_array::is_planted(parlour_array::Bug::MemberFlushSkipped);
@@ -611,7 +615,7 @@ fn skips_flushes() -> bool {
     false
 }
 
-/// The flight of an access that is done and has not landed.
+/// The flight of a completed access that has not landed.
 fn flight<'a>(flights: &'a [Option<Flight>], done: &Done) -> &'a Flight {
     flights[done.id as usize].as_ref().expect("an access is done once")
 }
@@ -620,7 +624,7 @@ fn to_std(span: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(span.nanoseconds())
 }
 
-/// A buffer's number in the memory.
+/// The number of a buffer in [`Memory`].
 fn number(buffer: BufferId) -> u32 {
     u32::try_from(buffer.as_usize()).expect("buffers are numbered with 32 bits")
 }

@@ -1,12 +1,12 @@
 //! Payload memory by buffer: page-aligned, recycled by size, lent to accesses.
 //!
-//! A buffer is taken with a number of the caller's (the array's buffer number, small and dense) and
-//! released with it. New memory is zero; recycled memory holds what it held. Parts that an access
-//! under way reads or fills cannot be reached by anybody else: a plan that let them be is stopped
-//! here, before it spoils data.
+//! A buffer is taken and released under a number that the caller chooses: the array's buffer
+//! number, small and dense. New memory is zero; recycled memory keeps its old content. While an
+//! access reads or fills a part, no other code can use that part in a conflicting way. A plan that
+//! tries to is stopped here by a panic, before it corrupts data.
 //!
-//! Memory that accesses work on which nobody waits for any more is *quarantined*: its buffer goes
-//! on in other memory, and it is used again only when the last of these accesses has returned.
+//! If accesses are given up, the memory that they work on is *quarantined*: the buffer continues in
+//! other memory, and the old memory is reused only when the last of these accesses has returned.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -15,29 +15,30 @@ use parlour_units::Bytes;
 
 use crate::uring::{Lease, PAGE, Pages};
 
-/// Zeroes to write from; longer runs repeat it.
+/// The length of the shared zeroes. A longer run of zeroes repeats them.
 const ZEROES: usize = 1 << 20;
 
-/// Owner mark of leases of the zeroes.
+/// The owner of leases of the shared zeroes.
 const OWNER_ZEROES: u32 = u32::MAX;
-/// Owner marks from here up are scratch buffers.
+/// Owners from this number on are scratch buffers.
 const OWNER_SCRATCH: u32 = 1 << 31;
 
-/// Names a buffer.
+/// Identifies a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
-    /// Payload, by the array's number for it.
+    /// Payload, with the array's number of the buffer.
     Payload(u32),
-    /// The driver's own, from [`Memory::take_scratch`]: metadata on its way to or from a member.
+    /// The driver's own buffer, from [`Memory::take_scratch`], for metadata that is read or
+    /// written.
     Scratch(u32),
-    /// As many zeroes as a part is long. Never changed.
+    /// Zeroes, as many as the part is long. Never changed.
     Zeroes,
 }
 
 /// Some bytes of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Which buffer.
+    /// The buffer.
     pub buffer: Buffer,
     /// The first byte.
     pub start: usize,
@@ -45,14 +46,14 @@ pub struct Part {
     pub length: usize,
 }
 
-/// How much memory there is.
+/// Amounts of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// In buffers that are taken, rounded up to their size classes.
+    /// In taken buffers, rounded up to their size classes.
     pub in_use: Bytes,
     /// Kept for reuse.
     pub retained: Bytes,
-    /// The largest that `in_use` and `retained` ever were together.
+    /// The largest sum of `in_use` and `retained` so far.
     pub peak: Bytes,
 }
 
@@ -62,7 +63,7 @@ pub struct Memory {
     payload: Vec<Option<Pages>>,
     scratch: Vec<Option<Pages>>,
     spare_scratch: Vec<u32>,
-    /// Memory that belongs to no buffer any more, and that accesses still work on.
+    /// Memory that belongs to no buffer any more while accesses still work on it.
     quarantine: Vec<Pages>,
     recycler: Recycler,
 }
@@ -76,14 +77,14 @@ struct Recycler {
     peak: usize,
 }
 
-/// The zeroes that everybody shares.
+/// The shared zeroes.
 pub(crate) fn zeroes() -> &'static [u8] {
     static BYTES: OnceLock<&'static [u8]> = OnceLock::new();
     BYTES.get_or_init(|| Pages::zeroed(ZEROES).leak())
 }
 
 impl Memory {
-    /// No buffers yet. Up to `retain` bytes of released memory are kept for reuse.
+    /// No buffers. Up to `retain` bytes of released memory are kept for reuse.
     pub fn new(retain: Bytes) -> Memory {
         Memory {
             payload: Vec::new(),
@@ -122,10 +123,10 @@ impl Memory {
         Buffer::Scratch(number)
     }
 
-    /// Takes a buffer's memory back.
+    /// Releases a buffer's memory.
     ///
     /// # Panics
-    /// If it is not taken, or a part of it is still lent.
+    /// If the buffer is not taken, or a part of it is still lent.
     pub fn release(&mut self, buffer: Buffer) {
         let slot = match buffer {
             Buffer::Payload(number) => self.payload.get_mut(number as usize),
@@ -148,7 +149,7 @@ impl Memory {
     /// The bytes of a part; at most 1 MiB of [`Buffer::Zeroes`].
     ///
     /// # Panics
-    /// If the buffer is not taken, too short, or being read into there.
+    /// If the buffer is not taken or too short, or an access is filling the part.
     pub fn read(&self, part: Part) -> &[u8] {
         match part.buffer {
             Buffer::Zeroes => &zeroes()[..part.length],
@@ -156,16 +157,17 @@ impl Memory {
         }
     }
 
-    /// The bytes of a part, to be changed.
+    /// The bytes of a part, for writing.
     ///
     /// # Panics
-    /// If the buffer is not taken, too short, or in use by an access there; for [`Buffer::Zeroes`].
+    /// If the buffer is not taken, is too short, or is [`Buffer::Zeroes`], or if an access uses the
+    /// part.
     pub fn write(&mut self, part: Part) -> &mut [u8] {
         self.pages_mut(part.buffer).write(part.start..part.start + part.length)
     }
 
-    /// Lends a part to be read (written to a member): one lease, or several for a long run of
-    /// zeroes.
+    /// Lends a part for reading, as for a write to a member. A long run of zeroes takes several
+    /// leases.
     ///
     /// # Panics
     /// As [`Memory::read`], except that zeroes may be of any length.
@@ -183,7 +185,7 @@ impl Memory {
         }
     }
 
-    /// Lends a part to be changed (read into from a member).
+    /// Lends a part for writing, as for a read from a member.
     ///
     /// # Panics
     /// As [`Memory::write`].
@@ -192,8 +194,8 @@ impl Memory {
         self.pages_mut(part.buffer).lend(range, true, owner(part.buffer))
     }
 
-    /// Ends a loan. What was read reaches its buffer, even if the memory that it was read into is
-    /// in quarantine.
+    /// Ends a loan. Bytes that were read into quarantined memory are copied to the buffer's new
+    /// memory.
     ///
     /// # Panics
     /// If the lease is not of this memory.
@@ -210,7 +212,7 @@ impl Memory {
         self.discard(lease);
     }
 
-    /// Ends the loan of an access that nobody waits for any more: what it has read is nothing.
+    /// Ends the loan of an access that was given up. The bytes that it read are discarded.
     ///
     /// # Panics
     /// If the lease is not of this memory.
@@ -226,14 +228,14 @@ impl Memory {
         }
     }
 
-    /// Where in quarantine the bytes of `lease` are.
+    /// The quarantined memory that holds the bytes of `lease`, and their offset in it.
     fn quarantined(&self, lease: &Lease) -> Option<(usize, usize)> {
         let mut places = self.quarantine.iter().map(|pages| pages.place_of(lease)).enumerate();
         places.find_map(|(index, start)| Some((index, start?)))
     }
 
-    /// Payload buffer `number` goes on in other memory with the same bytes, if any part of it is
-    /// lent. The memory that it had is used by nobody else until all leases are given back.
+    /// If any part of payload buffer `number` is lent, moves the buffer to other memory with the
+    /// same bytes. The old memory is not reused until all its leases are given back.
     pub(crate) fn quarantine(&mut self, number: u32) {
         let Some(slot) = self.payload.get_mut(number as usize) else { return };
         let Some(old) = slot.take_if(|pages| pages.is_lent()) else { return };
@@ -243,12 +245,12 @@ impl Memory {
         self.quarantine.push(old);
     }
 
-    /// How much memory is in quarantine.
+    /// The amount of memory in quarantine.
     pub(crate) fn quarantined_bytes(&self) -> Bytes {
         Bytes::new(self.quarantine.iter().map(|pages| pages.len() as u64).sum())
     }
 
-    /// How much memory there is.
+    /// The amounts of memory.
     pub fn statistics(&self) -> Statistics {
         self.recycler.statistics()
     }
@@ -272,7 +274,7 @@ impl Memory {
     }
 }
 
-/// The buffer that a lease is of; zeroes are of none.
+/// The buffer of a lease; none for the shared zeroes.
 fn buffer_of(lease: &Lease) -> Option<Buffer> {
     match lease.owner() {
         OWNER_ZEROES => None,
@@ -281,7 +283,7 @@ fn buffer_of(lease: &Lease) -> Option<Buffer> {
     }
 }
 
-/// The mark that leads a lease back to its buffer.
+/// The owner that is stored in a lease, to find its buffer again.
 fn owner(buffer: Buffer) -> u32 {
     match buffer {
         Buffer::Payload(number) => number,
@@ -321,8 +323,8 @@ impl Recycler {
         self.classes[class].push(pages);
     }
 
-    /// Before new memory is taken, lets go of released memory of other sizes (the largest first)
-    /// that would exceed the bound together with it.
+    /// Frees released memory of other sizes, the largest first, until new memory of `size` stays
+    /// within the limit.
     fn make_room(&mut self, size: usize) {
         while self.retained > 0 && self.in_use + self.retained + size > self.retain {
             let largest = self.classes.iter_mut().rev().find_map(Vec::pop);

@@ -1,4 +1,4 @@
-//! How much is served, and how fast.
+//! Measures the requests served, and their response times.
 
 use hdrhistogram::Histogram;
 use parlour_units::{Bytes, Duration, Instant};
@@ -6,44 +6,44 @@ use serde::Serialize;
 
 use crate::requests::{Answered, Direction};
 
-/// Response times longer than this are counted as this long.
+/// Longer response times, in nanoseconds, are counted as this value.
 const LONGEST: u64 = 600_000_000_000;
 
-/// What was served in a span of time.
+/// The requests served in a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Rates {
-    /// The span.
+    /// The length of the span.
     pub seconds: f64,
-    /// Reads that were answered.
+    /// Answered reads.
     pub reads: u64,
     /// Bytes that they moved.
     pub read: Bytes,
-    /// Writes that were answered.
+    /// Answered writes.
     pub writes: u64,
     /// Bytes that they moved.
     pub written: Bytes,
-    /// Other requests that were answered.
+    /// Other answered requests.
     pub others: u64,
-    /// Requests that were answered with an error.
+    /// Requests answered with an error.
     pub errors: u64,
-    /// Response times; none where nothing was answered.
+    /// Response times; none if no request was answered.
     pub response: Option<ResponseTimes>,
 }
 
-/// Response times, from the moment the frontend submitted the request, in nanoseconds.
+/// Response times in nanoseconds, from the submission by the frontend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ResponseTimes {
-    /// Half of the requests were answered within this.
+    /// The median.
     pub median: u64,
-    /// 95 of 100.
+    /// The 95th percentile.
     pub p95: u64,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub p99: u64,
-    /// All of them.
+    /// The longest.
     pub longest: u64,
 }
 
-/// Counts since the last look.
+/// Counts since the last call of [`Meter::take`].
 #[derive(Debug)]
 pub(crate) struct Meter {
     since: Instant,
@@ -69,7 +69,7 @@ impl Meter {
         self.times.saturating_record(now.since(answered.began).nanoseconds().max(1));
     }
 
-    /// What was served since the last call.
+    /// The requests served since the last call.
     pub(crate) fn take(&mut self, now: Instant) -> Rates {
         let span: Duration = now.since(self.since);
         let response = (!self.times.is_empty()).then(|| ResponseTimes {

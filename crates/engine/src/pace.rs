@@ -1,27 +1,27 @@
-//! Members that are much slower than their siblings.
+//! Finds members that are much slower than the other members.
 //!
-//! Every ten seconds the median time of each member's reads and writes in them is compared with the
-//! median of its siblings' medians. A member is slow when its own is at least eight times as long,
-//! and longer than eight milliseconds, twice in a row; and no longer when it is at most twice as
-//! long, twice in a row. A median is not moved by some accesses that took long, and members with
-//! few accesses are not judged.
+//! Every ten seconds, the median time of each member's reads and writes in these ten seconds is
+//! compared with the median of the other members' medians. A member becomes slow when its median is
+//! at least eight times as long, and at least eight milliseconds, twice in a row. It is no longer
+//! slow when its median is at most twice as long, or under eight milliseconds, twice in a row. A
+//! few long accesses do not change a median. Members with few accesses are not judged.
 
 use parlour_units::{Duration, Instant};
 
-/// The time between two looks.
+/// The time between two comparisons.
 const WINDOW: Duration = Duration::from_secs(10);
-/// Fewer accesses in that time say nothing.
+/// A member with fewer accesses in that time is not judged.
 const LEAST: u32 = 16;
-/// Looks in a row that must agree.
+/// The number of comparisons in a row that must agree.
 const AGREEING: u8 = 2;
-/// Times are counted by powers of two, in nanoseconds: this is about 8 ms.
+/// The least power of two, in nanoseconds, of a slow member's median: about 8 ms.
 const SHORTEST: usize = 23;
-/// Eight times as long.
+/// Powers of two above the others' median for a slow member: eight times as long.
 const SLOWER: usize = 3;
-/// Twice as long.
+/// Powers of two above the others' median for a member that is no longer slow: twice as long.
 const ALIKE: usize = 1;
 
-/// How long the accesses of each member take.
+/// Counts the access times of each member.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     tallies: Vec<Tally>,
@@ -30,25 +30,25 @@ pub(crate) struct Pace {
 
 #[derive(Clone, Debug)]
 struct Tally {
-    /// By power of two: how many accesses took so long.
+    /// The number of accesses for each power of two of the time in nanoseconds.
     times: [u32; 64],
-    /// Looks in a row that spoke against what is said of the member.
+    /// Comparisons in a row that contradict `slow`.
     against: u8,
     slow: bool,
 }
 
-/// A member is slow from now on, or is not any more.
+/// A member becomes slow, or is no longer slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) member: u16,
     pub(crate) slow: bool,
-    /// The median of its times, and its siblings'; each at most twice as long as it was.
+    /// The member's median and the other members' median; each at most twice as long as measured.
     pub(crate) median: Duration,
     pub(crate) siblings: Duration,
 }
 
 impl Pace {
-    /// An access of `member` took so long, or is under way for so long.
+    /// Counts an access of `member` that took this time, or has taken it so far.
     pub(crate) fn note(&mut self, member: u16, time: Duration) {
         let index = usize::from(member);
         if index >= self.tallies.len() {
@@ -57,7 +57,7 @@ impl Pace {
         self.tallies[index].times[power(time)] += 1;
     }
 
-    /// When it is to be looked next.
+    /// Whether the next comparison is due.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.due <= now
     }
@@ -67,7 +67,7 @@ impl Pace {
         self.tallies.get(usize::from(member)).is_some_and(|tally| tally.slow)
     }
 
-    /// Compares members, and begins to count anew.
+    /// Compares the members, and starts to count again.
     pub(crate) fn look(&mut self, now: Instant) -> Vec<Change> {
         self.due = now + WINDOW;
         let medians: Vec<Option<usize>> = self.tallies.iter().map(Tally::median).collect();
@@ -104,7 +104,7 @@ impl Tally {
         (count >= LEAST).then(|| self.times.iter().position(reaches_half))?
     }
 
-    /// Whether what is said of the member changes.
+    /// Counts a comparison. Returns whether `slow` changes.
     fn judge(&mut self, own: usize, siblings: usize) -> bool {
         let speaks_against = match self.slow {
             false => own >= siblings + SLOWER && own >= SHORTEST,
@@ -124,7 +124,7 @@ fn power(time: Duration) -> usize {
     time.nanoseconds().max(1).ilog2() as usize
 }
 
-/// The longest time of a power of two.
+/// The longest time that counts as this power of two.
 fn length(power: usize) -> Duration {
     Duration::from_nanoseconds(u64::MAX >> (63 - power))
 }
@@ -133,7 +133,7 @@ fn length(power: usize) -> Duration {
 mod tests {
     use super::*;
 
-    /// One window in which each member's accesses take so long.
+    /// One window in which each member's accesses take the given time.
     fn window(pace: &mut Pace, milliseconds: &[u64]) -> Vec<(u16, bool)> {
         for (member, time) in milliseconds.iter().enumerate() {
             (0..LEAST).for_each(|_| pace.note(member as u16, Duration::from_millis(*time)));

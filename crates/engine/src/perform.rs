@@ -1,4 +1,4 @@
-//! Carrying an access out here and now, in the calling thread.
+//! Carries out an access in the calling thread, with blocking system calls.
 
 use std::io::{IoSlice, IoSliceMut};
 
@@ -10,10 +10,10 @@ use crate::fault::Failure;
 use crate::member::Round;
 use crate::uring::Lease;
 
-/// Parts per system call.
+/// The most parts in one system call.
 const PARTS: usize = 64;
 
-/// Does all of `access`, which is begun in `round`. In a thread that may wait.
+/// Carries out all of `access`, which begins in `round`. Only for threads that may wait.
 pub(crate) fn perform(access: &mut Access, round: Round) -> Result<(), Failure> {
     access.admit(round)?;
     loop {
@@ -25,7 +25,7 @@ pub(crate) fn perform(access: &mut Access, round: Round) -> Result<(), Failure> 
     }
 }
 
-/// Does all of `access` as far as it goes without a pause.
+/// Carries out all of `access`. Returns `None` if it would have to pause.
 pub(crate) fn perform_at_once(access: &mut Access, round: Round) -> Option<Result<(), Failure>> {
     if let Err(failure) = access.admit(round) {
         return Some(Err(failure));
@@ -44,7 +44,7 @@ fn go_on(access: &mut Access) -> Next {
     access.settle(answer)
 }
 
-/// One system call.
+/// Does one system call.
 fn step(access: &mut Access) -> Result<usize, Errno> {
     let at = access.position();
     match access.begin_step() {

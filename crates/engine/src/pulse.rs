@@ -1,4 +1,4 @@
-//! What a server tells its owner while it runs.
+//! The state that a running server reports to its owner.
 
 use std::path::PathBuf;
 
@@ -10,59 +10,59 @@ use crate::backend::IoBackend;
 use crate::machine::Machine;
 use crate::meter::Rates;
 
-/// Given to the observer once a second, and when something has happened.
+/// Passed to the observer once a second, and after each event.
 #[derive(Debug)]
 pub struct Pulse<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) notes: &'a [String],
     pub(crate) history: &'a [String],
-    /// What was served in the last whole second.
+    /// The requests served in the last whole second.
     pub rates: Rates,
-    /// What has happened since the last pulse, a line each.
+    /// The events since the last pulse, one line each.
     pub events: &'a [String],
 }
 
-/// The array's state with what only its server knows.
+/// The array's state, with the parts that only its server knows.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerStatus {
-    /// The array's own account.
+    /// The array's own status.
     #[serde(flatten)]
     pub array: Status,
-    /// Paths of members and spares, by the numbers that the account names them by.
+    /// The paths of members and spares, by their numbers in the status.
     pub paths: Vec<MemberPath>,
-    /// The directory that relative paths start from: the one that the server was started in.
+    /// The directory in which the server was started. Relative paths start from it.
     pub directory: PathBuf,
-    /// What was remarkable when the array was opened, a line each.
+    /// The notes from the opening of the array, one line each.
     pub notes: Vec<String>,
-    /// What has happened since, the last hundred lines.
+    /// The last hundred events since then.
     pub events: Vec<String>,
-    /// How accesses are carried out: "io_uring" or "threads".
+    /// The name of the backend: "io_uring" or "threads".
     pub io: &'static str,
-    /// Requests of hosts that are not answered.
+    /// Hosts' requests that are not answered.
     pub requests_in_flight: usize,
-    /// Accesses of members that are under way.
+    /// Accesses to members that are under way.
     pub accesses_in_flight: usize,
-    /// Accesses of members that were excluded for not answering, or while they were accessed, which
-    /// the system still has.
+    /// Accesses that were given up, because their member did not answer or was excluded, and that
+    /// the kernel has not answered yet.
     pub accesses_given_up: usize,
-    /// Memory that these may still work on, and that is used for nothing else meanwhile.
+    /// The memory of these accesses. It is not used for anything else until they are answered.
     pub quarantined: Bytes,
-    /// Payload memory that the server has from the system: now, and at the most.
+    /// The payload memory that the server has allocated: now, and the maximum so far.
     pub server_memory: (Bytes, Bytes),
-    /// What was served in the last whole second.
+    /// The requests served in the last whole second.
     pub rates: Rates,
 }
 
-/// Where a member is.
+/// The path and state of a member.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemberPath {
-    /// The driver's number of it.
+    /// The driver's number of the member.
     pub member: u16,
     /// Its path.
     pub path: PathBuf,
-    /// Whether it is open; one that was failed or removed is not.
+    /// Whether it is open. A member that was failed or removed is not.
     pub open: bool,
-    /// Whether its accesses take much longer than its siblings'.
+    /// Whether its accesses take much longer than those of the other members.
     pub slow: bool,
 }
 
@@ -72,7 +72,7 @@ impl Pulse<'_> {
         status(self.machine, self.notes, self.history, self.rates)
     }
 
-    /// Whether and how the array serves.
+    /// The mode in which the array serves.
     pub fn mode(&self) -> Mode {
         self.machine.array.get().mode()
     }
@@ -89,7 +89,7 @@ pub(crate) fn status(machine: &Machine, notes: &[String], history: &[String], ra
                 MemberPath { member, path: path.into(), open, slow }
             })
             .collect(),
-        // Without one (it was removed) relative paths lead nowhere.
+        // If the directory was removed, relative paths have no meaning.
         directory: std::env::current_dir().unwrap_or_default(),
         notes: notes.to_vec(),
         events: history.to_vec(),

@@ -1,4 +1,5 @@
-//! Recordings of what passes the array's seam ([`parlour_array::record`]): in memory, and in files.
+//! Records the calls between the array and its driver ([`parlour_array::record`]), in memory or in
+//! a file.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -13,24 +14,24 @@ pub enum RecordingError {
     /// The file cannot be made, written or read.
     #[error("{path}: {source}", path = .path.display())]
     File {
-        /// The recording.
+        /// The path of the recording.
         path: PathBuf,
-        /// What the kernel said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A line is not one of a recording.
+    /// A line is not a line of a recording.
     #[error("{path}, line {line}: not a line of a recording ({source}); record again", path = .path.display())]
     Line {
-        /// The recording.
+        /// The path of the recording.
         path: PathBuf,
-        /// Which line, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error in the line.
         source: serde_json::Error,
     },
 }
 
-/// Where a server's recording goes.
+/// The destination of a server's recording.
 #[derive(Debug)]
 pub struct Recorder(pub(crate) Box<dyn Sink>);
 
@@ -41,17 +42,17 @@ impl Recorder {
         (Recorder(Box::new(Shared(Arc::clone(&recording)))), recording)
     }
 
-    /// Records into a new file at `path`: one JSON value a line, the opening first.
+    /// Records into a new file at `path`, one JSON value per line, the opening first.
     ///
     /// # Errors
-    /// If there is a file already, or none can be made.
+    /// If the file exists already, or cannot be made.
     pub fn file(path: &Path) -> Result<Recorder, RecordingError> {
         let file = File::create_new(path).map_err(failed(path))?;
         Ok(Recorder(Box::new(Lines(BufWriter::new(file)))))
     }
 }
 
-/// Memory that the giver shares.
+/// A recording in memory, shared with the caller of [`Recorder::memory`].
 #[derive(Debug)]
 struct Shared(Arc<Mutex<Recording>>);
 
@@ -65,13 +66,13 @@ impl Sink for Shared {
     }
 }
 
-/// A file of lines.
+/// A file with one JSON value per line.
 #[derive(Debug)]
 struct Lines(BufWriter<File>);
 
 impl Lines {
-    /// What cannot be written is missing from the file, and replaying it will say so: serving goes
-    /// on.
+    /// A line that cannot be written is missing from the file, and a replay of the file reports
+    /// that. The server continues.
     fn write(&mut self, value: &impl serde::Serialize) {
         let _ = serde_json::to_writer(&mut self.0, value)
             .map_err(io::Error::from)
@@ -89,10 +90,10 @@ impl Sink for Lines {
     }
 }
 
-/// Reads what [`Recorder::file`] wrote.
+/// Reads a file that [`Recorder::file`] wrote.
 ///
 /// # Errors
-/// If the file cannot be read or is no recording.
+/// If the file cannot be read or is not a recording.
 pub fn read_recording(path: &Path) -> Result<Recording, RecordingError> {
     let file = BufReader::new(File::open(path).map_err(failed(path))?);
     let mut recording = Recording::default();

@@ -1,4 +1,4 @@
-//! The members by the numbers that effects name them by.
+//! The driver's members, by the numbers that effects use.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use crate::fault::Failure;
 use crate::member::Member;
 use crate::witness::Witness;
 
-/// Members by number, and which of them stand in the slots.
+/// The members by number, and the slots in which they stand.
 #[derive(Debug, Default)]
 pub(crate) struct Roster {
     entries: Vec<Entry>,
-    /// By slot: the number of the member that stands there, or stood there last.
+    /// By slot: the number of the member that stands there, or the last one that did.
     slots: Vec<u16>,
     witness: Option<Arc<dyn Witness>>,
 }
 
-/// A number, given once and never again.
+/// The entry of a member's number. Numbers are never reused.
 #[derive(Debug)]
 struct Entry {
     path: Option<PathBuf>,
-    /// Absent when closed. Accesses under way hold it open until they return.
+    /// `None` when the member is closed. Accesses under way keep it open until they return.
     member: Option<Arc<Member>>,
     last_failure: Option<Failure>,
 }
 
 impl Roster {
-    /// An entry for each slot, in order: numbers and slots are the same at first.
+    /// One entry for each slot, in order. At first a member's number is its slot.
     pub(crate) fn of_slots(members: Vec<Option<Member>>) -> Roster {
         let mut roster = Roster::default();
         for (slot, member) in members.into_iter().enumerate() {
@@ -38,7 +38,7 @@ impl Roster {
         roster
     }
 
-    /// Lets `witness` see each change of a member, of those to come too.
+    /// Reports each change of a member to `witness`, also for members that are added later.
     ///
     /// # Panics
     /// If accesses are under way.
@@ -50,7 +50,7 @@ impl Roster {
         self.witness = Some(Arc::clone(witness));
     }
 
-    /// Gives the next number to `member`.
+    /// Adds `member` under the next number.
     pub(crate) fn push(&mut self, mut member: Option<Member>) -> u16 {
         if let (Some(member), Some(witness)) = (&mut member, &self.witness) {
             member.be_witnessed(Arc::clone(witness));
@@ -64,15 +64,14 @@ impl Roster {
         self.entries.get(usize::from(number))?.member.as_ref()
     }
 
-    /// Lets go of a member; it is closed when its last access has returned.
+    /// Releases a member. It is closed when its last access has returned.
     pub(crate) fn close(&mut self, number: u16) {
         if let Some(entry) = self.entries.get_mut(usize::from(number)) {
             entry.member = None;
         }
     }
 
-    /// Has the lengths looked at of members whose length cannot be looked at while they are
-    /// accessed.
+    /// Starts helper threads that check the lengths of members that [block](Member::blocks).
     pub(crate) fn look_at_lengths(&self) {
         self.entries.iter().filter_map(|entry| entry.member.as_ref()).for_each(Member::look_at_length);
     }
@@ -85,8 +84,9 @@ impl Roster {
         self.entries.get(usize::from(number))?.path.as_deref()
     }
 
-    /// `path` in the style of the other members' paths: relative to the server's directory if it
-    /// lies below that and one of theirs is relative. Clients send absolute paths.
+    /// `path` in the style of the other members' paths: relative to the server's directory if the
+    /// path is below that directory and another member's path is relative. Clients send absolute
+    /// paths.
     pub(crate) fn in_style(&self, path: PathBuf) -> PathBuf {
         let relative = self.entries.iter().filter_map(|entry| entry.path.as_deref()).any(Path::is_relative);
         let directory = std::env::current_dir().ok().filter(|_| relative);
@@ -94,7 +94,7 @@ impl Roster {
         below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path)
     }
 
-    /// Remembers why an access failed, for the line that people read when the member is excluded.
+    /// Stores why an access failed, for the message when the member is excluded.
     pub(crate) fn note_failure(&mut self, number: u16, failure: Failure) {
         if let Some(entry) = self.entries.get_mut(usize::from(number)) {
             entry.last_failure = Some(failure);
@@ -105,19 +105,19 @@ impl Roster {
         self.entries.get(usize::from(number))?.last_failure
     }
 
-    /// The number of the member that stands in `slot`, or stood there last.
+    /// The number of the member that stands in `slot`, or of the last one that did.
     pub(crate) fn standing(&self, slot: Slot) -> Option<u16> {
         self.slots.get(slot.as_usize()).copied()
     }
 
-    /// `number` stands in `slot` from now on.
+    /// Records that member `number` now stands in `slot`.
     pub(crate) fn occupy(&mut self, slot: Slot, number: u16) {
         if let Some(standing) = self.slots.get_mut(slot.as_usize()) {
             *standing = number;
         }
     }
 
-    /// Numbers with their paths, and whether they are open.
+    /// The numbers, their paths, and whether the members are open.
     pub(crate) fn paths(&self) -> impl Iterator<Item = (u16, &Path, bool)> {
         self.entries.iter().enumerate().filter_map(|(number, entry)| {
             Some((number as u16, entry.path.as_deref()?, entry.member.is_some()))

@@ -1,4 +1,4 @@
-//! The array's words for members, payload and faults, in this crate's words.
+//! Translates the array's terms for members, payload and faults into this crate's terms.
 
 use parlour_array::{Action, Class};
 use parlour_units::{Member, Sector, Sectors};
@@ -6,7 +6,7 @@ use parlour_units::{Member, Sector, Sectors};
 use crate::access::{Operation, Priority};
 use crate::fault::{Failure, Fault};
 
-/// What an effect asks for.
+/// The work that an effect asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     /// An access of a member.
@@ -29,7 +29,7 @@ impl From<Action> for Task {
                 Task::Access(member, Operation::Write { durable }, (at, length))
             }
             Action::Zero { member, at, length } => Task::Access(member, Operation::Zero, (at, length)),
-            // An array that was opened for real members asks for neither.
+            // An array that was opened for real members does not use these actions.
             Action::ReadModifyWrite { member, .. } | Action::Float { member, .. } => {
                 unreachable!("{member} reads and writes in two accesses, and so it was opened")
             }
@@ -42,22 +42,23 @@ impl From<Action> for Task {
     }
 }
 
-/// Whose accesses go first.
+/// The priority of an effect's accesses.
 pub(crate) fn priority(class: Class) -> Priority {
     match class {
-        // Hosts wait for the log and the metadata as soon as there is no more room in them.
+        // Hosts wait for the log and the metadata as soon as these are full.
         Class::Foreground | Class::Log | Class::Metadata => Priority::Foreground,
         Class::Rebuild | Class::Scrub => Priority::Background,
     }
 }
 
-/// What a failure means to the array.
+/// The array's fault for a failure.
 pub(crate) fn fault(failure: Failure) -> parlour_array::Fault {
     match failure.fault() {
         Fault::Unreadable => parlour_array::Fault::Unreadable,
         Fault::Gone => parlour_array::Fault::Gone,
         Fault::Truncated => parlour_array::Fault::Truncated,
-        // Who cannot write for want of memory is as badly off as who has no space.
+        // To the array, a write that fails for lack of memory is the same as one that fails for
+        // lack of space.
         Fault::NoSpace | Fault::Starved => parlour_array::Fault::NoSpace,
         Fault::Undurable => parlour_array::Fault::Undurable,
     }

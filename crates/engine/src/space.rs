@@ -1,6 +1,6 @@
-//! Setting space aside on members: metadata and commit logs must not run out of it; data, parity
-//! and the logs of regions may stay sparse. (Where those find no space, what is in the commit logs
-//! counts, and the array becomes read-only.)
+//! Sets space aside on members. Metadata and commit logs must not run out of space. Data, parity
+//! and the logs of regions may stay sparse: if a write to them finds no space, the records in the
+//! commit logs are used, and the array becomes read-only.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ pub(crate) fn preallocate_metadata(member: &Member, geometry: &Geometry) -> Resu
     member.preallocate(second, SUPERBLOCK)
 }
 
-/// A line for each file system that has less room than sparse `files` may come to take.
+/// A warning for each file system with less free space than the sparse `files` may need.
 pub(crate) fn overcommitted(files: &[PathBuf]) -> Vec<String> {
-    // By file system: a file on it, and what is yet to be taken.
+    // For each file system: its device, one file on it, and the bytes that are still missing.
     let mut systems: Vec<(u64, &Path, u64)> = Vec::new();
     for path in files {
         let Ok(found) = std::fs::metadata(path) else { continue };

@@ -1,4 +1,4 @@
-//! Asking a server to stop, from another thread or from a signal's handler.
+//! Stops a server from another thread or from a signal handler.
 
 use std::io;
 use std::sync::Arc;
@@ -6,31 +6,30 @@ use std::sync::Arc;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-/// Asks a server to stop. A byte in a pipe does it, so that a signal's handler can.
+/// A handle to stop a server. It writes a byte to a pipe, which a signal handler may do.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     writer: Arc<OwnedFd>,
 }
 
 impl Stopper {
-    /// Asks the server to stop: hosts are drained, the array is stopped, and the server returns.
-    /// May be called in a signal's handler, and more than once.
+    /// Stops the server: hosts' requests are completed, the array is stopped, and the server
+    /// returns. May be called in a signal handler, and more than once.
     pub fn request_stop(&self) {
-        // A full pipe has said it already; without a reader there is nobody to tell.
+        // A full pipe means that a stop was requested already; without a reader the server is gone.
         let _ = rustix::io::write(&*self.writer, &[1]);
     }
 
-    /// A descriptor of its own, to be given to those who tell of signals by writing a byte. It does
-    /// not block.
+    /// A separate descriptor, for code that reports signals by writing a byte. It does not block.
     ///
     /// # Errors
-    /// If there is no descriptor left.
+    /// If there is no free descriptor.
     pub fn descriptor(&self) -> io::Result<OwnedFd> {
         Ok(rustix::io::fcntl_dupfd_cloexec(&*self.writer, 0)?)
     }
 }
 
-/// The server's end: readable once a stop was asked for.
+/// The server's end of the pipe: readable after a stop was requested.
 #[derive(Debug)]
 pub(crate) struct StopRequest {
     reader: OwnedFd,
@@ -51,7 +50,7 @@ impl StopRequest {
         self.reader.as_fd()
     }
 
-    /// Takes what was written, so that the descriptor is readable only when there is news.
+    /// Reads all bytes, so that the descriptor is readable only after a new request.
     pub(crate) fn clear(&self) {
         let mut bytes = [0; 64];
         while matches!(rustix::io::read(&self.reader, &mut bytes), Ok(count) if count == bytes.len()) {}

@@ -1,7 +1,7 @@
-//! Accesses by a pool of threads, where io_uring is refused.
+//! An I/O backend with a pool of threads, for systems that refuse io_uring.
 //!
-//! There are as many threads as are needed for so many accesses of each member at once: one that
-//! does not answer keeps no other waiting.
+//! The pool has enough threads for several accesses of each member at once, so a member that does
+//! not answer does not block the other members.
 
 use std::io;
 use std::mem;
@@ -20,12 +20,12 @@ use crate::helper;
 use crate::member::{Member, Round};
 use crate::perform::perform;
 
-/// Threads that the accesses of one member may keep busy.
+/// The most threads that the accesses of one member may occupy.
 const WIDTH: usize = 8;
-/// Threads that are started with the pool; more come as they are needed.
+/// The threads that are started at first. More are started as needed.
 const FIRST: usize = 4;
 
-/// A pool of threads. Dropping it finishes what was submitted and not given up.
+/// A pool of threads. Dropping it completes the accesses that were submitted and not given up.
 #[derive(Debug)]
 pub(crate) struct Threads {
     shared: Arc<Shared>,
@@ -36,21 +36,21 @@ pub(crate) struct Threads {
 #[derive(Debug)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Told when the queue has something, or is closed.
+    /// Notified when the queue has an access or is closed.
     work: Condvar,
-    /// Told when an access is done.
+    /// Notified when an access is complete and the pool is closing.
     over: Condvar,
     done: Mutex<Vec<Done>>,
-    /// Readable while `done` has something.
+    /// Readable while `done` is not empty.
     event: OwnedFd,
 }
 
 #[derive(Debug)]
 struct Queue {
     backlog: Backlog,
-    /// Threads that wait for something to do.
+    /// The number of threads that wait for an access.
     idle: usize,
-    /// Accesses that threads are at.
+    /// The number of accesses that threads are carrying out.
     busy: usize,
     closed: bool,
 }
@@ -65,7 +65,7 @@ impl Threads {
             done: Mutex::default(),
             event: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?,
         });
-        // Made before its threads, so that it closes and joins them if one cannot be started.
+        // Made before its threads, so that it is dropped and joins them if one cannot be started.
         let mut pool = Threads { shared, threads: Vec::with_capacity(FIRST), in_flight: 0 };
         (0..FIRST).try_for_each(|_| pool.start())?;
         Ok(pool)
@@ -87,8 +87,8 @@ impl Threads {
         }
     }
 
-    /// Starts threads for what could be begun and is not, as far as the system allows. There are
-    /// always some.
+    /// Starts more threads if accesses wait for one, as far as the system allows. The first threads
+    /// always exist.
     fn grow(&mut self) {
         let lacking = {
             let queue = lock(&self.shared.queue);
@@ -115,7 +115,8 @@ impl IoBackend for Threads {
     }
 
     fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()> {
-        // Before looking: what is done after the look makes the event readable again.
+        // Reset before the look at `done`: an access that completes after it makes the event
+        // readable again.
         match rustix::io::read(&self.shared.event, &mut [0; 8]) {
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
             Err(errno) => return Err(errno.into()),
@@ -160,18 +161,18 @@ impl Drop for Threads {
         let stuck = queue.busy > 0;
         drop(queue);
         if stuck {
-            // They may never return. What they work on lives as long as they do.
+            // The threads may never return. They keep the memory that they use.
             return;
         }
         for thread in mem::take(&mut self.threads) {
-            // None panics and lives to tell.
+            // A panic in a helper thread aborts the process, so the result has no meaning.
             let _ = thread.join();
         }
     }
 }
 
 impl Shared {
-    /// One thread's life: until the queue is closed and empty.
+    /// Runs a thread until the queue is closed and empty.
     fn work(&self) {
         while let Some(mut access) = self.next() {
             let result = perform(&mut access, Round::begin());
@@ -188,7 +189,7 @@ impl Shared {
         }
     }
 
-    /// The next access; the caller counts as idle until it has one.
+    /// Waits for the next access. The thread counts as idle until it has one.
     fn next(&self) -> Option<Access> {
         let mut queue = lock(&self.queue);
         loop {
@@ -209,14 +210,14 @@ impl Shared {
         let mut ready = lock(&self.done);
         ready.push(done);
         if ready.len() == 1 {
-            // The counter is far from its limit, so this neither blocks nor fails.
+            // The counter is far below its limit, so this neither blocks nor fails.
             let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
         }
     }
 }
 
-/// Locks. Every change under these locks is complete at every point, so a panic elsewhere spoils
-/// nothing.
+/// Locks a mutex, even a poisoned one: every change under these locks is complete at every point,
+/// so a panic of another thread leaves valid data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,39 +1,40 @@
-//! Somebody who sees what the kernel is asked to do with members, and when it has done it: tests of
-//! durability find out from it what a power cut would have left.
+//! Observes which changes the kernel is asked to make on members, and when they are done. Tests of
+//! durability use it to compute what a power failure would have left.
 
 use std::fmt;
 use std::path::Path;
 
-/// Sees each change of a member. Told by several threads at once where accesses are done by
-/// several.
+/// Sees each change of a member. Called from several threads at once if the backend uses several.
 pub trait Witness: fmt::Debug + Send + Sync {
-    /// The kernel is about to be asked. The number that is returned comes back with the answer.
+    /// The kernel is about to be asked for `change`. The returned number identifies it in
+    /// [`Witness::answered`].
     fn asked(&self, member: &Path, change: Change) -> u64;
 
-    /// The kernel has done so many bytes of it (of a flush, none); nothing where it refused.
+    /// The kernel has done this many bytes of the change (zero for a flush), or nothing if it
+    /// refused.
     fn answered(&self, number: u64, done: Option<u64>);
 }
 
-/// What the kernel is asked for. Places and lengths are bytes.
+/// A change that the kernel is asked to make. Positions and lengths are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A write.
     Write {
-        /// Where.
+        /// The position.
         at: u64,
-        /// What. Where it has too many parts for one system call, the kernel does less and is asked
-        /// again.
+        /// The bytes. If they have too many parts for one system call, the kernel writes fewer, and
+        /// the rest is a further change.
         bytes: Vec<u8>,
-        /// With RWF_DSYNC.
+        /// Whether the write is durable (RWF_DSYNC).
         durable: bool,
     },
-    /// A range is to read as zeroes.
+    /// A range is zeroed.
     Zero {
-        /// Where.
+        /// The position.
         at: u64,
-        /// How much.
+        /// The length.
         length: u64,
     },
-    /// All that is done is to be made durable.
+    /// All completed writes are made durable.
     Flush,
 }

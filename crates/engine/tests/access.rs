@@ -1,4 +1,4 @@
-//! Every way to carry accesses out does the same, on every kind of member.
+//! Tests that every backend carries out accesses in the same way, on every kind of member.
 
 mod common;
 
@@ -14,7 +14,7 @@ use parlour_units::Bytes;
 const WRITE: Operation = Operation::Write { durable: false };
 const DURABLE: Operation = Operation::Write { durable: true };
 
-/// Runs `test` for every way on every kind of place, on a fresh member of `length`.
+/// Runs `test` for every backend in every kind of directory, on a fresh member of `length`.
 fn everywhere(length: Bytes, test: impl Fn(&mut Driver, &Arc<Member>)) {
     for place in places() {
         for choice in ways() {
@@ -25,7 +25,8 @@ fn everywhere(length: Bytes, test: impl Fn(&mut Driver, &Arc<Member>)) {
     }
 }
 
-/// Random accesses with scattered parts, many at a time, compared with a model in memory.
+/// Makes random accesses with scattered parts, many at a time, and compares the results with a
+/// model in memory.
 fn agrees_with_a_model(driver: &mut Driver, member: &Arc<Member>, rounds: u32) {
     let block = member.block().get() as usize;
     let length = member.length().bytes().get() as usize;
@@ -38,7 +39,7 @@ fn agrees_with_a_model(driver: &mut Driver, member: &Arc<Member>, rounds: u32) {
         driver.memory.take(number, 2 * lane);
     }
     for _ in 0..rounds {
-        // One access per lane, so that those of a batch do not overlap.
+        // One access per lane, so that the accesses of a batch do not overlap.
         let mut batch = Vec::new();
         let mut checks = Vec::new();
         for number in 0..lanes as u32 {
@@ -86,7 +87,7 @@ fn agrees_with_a_model(driver: &mut Driver, member: &Arc<Member>, rounds: u32) {
     assert!(all == model, "the member holds what was written");
 }
 
-/// Parts of buffer `number` that are `count` blocks together, in an order that is not theirs.
+/// Splits `count` blocks of buffer `number` into parts in a random order.
 fn scattered(numbers: &mut Numbers, number: u32, count: usize, block: usize) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -196,7 +197,7 @@ fn a_truncated_file_is_gone_and_is_not_made_long_again() {
             driver.plain(member, Operation::Zero, 0, 4096),
         ];
         assert_eq!(driver.run(batch), [Err(Fault::Truncated); 3]);
-        // The part that is still there can be read; a transfer across the end cannot.
+        // The remaining part can be read; a transfer across the end cannot.
         let read = driver.access(member, Operation::Read, 0, &[payload(0, 0, 4096)]);
         driver.succeed(read);
         let across = driver.access(member, Operation::Read, 0, &[payload(0, 0, 8192)]);
@@ -259,7 +260,7 @@ fn a_device_with_bad_places_is_unreadable_there_only() {
     }
 }
 
-/// A device mapper target whose second MiB answers with errors.
+/// A device mapper target whose second MiB returns errors.
 struct BadDevice {
     path: String,
     name: String,

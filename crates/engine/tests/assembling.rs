@@ -1,4 +1,5 @@
-//! What is created, what is opened, and what is refused or left out, by name.
+//! Tests the creation and the opening of arrays: what is accepted, refused or left out, with the
+//! names in the messages.
 
 mod common;
 
@@ -21,7 +22,7 @@ fn named(name: &str) -> &'static NamedOrganization {
     Organization::named(name).expect("it is in the table")
 }
 
-/// An array with data, stopped.
+/// A stopped array with data.
 fn stopped(directory: &Path, organization: &str) -> (Vec<PathBuf>, Reference) {
     let members = member_paths(directory, MEMBERS);
     create(named(organization), &members);
@@ -32,7 +33,7 @@ fn stopped(directory: &Path, organization: &str) -> (Vec<PathBuf>, Reference) {
     (members, reference)
 }
 
-/// A sum over each member's bytes.
+/// A hash of each member's content.
 fn contents(members: &[PathBuf]) -> Vec<u64> {
     let content = |path: &PathBuf| {
         let mut hasher = DefaultHasher::new();
@@ -42,7 +43,7 @@ fn contents(members: &[PathBuf]) -> Vec<u64> {
     members.iter().map(content).collect()
 }
 
-/// When each member was last written.
+/// The time of the last write to each member.
 fn times(members: &[PathBuf]) -> Vec<(i64, i64)> {
     let time = |path: &PathBuf| {
         let found = fs::metadata(path).expect("it is there");

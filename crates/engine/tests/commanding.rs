@@ -1,4 +1,4 @@
-//! The control socket, and what it withstands.
+//! Tests of the control socket and of hostile clients.
 
 mod common;
 
@@ -114,7 +114,7 @@ fn clients_that_stall_or_send_garbage_cost_themselves_only() {
     let mut endless = connect(&served.control);
     let _ = endless.write_all(&vec![b'x'; 1 << 20]);
     let mut rest = Vec::new();
-    // It is hung up on: with an end or a reset.
+    // The server closes the connection; the client sees its end or a reset.
     let _ = endless.read_to_end(&mut rest);
     assert!(rest.is_empty());
     let stalled: Vec<UnixStream> = (0..40)

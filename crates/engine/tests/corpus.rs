@@ -1,5 +1,5 @@
-//! The array's conformance corpus on real files: the second world. The cases, and what they must
-//! come to, are those of the in-memory world.
+//! Runs the array's conformance corpus on real files. The cases and the expected results are those
+//! of the in-memory world.
 
 mod common;
 #[path = "../../array/tests/corpus/mod.rs"]
@@ -18,7 +18,7 @@ struct OnFiles {
     directory: TempDir,
     served: Option<Served>,
     members: Vec<PathBuf>,
-    /// Accesses that the server no longer tells of.
+    /// The accesses of earlier servers, which the current one does not count.
     before: [u64; 2],
 }
 
@@ -118,8 +118,8 @@ impl corpus::World for OnFiles {
     }
 
     fn member(&mut self, slot: u16) -> Vec<u8> {
-        // A hole in a file reads as what is there; buffered and direct reads agree once all is
-        // written.
+        // A hole in a file reads as zeroes; buffered and direct reads agree when all writes have
+        // finished.
         self.served().host.flush().expect("a flush succeeds");
         std::fs::read(&self.members[usize::from(slot)]).expect("the member is a file")
     }

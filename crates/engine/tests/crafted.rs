@@ -1,6 +1,6 @@
-//! Members that somebody crafted: small sparse files whose superblocks have a checksum that fits,
-//! and lengths that no member of this size has. The server aborted for want of memory; it refuses
-//! them, and says which field is wrong.
+//! Tests with crafted members: small sparse files whose superblocks have correct checksums, and
+//! lengths that no member of this size can have. The server once aborted because it ran out of
+//! memory. It must refuse them, and name the invalid field.
 
 mod common;
 

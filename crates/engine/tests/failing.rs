@@ -1,4 +1,5 @@
-//! Members that fail, are failed, removed, replaced, and spares that take over, while hosts go on.
+//! Tests with members that fail, are failed by an administrator, removed or replaced, and with
+//! spares, while hosts continue to work.
 
 mod common;
 
@@ -49,7 +50,7 @@ fn a_spare_takes_over_by_itself_and_the_failed_member_is_closed() {
         assert!(served.heard("takes the place") && served.heard("is rebuilt"), "{}", served.story());
         reference.verify(&served);
         served.assert_consistent();
-        // The member that was failed is let go of: somebody else may have it.
+        // The server has closed the failed member: another process can open it.
         parlour_engine::Member::open(&members[2], parlour_engine::Mode::ReadWrite).expect("it is free");
         served.stop();
         members.push(spare);
@@ -113,13 +114,13 @@ fn commands_that_make_no_sense_are_refused_with_the_reason() {
     served.command(&Request::Fail { member: 0, force: false }).expect("one can fail");
     assert!(refused(&served, &Request::Fail { member: 0, force: false }).contains("failed already"));
     assert!(refused(&served, &Request::Fail { member: 1, force: false }).contains("lose data"));
-    // It may come back, to its own place.
+    // The member may return, but only to its own slot.
     let replace = |member, force| Request::Replace { member, path: members[0].clone(), force };
     assert!(refused(&served, &replace(1, false)).contains("a member of the array 'test'"));
     served.command(&Request::Remove { member: 0 }).expect("it is let go of");
     assert_eq!(served.command(&replace(0, false)).expect("it comes back")["back"], true);
     served.until_redundant();
-    // What was a member, and is none any more, is not overwritten unless told.
+    // A former member is not overwritten without force.
     let other = new_file(directory.path(), "other", LENGTH);
     served
         .command(&Request::Replace { member: 0, path: other, force: false })

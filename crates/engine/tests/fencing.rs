@@ -1,5 +1,5 @@
-//! One array, two servers: kept apart by locks where one kernel sees both, also by way of loop
-//! devices; and where no lock says so, by what superblocks say.
+//! Tests with one array and two servers. Locks keep them apart if one kernel sees both, even
+//! through loop devices; otherwise the superblocks do.
 
 mod common;
 
@@ -21,11 +21,11 @@ fn created(directory: &Path, organization: &str) -> Vec<PathBuf> {
     members
 }
 
-/// Loop devices over files, as long as it lives.
+/// Loop devices over files, detached when this value is dropped.
 struct Loops(Vec<PathBuf>);
 
 impl Loops {
-    /// None where there can be none: only root may set them up.
+    /// Returns `None` without permission: only root may set them up.
     fn over(files: &[PathBuf]) -> Option<Loops> {
         let mut loops = Loops(Vec::new());
         for file in files {
@@ -41,7 +41,8 @@ impl Loops {
 impl Drop for Loops {
     fn drop(&mut self) {
         for path in &self.0 {
-            // One that stays is of no harm to anybody but the machine's owner, who sees it.
+            // A loop device that stays does no harm apart from its use of the machine, and is
+            // visible there.
             let _ = Command::new("losetup").arg("--detach").arg(path).status();
         }
     }
@@ -65,7 +66,7 @@ fn members_are_not_served_a_second_time_by_way_of_loop_devices() {
     let said = refused.to_string();
     assert!(said.contains("loop device") && said.contains("stop that first"), "{said}");
     served.stop();
-    // And the other way round; and by way of a second device over the same file.
+    // The same in the other order, and through a second device over the same file.
     let served = serve(&loops.0);
     let refused = open(&members).expect_err("its loop devices are served");
     assert!(matches!(refused, OpenError::Member(MemberError::InUse { .. })), "{refused}");
@@ -77,7 +78,7 @@ fn members_are_not_served_a_second_time_by_way_of_loop_devices() {
     serve(&members).stop();
 }
 
-/// A loop device that somebody else has claimed, as a mounted file system has, holds no lock on its
+/// A loop device that another user has claimed, such as a mounted file system, holds no lock on its
 /// file.
 #[test]
 fn a_file_under_a_loop_device_that_is_claimed_is_in_use() {
@@ -96,7 +97,7 @@ fn a_file_under_a_loop_device_that_is_claimed_is_in_use() {
     serve(&members).stop();
 }
 
-/// Another host opens the array: its session stands in all superblocks.
+/// Opens the array as another host would: a new session is in all superblocks.
 fn open_elsewhere(members: &[PathBuf]) -> Identity {
     let other = Identity([0x5e; 16]);
     let length = Sectors::from_bytes(Bytes::new(LENGTH)).expect("whole sectors");
@@ -115,7 +116,7 @@ fn open_elsewhere(members: &[PathBuf]) -> Identity {
     other
 }
 
-/// Every superblock of the members.
+/// All superblocks of the members.
 fn superblocks(members: &[PathBuf]) -> Vec<Superblock> {
     let length = Sectors::from_bytes(Bytes::new(LENGTH)).expect("whole sectors");
     let read = |path: &PathBuf| {
@@ -128,7 +129,7 @@ fn superblocks(members: &[PathBuf]) -> Vec<Superblock> {
     members.iter().flat_map(read).collect()
 }
 
-/// Both went on, each with its own idea of the parity, and both said that all was well.
+/// Regression test: both servers continued with different parity, and both reported success.
 #[test]
 fn a_server_that_finds_the_array_opened_elsewhere_stops_with_an_error_and_writes_nothing_more() {
     let directory = on_disk();

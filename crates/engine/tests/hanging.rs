@@ -1,5 +1,5 @@
-//! Members that do not answer: they are given up after a while, or as soon as somebody fails them,
-//! and all else goes on.
+//! Tests with members that do not answer: they are excluded after a timeout, or as soon as an
+//! administrator fails them, and all other work continues.
 
 mod common;
 
@@ -16,11 +16,11 @@ use parlour_engine::control::Request;
 use parlour_engine::{Change, Choice, OpenRequest, ServeOptions, Witness};
 use parlour_units::Duration;
 
-/// Keeps those who change one member waiting, as a system does whose device does not answer.
+/// Blocks changes of one member, like a system whose device does not answer.
 #[derive(Debug, Default)]
 struct Obstacle {
     blocked: Mutex<Option<PathBuf>>,
-    /// Whether somebody has waited since it was put up.
+    /// Whether a thread has been blocked since the obstacle was set up.
     met: Mutex<bool>,
     met_by: Condvar,
     changed: Condvar,
@@ -32,7 +32,7 @@ impl Obstacle {
         *self.blocked.lock().expect("no test panics here") = Some(member.into());
     }
 
-    /// Waits until somebody waits.
+    /// Waits until a thread is blocked.
     fn await_somebody(&self) {
         let met = self.met.lock().expect("no test panics here");
         let patience = Span::from_secs(60);
@@ -61,9 +61,9 @@ impl Witness for Obstacle {
     fn answered(&self, _number: u64, _done: Option<u64>) {}
 }
 
-/// Long enough that only a command can end a wait.
+/// So long that only a command can end the wait.
 const FOR_EVER: Duration = Duration::from_secs(100_000);
-/// Short, but longer than a machine that is busy with other tests keeps an access waiting.
+/// A short timeout, but longer than a busy machine delays an access.
 const SOON: Duration = Duration::from_secs(2);
 
 const NAMES: [&str; 4] = ["raid1", "raid5", "raid10", "parity-logging"];
@@ -94,7 +94,7 @@ impl Rig {
     }
 
     fn serve(&self, access_timeout: Duration) -> Served {
-        // In the pool of threads a member is waited for where its witness is.
+        // In the thread backend, the blocked witness delays the access to the member.
         let request = OpenRequest { io: Choice::Threads, ..open_request(&self.members) };
         let open = parlour_engine::open(&request).expect("the array can be opened");
         let options = ServeOptions {
@@ -115,7 +115,7 @@ fn is_failed(served: &Served) -> bool {
     served.status()["members"][1]["state"] == "failed"
 }
 
-/// A fresh member comes into the place of the one that hung, and all is as it should be.
+/// A fresh member replaces the one that hung, and the content is right.
 fn replace(rig: &Rig, served: &Served, reference: &Reference) {
     let path = rig.members[0].with_file_name("fresh");
     std::fs::File::create_new(&path)
@@ -135,16 +135,16 @@ fn writes_go_on_after_a_hung_member_is_given_up_and_it_can_be_replaced() {
         let mut reference = Reference::new(&served, 1);
         reference.exercise(&served, 20);
         rig.hang();
-        // Each request and flush is answered, some only when the member is given up.
+        // Each request and each flush is answered, some only when the member is excluded.
         reference.exercise(&served, 20);
         assert!(is_failed(&served), "{name}");
         assert!(served.heard("it did not answer in time"), "{name}: {}", served.story());
         let status = served.status();
         assert!(status["accesses_given_up"].as_u64() > Some(0), "{name}: {status:#}");
         reference.verify(&served);
-        // While the system may still write to it, it is not taken back.
+        // While the system may still write to it, the member is not taken back.
         replace(&rig, &served, &reference);
-        // What the system still has to do, it may do: it changes nothing any more.
+        // The system completes the old accesses; they have no effect any more.
         rig.obstacle.clear();
         served.until("the last access", |status| {
             status["accesses_given_up"] == 0 && status["quarantined"] == 0
@@ -174,12 +174,12 @@ fn a_hung_member_that_is_failed_is_given_up_at_once() {
         answer.expect("the write succeeds");
         reference.exercise(&served, 10);
         reference.verify(&served);
-        // It cannot come back while the system may still write to it.
+        // The member cannot return while the system may still write to it.
         let path = rig.members[1].clone();
         let refused = served.command(&Request::Replace { member: 1, path, force: false });
         let refused = refused.expect_err("it is in use").to_string();
         assert!(refused.contains("in use"), "{name}: {refused}");
-        // And the server stops, though the system never answers.
+        // The server stops, although the system never answers.
         served.stop();
         rig.obstacle.clear();
     }
@@ -246,7 +246,7 @@ fn a_member_that_was_failed_by_command_stays_out() {
     let served = rig.serve(FOR_EVER);
     served.command(&Request::Fail { member: 1, force: false }).expect("it can be failed");
     let mut reference = Reference::new(&served, 5);
-    // Many times as long as it takes to look.
+    // Many times longer than one check of the timeouts takes.
     for _ in 0..40 {
         reference.exercise(&served, 5);
         assert!(is_failed(&served), "{}", served.story());

@@ -1,5 +1,5 @@
-//! Lives of arrays: at random they are written, stopped, killed, lose a member while hosts go on
-//! (it is failed, or its file is truncated under them), get another one, and always hold what was
+//! Random lives of arrays: an array is written, stopped and killed, loses a member while hosts work
+//! (it is failed, or its file is truncated), gets a new member, and must always hold what was
 //! written.
 
 mod common;
@@ -25,7 +25,7 @@ struct Life {
     directory: TempDir,
     members: Vec<PathBuf>,
     numbers: Numbers,
-    /// Whether every member is there.
+    /// Whether every member is present.
     whole: bool,
     joining_members: u32,
 }
@@ -54,7 +54,7 @@ fn what_was_written_is_read_through_whole_lives() {
 impl Life {
     fn begin(seed: u64, named: &NamedOrganization) -> Life {
         let mut numbers = Numbers(seed * 7_919 + 13);
-        // The first few of this generator are alike for small seeds.
+        // The first numbers of this generator are similar for small seeds.
         for _ in 0..5 {
             numbers.next();
         }
@@ -69,7 +69,7 @@ impl Life {
         Life { directory, members, numbers, whole: true, joining_members: 0 }
     }
 
-    /// Serves with memory so short that something has to wait, now and then.
+    /// Serves with so little memory that some requests have to wait at times.
     fn serve(&mut self) -> Served {
         let mut request: OpenRequest = open_request(&self.members);
         let tuning = &mut request.tuning;
@@ -111,7 +111,7 @@ impl Life {
         }
     }
 
-    /// A member goes while hosts write.
+    /// A member is lost while hosts write.
     fn lose_a_member(&mut self, served: &Served, reference: &mut Reference) {
         let victim = self.numbers.below(MEMBERS as u64) as u16;
         let delay = Duration::from_micros(self.numbers.below(20_000));
@@ -129,15 +129,14 @@ impl Life {
         reference.exercise(served, 10);
         loss.join().expect("it is lost");
         reference.exercise(served, 5);
-        // What was truncated and not touched since is found out by asking.
+        // A truncated member that was not accessed since is failed by a command.
         if served.status()["members"][usize::from(victim)]["state"] == "active" {
             served.command(&Request::Fail { member: victim, force: false }).expect("it is failed");
         }
         self.whole = false;
     }
 
-    /// A new member takes the place of the one that was lost; sometimes the server stops in
-    /// between.
+    /// A new member replaces the lost one; sometimes the server stops in between.
     fn mend(&mut self, served: Served, reference: &mut Reference) -> Served {
         if self.whole {
             return served;

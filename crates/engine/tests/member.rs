@@ -1,4 +1,4 @@
-//! Opening, locking, making and probing members.
+//! Tests of opening, locking, creating and probing members.
 
 mod common;
 
@@ -187,7 +187,8 @@ fn what_the_real_tools_make_is_recognised() {
     }
 }
 
-/// Writes `bytes` at each of `slots` into a fresh 3 MiB file and names what is found there.
+/// Writes each of `signs` at its position into a fresh file of 3 MiB. Returns the names of the
+/// signatures that are found.
 fn names_of_signs(signs: &[(u64, &[u8])]) -> Vec<&'static str> {
     const LENGTH: u64 = 3 << 20;
     let place = on_disk();

@@ -1,4 +1,5 @@
-//! What the engine told the array, replayed into a fresh one, is answered as it was.
+//! Records the engine's calls to the array, replays them into a fresh array, and checks that the
+//! answers are the same.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Arrays on files, end to end: what was written is what is read, whatever happens in between.
+//! End-to-end tests of arrays on files: reads return what was written, whatever happens in between.
 
 mod common;
 
@@ -115,7 +115,8 @@ fn a_missing_member_is_done_without_replaced_and_rebuilt() {
     }
 }
 
-/// 128 long requests for zeroes kept a server from stopping for more than a minute.
+/// Regression test: 128 long requests for zeroes kept a server from stopping for more than a
+/// minute.
 #[test]
 fn a_stop_refuses_what_is_not_begun_when_the_grace_is_over() {
     let named = NAMED.iter().find(|named| named.name == "raid5").expect("it is in the table");
@@ -131,12 +132,12 @@ fn a_stop_refuses_what_is_not_begun_when_the_grace_is_over() {
         served.host.post(tag, zeroes, (0, served.capacity), &[], &reply);
     }
     drop(reply);
-    // The server has taken them when it answers this.
+    // When the server answers this, it has received the requests.
     served.status();
     served.stop();
     let refused = answers.iter().filter(|(_, answer)| *answer == Err(RequestError::Stopping)).count();
     assert!(refused > 900, "{refused}");
-    // What is under way was finished: the array was shut down cleanly.
+    // The requests under way were completed: the array was shut down cleanly.
     let served = serve(&members);
     served.assert_consistent();
     assert!(served.status()["notes"].as_array().expect("notes").is_empty());

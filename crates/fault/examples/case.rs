@@ -1,4 +1,4 @@
-//! Tries one case of the exhaustive check alone, and tells its story:
+//! Runs one case of the exhaustive check alone, and prints its story:
 //!
 //! ```text
 //! cargo run -p parlour-fault --example case -- 'raid5:3:bitmap:0:durable writes:cut@9(--)'

@@ -1,8 +1,8 @@
-//! Runs seeds of the fault tester on one core until one breaks a promise, and names it: for those
-//! who change the array and ask whether anything notices.
+//! Runs seeds of the fault tester on one core until one breaks a promise, and prints that seed. Use
+//! it to check that a test notices a change of the array.
 //!
-//! `first_violation COUNT [of|but ORGANIZATION]`: of the first COUNT seeds, all, or those that draw
-//! the organization, or the others.
+//! `first_violation COUNT [of|but ORGANIZATION]`: runs the first COUNT seeds: all of them, only
+//! those that use the organization, or only the others.
 
 #![expect(clippy::disallowed_methods, reason = "the crate has no environment, its examples do")]
 

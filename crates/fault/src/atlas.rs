@@ -1,5 +1,5 @@
-//! The fault atlas: which faults the organization promises to survive in the state that the array
-//! is in. The tester injects no others, unless it is told to.
+//! The fault atlas: the faults that the organization promises to survive in the array's current
+//! state. The tester injects no other faults, unless `Limits::beyond` is set.
 
 use parlour_array::layout::{Location, Occupant};
 use parlour_array::organization::Code;
@@ -12,14 +12,15 @@ use crate::run::Run;
 use crate::violation::Violation;
 
 impl Run<'_> {
-    /// Whether `fault` at `slot` is to be survived now.
+    /// Whether the array promises to survive `fault` at `slot` now.
     pub(crate) fn survives(&mut self, fault: Fault, slot: u16) -> bool {
         match fault {
-            // No promise depends on when these come.
+            // The promises allow these faults in every state.
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
             Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite | Fault::Rival => true,
             Fault::Replacement if self.is_failed(slot) => true,
-            // What it has lost by its lies would show before its exclusion can be recorded.
+            // The data lost by its lying flushes would be found missing before its exclusion can be
+            // recorded.
             Fault::FailedFlush if self.lies(slot) => false,
             Fault::Death
             | Fault::Exclusion
@@ -27,19 +28,19 @@ impl Run<'_> {
             | Fault::FailedFlush
             | Fault::LyingFlush
             | Fault::Replacement => self.serves() && self.can_do_without(slot),
-            // A place that cannot be read after it was rewritten either is more than a transient
+            // A sector that still cannot be read after it was rewritten has more than a transient
             // error.
             Fault::TransientError if self.is_weak(slot) => false,
             Fault::LatentError | Fault::TransientError => {
                 self.world.array.mode() == Mode::Serving && !self.is_full() && self.can_do_without(slot)
             }
-            // What is to be repaired needs room.
+            // A repair needs free space.
             Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
                 let ails = self.world.shelf.disks.iter().any(Disk::ails);
                 self.serves() && self.is_whole() && self.scars.is_empty() && self.polluted.is_empty() && !ails
             }
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
-                // Members with a sound superblock of this array must outnumber the foreign one.
+                // Members with a valid superblock of this array must outnumber the foreign one.
                 let rotting = if fault == Fault::ForeignMember { self.rotting_at_rest.len() } else { 0 };
                 let others = usize::from(self.geometry.members()) - 1;
                 self.is_whole() && self.can_do_without(slot) && others > 1 + rotting
@@ -76,29 +77,29 @@ impl Run<'_> {
         self.world.shelf.disks.iter().any(|disk| disk.full)
     }
 
-    /// Whether what the member in `slot` holds can be had from the others alone.
+    /// Whether the other members alone can supply all data of the member in `slot`.
     fn can_do_without(&mut self, slot: u16) -> bool {
         let tolerance = usize::from(self.geometry.fault_tolerance());
         let peers: Vec<u16> = (0..self.geometry.members())
             .filter(|other| *other != slot && self.geometry.share_stripes(Slot::new(slot), Slot::new(*other)))
             .collect();
         let weak = peers.iter().filter(|other| self.is_weak(**other)).count();
-        // A copy is whole by itself. Where records are redone after a crash, nothing is unsynced by
-        // it.
+        // A copy is complete by itself. With the journal, records are redone after a crash, so the
+        // lost member leaves no region unsynced.
         let copies = self.geometry.organization().code == Code::Copy;
         weak < tolerance && (copies || !self.is_unsynced())
     }
 
-    /// Disks of members any one of which may be lost in the very cut of power that comes now. Where
-    /// that is not promised the array says so when it is opened, and what it says is lost is
-    /// forgiven.
+    /// The disks of members of which any one may be lost in a power cut at this moment. Where the
+    /// array does not promise this, it reports the loss when it is opened, and the oracle forgives
+    /// the data that the array reports as lost.
     pub(crate) fn expendable(&self) -> Vec<usize> {
         let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
         let all = self.disks_if_all_there().filter(|_| sure && self.geometry.fault_tolerance() > 0);
         all.unwrap_or_default()
     }
 
-    /// By slot: the disk; if all members are there.
+    /// The disk in each slot; none unless all members are present.
     fn disks_if_all_there(&self) -> Option<Vec<usize>> {
         let disk = |member: &MemberStatus| {
             let disk = self.world.disk_of(member.member.filter(|_| member.state == "active")?)?;
@@ -107,17 +108,17 @@ impl Run<'_> {
         self.world.array.status().members.iter().map(disk).collect()
     }
 
-    /// Whether some redundancy is not there that should be.
+    /// Whether some region's check units may not fit although the array has redundancy.
     pub(crate) fn is_unsynced(&self) -> bool {
         self.geometry.fault_tolerance() > 0 && self.world.array.unsynced_regions() > 0
     }
 
-    /// Whether all members are there, and all redundancy.
+    /// Whether all members are present and all check units fit.
     pub(crate) fn is_whole(&self) -> bool {
         !self.is_unsynced() && self.disks_if_all_there().is_some()
     }
 
-    /// Whether something on the member in `slot` cannot be had, or perhaps soon not.
+    /// Whether some data on the member in `slot` cannot be read, or soon may not be.
     fn is_weak(&self, slot: u16) -> bool {
         let disk = self.disk_at(slot);
         let ails = disk.is_some_and(|disk| self.world.shelf.disks[disk].ails());
@@ -127,13 +128,13 @@ impl Run<'_> {
         self.is_gone(slot) || ails || polluted || scarred || rotting
     }
 
-    /// Whether `slot` has no member that holds all it should.
+    /// Whether the member in `slot` is missing, does not answer, or is not completely rebuilt.
     pub(crate) fn is_gone(&self, slot: u16) -> bool {
         let active = self.world.array.status().members[usize::from(slot)].state == "active";
         !active || self.disk_at(slot).is_none_or(|disk| self.world.shelf.disks[disk].answers_not())
     }
 
-    /// The array calls blocks unreadable. They must be lost.
+    /// The array has added blocks to its bad-block log. Checks that they are unrecoverable.
     pub(crate) fn listed(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<(), Violation> {
         let start = self.geometry.data_start();
         for sector in at.get()..(at + length).get() {
@@ -153,8 +154,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether what `unit` of `stripe` should hold at this column could not be had from the others:
-    /// no copy is left, or a unit is missing that parity needs.
+    /// Whether the data of `unit` of `stripe` at this column is unrecoverable: no copy is left, or
+    /// a unit that parity needs is missing.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let copies = self.geometry.organization().code == Code::Copy;
         let mut others = self.geometry.layout().units().filter(|other| *other != unit);
@@ -164,21 +165,21 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a unit cannot be read at this column, or could not be.
+    /// Whether a unit cannot be read at this column, or could not be read before.
     fn is_hurt(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let block = self.geometry.block();
         let location = self.geometry.layout().locate(stripe, unit);
         let at = self.geometry.data_start() + location.at.from_start() + column.round_down(block);
         let sectors = at.get()..(at + block).get();
         let disk = self.disk_at(location.slot.get());
-        // What a transient error hit is told by the access, not by the sector.
+        // A transient error is reported by the access; the sector itself shows nothing.
         let ails = disk.is_none_or(|disk| self.world.shelf.disks[disk].hiccup);
         ails || self.is_gone(location.slot.get())
             || self.scars.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
     }
 
-    /// Whether a request on these sectors may fail, because a stripe of it has lost more than it
-    /// can.
+    /// Whether a request on these sectors may fail because one of its stripes has lost more than
+    /// the fault tolerance allows.
     pub(crate) fn may_be_lost(&self, at: u64, length: u64, durable: bool) -> bool {
         let gone = match self.limits.beyond {
             true => (0..self.geometry.members()).filter(|slot| self.is_gone(*slot)).count(),
@@ -187,8 +188,8 @@ impl Run<'_> {
         if self.scars.is_empty() && self.given_up.is_empty() && gone == 0 {
             return false;
         }
-        // A log that is lost takes with it what parity lacks; and where somebody cannot flush
-        // nothing is called durable.
+        // If a log is lost, its updates to parity are lost too. If a member cannot flush, a durable
+        // write fails.
         let logs = self.geometry.layout().logs().is_some();
         let hurt = gone + usize::from(gone > 0 && !self.scars.is_empty());
         let tolerance = usize::from(self.geometry.fault_tolerance());

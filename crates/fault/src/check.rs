@@ -1,5 +1,5 @@
-//! What must hold when nothing is under way: all is read, redundancy fits data by a scrub and by a
-//! look at the members themselves, and nothing is held that nobody uses.
+//! The checks on an array at rest: all data is read, a scrub and a direct look at the members find
+//! that check units fit, and the array holds no unused resources.
 
 use parlour_array::layout::{Location, Occupant};
 use parlour_array::organization::Code;
@@ -13,12 +13,12 @@ use crate::disk::{Disk, Flushes};
 use crate::run::Run;
 use crate::violation::Violation;
 
-/// No host asks for more at once.
+/// The longest request of a host, in sectors.
 const LONGEST_REQUEST: u64 = 512 * 8;
 
 impl Run<'_> {
-    /// Heals what is wrong with the members, replaces those that are gone, and waits until the
-    /// array is whole.
+    /// Repairs all faulty members, replaces missing ones, and waits until the array has full
+    /// redundancy.
     pub(crate) fn make_whole(&mut self) -> Result<(), Violation> {
         if self.limits.beyond {
             return Ok(());
@@ -37,7 +37,7 @@ impl Run<'_> {
             let gone = (0..self.geometry.members()).find(|slot| self.is_gone(*slot));
             match gone.filter(|_| self.geometry.fault_tolerance() > 0) {
                 Some(slot) => self.put_new(slot)?,
-                // What cannot be read cannot be resynced from.
+                // A resync cannot use data that is unreadable.
                 None => {
                     self.mend_sectors();
                     if round > 0 {
@@ -69,7 +69,7 @@ impl Run<'_> {
         }
     }
 
-    /// All checks that the array's state allows.
+    /// Does all checks that the array's state allows.
     pub(crate) fn verify(&mut self) -> Result<(), Violation> {
         self.settle()?;
         self.read_all()?;
@@ -79,8 +79,8 @@ impl Run<'_> {
         }
         let serving = self.world.array.mode() == Mode::Serving;
         if serving && self.geometry.fault_tolerance() > 0 && self.is_whole() {
-            // Who did not flush so far is spared: a member that is lost in a scrub says nothing of
-            // the scrub.
+            // Failed flushes are repaired first: if a scrub loses a member for them, it proves
+            // nothing about the scrub.
             self.mend_flushes();
             self.mend_what_is_silent()?;
             self.clean_scrub()?;
@@ -106,12 +106,13 @@ impl Run<'_> {
             self.world.array.scrub(self.world.now(), repair).map_err(refused)?;
             self.world.drain()?;
             self.until("a scrub does not end", |run| {
-                // An array that came to be read-only is not resynced, either.
+                // An array that has become read-only does not resync either.
                 let over = |run: &Run<'_>| run.is_read_only() && run.world.array.status().scrub.is_none();
                 !run.world.array.is_maintaining() || over(run)
             })?;
             self.settle()?;
-            // An array that has halted meanwhile knows of no scrub. (There is room by then.)
+            // If the array has halted in the meantime, its new session has no scrub. By now there
+            // is space again.
             if self.lost || self.world.shelf.sessions == session {
                 let report = self.world.array.status().last_scrub;
                 return report.ok_or_else(|| Violation::Repair("a scrub vanished".into()));
@@ -130,25 +131,26 @@ impl Run<'_> {
             return Err(Violation::Repair("a scrub was broken off in an array that serves".into()));
         }
         let (mismatches, unreadable, skipped) = (report.mismatches, report.unreadable, report.skipped);
-        // What it could not read may have cost a member.
+        // Unreadable sectors may have cost a member.
         let excused = !self.scars.is_empty() || !self.given_up.is_empty();
         let listed = self.world.array.status().unreadable;
         if !excused && listed > Bytes::ZERO {
             return Err(Violation::Repair(format!("{listed} are called unreadable, and nothing was")));
         }
-        // What an array that came to be read-only could not read it had no room to repair.
+        // A read-only array has no space to repair unreadable sectors.
         if mismatches > 0 || serving && !excused && unreadable + skipped > 0 {
             return Err(Violation::Scrub { mismatches, unreadable, skipped });
         }
         Ok(())
     }
 
-    /// A scrub has read all units, and repaired what it could not read.
+    /// Checks that no sector is unreadable after a scrub, which reads all units and repairs
+    /// unreadable sectors.
     fn no_sector_is_bad(&self) -> Result<(), Violation> {
         let start = self.geometry.data_start();
         for slot in 0..self.geometry.members() {
             let Some(disk) = self.disk_at(slot) else { continue };
-            // What is before the data area is not read until the array is opened again.
+            // Metadata before the data area is not read until the array is opened again.
             for sector in self.world.shelf.disks[disk].bad.range(start.get()..) {
                 let at = Sector::ZERO + (Sector::new(*sector) - start);
                 let location = Location { slot: parlour_units::Slot::new(slot), at };
@@ -163,14 +165,14 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Where a unit's column stands: disk and sector.
+    /// The location of a unit's column: disk and sector.
     fn column(&self, stripe: Stripe, unit: Unit, column: u64) -> Option<(usize, u64)> {
         let location = self.geometry.layout().locate(stripe, unit);
         let at = self.geometry.data_start() + location.at.from_start() + Sectors::new(column);
         Some((self.disk_at(location.slot.get())?, at.get()))
     }
 
-    /// Looks at the members themselves: data and check units fit, whatever the array says.
+    /// Checks on the members themselves, independent of the array, that data and check units fit.
     fn redundancy_fits(&self) -> Result<(), Violation> {
         match self.columns_that_do_not_fit().first() {
             Some((stripe, column)) => Err(Violation::Redundancy { stripe: stripe.get(), column: *column }),
@@ -178,7 +180,7 @@ impl Run<'_> {
         }
     }
 
-    /// The same: where they do not.
+    /// The columns at which data and check units do not fit.
     pub(crate) fn columns_that_do_not_fit(&self) -> Vec<(Stripe, u64)> {
         let layout = self.geometry.layout();
         let disks: Vec<Option<usize>> = (0..self.geometry.members()).map(|slot| self.disk_at(slot)).collect();
@@ -216,7 +218,7 @@ impl Run<'_> {
         wrong
     }
 
-    /// Each block holds what one host wrote (G4): looks at the members themselves.
+    /// Checks on the members themselves that each block holds the data of one write of a host (G4).
     pub(crate) fn blocks_are_whole(&self) -> Result<(), Violation> {
         let layout = self.geometry.layout();
         let block = self.geometry.block().get();
@@ -236,9 +238,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The array never held more payload than its tuning lets it: what hosts, requests under way,
-    /// logs, reintegrations and the cache may have, and one request, one job and one log beyond
-    /// that, which go on alone however large they are.
+    /// Checks that the array never held more payload than its tuning allows: the limits of hosts,
+    /// requests under way, logs, reintegrations and the cache. In addition, one request, one job
+    /// and one log may exceed a limit, because they go on alone, however large they are.
     pub(crate) fn memory_is_bounded(&self) -> Result<(), Violation> {
         let (tuning, layout) = (&self.script.options.tuning, self.geometry.layout());
         let stripe = layout.unit_length() * layout.units().count() as u64;
@@ -264,7 +266,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// At rest the array holds its open log buffers and what its cache keeps, and nothing else.
+    /// Checks that at rest the array holds only its open log buffers and the content of its cache.
     fn nothing_leaks(&self) -> Result<(), Violation> {
         if self.world.array.mode() != Mode::Serving {
             return Ok(());
@@ -292,9 +294,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A unit rots: a bit of it turns, or it holds what was meant for another place, or what a
-    /// write that was lost should have replaced. A scrub that is not asked to repair says so and
-    /// changes nothing; one that is, does, where redundancy tells what is right.
+    /// Makes a unit rot: a bit is flipped, or a sector holds the content of another sector. Checks
+    /// that a scrub that may not repair reports this and changes nothing, and that a scrub that may
+    /// repair does so where the redundancy shows which content is right.
     pub(crate) fn rot(&mut self, number: u64) -> Result<(), Violation> {
         self.settle()?;
         let serving = self.world.array.mode() == Mode::Serving;
@@ -326,8 +328,8 @@ impl Run<'_> {
         result
     }
 
-    /// What stands in place of `good`: the same but for a bit, or what stands elsewhere on the
-    /// member.
+    /// The rotten content in place of `good`: one bit differs, or it is the content of another
+    /// sector of the member.
     fn rotten(&self, disk: usize, good: &[u8], number: u64) -> Vec<u8> {
         if (number >> 58).is_multiple_of(2) {
             let mut rotten = good.to_vec();
@@ -355,8 +357,8 @@ impl Run<'_> {
             return Err(Violation::Repair(format!("a scrub found {} rotten places of 1", report.mismatches)));
         }
         let copies = self.geometry.organization().code == Code::Copy;
-        // Of two copies nobody knows which is right; and where data and parity do not fit the data
-        // is believed.
+        // With two copies it is unknown which one is right. Where data and parity do not fit, the
+        // data is trusted.
         let unknown = if copies { self.geometry.layout().check_units() == 1 } else { data };
         if unknown {
             self.world.shelf.disks[disk].write(Sector::new(sector), good, true);
@@ -364,7 +366,7 @@ impl Run<'_> {
         }
         let how = if copies { Repair::Majority } else { Repair::ParityFromData };
         self.run_scrub(how)?;
-        // A repair is no more durable than any write.
+        // A repair is not durable until a flush, like any write.
         let written = self.world.shelf.disks[disk].written();
         self.world.shelf.disks[disk].flushed(written);
         if self.world.shelf.disks[disk].sector(sector).bytes() != good {

@@ -1,5 +1,5 @@
-//! What stands in a sector: 512 bytes that follow from who wrote them and where, so that a look at
-//! a sector says whose it is, and no mixture of two can be taken for either.
+//! The content of sectors. The 512 bytes of a sector are a function of the write and the sector
+//! number, so the bytes identify their write, and no mixture of two writes is mistaken for either.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::random::mix;
 
 pub(crate) const SECTOR: usize = 512;
 
-/// Whose content a sector holds.
+/// Identifies the content of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Value(u64);
 
@@ -21,21 +21,21 @@ const FIRST_WRITE: u64 = 256;
 const STRANGE: u64 = 1 << 63;
 
 impl Value {
-    /// Anything at all: nobody promised what stands there.
+    /// Any content: nothing is promised of the sector.
     pub(crate) const ANY: Value = Value(u64::MAX);
     pub(crate) const ZERO: Value = Value::fill(0);
 
-    /// The same byte throughout.
+    /// One byte repeated.
     pub(crate) const fn fill(byte: u8) -> Value {
         Value(byte as u64)
     }
 
-    /// What write `number` writes.
+    /// The content of write `number`.
     pub(crate) const fn written(number: u64) -> Value {
         Value(FIRST_WRITE + number)
     }
 
-    /// Puts the value's content for `sector` into `bytes`.
+    /// Fills `bytes` with the value's content for `sector`.
     pub(crate) fn put(self, sector: u64, bytes: &mut [u8]) {
         if self.0 < FIRST_WRITE {
             bytes.fill(self.0 as u8);
@@ -49,7 +49,7 @@ impl Value {
         }
     }
 
-    /// Whose content `bytes` are, in `sector`.
+    /// The value whose content `bytes` are, in `sector`.
     pub(crate) fn of(sector: u64, bytes: &[u8]) -> Value {
         let word = |index: usize| {
             let mut word = [0; 8];
@@ -73,13 +73,13 @@ impl Value {
             return Value::fill(bytes[0]);
         }
         let hash = bytes.chunks_exact(8).enumerate().fold(0, |hash, (index, _)| mix(hash ^ word(index)));
-        // Never ANY, whose bits are all set.
+        // This is never ANY, whose bits are all set.
         Value((hash | STRANGE) & !1)
     }
 }
 
-/// The words behind a sector's first two. Words of different streams are unlike in every bit, and
-/// no word needs the one before it.
+/// The words after the first two of a sector. Words of different streams differ in about every
+/// second bit, and each word is computed without the previous one.
 fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
     let first = mix(number ^ mix(sector));
     (1..).map(move |index: u64| {
@@ -88,25 +88,25 @@ fn stream(number: u64, sector: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The bytes of a sector. They never change: buffers and members share them instead of copying, and
-/// what follows from them is found out only once.
+/// The bytes of a sector. They never change: buffers and members share them without copying, and
+/// their value and checksum are computed only once.
 #[derive(Clone)]
 pub(crate) struct SectorBytes(Rc<Bytes>);
 
 struct Bytes {
     bytes: [u8; SECTOR],
     whose: Cell<Whose>,
-    /// Their checksum, under the key of this name.
+    /// Their checksum, and the name of its key.
     sum: Cell<Option<(u64, u64)>>,
 }
 
-/// Whose content bytes are.
+/// The value of the bytes.
 #[derive(Clone, Copy)]
 enum Whose {
     Unknown,
-    /// This value's, in every sector.
+    /// The bytes have this value in every sector.
     Everywhere(Value),
-    /// In this sector, this value's.
+    /// The bytes have this value in this sector.
     In(u64, Value),
 }
 
@@ -115,17 +115,17 @@ impl SectorBytes {
         SectorBytes::filled_by(Whose::Unknown, |new| *new = *bytes)
     }
 
-    /// The same byte throughout.
+    /// One byte repeated.
     pub(crate) fn filled(byte: u8) -> SectorBytes {
         SectorBytes::filled_by(Whose::Everywhere(Value::fill(byte)), |new| new.fill(byte))
     }
 
-    /// What `value` writes to `sector`.
+    /// The content of `value` in `sector`.
     pub(crate) fn written(value: Value, sector: u64) -> SectorBytes {
         SectorBytes::filled_by(Whose::In(sector, value), |new| value.put(sector, new))
     }
 
-    /// The sum of two, and of `others`.
+    /// The XOR of two sectors and of `others`.
     pub(crate) fn sum<'a>(
         first: &SectorBytes,
         second: &SectorBytes,
@@ -144,7 +144,7 @@ impl SectorBytes {
         SectorBytes(Rc::new(Bytes { bytes, whose: Cell::new(whose), sum: Cell::new(None) }))
     }
 
-    /// The sectors of `bytes`.
+    /// Splits `bytes` into sectors.
     pub(crate) fn of(bytes: &[u8]) -> impl Iterator<Item = SectorBytes> {
         let (sectors, rest) = bytes.as_chunks();
         assert!(rest.is_empty(), "members hold whole sectors");
@@ -155,7 +155,7 @@ impl SectorBytes {
         &self.0.bytes
     }
 
-    /// Whose content they are, in `sector`.
+    /// The value of the bytes in `sector`.
     pub(crate) fn whose(&self, sector: u64) -> Value {
         match self.0.whose.get() {
             Whose::Everywhere(value) => return value,
@@ -168,7 +168,7 @@ impl SectorBytes {
         value
     }
 
-    /// Their checksum under `key`, whose name is its own.
+    /// Their checksum under `key`, which has a unique name.
     pub(crate) fn checksum(&self, (name, key): (u64, &SectorKey)) -> u64 {
         if let Some((_, sum)) = self.0.sum.get().filter(|(known, _)| *known == name) {
             return sum;
@@ -187,7 +187,7 @@ impl PartialEq for SectorBytes {
 
 impl Hash for SectorBytes {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // As a slice's, whose length comes first.
+        // The same hash as a slice's, which begins with the length.
         self.bytes()[..].hash(state);
     }
 }

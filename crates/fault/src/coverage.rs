@@ -1,12 +1,12 @@
-//! Which faults met the array in which state.
+//! Counts the faults that were injected, by the state of the array.
 
 use parlour_array::{Mode, Status};
 
-/// What can happen to an array.
+/// A fault, or another event that can happen to an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Fault {
-    /// Power is pulled.
+    /// Power fails.
     PowerCut,
     /// The process is killed.
     Kill,
@@ -14,9 +14,9 @@ pub enum Fault {
     Stop,
     /// A member dies.
     Death,
-    /// People fail a member.
+    /// An administrator fails a member.
     Exclusion,
-    /// A member stops answering; its accesses fail late, and some were done.
+    /// A member stops answering. Its accesses fail late, and some were carried out.
     Hang,
     /// A new member takes a slot.
     Replacement,
@@ -26,56 +26,56 @@ pub enum Fault {
     LatentError,
     /// One read fails.
     TransientError,
-    /// One flush fails, and what it was to make durable is lost perhaps.
+    /// One flush fails, and the writes that it covers may be lost.
     FailedFlush,
     /// A member becomes slow.
     SlowMember,
     /// A scrub that compares.
     Scrub,
-    /// A scrub that may repair.
+    /// A scrub that also repairs.
     RepairingScrub,
-    /// A member has no room.
+    /// A member has no space for data.
     OutOfSpace,
-    /// A member is away for a session and comes back old.
+    /// A member is missing for a session and returns with old data.
     Absence,
-    /// Another array's member stands in for one.
+    /// A member of another array stands in a member's slot.
     ForeignMember,
-    /// A member comes back wiped.
+    /// A member returns wiped.
     WipedMember,
-    /// A member comes back shorter.
+    /// A member returns truncated.
     TruncatedMember,
-    /// A unit rots: a sector of it is not what was written there.
+    /// A sector of a unit rots: its content is not what was written.
     Rot,
-    /// A sector of a superblock, map, table, list or commit log can no longer be read.
+    /// A sector of a superblock, bitmap, table, bad-block log or commit log becomes unreadable.
     MetadataError,
-    /// A member that was away comes back, and is rebuilt in what it has missed.
+    /// A missing member returns, and only the regions that are out of sync are rebuilt.
     Comeback,
-    /// What an excluded member was to write lands, in part or as a whole, after it was answered as
-    /// failed.
+    /// A write to an excluded member is carried out, in part or completely, after it was reported
+    /// as failed.
     LateWrite,
-    /// A write of metadata, of a log or of parity is answered as done, and was not.
+    /// A write of metadata, a log or parity is reported as done but was not carried out.
     LostWrite,
-    /// Such a write is done elsewhere.
+    /// Such a write goes to another place.
     MisdirectedWrite,
-    /// A bit of such a write turns.
+    /// Such a write has a flipped bit.
     RottenWrite,
-    /// Metadata rots: it can be read, and its checksum does not fit.
+    /// Metadata rots: it can be read, but its checksum is wrong.
     DamagedMetadata,
-    /// A copy of a member that was taken while the array was served stands in its slot.
+    /// A copy of a member, taken while the array was served, stands in the member's slot.
     Clone,
-    /// Flushes of a member are answered as done and make nothing durable; power is cut, and the
-    /// member is given up.
+    /// A member's flushes are reported as done but make nothing durable. Then power fails and the
+    /// member is lost.
     LyingFlush,
-    /// The system goes on lacking what an access takes.
+    /// The system lacks a resource that an access needs, and continues to lack it.
     Starvation,
-    /// A member has no room for logs and metadata either.
+    /// A member has no space for data, logs or metadata.
     OutOfAllSpace,
     /// Another server opens the array from the same members.
     Rival,
 }
 
 impl Fault {
-    /// Each fault.
+    /// All faults.
     pub const ALL: [Fault; 32] = [
         Fault::PowerCut,
         Fault::Kill,
@@ -111,7 +111,7 @@ impl Fault {
         Fault::Rival,
     ];
 
-    /// Whether it makes writes impossible, and costs no member.
+    /// Whether the fault makes writes impossible without costing a member.
     pub(crate) fn is_of_space(self) -> bool {
         matches!(self, Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation)
     }
@@ -155,34 +155,34 @@ impl Fault {
     }
 }
 
-/// What the array was doing.
+/// The array's activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
-    /// The new session is not yet recorded.
+    /// The new session is not recorded yet.
     Opening,
-    /// It is being stopped.
+    /// The array is being stopped.
     Stopping,
-    /// It may not be written.
+    /// The array is read-only.
     ReadOnly,
     /// A member is being rebuilt.
     Rebuilding,
     /// A member is missing.
     Degraded,
-    /// Check units are computed anew after a crash.
+    /// Check units are computed anew after a crash (resync).
     Resyncing,
-    /// A log is being folded into its parity.
+    /// A log is being reintegrated.
     Reintegrating,
-    /// Redundancy is being compared.
+    /// A scrub is running.
     Scrubbing,
-    /// Hosts wait.
+    /// Hosts' requests are under way.
     Busy,
     /// Nothing is under way.
     Idle,
 }
 
 impl State {
-    /// Each state.
+    /// All states.
     pub const ALL: [State; 10] = [
         State::Opening,
         State::Stopping,
@@ -212,7 +212,7 @@ impl State {
         }
     }
 
-    /// The state of an array, the most telling one where several hold.
+    /// The state of an array. If several states hold, the most specific one.
     pub(crate) fn of(status: &Status, mode: Mode, opening: bool, busy: bool) -> State {
         let missing = status.members.iter().any(|member| member.state == "failed");
         match mode {
@@ -230,50 +230,50 @@ impl State {
     }
 }
 
-/// Counts of fault × state.
+/// The number of faults, by fault and state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     counts: [[u64; State::ALL.len()]; Fault::ALL.len()],
 }
 
-/// Whether arrays promise to survive `fault` in `state`, and the tester therefore tries it. (Some
-/// arrays do not: no pair is promised by RAID 0 that costs a member.)
+/// Whether arrays promise to survive `fault` in `state`, so that the tester injects it. Some arrays
+/// promise less: RAID 0 promises nothing for a fault that costs a member.
 pub fn is_promised(fault: Fault, state: State) -> bool {
     let writable = !matches!(state, State::Stopping | State::ReadOnly);
     match fault {
         Fault::PowerCut | Fault::Kill | Fault::SlowMember => true,
         Fault::Stop => state != State::Stopping,
         Fault::Death | Fault::Exclusion | Fault::Hang | Fault::FailedFlush => state != State::ReadOnly,
-        // These are refused by an array that is not served for writing.
+        // The array refuses these unless it is served for writing.
         Fault::Replacement | Fault::Spare | Fault::LatentError | Fault::TransientError => writable,
-        // A scrub that began is what the array is doing, unless something tells more.
+        // A running scrub determines the state, unless a more specific state holds.
         Fault::Scrub | Fault::RepairingScrub => writable && !matches!(state, State::Busy | State::Idle),
-        // What is to be made whole needs room.
+        // Repairs need free space.
         Fault::OutOfAllSpace | Fault::Starvation => {
             matches!(state, State::Opening | State::Stopping | State::Busy | State::Idle)
         }
         Fault::OutOfSpace => {
             !matches!(state, State::ReadOnly | State::Rebuilding | State::Degraded | State::Resyncing)
         }
-        // These come to light when the array is opened again.
+        // These faults are found when the array is opened again.
         Fault::Absence
         | Fault::ForeignMember
         | Fault::WipedMember
         | Fault::TruncatedMember
         | Fault::Clone => state == State::Stopping,
-        // It is looked for when nothing else is under way.
+        // This is checked while nothing else is under way.
         Fault::Rot | Fault::Rival => state == State::Idle,
-        // Nobody reads it before the array is opened again.
+        // It is read only when the array is opened again.
         Fault::MetadataError => matches!(state, State::Stopping | State::Busy | State::Idle),
         Fault::Comeback => state == State::Degraded,
-        // Who is still waited for is excluded already.
+        // Only an excluded member has accesses that were given up.
         Fault::LateWrite => matches!(state, State::Stopping | State::Rebuilding | State::Degraded),
-        // It is counted when power is cut.
+        // It is counted when power fails.
         Fault::LyingFlush => matches!(state, State::Stopping | State::Busy | State::Idle),
         Fault::DamagedMetadata => {
             matches!(state, State::Stopping | State::Scrubbing | State::Busy | State::Idle)
         }
-        // Nothing but this may be wrong with the array.
+        // The array must have no other fault.
         Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite => {
             matches!(
                 state,
@@ -284,17 +284,17 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
 }
 
 impl Coverage {
-    /// How often `fault` met `state`.
+    /// How often `fault` was injected in `state`.
     pub fn count(&self, fault: Fault, state: State) -> u64 {
         self.counts[fault as usize][state as usize]
     }
 
-    /// All faults.
+    /// The number of all faults.
     pub fn total(&self) -> u64 {
         self.counts.iter().flatten().sum()
     }
 
-    /// Adds what another run has met.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Coverage) {
         let cells = self.counts.iter_mut().flatten().zip(other.counts.iter().flatten());
         cells.for_each(|(sum, count)| *sum += count);

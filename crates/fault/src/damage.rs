@@ -1,5 +1,5 @@
-//! Metadata that can be read, and is not what was written there: rot of one copy or of both, of a
-//! segment's headers or its payload, of an entry in the middle of a commit log.
+//! Metadata that can be read but has wrong content: rot of one copy or both copies, of a log
+//! segment's headers or payload, or of an entry in the middle of a commit log.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use parlour_units::{Region, Sector, Sectors, Slot};
 use crate::disk::Disk;
 use crate::silent::{Area, turned};
 
-/// What rots.
+/// The metadata that rots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     OneCopy(Area),
@@ -22,20 +22,20 @@ pub(crate) enum What {
     Entry,
 }
 
-/// What of a member rots. The number says where.
+/// The metadata of a member that rots. The number determines the sector and the bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     pub(crate) what: What,
     pub(crate) number: u64,
-    /// It rots when the array is not open next.
+    /// It rots the next time the array is closed.
     pub(crate) at_rest: bool,
 }
 
-/// Sectors before a commit log's newest entry that may rot.
+/// The number of sectors before a commit log's newest entry in which rot is placed.
 const LATE_ENTRIES: u64 = 24;
 
 impl What {
-    /// What `number` stands for on an array of this shape.
+    /// The kind of damage that `number` selects on an array with this geometry.
     pub(crate) fn draw(geometry: &Geometry, number: u64) -> What {
         let logs = geometry.layout().logs().is_some();
         let banked = Area::all_of(geometry).into_iter().filter(|area| area.has_two_copies());
@@ -46,14 +46,14 @@ impl What {
         all[(number % all.len() as u64) as usize]
     }
 
-    /// Whether nobody can know the member any more.
+    /// Whether the damage makes the member unrecognisable.
     pub(crate) fn costs_the_member(self) -> bool {
         self == What::BothCopies(Area::Superblock)
     }
 }
 
 impl Damage {
-    /// Damages the member in `slot`. Says whether there was something to damage.
+    /// Damages the member in `slot`. Returns whether there was something to damage.
     pub(crate) fn befall(self, geometry: &Geometry, slot: Slot, disk: &mut Disk) -> bool {
         let sectors = self.sectors(geometry, slot, disk);
         for sector in &sectors {
@@ -94,14 +94,14 @@ impl Damage {
     }
 }
 
-/// A segment of a log on the member in `slot`: where it stands.
+/// The place of a log segment on the member in `slot`.
 fn segment(geometry: &Geometry, slot: Slot, number: u64) -> Option<(Sector, Sectors)> {
     let layout = geometry.layout();
     let logs = layout.logs()?;
     let (regions, segments) = (u64::from(layout.region_count()), u64::from(logs.segments()));
     (0..64).find_map(|step| {
         let picked = (number >> 8).wrapping_add(step * 7);
-        // The first segments are used most.
+        // The first segments are used most often.
         let (sublog, offset) = logs.segment_at((picked % segments.min(3)) as u32);
         let there = layout.sublog_at(Region::new((picked / 3 % regions) as u32), sublog)?;
         let at = geometry.data_start() + there.at.from_start() + offset;

@@ -1,8 +1,8 @@
-//! A member: what it has on stable storage, what is only in its cache, and what is wrong with it.
+//! A simulated member: the content of its stable storage, the content of its cache, and its faults.
 //!
-//! A write that was answered is what is read from then on. It survives a power cut if it was asked
-//! to be durable, or if a flush that began after it has completed; else each of its sectors, on its
-//! own, holds what was stable or any version written since.
+//! A completed write is visible to all later reads. It survives a power cut if it was durable, or
+//! if a flush that began after it has completed. Otherwise each of its sectors, independently,
+//! holds the stable content or any version written since.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::silent::Silent;
 
 const PAGE_SECTORS: u64 = 8;
 
-/// A part of a member. Copies of the member share it until one of them is written there.
+/// A part of a member. Copies of the member share it until one of them is written.
 #[derive(Clone, Debug)]
 struct Page {
     sectors: [SectorBytes; PAGE_SECTORS as usize],
@@ -37,7 +37,7 @@ impl Page {
     }
 }
 
-/// The bytes of a member, those that were never written being one byte throughout.
+/// The bytes of a member. Sectors that were never written hold one repeated byte.
 #[derive(Clone, Debug)]
 struct Image {
     pages: Vec<Option<Rc<Page>>>,
@@ -52,7 +52,7 @@ impl Image {
         }
     }
 
-    /// The sectors of a page, to be written.
+    /// The sectors of a page, for writing.
     fn page_mut(&mut self, page: u64) -> &mut [SectorBytes] {
         let blank = &self.blank;
         let fresh = || {
@@ -69,10 +69,10 @@ fn offset(sector: u64) -> usize {
     (sector % PAGE_SECTORS) as usize
 }
 
-/// The name of writes that no flush covers any more.
+/// The number of writes that no later flush makes durable.
 const LOST: u64 = u64::MAX;
 
-/// What stood in a sector of a page before a write that is not yet durable.
+/// The content of a sector before a write that is not durable yet.
 #[derive(Clone, Debug)]
 struct Before {
     sector: u64,
@@ -80,60 +80,60 @@ struct Before {
     bytes: SectorBytes,
 }
 
-/// What a write puts where, sector by sector.
+/// The content of a write, by sector.
 pub(crate) type Content = Vec<(u64, SectorBytes)>;
 
-/// How flushes of a member fare.
+/// The behaviour of a member's flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flushes {
     Work,
-    /// The next one fails.
+    /// The next flush fails.
     Fail,
-    /// It has failed; later ones seem to work, and make nothing durable that it should have.
+    /// A flush has failed. Later flushes succeed, but do not make its writes durable.
     Failed,
-    /// All are answered as done, and make nothing durable.
+    /// Flushes are reported as done but make nothing durable.
     Lie,
 }
 
-/// A member.
+/// A simulated member.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     pub(crate) identity: Identity,
     pub(crate) length: Sectors,
     image: Image,
-    /// By page: what stood there before each write that is not durable, oldest first.
+    /// By page: the content before each write that is not durable, oldest first.
     before: BTreeMap<u64, Vec<Before>>,
-    /// Memory for such lists.
+    /// Vectors for such lists, kept for their capacity.
     spare: Vec<Vec<Before>>,
-    /// Writes so far.
+    /// The number of writes so far.
     writes: u64,
-    /// Sectors that cannot be read until they are written.
+    /// Sectors that are unreadable until they are written.
     pub(crate) bad: BTreeSet<u64>,
-    /// It answers nothing any more.
+    /// It never answers again.
     pub(crate) dead: bool,
-    /// It answers nothing until the array is opened again.
+    /// It does not answer until the array is opened again.
     pub(crate) mute: bool,
-    /// It has no room for data.
+    /// It has no space for data.
     pub(crate) full: bool,
-    /// The next read of data fails, once.
+    /// The next read of data fails once.
     pub(crate) hiccup: bool,
     pub(crate) flushes: Flushes,
-    /// The writes that flushes were answered for without making them durable.
+    /// The number of writes for which a lying flush was reported as done.
     lied: u64,
-    /// Its next access finds the system without what it takes.
+    /// Its next access fails because the system lacks a resource.
     pub(crate) starved: bool,
-    /// It has no room for logs and metadata either.
+    /// It has no space for logs and metadata either.
     pub(crate) full_everywhere: bool,
-    /// What the next write of a kind does, without an error.
+    /// The silent fault of the next write of a kind.
     pub(crate) silent: Option<Silent>,
-    /// Sectors that do not hold what was written there, and what that was.
+    /// Sectors with wrong content, and the right content.
     tainted: BTreeMap<u64, SectorBytes>,
-    /// By part of the commit log: the sectors of the newest entry, and of those that a crash has
-    /// cut off perhaps.
+    /// By part of the commit log: the sectors of the newest entry, and of entries that a crash may
+    /// have cut off.
     pub(crate) newest: [Vec<Range<u64>>; 2],
-    /// How many times slower than others.
+    /// How many times slower than the others it is.
     pub(crate) slow: u64,
-    /// It was left out of a session that came to its end: nobody may believe it.
+    /// It missed a session that has ended, so the array must not accept it as current.
     pub(crate) stale: bool,
 }
 
@@ -165,51 +165,51 @@ impl Disk {
         }
     }
 
-    /// Whether it has no room for data, or for logs and metadata.
+    /// Whether it has no space: for data, or for logs and metadata.
     pub(crate) fn has_no_room(&self, for_data: bool) -> bool {
         self.full && (for_data || self.full_everywhere)
     }
 
-    /// There is room again.
+    /// Gives it space again.
     pub(crate) fn make_room(&mut self) {
         (self.full, self.full_everywhere) = (false, false);
     }
 
-    /// Whether accesses fail because the member is silent.
+    /// Whether accesses fail because the member does not answer.
     pub(crate) fn answers_not(&self) -> bool {
         self.dead || self.mute
     }
 
-    /// Whether an access to it will fail though it answers, or has failed.
+    /// Whether an access to it has failed or will fail although it answers.
     pub(crate) fn ails(&self) -> bool {
         self.hiccup || self.starved || self.flushes != Flushes::Work || self.is_silently_wrong()
     }
 
-    /// Whether all of a run of sectors can be read.
+    /// Whether all of a range of sectors can be read.
     pub(crate) fn can_read(&self, at: Sector, length: Sectors) -> bool {
         self.bad.range(at.get()..(at + length).get()).next().is_none()
     }
 
-    /// Reads `bytes` from `at`, whether or not it can be read.
+    /// Fills `bytes` from `at`, even if the sectors are unreadable.
     pub(crate) fn read(&self, at: Sector, bytes: &mut [u8]) {
         for (sector, bytes) in (at.get()..).zip(bytes.chunks_exact_mut(SECTOR)) {
             bytes.copy_from_slice(self.image.sector(sector).bytes());
         }
     }
 
-    /// What a driver reads before the array is put together, if it can.
+    /// What a driver reads before the array is assembled; none if it is unreadable.
     pub(crate) fn try_read(&self, at: Sector, length: Sectors) -> Option<Vec<u8>> {
         let mut bytes = vec![0; length.bytes().as_usize()];
         self.read(at, &mut bytes);
         self.can_read(at, length).then_some(bytes)
     }
 
-    /// Whether another holds the same in some sectors.
+    /// Whether another disk has the same content in some sectors.
     pub(crate) fn holds_the_same(&self, other: &Disk, mut sectors: Range<u64>) -> bool {
         sectors.all(|sector| self.sector(sector) == other.sector(sector))
     }
 
-    /// The content of one sector, whether or not it can be read.
+    /// The content of one sector, even if it is unreadable.
     pub(crate) fn sector(&self, sector: u64) -> &SectorBytes {
         self.image.sector(sector)
     }
@@ -219,7 +219,7 @@ impl Disk {
         self.put_all(at, SectorBytes::of(bytes), durable);
     }
 
-    /// A write of one sector.
+    /// Writes one sector.
     pub(crate) fn write_one(&mut self, sector: u64, bytes: SectorBytes, durable: bool) {
         self.begin_write();
         self.put_all(Sector::new(sector), [bytes], durable);
@@ -230,12 +230,12 @@ impl Disk {
         self.put_zeroes(at, length, false);
     }
 
-    /// What is put from here on is part of another write.
+    /// Begins a new write: later calls of `put_all` and `put_zeroes` belong to it.
     pub(crate) fn begin_write(&mut self) {
         self.writes += 1;
     }
 
-    /// A part of a write.
+    /// Writes a part of the current write.
     pub(crate) fn put_all(&mut self, at: Sector, new: impl IntoIterator<Item = SectorBytes>, durable: bool) {
         let (mut sector, mut new) = (at.get(), new.into_iter().peekable());
         while new.peek().is_some() {
@@ -244,14 +244,14 @@ impl Disk {
         }
     }
 
-    /// The same, of zeroes.
+    /// Writes zeroes as a part of the current write.
     pub(crate) fn put_zeroes(&mut self, at: Sector, length: Sectors, durable: bool) {
         let zeroes = std::iter::repeat_n(SectorBytes::filled(0), length.get() as usize);
         self.put_all(at, zeroes, durable);
     }
 
-    /// Puts what `new` has into these sectors of a page, as far as it goes: to which sector, is
-    /// returned.
+    /// Writes sectors of one page from `new`, until `new` ends. Returns the sector after the last
+    /// one.
     fn put(
         &mut self,
         sectors: Range<u64>,
@@ -260,8 +260,8 @@ impl Disk {
     ) -> u64 {
         let (write, page, first) = (self.writes, sectors.start / PAGE_SECTORS, sectors.start);
         if !self.tainted.is_empty() {
-            // What is overwritten is as if nothing had been wrong with it: no cut of power brings
-            // it back.
+            // An overwritten sector counts as if its content had been right: no power cut brings
+            // the wrong content back.
             self.heal(sectors.start..sectors.end);
         }
         let slots = &mut self.image.page_mut(page)[offset(first)..];
@@ -286,25 +286,25 @@ impl Disk {
         end
     }
 
-    /// A sector holds `bytes`, though something else was written there.
+    /// Gives a sector the wrong content `bytes`.
     pub(crate) fn taint(&mut self, sector: u64, bytes: SectorBytes) {
         let page = self.image.page_mut(sector / PAGE_SECTORS);
         let good = std::mem::replace(&mut page[offset(sector)], bytes);
         self.tainted.entry(sector).or_insert(good);
     }
 
-    /// Whether some sector does not hold what was written there, or soon may not.
+    /// Whether some sector has wrong content, or a silent fault is armed.
     pub(crate) fn is_silently_wrong(&self) -> bool {
         self.silent.is_some() || !self.tainted.is_empty()
     }
 
-    /// Nothing is wrong with what it holds: it is what it is.
+    /// Accepts all current content as right.
     pub(crate) fn forget_taints(&mut self) {
         self.silent = None;
         self.tainted.clear();
     }
 
-    /// These sectors hold what was written there.
+    /// Restores the right content of these sectors.
     pub(crate) fn heal(&mut self, sectors: Range<u64>) {
         let tainted: Vec<u64> = self.tainted.range(sectors).map(|(sector, _)| *sector).collect();
         for sector in tainted {
@@ -314,8 +314,9 @@ impl Disk {
         }
     }
 
-    /// The array is gone. Of what it did not make durable nothing is promised, nor of commit logs'
-    /// newest entries, which nothing else names: what is wrong with these is not tried.
+    /// Heals the sectors of which nothing is promised after a crash, so that wrong content there is
+    /// not tested: writes that were not made durable, and the newest entries of the commit logs,
+    /// which no other metadata refers to.
     pub(crate) fn heal_what_is_cut_off(&mut self, power: bool) {
         let newest: Vec<Range<u64>> = self.newest.iter().flatten().cloned().collect();
         newest.into_iter().for_each(|sectors| self.heal(sectors));
@@ -325,16 +326,16 @@ impl Disk {
         }
     }
 
-    /// What a flush that begins now covers.
+    /// The number of writes that a flush covers if it begins now.
     pub(crate) fn written(&self) -> u64 {
         self.writes
     }
 
-    /// A flush is done that covers the first `writes` writes.
+    /// A flush that covers the first `writes` writes has completed.
     pub(crate) fn flushed(&mut self, writes: u64) {
         let spare = &mut self.spare;
         self.before.retain(|_, versions| {
-            // What was written over what was lost is durable.
+            // A durable write over a lost write makes the sector durable.
             let lost = versions.iter().any(|version| version.write == LOST);
             let covered = versions.iter().filter(|version| lost && version.write <= writes);
             let covered: BTreeSet<u64> = covered.map(|version| version.sector).collect();
@@ -351,7 +352,7 @@ impl Disk {
         });
     }
 
-    /// A flush of the first `writes` writes is answered as done.
+    /// A flush that covers the first `writes` writes is reported as done.
     pub(crate) fn flush_answered(&mut self, writes: u64) {
         match self.flushes {
             Flushes::Lie => self.lied = self.lied.max(writes),
@@ -359,7 +360,7 @@ impl Disk {
         }
     }
 
-    /// What flushes said is true.
+    /// Makes all lying flushes true: their writes become durable.
     pub(crate) fn make_true(&mut self) {
         let lied = std::mem::take(&mut self.lied);
         if lied > 0 {
@@ -367,18 +368,18 @@ impl Disk {
         }
     }
 
-    /// Whether something is not durable that a flush was answered for.
+    /// Whether a flush was reported as done without making its writes durable.
     pub(crate) fn has_lied(&self) -> bool {
         self.lied > 0
     }
 
-    /// A flush has failed: no later one makes durable what this one should have.
+    /// A flush has failed: no later flush makes its writes durable.
     pub(crate) fn flush_failed(&mut self) {
         self.flushes = Flushes::Failed;
         self.before.values_mut().flatten().for_each(|version| version.write = LOST);
     }
 
-    /// By sector: what stood there before each write that is not durable, oldest first.
+    /// By sector: the content before each write that is not durable, oldest first.
     fn versions(&self) -> BTreeMap<u64, Vec<&Before>> {
         let mut sectors: BTreeMap<u64, Vec<&Before>> = BTreeMap::new();
         for version in self.before.values().flatten() {
@@ -391,7 +392,7 @@ impl Disk {
     pub(crate) fn unflushed(&self) -> Vec<Content> {
         let mut writes: BTreeMap<u64, Content> = BTreeMap::new();
         for (sector, versions) in self.versions() {
-            // What stood there before a write is what the one before it has written.
+            // The content before a write is what the previous write wrote.
             let later = versions.iter().skip(1).map(|before| before.bytes.clone());
             let contents = later.chain([self.image.sector(sector).clone()]);
             for (before, content) in versions.iter().zip(contents) {
@@ -401,14 +402,14 @@ impl Disk {
         writes.into_values().collect()
     }
 
-    /// The member without what is not durable.
+    /// The member with only its durable content.
     pub(crate) fn stable(&self) -> Disk {
         let mut disk = self.clone();
         disk.power_cut(Keyed::new(0), Kept::Nothing);
         disk
     }
 
-    /// A number for all that it holds.
+    /// A hash of all its content.
     pub(crate) fn digest(&self, key: &SectorKey) -> u64 {
         let mut hash = DefaultHasher::new();
         for (index, page) in self.image.pages.iter().enumerate() {
@@ -420,7 +421,7 @@ impl Disk {
         hash.finish()
     }
 
-    /// Power is pulled. `key` says what is left of each sector that was not flushed.
+    /// Power fails. `key` determines what is left of each sector that was not flushed.
     pub(crate) fn power_cut(&mut self, key: Keyed, kept: Kept) {
         for (page, versions) in std::mem::take(&mut self.before) {
             let first = page * PAGE_SECTORS;
@@ -460,7 +461,7 @@ impl Kept {
         }
     }
 
-    /// Whether a sector of a write in flight has landed.
+    /// Whether a sector of a write in flight is written.
     pub(crate) fn lands(self, drawn: u64) -> bool {
         match self {
             Kept::Nothing => false,

@@ -1,17 +1,18 @@
 //! The exhaustive check: a small script on a tiny array, cut off at every moment.
 //!
-//! The script is played once. At each moment of it, before and after everything that happens, power
-//! is cut: each choice of the writes that were not durable is found on the members, and none or any
-//! one member is lost. (Where nothing of the caches is lost, the process is killed as well, which
-//! is to lose less.) Each such *case* is opened again, recovers, is read, made whole and checked by
-//! the oracle that judges seeds too. Also, each member dies or is replaced after each step of the
-//! script. Where a scenario says so, all of this happens once more in the recovery from each cut;
-//! and a member that was lost at the first may be there again after the second.
+//! The script is played once. At each moment, before and after every event, power is cut. Each
+//! choice of the writes that were not durable is then found on the members, and no member or any
+//! one member is lost. (Where nothing in the caches is lost, the process is also killed, which
+//! loses less.) Each such *case* is opened again and recovers. All its data is read, full
+//! redundancy is restored, and the oracle that checks seeds checks it too. In addition, each member
+//! dies or is replaced after each step of the script. If a scenario says so, all of this is
+//! repeated in the recovery from each cut; a member that was lost at the first cut may be present
+//! again after the second.
 //!
-//! Cases that are alike, the same bytes on the members that are left and the same promises, are
-//! tried once. What is not tried: subsets of writes where a cut leaves many, which are counted
-//! ([`Tally::untried`], `exhaustive/kept.rs`); cuts in the recovery from torn writes; and orders in
-//! which accesses might be answered, other than the one that the seed draws.
+//! Equal cases, with the same bytes on the remaining members and the same promises, are tried once.
+//! Not tried are: some subsets of writes where a cut leaves many, which are counted
+//! ([`Tally::untried`], `exhaustive/kept.rs`); cuts in the recovery from torn writes; and orders of
+//! completions other than the one that the seed draws.
 
 mod case;
 mod kept;
@@ -35,41 +36,41 @@ use crate::message;
 use crate::oracle::Oracle;
 use crate::run::{Limits, Moment, Run, Seen, Wreck};
 use crate::script::{Event, Script};
+use crate::trace::Trace;
 use crate::violation::Violation;
-use crate::world::Trace;
 
-/// Of so many writes every subset is tried, after the first cut and after the second.
+/// Up to this many writes, every subset is tried: after the first cut and after the second.
 const SUBSETS_OF: [usize; 2] = [7, 2];
-/// So many failures are told of.
+/// The most failures that are reported.
 const TOLD: usize = 5;
 
-/// What has been tried.
+/// The counts of what was tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Moments of scripts.
+    /// Moments in scripts.
     pub cuts: u64,
-    /// Moments of recoveries.
+    /// Moments in recoveries.
     pub second_cuts: u64,
-    /// Choices of what was found after a cut.
+    /// Choices of the writes that were found after a cut.
     pub choices: u64,
     /// Subsets of whole writes that were not tried.
     pub untried: u64,
-    /// Choices, with none or any one member lost.
+    /// Choices, each with no member or any one member lost.
     pub losses: u64,
-    /// Those of them that were tried: the others were like one before.
+    /// Those that were tried. The others were equal to an earlier one.
     pub cases: u64,
     /// Members that died or were replaced at a step.
     pub interruptions: u64,
-    /// Regions whose log was folded into their parity in scripts that nothing cut off.
+    /// Regions that were reintegrated in scripts that no cut interrupted.
     pub reintegrations: u64,
-    /// Regions that were brought up to their durable records in recoveries.
+    /// Regions that were redone from their durable records in recoveries.
     pub redone: u64,
     /// Cases and interruptions that broke a promise.
     pub broken: u64,
 }
 
 impl Tally {
-    /// Adds another's counts.
+    /// Adds another tally's counts.
     pub fn add(&mut self, other: &Tally) {
         self.cuts += other.cuts;
         self.second_cuts += other.second_cuts;
@@ -89,22 +90,22 @@ impl Tally {
 pub struct Failure {
     /// The case.
     pub trial: Trial,
-    /// The promise.
+    /// The broken promise.
     pub violation: Violation,
-    /// What happened, a line each.
+    /// The trace, one line per event.
     pub trace: Vec<String>,
 }
 
-/// What was tried, and the first cases that broke a promise.
+/// The counts, and the first cases that broke a promise.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Counts.
+    /// The counts.
     pub tally: Tally,
-    /// Failures, the first few.
+    /// The first failures.
     pub failures: Vec<Failure>,
 }
 
-/// Tries every case of `scenario` on `subject`. `seed` says how long each access takes.
+/// Tries every case of `scenario` on `subject`. `seed` determines how long each access takes.
 pub fn exhaust(scenario: &'static Scenario, subject: &Subject, seed: u64) -> Outcome {
     let mut check = Check::new(scenario, subject, seed);
     check.all();
@@ -112,16 +113,16 @@ pub fn exhaust(scenario: &'static Scenario, subject: &Subject, seed: u64) -> Out
 }
 
 impl Trial {
-    /// Tries this case alone. Says how it fails, if it does.
+    /// Tries this case alone. Returns its failure, if it fails.
     ///
     /// # Errors
-    /// There is no such case: its cuts are not among those that the scenario has now.
+    /// If the case does not exist: its cuts are not among those that the scenario has now.
     pub fn try_alone(&self) -> Result<Option<Failure>, NoTrial> {
         Check::new(self.scenario, &self.subject, self.seed).tell(&self.case)
     }
 }
 
-/// Where a run starts.
+/// The start of a run.
 enum Start<'a> {
     Script,
     After(&'a Moment, &'a Cut),
@@ -131,11 +132,11 @@ struct Check {
     scenario: &'static Scenario,
     subject: Subject,
     script: Script,
-    /// What follows a recovery.
+    /// The events after a recovery.
     afterwards: Vec<Event>,
     limits: Limits,
     key: SectorKey,
-    /// Digests of cases that were tried.
+    /// Digests of the cases that were tried.
     tried: BTreeSet<u64>,
     outcome: Outcome,
 }
@@ -165,7 +166,7 @@ impl Check {
         }
     }
 
-    /// Tries all that a cut at `moment` may leave.
+    /// Tries everything that a cut at `moment` may leave.
     fn cut(&mut self, before: &[Cut], index: usize, moment: &Moment) {
         let first = before.is_empty();
         let effort = Effort { subsets_of: SUBSETS_OF[before.len()], torn: self.scenario.torn && first };
@@ -182,20 +183,21 @@ impl Check {
         }
     }
 
-    /// Tries one choice with no member lost, and with any one.
+    /// Tries one choice with no member lost, and with any one member lost.
     fn lose(&mut self, before: &[Cut], index: usize, moment: &Moment, power: bool, kept: &Kept) {
         let digests: Vec<u64> = found(moment, kept).iter().map(|disk| disk.digest(&self.key)).collect();
-        // Where copies may still differ, only a cut of power excuses that what was read of a member
-        // is lost with it.
+        // Where copies may still differ, data that was read from one member may be lost with that
+        // member only if power is cut too.
         let expendable = moment.expendable.iter().filter(|_| power || moment.synced);
         let lost = expendable.map(|lost| (Some(*lost), None));
-        // Where nothing stands in for what is missing, who was lost before may be there again.
+        // With the journal, a member that was lost at the cut before may be present again.
         let logged = self.subject.consistency == Consistency::Journal;
         let back = before.last().and_then(|cut| cut.lost).filter(|_| logged).map(|back| (None, Some(back)));
         let fates: Vec<_> = [(None, None)].into_iter().chain(lost).chain(back).collect();
         for (lost, back) in fates {
             let mut hash = DefaultHasher::new();
-            // What a second cut would not look into is looked into after a first.
+            // The number of cuts is part of the digest: the recovery from a second cut is not cut
+            // again, so an equal state after a first cut must still be tried.
             (promised(moment, power, lost).digest(), moment.sessions, before.len()).hash(&mut hash);
             for (index, disk) in moment.disks.iter().enumerate() {
                 let dead = (disk.dead && back != Some(index)) || lost == Some(index);
@@ -210,8 +212,8 @@ impl Check {
         }
     }
 
-    /// Tries one case; and all that can happen in its recovery, where it is a first cut and the
-    /// scenario says so.
+    /// Tries one case. If it is a first cut and the scenario says so, also cuts its recovery at
+    /// every moment.
     fn recover(&mut self, before: &[Cut], cut: Cut, moment: &Moment) {
         let again = self.scenario.again.is_some() && before.is_empty() && cut.power && !cut.kept.is_torn();
         let cuts = [before, &[cut]].concat();
@@ -228,7 +230,7 @@ impl Check {
         }
     }
 
-    /// Has each member die, or be replaced, after each of so many steps.
+    /// Makes each member die, or replaces it, after each of the `steps` steps.
     fn interrupt(&mut self, start: &Start<'_>, cuts: &[Cut], steps: u64) {
         if cuts.iter().any(|cut| cut.lost.is_some()) {
             return;
@@ -238,7 +240,7 @@ impl Check {
                 for how in Interruption::ALL {
                     let interrupted = Some(Interrupted { how, slot, steps });
                     let (seen, violation) = self.play(start, false, interrupted, Trace::default());
-                    // What is more than the array survives is not tried.
+                    // An interruption that the array does not promise to survive is not tried.
                     if seen.interrupted {
                         self.outcome.tally.interruptions += 1;
                         self.judge(cuts, interrupted, violation);
@@ -248,7 +250,8 @@ impl Check {
         }
     }
 
-    /// Plays the script, or the recovery from a cut; makes the array whole, and checks all.
+    /// Plays the script, or the recovery from a cut; then restores full redundancy, and does all
+    /// checks.
     fn play(
         &self,
         start: &Start<'_>,
@@ -298,7 +301,7 @@ impl Check {
         Failure { trial: Trial { scenario, subject, seed, case: case.clone() }, violation, trace }
     }
 
-    /// Tries one case alone, and tells its story. None where it breaks no promise.
+    /// Tries one case alone, and returns its trace. `None` if it breaks no promise.
     fn tell(&self, case: &Case) -> Result<Option<Failure>, NoTrial> {
         let mut told = Vec::new();
         let of = |number: usize| if number == case.cuts.len() { case.interrupted } else { None };
@@ -327,7 +330,7 @@ fn lengths(moment: &Moment) -> Vec<usize> {
     moment.loose.iter().map(|loose| loose.content.len()).collect()
 }
 
-/// The disks with what is found of the writes that were not durable.
+/// The disks with the writes that were found after the cut.
 fn found(moment: &Moment, kept: &Kept) -> Vec<Disk> {
     let mut disks = moment.disks.clone();
     for (index, loose) in moment.loose.iter().enumerate() {
@@ -340,7 +343,7 @@ fn found(moment: &Moment, kept: &Kept) -> Vec<Disk> {
     disks
 }
 
-/// What is promised after a cut.
+/// The promises after a cut.
 fn promised(moment: &Moment, power: bool, lost: Option<usize>) -> Oracle {
     let mut oracle = moment.oracle.clone();
     if lost.is_some() {
@@ -362,7 +365,7 @@ fn wreck(moment: &Moment, cut: &Cut) -> Wreck {
     Wreck { disks, oracle, sessions: moment.sessions, now: moment.now }
 }
 
-/// Where records are durable before their data, a crash alone costs no redundancy.
+/// With the journal, checks that a crash alone leaves all check units fitting.
 fn stays_whole(run: &Run<'_>, moment: &Moment, cut: &Cut) -> Result<(), Violation> {
     let promised = run.promises.opens_unclean_and_degraded && moment.whole && cut.lost.is_none();
     if promised && run.is_unsynced() {
@@ -382,7 +385,7 @@ fn tell_loose(moment: &Moment, cut: &Cut) -> Vec<String> {
     moment.loose.iter().enumerate().map(tell).collect()
 }
 
-/// How `act` fails, be it by an assertion.
+/// The violation of `act`, which may be a failed assertion.
 fn guarded(act: impl FnOnce() -> Result<(), Violation>) -> Option<Violation> {
     match catch_unwind(AssertUnwindSafe(act)) {
         Ok(result) => result.err(),

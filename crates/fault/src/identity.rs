@@ -1,12 +1,12 @@
-//! Identities for arrays, members and sessions: numbers, so that a trace can be read.
+//! Identities of arrays, members and sessions: numbers, so that a trace is readable.
 
 use parlour_array::Identity;
 
-/// The array that is tested.
+/// The array under test.
 pub(crate) const ARRAY: u64 = 1;
-/// Another array, whose members come by mistake.
+/// Another array, whose members are used by mistake.
 pub(crate) const OTHER_ARRAY: u64 = 2;
-/// The session of creation.
+/// The session of the creation.
 pub(crate) const FIRST_SESSION: u64 = 3;
 
 pub(crate) fn identity(number: u64) -> Identity {

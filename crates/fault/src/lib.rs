@@ -1,13 +1,13 @@
-//! The fault tester: the same array that serves data, on byte-accurate members in virtual time,
-//! with every fault that disks and power have, and an oracle that knows what each sector may hold.
+//! The fault tester: runs the array that serves data on byte-accurate members in virtual time, with
+//! all faults of disks and power, and an oracle that knows what each sector may hold.
 //!
-//! A *seed* stands for a run: an array of drawn shape, hosts' requests, and faults. The same seed
-//! gives the same run, to the byte. [`run`] runs one; [`explain`] finds the shortest list of events
-//! that still fails and tells its story.
+//! A *seed* determines a run: an array with random parameters, hosts' requests, and faults. The
+//! same seed gives exactly the same run. [`run`] runs one seed; [`explain`] finds the shortest list
+//! of events that still fails, and returns its trace.
 //!
-//! Read `script.rs` (what will happen), `disk.rs` (a member), `world.rs` (the driver), `oracle.rs`
-//! (what may stand where), `atlas.rs` (which faults are to be survived when), `run/` (how they come
-//! together), `check.rs` (what must hold at rest).
+//! The files, in reading order: `script.rs` (the events), `disk.rs` (a member), `world.rs` (the
+//! driver), `oracle.rs` (what each sector may hold), `atlas.rs` (which faults the array must
+//! survive, and when), `run/` (puts these together), `check.rs` (the checks at rest).
 
 mod atlas;
 mod check;
@@ -26,6 +26,7 @@ mod run;
 mod script;
 mod shrink;
 mod silent;
+mod trace;
 mod violation;
 mod world;
 
@@ -37,49 +38,49 @@ pub use violation::Violation;
 
 use run::Run;
 use script::Script;
-use world::Trace;
+use trace::Trace;
 
-/// What a run has shown.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Which run it was.
+    /// The seed of the run.
     pub seed: u64,
     /// The organization's name.
     pub organization: &'static str,
-    /// What it promises after a crash.
+    /// The name of its consistency.
     pub consistency: &'static str,
-    /// Members, spares apart.
+    /// The number of members, without spares.
     pub members: u16,
-    /// Hosts' requests.
+    /// The number of hosts' requests.
     pub requests: u64,
-    /// Accesses to members in the last session.
+    /// The number of accesses to members in the last session.
     pub accesses: u64,
-    /// Faults, and the states that they met.
+    /// The faults, and the states in which they were injected.
     pub coverage: Coverage,
     /// A digest of all answers with their times, and of all effects and events in their order.
     pub digest: u64,
     /// The promise that was broken, if one was.
     pub violation: Option<Violation>,
-    /// What happened, a line each, where that was asked for.
+    /// The trace, one line per event, if it was requested.
     pub trace: Vec<String>,
 }
 
-/// How a run fails, as short as it can be told.
+/// The shortest description of how a run fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
-    /// Which run it was.
+    /// The seed of the run.
     pub seed: u64,
-    /// The array, in a line.
+    /// The array, in one line.
     pub array: String,
     /// The promise that was broken.
     pub violation: Violation,
-    /// The events that suffice, a line each.
+    /// The events that are enough for the failure, one line each.
     pub events: Vec<String>,
-    /// What happened, a line each.
+    /// The trace, one line per event.
     pub trace: Vec<String>,
 }
 
-/// Runs what `seed` stands for.
+/// Runs `seed`.
 pub fn run(seed: u64, limits: &Limits) -> Report {
     play(&Script::draw(seed, limits), limits, false)
 }
@@ -89,8 +90,8 @@ pub fn organization(seed: u64, limits: &Limits) -> &'static str {
     Script::draw(seed, limits).options.row.name
 }
 
-/// Runs `seed` again, with fewer and fewer events, in at most `attempts` runs. None where it does
-/// not fail.
+/// Runs `seed` again with fewer and fewer events, in at most `attempts` runs. Returns `None` if it
+/// does not fail.
 pub fn explain(seed: u64, limits: &Limits, attempts: u32) -> Option<Story> {
     let script = Script::draw(seed, limits);
     let violation = play(&script, limits, false).violation?;
@@ -105,7 +106,7 @@ pub fn explain(seed: u64, limits: &Limits, attempts: u32) -> Option<Story> {
     })
 }
 
-/// Runs a script; with `listen`, tells what happens.
+/// Runs a script. Records a trace if `listen`.
 fn play(script: &Script, limits: &Limits, listen: bool) -> Report {
     let trace = if listen { Trace::listening() } else { Trace::default() };
     let mut report = Report {
@@ -142,15 +143,16 @@ fn play(script: &Script, limits: &Limits, listen: bool) -> Report {
     report
 }
 
-/// An array that has lost more than it survives may say so where it has, and stop; it may not read
-/// wrong. (One that keeps a silent member waits for it at each access; and a member that is left
-/// alone cannot know what it has missed.)
+/// Whether a violation counts. An array that has lost more than its fault tolerance may report the
+/// loss and stop, but it must not return wrong data. (An array that keeps a member that does not
+/// answer waits for it at each access; and a single member that is left cannot know what it has
+/// missed.)
 fn counts(violation: &Violation, limits: &Limits) -> bool {
     let wrong = matches!(violation, Violation::WrongContent { .. } | Violation::Error { .. });
     wrong || matches!(violation, Violation::Seam(_) | Violation::Panic(_)) || !limits.beyond
 }
 
-/// What an assertion said.
+/// The message of a failed assertion.
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()

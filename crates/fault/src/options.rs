@@ -1,5 +1,5 @@
-//! What a seed's array is made like: every choice is drawn, extremes more often than anyone would
-//! choose them.
+//! The parameters of a seed's array. All are random, and extreme values are more frequent than in
+//! practice.
 
 use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization, Update};
 use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning};
@@ -7,40 +7,40 @@ use parlour_units::{Duration, Sectors};
 
 use crate::random::Random;
 
-/// What an array is made like, and how hosts use it.
+/// The parameters of an array, and of its hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) row: NamedOrganization,
     pub(crate) creation: Creation,
-    /// The shape that this makes.
+    /// The geometry that `creation` gives.
     pub(crate) stored: StoredGeometry,
     pub(crate) tuning: Tuning,
-    /// What members hold at first, throughout.
+    /// The byte that fills members at first.
     pub(crate) fill: u8,
     pub(crate) load: Load,
 }
 
-/// How hosts use the array.
+/// The hosts' load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
-    /// Mean time between two requests.
+    /// The mean time between two requests.
     pub(crate) gap: Duration,
-    /// Weights of reads, writes, durable writes, zeroes, trims, flushes.
+    /// The weights of reads, writes, durable writes, zeroes, trims and flushes.
     pub(crate) mix: [u64; 6],
-    /// Most requests go to so many sectors.
+    /// Most requests go to this many first sectors.
     pub(crate) hot: u64,
-    /// Most requests are at most so many blocks long.
+    /// Most requests are at most this many blocks long.
     pub(crate) short: u64,
-    /// Some are this long.
+    /// Some requests are this many blocks long.
     pub(crate) long: u64,
 }
 
-/// Rows that are drawn where none is given: the table's first. With later ones, seeds would tell
-/// other stories.
+/// The first organizations of the table, from which one is drawn if none is given. Drawing later
+/// ones too would change the runs of existing seeds.
 const DRAWN: usize = 8;
 
 impl Options {
-    /// Draws an array, of `row` if one is given.
+    /// Draws an array, with the organization `row` if one is given.
     pub(crate) fn draw(
         random: &mut Random,
         row: Option<NamedOrganization>,
@@ -56,12 +56,12 @@ impl Options {
                 let both = [Consistency::Bitmap, Consistency::Journal, Consistency::Journal];
                 creation.consistency = consistency.unwrap_or_else(|| random.pick(&both));
                 if creation.consistency == Consistency::Journal {
-                    // Whole stripes in place do not keep all promises.
+                    // Full-stripe writes in place do not keep all promises.
                     tuning.large_write = None;
                 }
             }
             draw_apart(random, &mut tuning, &mut creation);
-            // What cannot be is drawn again.
+            // An impossible array is drawn again.
             if let Ok(geometry) = Geometry::create(&creation) {
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
             }
@@ -72,7 +72,7 @@ impl Options {
         Geometry::from_stored(self.stored)
     }
 
-    /// In a line, for people.
+    /// A description in one line, for people.
     pub(crate) fn describe(&self) -> String {
         let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
         format!(
@@ -152,8 +152,8 @@ fn draw_tuning(random: &mut Random, block: u64, segment: Option<Sectors>) -> Tun
     }
 }
 
-/// Draws what came later, without a change of what is drawn after it: seeds go on telling their
-/// stories.
+/// Draws parameters that were added later from a separate generator, so that the runs of existing
+/// seeds do not change.
 fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
     let mut apart = Random::new(random.clone().next());
     let often = [2, 50, 1_000].map(|milliseconds| Some(Duration::from_millis(milliseconds)));
@@ -174,8 +174,8 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
     tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));
 }
 
-/// One array in so many is larger, and where it has logs it has hundreds or thousands of regions,
-/// each written to little.
+/// One array in this many is larger. If it has logs, it has hundreds or thousands of regions, each
+/// of which is written only a little.
 const MANY_REGIONS: u64 = 256;
 
 fn draw_load(random: &mut Random) -> Load {

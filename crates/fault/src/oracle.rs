@@ -1,14 +1,14 @@
-//! What each sector may hold.
+//! The oracle: what each sector may hold.
 //!
-//! A sector is a register that several write at the same time. Its history is a list of writes with
-//! the ticks at which they began, were answered, and were *gone*: overwritten by a write that began
-//! after they were answered, or ruled out by a read. A read may return a write that was not gone
-//! when the read began. A power cut is like a read that began when the last completed flush did,
-//! except for what a durable write overwrote. What is read after a power cut stays.
+//! A sector is a register with concurrent writers. Its history is a list of writes, with the ticks
+//! at which each began, was answered, and was *gone*: overwritten by a write that began after it
+//! was answered, or ruled out by a read. A read may return a write that was not gone when the read
+//! began. A power cut is like a read that began when the last completed flush began, except for
+//! content that a durable write has overwritten. Content that is read after a power cut stays.
 //!
-//! Copies that do not follow the first yet promise less: what a read of the first has ruled out
-//! another may still hold, and shows it if the first is lost before they follow, or before that is
-//! flushed and power is cut.
+//! Copies that are not yet equal to the first copy promise less. Content that a read of the first
+//! copy has ruled out may still be on another copy. It becomes visible if the first copy is lost
+//! before the others have been updated, or before a flush and a power cut.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,25 +17,26 @@ use crate::content::{SectorBytes, Value};
 use crate::promises::Promises;
 use crate::violation::Violation;
 
-/// Not yet.
+/// The tick of an event that has not happened yet.
 const OPEN: u64 = u64::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     value: Value,
-    /// When it was submitted; also its name.
+    /// The tick of its submission, which also identifies it.
     began: u64,
     ended: u64,
     gone: u64,
     /// A power cut cannot bring it back.
     dead: bool,
-    /// The same, as long as no member is lost on which it was read.
+    /// A power cut cannot bring it back unless a member is lost from which its sector was read.
     outlived: bool,
-    /// A read of one copy has ruled it out that others did not yet follow: they may still hold it.
+    /// A read of one copy has ruled it out while the other copies were not yet updated: these may
+    /// still hold it.
     doubted: bool,
 }
 
-/// A run of sectors.
+/// A range of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) at: u64,
@@ -52,39 +53,38 @@ impl Range {
     }
 }
 
-/// How a write ended.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// It is there.
+    /// It is done.
     Done,
-    /// It is there, and durable.
+    /// It is done and durable.
     Durably,
-    /// It may be there, or a part of it.
+    /// It may be done completely, in part, or not at all.
     Perhaps,
 }
 
-/// See the module.
+/// The oracle, described in the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Oracle {
     promises: Promises,
     sectors: Vec<Vec<Entry>>,
     initial: Value,
     tick: u64,
-    /// When the last flush began that has completed, or power was cut last.
+    /// The tick at which the last completed flush began, or of the last power cut.
     floor: u64,
-    /// When power was cut last. Zero: never.
+    /// The tick of the last power cut; zero if there was none.
     cut: u64,
-    /// A member was excluded since power was cut last.
+    /// A member was excluded since the last power cut.
     excluded: bool,
-    /// Reads that began before may have read a copy that is gone since, and the others did not
-    /// follow.
+    /// Reads that began before this tick may have used a copy that differed from the others and is
+    /// lost now.
     gone_copy: u64,
-    /// What was there then and is read since is on stable storage.
+    /// Content that was present at the last power cut, and is read now, is on stable storage.
     stable: bool,
-    /// What nobody promises anything of may read one way now and another later, until it is
-    /// written.
+    /// Unpromised content may differ from read to read until it is written.
     pub(crate) doubts_stay: bool,
-    /// Reads under way began at these ticks.
+    /// The ticks at which reads under way began, and the number of reads for each.
     reads: BTreeMap<u64, u32>,
 }
 
@@ -114,7 +114,7 @@ impl Oracle {
         Entry { value: initial, began: 0, ended: 0, gone: OPEN, dead: false, outlived: false, doubted: false }
     }
 
-    /// A write of `value` is submitted. Returns its name.
+    /// A write of `value` is submitted. Returns its tick.
     pub(crate) fn write_begins(&mut self, range: Range, value: Value) -> u64 {
         let began = self.now();
         let oldest_read = self.reads.keys().next().copied().unwrap_or(OPEN);
@@ -123,7 +123,7 @@ impl Oracle {
             if entries.is_empty() {
                 entries.push(Oracle::whole(initial));
             }
-            // What neither a read under way nor a power cut could show is forgotten.
+            // An entry that neither a read under way nor a power cut can show any more is removed.
             entries
                 .retain(|e| e.gone > oldest_read || !e.dead && (e.outlived || e.doubted || e.gone > floor));
             entries.push(Entry {
@@ -139,7 +139,7 @@ impl Oracle {
         began
     }
 
-    /// A write was answered.
+    /// A write has been answered.
     pub(crate) fn write_ends(&mut self, range: Range, began: u64, written: Written) {
         let now = self.now();
         for entries in &mut self.sectors[range.sectors()] {
@@ -147,7 +147,7 @@ impl Oracle {
                 if entry.began == began {
                     entry.ended = now;
                 } else if entry.ended < began && written != Written::Perhaps {
-                    // What a read had ruled out is overwritten on all members only now.
+                    // A write that a read had ruled out is overwritten on all members only now.
                     let ruled_out = entry.outlived || entry.doubted;
                     entry.gone = if ruled_out { now } else { entry.gone.min(now) };
                     (entry.outlived, entry.doubted) = (false, false);
@@ -157,7 +157,7 @@ impl Oracle {
         }
     }
 
-    /// A read is submitted. Returns its name.
+    /// A read is submitted. Returns its tick.
     pub(crate) fn read_begins(&mut self) -> u64 {
         let began = self.now();
         *self.reads.entry(began).or_default() += 1;
@@ -169,7 +169,8 @@ impl Oracle {
         self.reads.remove(&began);
     }
 
-    /// A read was answered with `sectors`, perhaps from `one_copy` that others do not follow yet.
+    /// A read has returned `sectors`, perhaps from `one_copy` to which the others are not yet
+    /// equal.
     pub(crate) fn read_ends(
         &mut self,
         range: Range,
@@ -196,7 +197,7 @@ impl Oracle {
             return Ok(());
         }
         if !entries.iter().any(fits) {
-            // Where anything may stand, it is known from here on what does.
+            // Unpromised content is known from its first read on.
             let any = entries.iter_mut().find(|entry| entry.value == Value::ANY && entry.gone > began);
             match any {
                 Some(entry) if entry.began >= began => {}
@@ -207,8 +208,8 @@ impl Oracle {
         let entries = &mut self.sectors[sector as usize];
         let settled = entries.iter().filter(|entry| fits(entry)).all(|entry| entry.ended < began);
         if settled && began >= gone_copy && entries.len() > 1 {
-            // It was read from what was left by the cut: a flush makes it no more durable than it
-            // was.
+            // The content read was present at the power cut; a later flush does not make it more
+            // durable.
             let left = cut > 0 && entries.iter().filter(|e| fits(e)).all(|e| e.ended <= cut);
             let ruled_out = |entry: &&mut Entry| !fits(entry) && entry.ended < began && entry.gone > began;
             for entry in entries.iter_mut().filter(ruled_out) {
@@ -236,7 +237,7 @@ impl Oracle {
         Violation::WrongContent { sector, found: found.to_string(), allowed: allowed.join(", ") }
     }
 
-    /// A flush is submitted. Returns its name.
+    /// A flush is submitted. Returns its tick.
     pub(crate) fn flush_begins(&mut self) -> u64 {
         self.now()
     }
@@ -246,8 +247,8 @@ impl Oracle {
         self.floor = self.floor.max(began);
     }
 
-    /// A member was excluded: what was read of it may be gone with it in the next cut; or at once,
-    /// if it was `not_copied` to the others yet.
+    /// A member was excluded. Content that was read from it may be lost with it at the next power
+    /// cut; or at once, if it was `not_copied` to the other members yet.
     pub(crate) fn member_excluded(&mut self, not_copied: bool) {
         if self.promises.read_outlasts_members {
             return;
@@ -260,8 +261,9 @@ impl Oracle {
         }
     }
 
-    /// The array is gone, with power or without; perhaps while other copies were `not_copied` from
-    /// the first. What was under way may have been done, or in part.
+    /// The array has crashed, with a power cut or without; perhaps while other copies were
+    /// `not_copied` from the first one. Requests under way may be done completely, in part, or not
+    /// at all.
     pub(crate) fn crash(&mut self, power: bool, not_copied: bool) {
         let now = self.now();
         let (floor, stays, excluded) = (self.floor, self.stable, self.excluded);
@@ -282,7 +284,7 @@ impl Oracle {
         }
     }
 
-    /// A number for all that it knows: it depends on the order of ticks only.
+    /// A hash of the oracle's state. It depends only on the order of the ticks.
     pub(crate) fn digest(&self) -> u64 {
         let of_entry = |entry: &Entry| [entry.began, entry.ended, entry.gone];
         let mut ticks = vec![self.floor, self.cut, self.gone_copy];
@@ -305,7 +307,7 @@ impl Oracle {
         hash.finish()
     }
 
-    /// Nothing is promised of `sector` any more, until it is written.
+    /// Allows any content of `sector` until it is written.
     pub(crate) fn forgive(&mut self, sector: u64) {
         let now = self.tick;
         let any = Entry {

@@ -1,5 +1,5 @@
-//! The memory behind buffers' names, and what is computed in it. Memory that is given back keeps
-//! its old bytes, so that who reads a buffer before it was filled reads something wrong.
+//! The memory of buffers, and the computations in it. Released memory keeps its old bytes, so that
+//! a read of a buffer before it is filled returns wrong content.
 
 use parlour_array::{Action, Array, BufferId, Effect, Slice};
 use parlour_codec::xor::is_zero;
@@ -9,13 +9,13 @@ use crate::content::SectorBytes;
 use crate::disk::Disk;
 use crate::violation::Violation;
 
-/// What a fresh buffer holds.
+/// The byte in new buffers.
 const FRESH: u8 = 0xEE;
 
 #[derive(Debug)]
 struct Memory {
     sectors: Vec<SectorBytes>,
-    /// Effects under way that name it.
+    /// The number of effects under way that use it.
     pins: u32,
 }
 
@@ -34,7 +34,7 @@ impl Payload {
         Payload { buffers: Vec::new(), spare: Vec::new(), fresh, zeroes }
     }
 
-    /// The sectors of `buffer`, which is as long as the array says.
+    /// The sectors of `buffer`. The array determines its length.
     pub(crate) fn buffer(&mut self, array: &Array, buffer: BufferId) -> &mut Vec<SectorBytes> {
         let index = buffer.as_usize();
         if index >= self.buffers.len() {
@@ -49,17 +49,17 @@ impl Payload {
         &mut memory.sectors
     }
 
-    /// The array gives `buffer` back, which a host has read into.
+    /// The array releases `buffer`, which a host's read has filled. Returns its sectors.
     pub(crate) fn take(&mut self, buffer: BufferId) -> Result<Vec<SectorBytes>, Violation> {
         self.free(buffer)?.ok_or_else(|| Violation::seam("a read is answered that has filled nothing"))
     }
 
-    /// Sectors that were taken are no longer needed.
+    /// Keeps the memory of sectors that are no longer needed.
     pub(crate) fn reuse(&mut self, sectors: Vec<SectorBytes>) {
         self.spare.push(sectors);
     }
 
-    /// The array gives `buffer` back.
+    /// The array releases `buffer`.
     pub(crate) fn release(&mut self, buffer: BufferId) -> Result<(), Violation> {
         let sectors = self.free(buffer)?;
         self.spare.extend(sectors);
@@ -76,7 +76,7 @@ impl Payload {
         Ok(Some(memory.sectors))
     }
 
-    /// An access that names `slices` begins.
+    /// An access that uses `slices` begins.
     pub(crate) fn pin(&mut self, array: &Array, slices: &[Slice]) -> Result<(), Violation> {
         for slice in named(slices) {
             let end = (slice.start + slice.length).get() as usize;
@@ -88,7 +88,7 @@ impl Payload {
         Ok(())
     }
 
-    /// It is over.
+    /// The access has ended.
     pub(crate) fn unpin(&mut self, slices: &[Slice]) {
         for slice in named(slices) {
             self.memory(slice.buffer).pins -= 1;
@@ -99,7 +99,7 @@ impl Payload {
         self.buffers[buffer.as_usize()].as_mut().expect("a buffer that an access names has memory")
     }
 
-    /// The sectors that an effect's slices name, one after another.
+    /// Collects the sectors of an effect's slices, one after another.
     pub(crate) fn gather(&mut self, array: &Array, effect: Effect, sectors: &mut Vec<SectorBytes>) {
         sectors.clear();
         for slice in array.slices(effect.id) {
@@ -113,7 +113,7 @@ impl Payload {
         }
     }
 
-    /// Reads what an effect's slices name from `disk`; returns what of it is metadata.
+    /// Reads the sectors of an effect's slices from `disk`. Returns the bytes that are metadata.
     pub(crate) fn fill(&mut self, array: &Array, effect: Effect, at: Sector, disk: &Disk) -> Option<Vec<u8>> {
         let (mut at, mut metadata) = (at, None);
         for slice in array.slices(effect.id) {
@@ -133,7 +133,7 @@ impl Payload {
         metadata
     }
 
-    /// Writes what an effect's slices name to `disk`.
+    /// Writes the sectors of an effect's slices to `disk`.
     pub(crate) fn write(
         &mut self,
         array: &Array,
@@ -157,7 +157,7 @@ impl Payload {
         }
     }
 
-    /// Carries out a computation. Says whether a comparison found all alike.
+    /// Carries out a computation. Returns whether a comparison found equal content.
     pub(crate) fn compute(&mut self, array: &Array, effect: Effect) -> bool {
         let slices = array.slices(effect.id);
         let (result, others) = slices.split_first().expect("a computation has a result");
@@ -181,12 +181,12 @@ impl Payload {
         alike
     }
 
-    /// Makes a sector of `result` the sum of the same of all `sources`.
+    /// Sets a sector of `result` to the XOR of the same sector of all `sources`.
     fn add(&mut self, result: &Slice, sources: &[Slice], index: usize) {
         let mut sources = sources.iter().filter(|source| source.buffer != BufferId::ZEROES);
         let first = sources.next().map_or(&self.zeroes, |source| self.sector(source, index));
         let mut others = sources.map(|source| self.sector(source, index));
-        // What nothing is added to is shared.
+        // A single source is shared, without a copy.
         let sum = match others.next() {
             Some(second) => SectorBytes::sum(first, second, others),
             None => first.clone(),
@@ -195,25 +195,25 @@ impl Payload {
         self.memory(result.buffer).sectors[at] = sum;
     }
 
-    /// A sector of a slice of a buffer that has memory.
+    /// A sector of a slice, in a buffer that has memory.
     fn sector(&self, slice: &Slice, index: usize) -> &SectorBytes {
         let memory = self.buffers[slice.buffer.as_usize()].as_ref();
         &memory.expect("a buffer that is computed with has memory").sectors[in_sectors(slice).start + index]
     }
 }
 
-/// Where in its buffer a slice is.
+/// The sectors of a slice in its buffer.
 fn in_sectors(slice: &Slice) -> std::ops::Range<usize> {
     slice.start.get() as usize..(slice.start + slice.length).get() as usize
 }
 
-/// The metadata that a slice names.
+/// The metadata of a slice.
 fn metadata<'a>(array: &'a Array, effect: Effect, slice: &Slice) -> &'a [u8] {
     let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
     &array.metadata(effect.id)[start..start + length]
 }
 
-/// Sectors that slices name together.
+/// The total length of slices, in sectors.
 pub(crate) fn named_length(slices: &[Slice]) -> u64 {
     slices.iter().map(|slice| slice.length.get()).sum()
 }

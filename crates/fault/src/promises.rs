@@ -1,13 +1,14 @@
-//! What is promised, by consistency: the one place where they differ.
+//! The promises of each consistency. No other file distinguishes them.
 
 use parlour_array::organization::Consistency;
 
 /// The promises, as the oracle and the fault atlas need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Promises {
-    /// An array that was not stopped opens though a member is missing (G3).
+    /// An array that was not shut down cleanly opens even if a member is missing (G3).
     pub(crate) opens_unclean_and_degraded: bool,
-    /// What was read after a power cut stays though a member is lost and power is cut again (G3).
+    /// Content that was read after a power cut stays, even if a member is lost and power is cut
+    /// again (G3).
     pub(crate) read_outlasts_members: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Random numbers that follow from a seed: a generator for what is drawn in order, and a keyed hash
-//! for what must stay as it is when something else is taken out of a script.
+//! Random numbers from a seed: a generator for numbers that are drawn in order, and a keyed hash
+//! for numbers that must not change when another event is removed from a script.
 
-/// SplitMix64's last step: each bit of `z` changes half of the result's.
+/// The last step of SplitMix64: each bit of `z` changes about half of the result's bits.
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -34,7 +34,7 @@ impl Random {
         of[self.below(of.len() as u64) as usize]
     }
 
-    /// An index into `weights`, each as likely as it is heavy.
+    /// An index into `weights`. Its probability is proportional to its weight.
     pub(crate) fn weighted(&mut self, weights: &[u64]) -> usize {
         let mut left = self.below(weights.iter().sum::<u64>().max(1));
         for (index, weight) in weights.iter().enumerate() {
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// Random numbers that are named, not drawn in order.
+/// Random numbers by name, independent of the order in which they are drawn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyed(u64);
 

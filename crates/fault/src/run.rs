@@ -1,4 +1,4 @@
-//! A run: the events of a script, one after another, with an eye on every answer.
+//! A run: plays the events of a script one after another, and checks every answer.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -18,20 +18,21 @@ use crate::oracle::{Oracle, Range, Written};
 use crate::promises::Promises;
 use crate::random::mix;
 use crate::script::{Ask, Event, Return, Script, What};
+use crate::trace::Trace;
 use crate::violation::Violation;
-use crate::world::{Answer, Shelf, Trace, World};
+use crate::world::{Answer, Shelf, World};
 
-/// What a run may do.
+/// The parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The organization; drawn where none is given.
+    /// The organization. It is drawn if none is given.
     pub organization: Option<NamedOrganization>,
-    /// What arrays with a log promise after a crash; drawn where it is not given.
+    /// The consistency of arrays with logs. It is drawn if none is given.
     pub consistency: Option<Consistency>,
-    /// About how many requests hosts make.
+    /// The approximate number of hosts' requests.
     pub requests: u64,
-    /// Inject more than the organization survives: then it may say "lost" where it is, but never
-    /// read wrong.
+    /// Inject more faults than the fault tolerance allows. The array may then report lost data, but
+    /// it must not return wrong data.
     pub beyond: bool,
 }
 
@@ -46,24 +47,24 @@ impl Default for Limits {
 struct Open {
     ask: Ask,
     range: Range,
-    /// The oracle's name for it.
+    /// The tick with which the oracle identifies it.
     name: u64,
     since: Instant,
     event: u64,
 }
 
-/// In virtual time, no request takes longer than this, whatever is wrong with a member.
+/// The longest time of a request in virtual time, with any faults of members.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Steps in which virtual time does not move.
+/// The most steps without progress of virtual time.
 const STANDSTILL: u32 = 1_000_000;
-/// Members that come again are named apart from those that come first.
+/// The identity of a former member that is used as a new one is increased by a multiple of this.
 const RENAMED: usize = 1_000;
-/// The disk is read in runs of so many sectors.
+/// The array is read in ranges of this many sectors.
 const LONG_READ: u64 = 512;
-/// The event as part of which that is done.
+/// The number of the event to which these reads belong.
 const READING: u64 = u64::MAX >> 2;
 
-/// See the module.
+/// A run, described in the module's documentation.
 pub(crate) struct Run<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) script: &'a Script,
@@ -72,50 +73,50 @@ pub(crate) struct Run<'a> {
     pub(crate) world: World,
     oracle: Oracle,
     open: BTreeMap<u64, Open>,
-    /// Requests for whose payload there is no room yet.
+    /// Requests that wait for memory for their payload.
     waiting: VecDeque<(u64, Ask, Range)>,
     next_tag: u64,
-    /// How the array comes back when it is stopped.
+    /// The way in which the array returns after a stop.
     stopping: Option<(bool, Return)>,
-    /// The session is not yet recorded.
+    /// The new session is not recorded yet.
     pub(crate) opening: bool,
-    /// A disk that this session does without.
+    /// A disk that is left out of this session.
     returning: Option<usize>,
-    /// A crash came while a member was missing, which may be called older than the others since. Or
-    /// numbers were called implausible, and logs may be called damaged for it.
+    /// The array may report a member as older, or a log as damaged: there was a crash while a
+    /// member was missing, or a sequence number was reported as implausible.
     pub(crate) behind: bool,
-    /// Sectors of disks that could not be read since all was whole.
+    /// Sectors that were unreadable since full redundancy was last restored: disk and sector.
     pub(crate) scars: Vec<(usize, u64)>,
     /// Copies of members.
     clones: Clones,
-    /// What rots before the array is opened again: slots, their disks, and what.
+    /// Damage that is done before the array is opened again: slots, their disks, and the damage.
     pub(crate) rotting_at_rest: Vec<(u16, usize, Damage)>,
-    /// Columns of stripes whose parity went wrong: a scrub is to find them.
+    /// Columns of stripes with wrong parity, which a scrub must find.
     pub(crate) polluted: BTreeSet<(Stripe, u64)>,
-    /// Where the array has put something on its bad-block log: stripes, and columns in sectors.
+    /// The entries of the array's bad-block log: stripes, and columns in sectors.
     pub(crate) given_up: BTreeSet<(Stripe, u64)>,
-    /// A crash came while there were scars.
+    /// There was a crash while there were scars.
     pub(crate) unsure: bool,
-    /// The disks as they were when a session ended.
+    /// The disks at the end of an earlier session.
     images: Vec<Disk>,
-    /// Times that a former member was taken as a new one.
+    /// The number of times that a former member was used as a new one.
     renamed: usize,
-    /// A scrub is to find something.
+    /// A scrub must find a mismatch.
     pub(crate) rotting: bool,
-    /// How far the clock of events is behind.
+    /// How far the clock of events is behind virtual time.
     offset: Duration,
     pub(crate) trace: Trace,
     pub(crate) requests: u64,
     pub(crate) coverage: Coverage,
     pub(crate) digest: u64,
-    /// The array has said that it lost more than it survives.
+    /// The array has reported that it lost more than its fault tolerance.
     pub(crate) lost: bool,
-    /// Who looks for moments at which to cut it off.
+    /// Records the moments at which the run may be cut off.
     watch: Watch,
 }
 
 impl<'a> Run<'a> {
-    /// An array on fresh members.
+    /// Creates an array on new members.
     pub(crate) fn new(script: &'a Script, limits: &'a Limits, trace: Trace) -> Result<Run<'a>, Violation> {
         let options = &script.options;
         let geometry = options.geometry();
@@ -135,7 +136,7 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// An array that was just opened.
+    /// A run with an array that was just opened.
     fn around(script: &'a Script, limits: &'a Limits, world: World, oracle: Oracle, trace: Trace) -> Run<'a> {
         let options = &script.options;
         Run {
@@ -171,7 +172,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// All events, and then peace.
+    /// Plays all events, and then restores full redundancy and does all checks.
     pub(crate) fn play(&mut self) -> Result<(), Violation> {
         self.play_events(&self.script.events)?;
         if self.lost {
@@ -197,7 +198,7 @@ impl<'a> Run<'a> {
 
     // Time.
 
-    /// Lets happen what happens before `event`.
+    /// Plays everything that happens before `event`.
     fn advance(&mut self, event: &Event) -> Result<(), Violation> {
         let until = Instant::ZERO + event.at + self.offset;
         let (mut last, mut still) = (self.world.now(), 0);
@@ -222,7 +223,7 @@ impl<'a> Run<'a> {
         self.count_step()
     }
 
-    /// Does something that takes time while the clock of events stands still.
+    /// Does something that takes virtual time without advancing the clock of events.
     fn standing_still(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<(), Violation>,
@@ -233,7 +234,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Goes on until `done`.
+    /// Continues until `done`.
     pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) -> Result<(), Violation> {
         let began = self.world.now();
         while !done(self) && !self.lost {
@@ -248,8 +249,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Lets the array come to rest: nothing is under way, nobody waits, what can be rebuilt,
-    /// resynced and scrubbed is.
+    /// Lets the array come to rest: no access or request is under way, and rebuild, resync and
+    /// scrub have ended as far as possible.
     pub(crate) fn settle(&mut self) -> Result<(), Violation> {
         self.until("the array does not come to rest", |run| {
             !run.world.is_busy() && run.open.is_empty() && run.waiting.is_empty() && run.is_done()
@@ -285,7 +286,7 @@ impl<'a> Run<'a> {
         Ok(tag)
     }
 
-    /// Submits a request, or has it wait for room.
+    /// Submits a request, or queues it until there is memory.
     fn offer(&mut self, tag: u64, event: u64, ask: Ask, range: Range) -> Result<(), Violation> {
         let operation = operation(ask);
         if !self.world.reserve(tag, operation, range.length) {
@@ -305,7 +306,7 @@ impl<'a> Run<'a> {
         self.collect()
     }
 
-    /// Takes in what the array has answered and told.
+    /// Processes the array's answers and events.
     fn collect(&mut self) -> Result<(), Violation> {
         if self.lost {
             return Ok(());
@@ -335,7 +336,7 @@ impl<'a> Run<'a> {
                 self.offer(tag, event, ask, range)?;
             }
         }
-        // (One of those may have ended the array.)
+        // One of these answers or events may have ended the array.
         if self.lost {
             return Ok(());
         }
@@ -407,7 +408,8 @@ impl<'a> Run<'a> {
         match told {
             Told::MemberFailed { slot, cause } => {
                 self.member_excluded();
-                // Nobody chose the moment, and parity that is not yet in sync is all that is left.
+                // The member was excluded at an arbitrary moment, and unsynced parity may be the
+                // only other source of its data.
                 let chosen = cause != FailureCause::Unfaithful && !self.limits.beyond;
                 if cause == FailureCause::Older {
                     self.must_be_damaged(&told)?;
@@ -419,8 +421,8 @@ impl<'a> Run<'a> {
                 Ok(())
             }
             Told::BadBlocksRecorded { slot, at, length, .. } => self.listed(slot, at, length),
-            // (Numbers may be called implausible that are not: docs/reliability.md. What follows
-            // from it is not checked.)
+            // A sequence number may be reported as implausible although it is right: see
+            // docs/reliability.md. The consequences are not checked.
             Told::Implausible { .. } => {
                 self.behind = true;
                 Ok(())
@@ -512,9 +514,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether a kill would have it forgotten that a flush failed. What that flush was for may be
-    /// gone by any later time, though flushes of the next session succeed: no more is promised than
-    /// after a cut of power.
+    /// Whether a kill would make the array forget that a flush failed. The writes before that flush
+    /// may be lost at any later time, although flushes of the next session succeed. So only the
+    /// promises for a power cut apply.
     fn forgets_failed_flush(&self) -> bool {
         let disks = &self.world.shelf.disks;
         let failed = |disk: &usize| disks[*disk].flushes == Flushes::Failed;
@@ -522,7 +524,7 @@ impl<'a> Run<'a> {
             || self.world.records() && (0..disks.len()).any(|disk| failed(&disk))
     }
 
-    /// Counts a fault in the state that the array is in.
+    /// Counts a fault in the array's current state.
     pub(crate) fn meet(&mut self, fault: Fault) {
         let status = self.world.array.status();
         let busy = !self.open.is_empty();
@@ -530,13 +532,13 @@ impl<'a> Run<'a> {
         self.coverage.note(fault, state);
     }
 
-    /// The same, if the fault is to be survived, or more than that is asked for. Says whether.
+    /// Counts the fault and returns true, if the array promises to survive it or `beyond` is set.
     fn dares(&mut self, fault: Fault, slot: u16) -> bool {
-        // After a flush that failed on a member which had to be kept nobody knows what is durable.
+        // If a flush fails on a member that must be kept, it is unknown what is durable.
         let dares = match self.limits.beyond {
             true if fault == Fault::FailedFlush => false,
-            // Copies that have no room differ, and it is not promised that the one which was read
-            // stays.
+            // Copies on members without space may differ, and the copy that was read may not
+            // remain.
             true if fault.is_of_space() && self.geometry.organization().code == Code::Copy => {
                 self.survives(fault, slot)
             }
@@ -588,18 +590,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What was read of one member may not be had from the others.
+    /// Data that was read from one member may not be on the others.
     fn member_excluded(&mut self) {
         self.oracle.member_excluded(self.is_not_copied());
     }
 
-    /// Whether there are copies that do not follow the first yet.
+    /// Whether there are copies that are not yet equal to the first one.
     fn is_not_copied(&self) -> bool {
         self.geometry.organization().code == Code::Copy && self.is_unsynced()
     }
 
-    /// Whether there are copies that follow the first, but perhaps not on stable storage: after a
-    /// cut of power they follow again, unless the first is gone before.
+    /// Whether there are copies that are equal to the first one, but perhaps not on stable storage.
+    /// After a power cut they are updated again, unless the first copy is lost before.
     fn may_be_uncopied(&self) -> bool {
         let copies = self.geometry.organization().code == Code::Copy;
         copies && self.geometry.fault_tolerance() > 0 && self.world.array.status().dirty_regions > 0
@@ -617,7 +619,8 @@ impl<'a> Run<'a> {
         self.put_new(slot)
     }
 
-    /// Who was away from `slot` comes back, if the array knows it and lets it. Says whether.
+    /// A missing member of `slot` returns, if the array knows it and allows it. Returns whether it
+    /// did.
     fn come_back(&mut self, slot: u16) -> Result<bool, Violation> {
         let returning = |disk: &usize| self.may_return(&self.world.shelf.disks[*disk], slot);
         let Some(disk) = self.former_members().find(returning) else { return Ok(false) };
@@ -649,14 +652,14 @@ impl<'a> Run<'a> {
         superblock.and_then(|own| self.world.array.may_return(&own, &bitmaps)) == Some(Slot::new(slot))
     }
 
-    /// Somebody keeps images of disks, which may be taken for them later.
+    /// Keeps images of the disks, which may later be used as returning members.
     pub(crate) fn keep_images(&mut self, shelf: &Shelf) {
         if self.script.has_returns() && self.images.is_empty() {
             self.images.clone_from(&shelf.disks);
         }
     }
 
-    /// A new member takes `slot`, if the array lets it; or its old one.
+    /// A new member takes `slot`, or its old member returns, if the array allows it.
     pub(crate) fn put_new(&mut self, slot: u16) -> Result<(), Violation> {
         if self.script.has_returns() && self.come_back(slot)? {
             return Ok(());
@@ -688,16 +691,16 @@ impl<'a> Run<'a> {
         self.collect()
     }
 
-    /// A disk that nobody has used in this array, with something on it; in some seeds one that was
-    /// a member before, with all that it held then.
+    /// A disk that is not in use in this array and has old content; in some seeds a former member
+    /// with all its old content.
     fn new_disk(&mut self) -> usize {
         let index = self.world.shelf.disks.len();
         let length = self.script.options.creation.member_length;
         let former = self.former_members().next();
         if let Some(former) = former.filter(|_| self.script.has_more()) {
             let disk = &mut self.world.shelf.disks[former];
-            // As a driver does: until the array writes its own, nobody takes it for the member that
-            // it was.
+            // The superblocks are wiped, as a driver does: until the array writes new ones, the
+            // disk must not be taken for its old member.
             let blank = [0; parlour_array::SUPERBLOCK_BYTES];
             Geometry::superblocks_at(disk.length).iter().for_each(|at| disk.write(*at, &blank, true));
             self.renamed += 1;
@@ -710,7 +713,7 @@ impl<'a> Run<'a> {
         index
     }
 
-    /// Disks that work and are no members any more.
+    /// Disks that work and are former members.
     fn former_members(&self) -> impl Iterator<Item = usize> + '_ {
         let standing = self.standing();
         let length = self.script.options.creation.member_length;
@@ -733,7 +736,7 @@ impl<'a> Run<'a> {
         let sector = self.geometry.data_start().get() + sector;
         self.world.shelf.disks[disk].bad.insert(sector);
         self.scars.push((disk, sector));
-        // What was read there may be had from others only, from now on.
+        // From now on, data that was read there must come from other members.
         self.member_excluded();
         self.unsure |= self.is_unsynced();
     }
@@ -783,7 +786,7 @@ impl<'a> Run<'a> {
             (true, false) => Repair::ParityFromData,
             (true, true) => Repair::Majority,
         };
-        // Refused where there is nothing to compare, or one is under way.
+        // Refused if there is nothing to compare or a scrub is running.
         if self.world.array.scrub(self.world.now(), how).is_ok() {
             self.meet(if repair { Fault::RepairingScrub } else { Fault::Scrub });
         }
@@ -808,7 +811,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A sector of a superblock, map, table, list or commit log on a member of `length`.
+/// A sector of a superblock, bitmap, table, bad-block log or commit log on a member of `length`.
 fn metadata_sector(geometry: &Geometry, length: Sectors, number: u64) -> u64 {
     let bank = (number % 2) as usize;
     let superblock = (Geometry::superblocks_at(length)[bank], SUPERBLOCK);
@@ -824,7 +827,7 @@ fn metadata_sector(geometry: &Geometry, length: Sectors, number: u64) -> u64 {
     at.get() + (number >> 16) % length.get()
 }
 
-/// The array's members, as creation leaves them.
+/// The array's members after creation.
 pub(crate) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
     let options = &script.options;
     let geometry = options.geometry();
@@ -851,7 +854,7 @@ pub(crate) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
     images.map(disk).collect()
 }
 
-/// Nothing is promised of what `slots` hold of `regions`.
+/// Allows any content of the data that `slots` hold in `regions`.
 fn forgive(oracle: &mut Oracle, geometry: &Geometry, slots: &[Slot], regions: impl Iterator<Item = Region>) {
     let layout = geometry.layout();
     let unit_length = layout.unit_length().get();

@@ -1,5 +1,5 @@
-//! What will happen: hosts' requests and faults, drawn from the seed before anything runs. An event
-//! that is taken out leaves the others as they were, so that a failing script can be made shorter.
+//! The script of a run: hosts' requests and faults, drawn from the seed before the run. Removing an
+//! event does not change the others, so a failing script can be shortened.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::random::{Keyed, Random};
 use crate::run::Limits;
 use crate::silent::{Area, How, Silent};
 
-/// A run: an array and what happens to it.
+/// A run: an array and its events.
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) seed: u64,
@@ -21,8 +21,7 @@ pub(crate) struct Script {
     pub(crate) events: Vec<Event>,
 }
 
-/// Something that happens at a time. The clock of events stands still while the array is given time
-/// to come to rest.
+/// An event at a time. The clock of events stops while the array is given time to come to rest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) number: u64,
@@ -30,7 +29,7 @@ pub(crate) struct Event {
     pub(crate) what: What,
 }
 
-/// What a host asks.
+/// A host's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     Read,
@@ -40,24 +39,24 @@ pub(crate) enum Ask {
     Flush,
 }
 
-/// How members come back when the array is opened again.
+/// The way in which members return when the array is opened again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Return {
     All,
-    /// All but one, of which something else is the matter.
+    /// All members except one, which has another fault.
     But(Fault, u16),
 }
 
-/// What happens.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Host(Ask, Range),
-    /// The array is gone at once, and opened again; then all of it is read, or not.
+    /// The array crashes and is opened again. Then all data is read, if `read`.
     Crash {
         power: bool,
         read: bool,
     },
-    /// The array is stopped, perhaps loses power then, and is opened again.
+    /// The array is stopped, loses power if `power`, and is opened again.
     Stop {
         power: bool,
         back: Return,
@@ -65,46 +64,47 @@ pub(crate) enum What {
     /// A slot loses its member.
     Lose(Fault, u16),
     Replace(u16),
-    /// Who was away from a slot comes back.
+    /// A missing member of a slot returns.
     Back(u16),
     Spare,
     /// A sector of a member's data area becomes unreadable.
     Latent(u16, u64),
-    /// A sector of a member's metadata becomes unreadable; the number says which.
+    /// A sector of a member's metadata becomes unreadable; the number selects the sector.
     Metadata(u16, u64),
     Transient(u16),
     /// The next flush of a member fails.
     FlushFails(u16),
-    /// All flushes of a member are answered, and make nothing durable.
+    /// All flushes of a member are reported as done, but make nothing durable.
     FlushesLie(u16),
-    /// The next access of a member finds the system without what it takes.
+    /// The system lacks a resource for the next access of a member.
     Starved(u16),
-    /// A member has no room, not for logs and metadata either.
+    /// A member has no space for data, logs or metadata.
     FullEverywhere(u16),
     Slow(u16),
-    /// The next write of a kind to a member goes wrong, and is answered as done.
+    /// The next write of a kind to a member has a silent fault.
     Silent(u16, Silent),
-    /// Another server opens the array, and writes a block: the number says which.
+    /// Another server opens the array, and writes a block; the number selects the block.
     Rival(u64),
-    /// Somebody copies a member that is being used.
+    /// A member is copied while the array is served.
     Clone(u16),
-    /// One of the copies is put in its member's slot when the array has been stopped next; the
-    /// number says which.
+    /// After the next stop, one of the copies is put into its member's slot; the number selects the
+    /// copy.
     PutClone(u64),
-    /// Metadata of a member, or a log on it, rots.
+    /// Metadata of a member, or a log on it, is damaged.
     Damage(u16, Damage),
     Scrub {
         repair: bool,
     },
     Full(u16),
     Rot(u64),
-    /// The array comes to rest, and all is checked; what is missing may be replaced before.
+    /// The array comes to rest, and all checks are done. Missing members are replaced before, if
+    /// `heal`.
     Rest {
         heal: bool,
     },
-    /// The array comes to rest. Where every cut is tried.
+    /// The array comes to rest. Used by the exhaustive check.
     Quiet,
-    /// From here on every cut is tried.
+    /// From here on every cut is tried. Used by the exhaustive check.
     Watch,
 }
 
@@ -168,7 +168,7 @@ impl fmt::Display for Ask {
 }
 
 impl Script {
-    /// Draws what `seed` stands for.
+    /// Draws the script of `seed`.
     pub(crate) fn draw(seed: u64, limits: &Limits) -> Script {
         let mut random = Random::new(seed);
         let options = Options::draw(&mut random, limits.organization, limits.consistency);
@@ -218,19 +218,19 @@ impl Script {
 }
 
 impl Script {
-    /// Whether more befalls the array than what is drawn in order: sectors of metadata cannot be
-    /// read, and former members come back as new ones.
+    /// Whether there are further faults: unreadable sectors of metadata, and former members used as
+    /// new ones.
     pub(crate) fn has_more(&self) -> bool {
         Keyed::new(self.seed ^ MORE).of(&[0]).is_multiple_of(8)
     }
 
-    /// Whether members that were away come back.
+    /// Whether missing members return.
     pub(crate) fn has_returns(&self) -> bool {
         Keyed::new(self.seed ^ RETURNS).of(&[0]).is_multiple_of(4)
     }
 
-    /// Whether members that do not answer, or are excluded, are given up: their accesses are
-    /// answered at once, and what they were to write may land later.
+    /// Whether members that do not answer or are excluded are given up: their accesses are reported
+    /// as failed at once, and their writes may be carried out later.
     pub(crate) fn gives_up(&self) -> bool {
         Keyed::new(self.seed ^ GIVING_UP).of(&[0]).is_multiple_of(8)
     }
@@ -240,7 +240,7 @@ impl Script {
         Keyed::new(self.seed ^ FLUSHES).of(&[0]).is_multiple_of(8)
     }
 
-    /// Before every tenth event.
+    /// Adds one before every tenth event.
     fn add_failed_flushes(&mut self) {
         let keyed = Keyed::new(self.seed ^ FLUSHES);
         let members = u64::from(self.options.creation.members);
@@ -250,12 +250,12 @@ impl Script {
         });
     }
 
-    /// Whether writes go wrong and are answered as done.
+    /// Whether writes have silent faults.
     pub(crate) fn has_silent_faults(&self) -> bool {
         Keyed::new(self.seed ^ SILENT).of(&[0]).is_multiple_of(8)
     }
 
-    /// Before every fourth event.
+    /// Adds one before every fourth event.
     fn add_silent_faults(&mut self) {
         let keyed = Keyed::new(self.seed ^ SILENT);
         let members = u64::from(self.options.creation.members);
@@ -269,12 +269,12 @@ impl Script {
         });
     }
 
-    /// Whether metadata rots.
+    /// Whether metadata is damaged.
     pub(crate) fn has_damage(&self) -> bool {
         Keyed::new(self.seed ^ DAMAGE).of(&[0]).is_multiple_of(8)
     }
 
-    /// Before most ends of a session, and every twelfth event.
+    /// Adds one before most ends of a session, and before every twelfth event.
     fn add_damage(&mut self) {
         let keyed = Keyed::new(self.seed ^ DAMAGE);
         let members = u64::from(self.options.creation.members);
@@ -289,12 +289,12 @@ impl Script {
         });
     }
 
-    /// Whether members are copied, and the copies put in their slots.
+    /// Whether members are copied and the copies put into their slots.
     pub(crate) fn has_clones(&self) -> bool {
         Keyed::new(self.seed ^ CLONES).of(&[0]).is_multiple_of(16)
     }
 
-    /// Copies before every sixth event; they are used at stops.
+    /// Adds a copy before every sixth event. Copies are used at stops.
     fn add_clones(&mut self) {
         let keyed = Keyed::new(self.seed ^ CLONES);
         let members = u64::from(self.options.creation.members);
@@ -307,12 +307,12 @@ impl Script {
         });
     }
 
-    /// Whether members have no room for anything, and the system lacks memory.
+    /// Whether members have no space for anything, and the system lacks memory.
     fn has_shortages(&self) -> bool {
         Keyed::new(self.seed ^ SHORTAGES).of(&[0]).is_multiple_of(16)
     }
 
-    /// Before every tenth event.
+    /// Adds one before every tenth event.
     fn add_shortages(&mut self) {
         let keyed = Keyed::new(self.seed ^ SHORTAGES);
         let members = u64::from(self.options.creation.members);
@@ -326,13 +326,13 @@ impl Script {
         });
     }
 
-    /// Whether other servers open the array, where that is looked for.
+    /// Whether other servers open the array, if the array has a fence.
     fn has_rivals(&self) -> bool {
         let drawn = Keyed::new(self.seed ^ RIVALS).of(&[0]).is_multiple_of(8);
         drawn && self.options.tuning.fence.is_some()
     }
 
-    /// Before every thirtieth event.
+    /// Adds one before every thirtieth event.
     fn add_rivals(&mut self) {
         let keyed = Keyed::new(self.seed ^ RIVALS);
         self.add_beside(9 * BESIDE, |event| {
@@ -346,7 +346,7 @@ impl Script {
         Keyed::new(self.seed ^ LIES).of(&[0]).is_multiple_of(16)
     }
 
-    /// Before every twelfth event.
+    /// Adds one before every twelfth event.
     fn add_lies(&mut self) {
         let keyed = Keyed::new(self.seed ^ LIES);
         let members = u64::from(self.options.creation.members);
@@ -356,7 +356,7 @@ impl Script {
         });
     }
 
-    /// Adds what `beside` says before events, under names from `numbers` on.
+    /// Adds the events of `beside` before other events, with numbers from `numbers` on.
     fn add_beside(&mut self, numbers: u64, beside: impl Fn(&Event) -> Option<What>) {
         let mut events = Vec::with_capacity(self.events.len());
         for event in std::mem::take(&mut self.events) {
@@ -367,7 +367,7 @@ impl Script {
         self.events = events;
     }
 
-    /// Some time after members were lost, or stayed away.
+    /// Adds returns some time after members were lost or stayed away.
     fn add_returns(&mut self) {
         let keyed = Keyed::new(self.seed ^ RETURNS);
         let back = |event: &Event| {
@@ -383,7 +383,7 @@ impl Script {
         self.events.sort_by_key(|event| (event.at, event.number));
     }
 
-    /// One before the end of most sessions.
+    /// Adds one before the end of most sessions.
     fn add_metadata_errors(&mut self) {
         let keyed = Keyed::new(self.seed ^ MORE);
         let members = u64::from(self.options.creation.members);
@@ -396,32 +396,33 @@ impl Script {
     }
 }
 
-/// Names the seeds that have more: none of those that stories were told of before there was any.
+/// The key of the seeds with further faults. It was chosen so that no seed that was used in
+/// `stories.rs` before these faults existed has them.
 const MORE: u64 = 107;
-/// Names the seeds in which members come back: none of those either.
+/// The key of the seeds in which members return, chosen in the same way.
 const RETURNS: u64 = 179_535;
-/// Names the seeds in which flushes fail: none of those either.
+/// The key of the seeds in which flushes fail, chosen in the same way.
 const FLUSHES: u64 = 200_185;
-/// Names the seeds in which members are given up: none of those either.
+/// The key of the seeds in which members are given up, chosen in the same way.
 const GIVING_UP: u64 = 337_312;
-/// Names the seeds in which writes go wrong silently: none of those either.
+/// The key of the seeds in which writes have silent faults, chosen in the same way.
 const SILENT: u64 = 400_121;
-/// Names the seeds in which metadata rots: none of those either.
+/// The key of the seeds in which metadata is damaged, chosen in the same way.
 const DAMAGE: u64 = 416_196;
-/// Names the seeds in which copies of members are used: none of those either.
+/// The key of the seeds in which copies of members are used, chosen in the same way.
 const CLONES: u64 = 500_229;
-/// Names the seeds in which there is no room for anything, or too little memory: none of those
-/// either.
+/// The key of the seeds in which there is no space for anything or too little memory, chosen in the
+/// same way.
 const SHORTAGES: u64 = 500_440;
-/// Names the seeds in which flushes lie: none of those either.
+/// The key of the seeds in which flushes lie, chosen in the same way.
 const LIES: u64 = 500_745;
-/// Names the seeds in which other servers open the array: none of those either.
+/// The key of the seeds in which other servers open the array, chosen in the same way.
 const RIVALS: u64 = 434_334;
 const LONGEST_ABSENCE_US: u64 = 60_000;
-/// Events beside those that were drawn in order have numbers from here.
+/// Events that were added to those drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;
 
-/// Kinds of faults, and what goes with them, that a swarm may leave out.
+/// The kinds of faults, and of other events with them, that a seed may leave out.
 const KINDS: usize = 15;
 
 struct Draw {
@@ -454,8 +455,7 @@ impl Draw {
             self.wait();
             let what = self.fault();
             self.push(what);
-            // Faults on faults: what a lone fault finds right may be wrong in the middle of
-            // another.
+            // Further faults follow, because handling one fault may fail in the middle of another.
             while self.random.chance(3) {
                 let longest = 1 << self.random.below(16);
                 self.at = self.at + Duration::from_micros(self.random.below(longest));
@@ -472,7 +472,7 @@ impl Draw {
 
     fn wait(&mut self) {
         let gap = self.random.below(self.load.gap.nanoseconds() * 2 + 1);
-        // Several at once, now and then.
+        // Sometimes several requests come at once.
         if !self.random.chance(4) {
             self.at = self.at + Duration::from_nanoseconds(gap);
         }
@@ -532,7 +532,7 @@ impl Draw {
         if self.random.chance(5) { Fault::TruncatedMember } else { self.random.pick(&kinds) }
     }
 
-    /// Where hosts write is more interesting than elsewhere.
+    /// Faults are more useful where hosts write.
     fn sector(&mut self) -> u64 {
         let reach = if self.random.chance(3) { self.data } else { (self.load.hot * 2).min(self.data) };
         self.random.below(reach)

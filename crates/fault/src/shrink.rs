@@ -1,13 +1,13 @@
-//! From a script that fails to the shortest that still fails in the same way: events are taken out,
-//! many at once and then fewer.
+//! Shortens a failing script to the shortest one that still fails in the same way: removes events,
+//! many at a time and then fewer.
 
 use crate::play;
 use crate::run::Limits;
 use crate::script::Script;
 use crate::violation::Violation;
 
-/// Takes out what is not needed, in at most `attempts` runs. Returns the script that is left, and
-/// how it fails.
+/// Removes events that are not needed, in at most `attempts` runs. Returns the shortened script and
+/// its violation.
 pub(crate) fn shrink(
     script: Script,
     violation: Violation,
@@ -19,7 +19,7 @@ pub(crate) fn shrink(
     let mut size = best.events.len() / 2;
     while size > 0 && left > 0 {
         let mut shorter = false;
-        // From the end: what comes after the violation goes first.
+        // From the end, because the events after the violation can be removed first.
         let mut end = best.events.len();
         while end > 0 && left > 0 {
             let start = end.saturating_sub(size);

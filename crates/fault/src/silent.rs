@@ -1,10 +1,11 @@
-//! Writes that go wrong and are answered as done: lost, in another place, or with a bit turned.
-//! They befall metadata, logs and parity; what is wrong with hosts' data no array without checksums
-//! can know.
+//! Silent faults: writes that are reported as done, but were lost, went to another place, or have a
+//! flipped bit. They hit metadata, logs and parity. An array without checksums of data cannot
+//! detect them in hosts' data.
 //!
-//! What is silently wrong is on one member, and all others are sound. So it is promised (f = 1)
-//! that nothing reads wrong for it, as long as no other member is lost: it is noticed when the
-//! array reads it, or a scrub finds it (parity), or it is overwritten.
+//! A silent fault is on one member while all other members are sound. So the array promises (f = 1)
+//! that no read returns wrong data because of it, as long as no other member is lost. The fault is
+//! detected when the array reads the sector, or a scrub finds it (parity), or the sector is
+//! overwritten.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,7 +18,7 @@ use crate::content::{SECTOR, SectorBytes};
 use crate::coverage::Fault;
 use crate::disk::Disk;
 
-/// What a write does instead.
+/// The fault of the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     Lost,
@@ -25,7 +26,7 @@ pub(crate) enum How {
     Rotten,
 }
 
-/// What is written.
+/// The kind of data that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Area {
     Superblock,
@@ -37,7 +38,8 @@ pub(crate) enum Area {
     Parity,
 }
 
-/// How the next write of a kind goes wrong. The number says where it goes, or which bit turns.
+/// The silent fault of the next write of a kind. The number determines the place or the flipped
+/// bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Silent {
     pub(crate) how: How,
@@ -45,12 +47,12 @@ pub(crate) struct Silent {
     pub(crate) number: u64,
 }
 
-/// A write has gone wrong.
+/// A silent fault that has happened.
 #[derive(Clone, Debug)]
 pub(crate) struct Silenced {
     pub(crate) disk: usize,
     pub(crate) fault: Fault,
-    /// Sectors that do not hold what they should.
+    /// The sectors with wrong content.
     pub(crate) sectors: Vec<u64>,
 }
 
@@ -77,7 +79,7 @@ impl Area {
         Area::Parity,
     ];
 
-    /// Whether each member holds two, of which the newer counts.
+    /// Whether each member holds two copies, of which the newer counts.
     pub(crate) fn has_two_copies(self) -> bool {
         matches!(self, Area::Superblock | Area::Bitmap | Area::Table | Area::BadBlockLog)
     }
@@ -94,19 +96,19 @@ impl Area {
         }
     }
 
-    /// The kinds that there are.
+    /// The kinds that exist on this array.
     pub(crate) fn all_of(geometry: &Geometry) -> Vec<Area> {
         let is_there = |area: &Area| match area {
             Area::Segment => geometry.layout().logs().is_some(),
             Area::Parity => !geometry.keeps_copies(),
-            // (Lists are seldom written.)
+            // Bad-block logs are seldom written.
             _ => !area.places(geometry, geometry.least_member_length()).is_empty(),
         };
         Area::ALL.into_iter().filter(is_there).collect()
     }
 
-    /// What a write of `length` at `at` of `slot`'s member is of, if it is of one kind, and not
-    /// hosts' data.
+    /// The kind of a write of `length` at `at` of `slot`'s member; none for hosts' data or several
+    /// kinds.
     fn of(
         geometry: &Geometry,
         member_length: Sectors,
@@ -141,7 +143,7 @@ impl Area {
         }
     }
 
-    /// Where it is before and behind the data area.
+    /// Its places before and behind the data area.
     pub(crate) fn places(self, geometry: &Geometry, member_length: Sectors) -> Vec<(Sector, Sectors)> {
         let both =
             |at: &dyn Fn(usize) -> Sector, length: Sectors| [0, 1].map(|bank| (at(bank), length)).to_vec();
@@ -159,13 +161,13 @@ impl Area {
     }
 }
 
-/// Which part of the commit log this is in.
+/// The part of the commit log that contains `at`.
 pub(crate) fn commit_part(geometry: &Geometry, at: Sector) -> Option<usize> {
     let areas = Area::CommitLog.places(geometry, Sectors::ZERO);
     areas.into_iter().position(|(start, length)| at >= start && at < start + length)
 }
 
-/// Whether this stands in a log, or a commit log, of `member`, which stands in one of `slots`.
+/// Whether `at` of `member` is in a log or a commit log. The member stands in one of `slots`.
 pub(crate) fn is_of_logs(geometry: &Geometry, slots: &[u16], member: Member, at: Sector) -> bool {
     if commit_part(geometry, at).is_some() {
         return true;
@@ -175,7 +177,7 @@ pub(crate) fn is_of_logs(geometry: &Geometry, slots: &[u16], member: Member, at:
     area == Some(Area::Segment)
 }
 
-/// Where else on the member in `slot` a write of `length` may go: to a place of its own kind.
+/// Another place on the member in `slot` to which a write of `length` may go, of the same kind.
 fn elsewhere(geometry: &Geometry, slot: Slot, area: Area, length: Sectors, number: u64) -> Option<Sector> {
     let layout = geometry.layout();
     let start = geometry.data_start();
@@ -205,7 +207,7 @@ fn elsewhere(geometry: &Geometry, slot: Slot, area: Area, length: Sectors, numbe
     }
 }
 
-/// The same sector with a bit turned.
+/// The sector with a flipped bit.
 pub(crate) fn turned(sector: &SectorBytes, number: u64) -> SectorBytes {
     let mut bytes = sector.bytes().to_vec();
     bytes[(number >> 16) as usize % SECTOR] ^= 1 << (number % 8);
@@ -213,8 +215,8 @@ pub(crate) fn turned(sector: &SectorBytes, number: u64) -> SectorBytes {
 }
 
 impl Disk {
-    /// Whether a write to `at` of the member in `slot` is to go wrong: what it does is returned,
-    /// and what stood there.
+    /// The silent fault of a write to `at` of the member in `slot`, if it is to have one, and the
+    /// content before the write.
     pub(crate) fn silence(
         &mut self,
         geometry: &Geometry,
@@ -228,8 +230,8 @@ impl Disk {
         Some((silent, before))
     }
 
-    /// The write has been done: it goes wrong. Returns the sectors that are not what they should
-    /// be.
+    /// Applies the silent fault to a write that was carried out. Returns the sectors with wrong
+    /// content.
     pub(crate) fn go_wrong(
         &mut self,
         geometry: &Geometry,

@@ -1,33 +1,33 @@
-//! What the tester can find: a promise that was not kept.
+//! The violations that the tester can find.
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// A read returned what may not stand there.
+    /// A read returned content that the sector may not hold.
     #[error("sector {sector} read as {found}; it may hold: {allowed}")]
     WrongContent {
-        /// Which sector of the array.
+        /// The sector of the array.
         sector: u64,
-        /// What was read.
+        /// The content that was read.
         found: String,
-        /// What the promises allow.
+        /// The content that the promises allow.
         allowed: String,
     },
-    /// A request failed that should not have.
+    /// A request failed although the promises do not allow it.
     #[error("{request} was answered with an error: {error}")]
     Error {
-        /// Which request.
+        /// The request.
         request: String,
         /// The error.
         error: String,
     },
-    /// A request was not answered for too long.
+    /// A request was not answered in time.
     #[error("{0} has not been answered for ten minutes of virtual time")]
     Unanswered(String),
-    /// Nothing is under way, and yet something is not done.
+    /// Nothing is under way, but something is not done.
     #[error("nothing is under way, and {0}")]
     Stuck(String),
-    /// A scrub found what should not be.
+    /// A scrub found something that the promises do not allow.
     #[error(
         "a scrub found {mismatches} mismatches, {unreadable} unreadable windows, and skipped {skipped} stripes"
     )]
@@ -39,36 +39,36 @@ pub enum Violation {
         /// Stripes that were not compared.
         skipped: u64,
     },
-    /// Redundancy on the members does not fit the data.
+    /// Check units on the members do not fit the data.
     #[error("check units of stripe {stripe} do not fit its data, from column {column} on")]
     Redundancy {
-        /// Which stripe.
+        /// The stripe.
         stripe: u64,
-        /// The first sector in its units that does not fit.
+        /// The first column that does not fit, in sectors.
         column: u64,
     },
-    /// A scrub changed what it was not asked to change, or did not repair what it was asked to.
+    /// A scrub changed something that it should not, or did not repair something that it should.
     #[error("{0}")]
     Repair(String),
-    /// Something is still held when nothing is under way.
+    /// The array holds a resource while nothing is under way.
     #[error("nothing is under way, and the array holds {0}")]
     Leak(String),
-    /// The seam's contract was broken.
+    /// The contract between array and driver was broken.
     #[error("the seam: {0}")]
     Seam(String),
     /// The array could not be opened.
     #[error("the array does not open: {0}")]
     Opening(String),
-    /// A member was believed that may not be.
+    /// A member was accepted that must not be.
     #[error("{0} was believed")]
     Believed(String),
-    /// The array did not become whole again.
+    /// The array did not restore full redundancy.
     #[error("the array does not become whole again: {0}")]
     NotWhole(String),
-    /// Another server has opened the array, and this one does not leave it alone.
+    /// Another server has opened the array, and this one still uses it.
     #[error("a server {0} that has opened the array since")]
     Rival(&'static str),
-    /// An assertion fired.
+    /// An assertion failed.
     #[error("an assertion fired: {0}")]
     Panic(String),
 }
@@ -78,7 +78,7 @@ impl Violation {
         Violation::Seam(what.into())
     }
 
-    /// What sort of violation it is, in a word.
+    /// The kind of the violation, in a few words.
     pub fn kind(&self) -> &'static str {
         match self {
             Violation::WrongContent { .. } => "wrong content",

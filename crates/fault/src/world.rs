@@ -1,15 +1,13 @@
-//! The driver: carries out the array's effects on members in memory, each after a time of its own,
-//! and holds the array to the seam's contract.
+//! The fault tester's driver: carries out the array's effects on members in memory, each with a
+//! random latency, and checks the contract between array and driver.
 //!
-//! Where it gives members up, as the engine does, all accesses of a member that does not answer, or
-//! is excluded, are answered at once as gone; and what was to be written may still land, in part or
-//! as a whole, at any later time.
+//! If the driver gives members up, as the engine does, all accesses of a member that does not
+//! answer or is excluded are reported as failed (gone) at once. Their writes may still be carried
+//! out later, in part or completely.
 
-use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::rc::Rc;
 
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, Banks, BufferId, Candidate, Class, CommitLogContent, Completion,
@@ -27,35 +25,10 @@ use crate::oracle::Range;
 use crate::payload::{Payload, named_length};
 use crate::random::Keyed;
 use crate::silent::{self, Silenced};
+use crate::trace::Trace;
 use crate::violation::Violation;
 
-/// What a run has to tell, where somebody listens.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Trace(Option<Rc<RefCell<Vec<String>>>>);
-
-impl Trace {
-    pub(crate) fn listening() -> Trace {
-        Trace(Some(Rc::default()))
-    }
-
-    pub(crate) fn note(&self, now: Instant, line: impl FnOnce() -> String) {
-        if let Some(lines) = &self.0 {
-            let at = now.nanoseconds() as f64 / 1e6;
-            lines.borrow_mut().push(format!("{at:>12.3} ms  {}", line()));
-        }
-    }
-
-    /// How much was told.
-    pub(crate) fn length(&self) -> usize {
-        self.0.as_ref().map_or(0, |lines| lines.borrow().len())
-    }
-
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.as_ref().map(|lines| lines.borrow().clone()).unwrap_or_default()
-    }
-}
-
-/// What outlives an opening of the array: members, and time.
+/// What remains when the array is closed: members and time.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     pub(crate) disks: Vec<Disk>,
@@ -63,10 +36,11 @@ pub(crate) struct Shelf {
     pub(crate) keyed: Keyed,
     pub(crate) sessions: u64,
     pub(crate) trace: Trace,
-    /// How often an access like this one was drawn a time: what else happens does not change it.
+    /// How often the latency of an access of the same name was drawn. Other events do not change
+    /// it.
     drawn: Vec<u32>,
     crashes: u64,
-    /// Whether members that do not answer, or are excluded, are given up.
+    /// Whether members that do not answer or are excluded are given up.
     pub(crate) gives_up: bool,
     /// A digest of all effects and events of the array, in their order.
     asked: DefaultHasher,
@@ -87,7 +61,7 @@ impl Shelf {
         }
     }
 
-    /// A number for the next access of this name.
+    /// A random number for the next access of this name.
     fn draw(&mut self, name: &[u64]) -> u64 {
         let hash = self.keyed.of(name);
         let slot = (hash % self.drawn.len() as u64) as usize;
@@ -95,7 +69,7 @@ impl Shelf {
         self.keyed.of(&[hash, u64::from(self.drawn[slot])])
     }
 
-    /// What `order` of the members look like to who opens an array.
+    /// Assembles the array from the members in this order.
     pub(crate) fn assemble(&self, order: &[usize]) -> Result<Assembly, AssemblyError> {
         assemble(&self.disks, order)
     }
@@ -105,7 +79,7 @@ impl Shelf {
     }
 }
 
-/// Both banks of a kind of metadata on each of `members`, as far as they can be read.
+/// Both banks of a kind of metadata on each of `members`, as far as they are readable.
 pub(crate) fn banks(
     disks: &[Disk],
     members: &[Option<usize>],
@@ -116,7 +90,7 @@ pub(crate) fn banks(
     members.iter().map(read).collect()
 }
 
-/// What `order` of `disks` look like to who opens an array.
+/// Assembles the array from `disks` in this order.
 pub(crate) fn assemble(disks: &[Disk], order: &[usize]) -> Result<Assembly, AssemblyError> {
     let candidate = |index: &usize| {
         let disk = &disks[*index];
@@ -134,37 +108,36 @@ pub(crate) fn assemble(disks: &[Disk], order: &[usize]) -> Result<Assembly, Asse
 struct Flight {
     effect: Effect,
     disk: usize,
-    /// It was done, and is not yet answered.
+    /// It was carried out, and is not yet reported.
     landed: bool,
-    /// It was to be answered, and the member was silent.
+    /// It was due, but the member did not answer.
     late: bool,
-    /// What a flush covers.
+    /// The number of writes that a flush covers.
     covers: u64,
     fault: Option<Fault>,
     metadata: Option<Vec<u8>>,
-    /// It was answered as gone, and this may still be written.
+    /// It was reported as failed, and this content may still be written.
     given_up: Option<Content>,
 }
 
-/// A write that a cut of power may or may not leave, whole or torn.
+/// A write that a power cut may keep, lose or tear.
 #[derive(Clone, Debug)]
 pub(crate) struct Loose {
     pub(crate) disk: usize,
     pub(crate) content: Content,
-    /// It was done, and stands in the member's cache; else it is under way.
+    /// It was carried out, and is in the member's cache; otherwise it is under way.
     pub(crate) cached: bool,
 }
 
-/// What comes next in the queue: when, in which order, which access, and whether it is answered
-/// then.
+/// An entry of the queue: the time, the order, the access, and whether the access is reported then.
 type Due = Reverse<(u64, u64, u32, bool)>;
 
-/// A request is answered.
+/// The answer to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) tag: u64,
     pub(crate) result: Result<(), RequestError>,
-    /// What a read has read.
+    /// The sectors that a read returned.
     pub(crate) sectors: Vec<SectorBytes>,
 }
 
@@ -173,7 +146,7 @@ pub(crate) struct Answer {
 pub(crate) struct World {
     pub(crate) array: Array,
     pub(crate) shelf: Shelf,
-    /// By the array's number of a member: the disk.
+    /// The disk of each member number of the array.
     numbers: Vec<Option<usize>>,
     payload: Payload,
     flights: Vec<Option<Flight>>,
@@ -181,32 +154,33 @@ pub(crate) struct World {
     queue: BinaryHeap<Due>,
     order: u64,
     metadata: u32,
-    /// Flights that somebody waits for.
+    /// The number of flights that were not given up.
     awaited: usize,
-    /// Writes that have landed after they were answered as failed, since that was last asked.
+    /// The number of writes that were carried out after they were reported as failed, since the
+    /// last query.
     pub(crate) landed_late: u32,
-    /// Members that do not answer, and are asked for nothing any more.
+    /// Members that did not answer and get no new accesses.
     silent: Vec<usize>,
-    /// By slot: the number of the member that stands there, or stood there last.
+    /// By slot: the number of the member that stands there, or of the last one that did.
     slots: Vec<u16>,
-    /// Accesses so far.
+    /// The number of accesses so far.
     pub(crate) accesses: u64,
     buffers: BTreeMap<u64, (BufferId, bool)>,
     pub(crate) answers: Vec<Answer>,
     pub(crate) events: Vec<Event>,
-    /// Sectors that a transient error hit.
+    /// Sectors with a transient error.
     pub(crate) hiccups: Vec<(usize, u64)>,
-    /// Writes that went wrong.
+    /// The silent faults that have happened.
     pub(crate) silenced: Vec<Silenced>,
     sectors: Vec<SectorBytes>,
     sums: Vec<u64>,
-    /// Of the array's checksums.
+    /// The key of the array's checksums.
     key: SectorKey,
-    /// No other key has it: the checksum of a sector that is not zero.
+    /// The unique name of the key: the checksum of a sector that is not zero.
     key_name: u64,
 }
 
-/// An opening that was refused.
+/// An array that refused to open.
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub(crate) shelf: Shelf,
@@ -214,7 +188,8 @@ pub(crate) struct Refused {
 }
 
 impl Shelf {
-    /// By slot: the commit log; empty where no member stands, there is none, or it cannot be read.
+    /// The commit log of each slot; empty if there is no member or no commit log, or if it is
+    /// unreadable.
     fn commit_logs(&self, members: &[Option<usize>], geometry: &Geometry) -> Vec<Vec<u8>> {
         let (at, length) = geometry.commit_log();
         let read = |disk: &Option<usize>| {
@@ -226,7 +201,7 @@ impl Shelf {
 }
 
 impl World {
-    /// Opens what `assembly` made of `order`.
+    /// Opens the array that `assembly` has made of the members in this order.
     pub(crate) fn open(
         shelf: Shelf,
         assembly: &Assembly,
@@ -247,7 +222,7 @@ impl World {
         let bad_block_logs = match geometry.bad_block_log_at(0) {
             Some((first, length)) => {
                 let at = |bank| first + length * bank as u64;
-                // Most have never been written.
+                // Most bad-block logs have never been written.
                 let written =
                     |disk: &usize| (0..2).any(|bank| !is_zero(disks[*disk].sector(at(bank).get()).bytes()));
                 let members: Vec<Option<usize>> = members.iter().map(|disk| disk.filter(written)).collect();
@@ -308,7 +283,7 @@ impl World {
         }
     }
 
-    /// What an answer has read is no longer needed.
+    /// Keeps the memory of an answer's sectors.
     pub(crate) fn reuse(&mut self, sectors: Vec<SectorBytes>) {
         self.payload.reuse(sectors);
     }
@@ -326,7 +301,7 @@ impl World {
         self.numbers.get(usize::from(member)).copied().flatten()
     }
 
-    /// The array was told of `disk`, and calls it `member`.
+    /// The array has taken `disk` as `member`.
     pub(crate) fn introduce(&mut self, member: Member, disk: usize) -> Result<(), Violation> {
         if member.as_usize() != self.numbers.len() {
             return Err(Violation::seam("a new member is not numbered behind the last"));
@@ -335,17 +310,18 @@ impl World {
         Ok(())
     }
 
-    /// Whether some access to a disk is not answered yet.
+    /// Whether an access to a disk is not reported yet.
     pub(crate) fn is_in_use(&self, disk: usize) -> bool {
         self.flights.iter().flatten().any(|flight| flight.disk == disk)
     }
 
-    /// What the array is told of a disk.
+    /// The information about a disk that the array gets.
     pub(crate) fn info(&self, disk: usize) -> MemberInfo {
         self.shelf.info(disk)
     }
 
-    /// Takes a buffer for the payload of request `tag`; says no where there is no room for it.
+    /// Reserves a buffer for the payload of request `tag`. Returns false if there is no memory for
+    /// it.
     pub(crate) fn reserve(&mut self, tag: u64, operation: Operation, length: u64) -> bool {
         let reads = operation == Operation::Read;
         if !reads && !matches!(operation, Operation::Write { .. }) {
@@ -356,7 +332,7 @@ impl World {
         buffer.is_some()
     }
 
-    /// Submits a request that has its buffer; what it writes is `value`'s.
+    /// Submits a request that has its buffer. A write has the content of `value`.
     pub(crate) fn submit(
         &mut self,
         tag: u64,
@@ -377,7 +353,7 @@ impl World {
         self.drain()
     }
 
-    /// Takes from the array all that it has to say.
+    /// Polls the array until it has nothing more.
     pub(crate) fn drain(&mut self) -> Result<(), Violation> {
         loop {
             let mut any = false;
@@ -391,7 +367,7 @@ impl World {
                 self.answer_host(completion)?;
             }
             while let Some(event) = self.array.poll_event() {
-                // Giving up its accesses gives the array something to do.
+                // Giving up accesses may give the array more work.
                 any = true;
                 self.shelf.trace.note(self.shelf.now, || format!("array: {event:?}"));
                 event.hash(&mut self.shelf.asked);
@@ -407,7 +383,7 @@ impl World {
         }
     }
 
-    /// Nobody waits for who is excluded.
+    /// Gives up the accesses of an excluded member.
     fn follow(&mut self, event: &Event) {
         let member = match event {
             Event::MemberFailed { slot, .. } => self.slots.get(slot.as_usize()).copied(),
@@ -423,7 +399,7 @@ impl World {
         }
     }
 
-    /// Answers all accesses of `disk` as gone. What they were to write may land later.
+    /// Reports all accesses of `disk` as failed (gone). Their writes may be carried out later.
     fn give_up(&mut self, disk: usize) {
         let mut effects = Vec::new();
         for number in 0..self.flights.len() {
@@ -461,8 +437,8 @@ impl World {
         Ok(())
     }
 
-    /// What was read into `buffer`. The array gives it back, unless it is about to repair something
-    /// from it.
+    /// The sectors that were read into `buffer`. The array releases the buffer, unless it needs it
+    /// for a repair.
     fn read_into(&mut self, buffer: BufferId) -> Result<Vec<SectorBytes>, Violation> {
         while let Some(released) = self.array.poll_release() {
             if released == buffer {
@@ -473,7 +449,6 @@ impl World {
         Ok(self.payload.buffer(&self.array, buffer).clone())
     }
 
-    /// An effect is handed out.
     /// Names of jobs and buffers are left out: they depend on what else was named, not on what
     /// is done.
     fn digest_effect(&mut self, effect: Effect) {
@@ -490,10 +465,11 @@ impl World {
         self.shelf.asked.finish()
     }
 
+    /// Begins an effect.
     fn begin(&mut self, effect: Effect) -> Result<(), Violation> {
         let (member, at, length) = match effect.action {
             Action::Xor | Action::XorInto | Action::Compare => {
-                // Computations are done in the order in which they are handed out.
+                // Computations are carried out in the order in which they are issued.
                 let alike = self.payload.compute(&self.array, effect);
                 let outcome = if alike { Outcome::Done } else { Outcome::Differs };
                 self.array.complete(self.shelf.now, effect.id, outcome);
@@ -548,7 +524,7 @@ impl World {
         };
         let number = self.enter(flight);
         let time = latency(drawn) * self.shelf.disks[disk].slow;
-        // What is done is not always answered at once.
+        // A completed access is not always reported at once.
         if kind != 4 && drawn.is_multiple_of(4) {
             let landing = Duration::from_nanoseconds(time.nanoseconds() / 2);
             self.expect(landing, number, false);
@@ -577,7 +553,7 @@ impl World {
         self.queue.push(Reverse((at, self.order, flight, answered)));
     }
 
-    /// Whether an access is one that the array may ask for.
+    /// Checks that the array may ask for this access.
     fn check(&self, effect: Effect, disk: usize, at: Sector, length: Sectors) -> Result<(), Violation> {
         let broken = |what: &str| Err(Violation::seam(format!("{what}: {effect:?}")));
         if (at + length).get() > self.shelf.disks[disk].length.get() {
@@ -599,7 +575,7 @@ impl World {
         let (commits, length_of_commits) = self.array.geometry().commit_log();
         let in_commits = at >= commits && (at + length) <= commits + length_of_commits;
         let fits = match effect.class {
-            // (A session begins each commit log with an entry.)
+            // A session begins each commit log with an entry.
             Class::Metadata => !in_data,
             Class::Log => in_data || in_commits,
             _ => in_data,
@@ -610,19 +586,19 @@ impl World {
         Ok(())
     }
 
-    /// When something happens next, if nothing else is asked.
+    /// The time of the next event, if there is no new request.
     pub(crate) fn next_time(&self) -> Option<Instant> {
         let queue = self.queue.peek().map(|Reverse((at, ..))| Instant::from_nanoseconds(*at));
         let timeout = self.array.poll_timeout().map(|due| due.max(self.shelf.now));
         [queue, timeout].into_iter().flatten().min()
     }
 
-    /// Whether accesses are under way that somebody waits for.
+    /// Whether accesses are under way that were not given up.
     pub(crate) fn is_busy(&self) -> bool {
         self.awaited > 0
     }
 
-    /// Lets happen what happens next.
+    /// Processes the next event.
     pub(crate) fn step(&mut self) -> Result<(), Violation> {
         let Some(time) = self.next_time() else { return Ok(()) };
         self.shelf.now = self.shelf.now.max(time);
@@ -636,7 +612,7 @@ impl World {
         if answered { self.answer(number) } else { Ok(()) }
     }
 
-    /// An access is done on its member, unless it was before.
+    /// Carries out an access on its member, unless it was carried out before.
     fn land(&mut self, number: u32) {
         let Some(flight) = self.flights[number as usize].as_mut().filter(|flight| !flight.landed) else {
             return;
@@ -684,7 +660,7 @@ impl World {
                 let slot = self.slots.iter().position(|number| *number == member.get());
                 let slot = slot.map(|slot| Slot::new(slot as u16));
                 let geometry = self.array.geometry();
-                // Where other redundancy is wanting it would be one fault too many.
+                // While other redundancy is missing, a silent fault would be one fault too many.
                 let sound = geometry.keeps_copies() || self.array.unsynced_regions() == 0;
                 let slot = slot.filter(|_| sound);
                 let silent = slot.and_then(|slot| disk.silence(geometry, slot, at, length));
@@ -708,7 +684,7 @@ impl World {
         }
     }
 
-    /// An access is answered, or fails late where its member is silent.
+    /// Reports an access. If its member does not answer, the access fails late.
     fn answer(&mut self, number: u32) -> Result<(), Violation> {
         let flight = self.flights[number as usize].as_mut().expect("an access is answered once");
         let disk = flight.disk;
@@ -724,7 +700,7 @@ impl World {
             return Ok(());
         }
         if flight.late && self.shelf.gives_up {
-            // It has taken too long: this and all else that was asked of the member is given up.
+            // It has taken too long: all accesses of the member are given up.
             self.silent.push(disk);
             self.give_up(disk);
             self.expect(
@@ -737,7 +713,7 @@ impl World {
         let mut flight = self.flights[number as usize].take().expect("it was there");
         self.free.push(number);
         if flight.late {
-            // Who waited has given up; the member has perhaps not.
+            // The driver has given up; the member may still have carried out a part of the write.
             self.land_in_part(&flight, self.order);
             flight.fault = Some(Fault::Gone);
         }
@@ -758,7 +734,7 @@ impl World {
         self.drain()
     }
 
-    /// Some sectors of a write that was given up are there, perhaps.
+    /// Carries out some sectors of a write that was given up.
     fn land_late(&mut self, number: u32, salt: u64) {
         let Some(flight) = self.flights[number as usize].as_mut() else { return };
         let Some(content) = flight.given_up.as_mut().map(std::mem::take) else { return };
@@ -775,7 +751,7 @@ impl World {
         self.landed_late += u32::from(kept != Kept::Nothing && !content.is_empty());
     }
 
-    /// Some sectors of a write that nobody waited for are there.
+    /// Carries out some sectors of a write whose member did not answer.
     fn land_in_part(&mut self, flight: &Flight, salt: u64) {
         let key = self.shelf.keyed;
         let disk = &mut self.shelf.disks[flight.disk];
@@ -807,8 +783,8 @@ impl World {
         }
     }
 
-    /// What a cut of power now may leave of what is not durable, in the order in which it reaches
-    /// the members.
+    /// The writes that a power cut now may keep or lose, in the order in which they reach the
+    /// members.
     pub(crate) fn loose(&mut self) -> Vec<Loose> {
         let mut loose = Vec::new();
         for (disk, member) in self.shelf.disks.iter().enumerate().filter(|(_, disk)| !disk.dead) {
@@ -832,8 +808,8 @@ impl World {
         loose
     }
 
-    /// The array is gone: what was under way is done in part; without power, so is what was not
-    /// flushed.
+    /// The array crashes: accesses under way are carried out in part, and at a power cut writes
+    /// that were not flushed are kept in part.
     pub(crate) fn crash(&mut self, power: bool) -> Shelf {
         self.shelf.crashes += 1;
         let crash = self.shelf.crashes;
@@ -857,7 +833,7 @@ impl World {
     }
 }
 
-/// What an access is to write.
+/// The content that an access writes.
 fn content(payload: &mut Payload, array: &Array, effect: Effect, sectors: &mut Vec<SectorBytes>) -> Content {
     match effect.action {
         Action::Write { at, .. } => {
@@ -871,7 +847,7 @@ fn content(payload: &mut Payload, array: &Array, effect: Effect, sectors: &mut V
     }
 }
 
-/// Mostly a tenth of a millisecond, seldom much more.
+/// Usually about a tenth of a millisecond, seldom much more.
 fn latency(drawn: u64) -> Duration {
     let base = 20_000 + (drawn >> 8) % 180_000;
     Duration::from_nanoseconds(if (drawn >> 40).is_multiple_of(40) { base * 25 } else { base })

@@ -1,4 +1,4 @@
-//! Every cut of small scripts, on an array of each kind.
+//! Runs the exhaustive check: every cut of small scripts, on an array of each kind.
 
 #![expect(
     clippy::disallowed_methods,
@@ -17,14 +17,14 @@ fn subject(name: &str, consistency: Consistency, members: u16) -> Subject {
     Subject { organization: *Organization::named(name).expect("a name of the table"), consistency, members }
 }
 
-/// Tries all scenarios that suit each of `subjects` on all cores.
+/// Tries each of `subjects` with all scenarios that suit it, on all cores.
 fn exhaust_all(subjects: &[Subject]) -> Vec<(&'static Scenario, Subject, Outcome)> {
     let suits = |subject: &Subject| {
         let subject = *subject;
         SCENARIOS.iter().filter(move |one| one.suits(&subject)).map(move |one| (one, subject))
     };
     let items: Vec<(&Scenario, Subject)> = subjects.iter().flat_map(suits).collect();
-    // The last take longest: they begin first.
+    // The last scenarios take longest, so they begin first.
     let (left, outcomes) = (AtomicUsize::new(items.len()), Mutex::new(Vec::new()));
     let work = || {
         while let Ok(left) =

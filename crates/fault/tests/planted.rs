@@ -1,5 +1,5 @@
-//! The tester tested: known bugs are planted in the array, one at a time, and each is found within
-//! a stated number of seeds.
+//! Tests the fault tester: known bugs are planted in the array one at a time, and each must be
+//! found within a fixed number of seeds.
 #![cfg(feature = "planted-bugs")]
 #![expect(clippy::disallowed_methods, reason = "the crate has no threads, its tests do")]
 
@@ -11,10 +11,10 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Bug, plant};
 use parlour_fault::{Limits, run};
 
-/// Each bug is found within so many seeds.
+/// The number of seeds within which each bug must be found.
 const SEEDS: u64 = 2_000;
 
-/// The organization that has what the bug spoils; any, where all have it.
+/// The organization in which the bug has an effect; any, if it has one in all.
 fn organization(bug: Bug) -> Option<&'static str> {
     match bug {
         Bug::LogTruncatedBeforeParity | Bug::OverwriteOrderIgnored | Bug::ParityBehindLogUsed => {
@@ -30,13 +30,14 @@ fn organization(bug: Bug) -> Option<&'static str> {
     }
 }
 
-/// The first seed that finds what is planted.
+/// The lowest seed that finds the planted bug.
 fn first_that_fails(limits: &Limits) -> Option<u64> {
     let (next, found) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
     let work = || {
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            // Lower seeds that are under way are waited for: the table does not depend on threads.
+            // Lower seeds that are still running are completed, so that the result does not depend
+            // on threads.
             if seed >= SEEDS || seed > found.load(Ordering::Relaxed) {
                 return;
             }
@@ -50,7 +51,7 @@ fn first_that_fails(limits: &Limits) -> Option<u64> {
     Some(found.into_inner()).filter(|seed| *seed < SEEDS)
 }
 
-/// Where a bug is looked for.
+/// The limits for a bug.
 fn limits(name: Option<&str>, consistency: Option<Consistency>) -> Limits {
     let organization = name.map(|name| *Organization::named(name).expect("a name of the table"));
     Limits { organization, consistency, ..Limits::default() }
@@ -84,8 +85,8 @@ fn every_planted_bug_is_found() {
     assert!(missed.is_empty(), "not found within {SEEDS} seeds: {missed:?}");
 }
 
-/// Each list is gone through by a test of the tests: here, in `planted_exhaustive.rs`, in the
-/// array's and in the engine's.
+/// Each list of bugs has a test: here, in `planted_exhaustive.rs`, in the array's tests and in the
+/// engine's tests.
 #[test]
 fn every_bug_is_in_a_list() {
     let bad_block_logs: [&[Bug]; 12] = [
@@ -103,7 +104,7 @@ fn every_bug_is_in_a_list() {
         &Bug::OF_EXCLUSION,
     ];
     let listed: BTreeSet<u8> = bad_block_logs.concat().into_iter().map(|bug| bug as u8).collect();
-    // The last one's number is the count of all.
+    // The number of the last bug is the number of all bugs.
     let missing: Vec<u8> = (1..=Bug::MemberFlushSkipped as u8).filter(|bug| !listed.contains(bug)).collect();
     assert!(missing.is_empty(), "no test looks for the bugs of these numbers: {missing:?}");
 }

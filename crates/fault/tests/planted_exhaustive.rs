@@ -1,4 +1,4 @@
-//! The exhaustive check tested: some cut finds a bug that is planted.
+//! Tests the exhaustive check: some cut finds the planted bug.
 #![cfg(feature = "planted-bugs")]
 #![expect(clippy::disallowed_methods, reason = "the crate has no threads, its tests do")]
 
@@ -6,7 +6,7 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Bug, plant};
 use parlour_fault::exhaustive::{SCENARIOS, Subject, exhaust};
 
-/// The array in which a bug is looked for: organization, consistency, members.
+/// The array for a bug: organization, consistency, members.
 fn array(bug: Bug) -> (&'static str, Consistency, u16) {
     match bug {
         Bug::GivenUpReadAtOnce | Bug::ZeroedBeforeRecord => ("parity-logging", Consistency::Journal, 4),

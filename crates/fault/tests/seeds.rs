@@ -1,4 +1,4 @@
-//! Seeds replay, and no promise is broken.
+//! Tests that seeds are reproducible and that no seed breaks a promise.
 
 #![expect(
     clippy::disallowed_methods,
@@ -69,8 +69,8 @@ fn no_organization_breaks_a_promise() {
     assert!(never.is_empty(), "no seed met {}", never.join(", "));
 }
 
-/// Rows of the table that are not drawn where none is given, because seeds would tell other stories
-/// then.
+/// Organizations that are not drawn if none is given, because drawing them would change the runs of
+/// existing seeds.
 #[test]
 fn organizations_that_are_not_drawn_break_no_promise_either() {
     let drawn = run_all(0, 400, &Limits::default());

@@ -1,5 +1,5 @@
-//! What seeds have found in crash-safe logging, each by its story. (What they found before is told
-//! by hand, in the array's tests.)
+//! Seeds that once found a bug in crash-safe logging, each with a description. Earlier finds are
+//! written as tests in the array's crate.
 
 use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Limits, run};
@@ -39,7 +39,7 @@ const STORIES: [(u64, &str); 28] = [
     (50012372, "a write finds no room, is read as it was before, and is redone after a cut of power"),
 ];
 
-/// The same of seeds that draw all, and may have drawn another organization.
+/// The same for seeds that draw everything, perhaps another organization.
 const DRAWN: [(u64, &str); 28] = [
     (1063, "a write waits for its repair behind one that waits until the region is closed"),
     (5902, "of two copies not yet in sync the one that was read is excluded for errors"),
@@ -101,7 +101,7 @@ const DRAWN: [(u64, &str); 28] = [
     (600225, "a read for which the system lacks memory is answered as data that is lost"),
 ];
 
-/// Of parity logging, with either consistency.
+/// The same for parity logging, with either consistency.
 const LOGGING: [(u64, &str); 17] = [
     (60031161, "a segment is there though its write failed, and a table says that it counted all up to then"),
     (
@@ -146,7 +146,7 @@ const LOGGING: [(u64, &str); 17] = [
     ),
 ];
 
-/// Where more befell arrays than they survive.
+/// The same for arrays with more faults than they survive.
 const BEYOND: [(u64, &str); 10] = [
     (23, "a degraded write finds no room for its parity, and what is missing is computed from that"),
     (295, "an array that may not be written reads copies that differ from another than before"),
@@ -159,7 +159,7 @@ const BEYOND: [(u64, &str); 10] = [
     (740, "two that wait for a flush of a member which cannot flush make each other ask again"),
     (8929, "a write that holds the parity looks at the log's state again and again"),
 ];
-/// The same of parity logging.
+/// The same for parity logging with more faults than it survives.
 const BEYOND_LOGGING: [(u64, &str); 7] = [
     (
         1703,

@@ -1,4 +1,4 @@
-//! Drives by name: of the catalogue, or of a file.
+//! Finds a drive by name: a drive of the catalogue, or a description file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,31 +6,31 @@ use parlour_drive::catalogue;
 use parlour_drive::description::{Description, DescriptionError};
 use parlour_units::words::{did_you_mean, meant};
 
-/// Why there is no such drive.
+/// Why a drive cannot be found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// It is in no catalogue.
+    /// The catalogue has no such drive, and there is no such file.
     #[error("there is no drive '{0}', and no file of that name; {hint}", hint = suggestion(.0))]
     Unknown(String),
-    /// Its file cannot be read.
+    /// The file cannot be read.
     #[error("{path}: cannot be read: {source}", path = .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Its file describes none.
+    /// The file does not describe a valid drive.
     #[error("{name}: {source}")]
     Description {
-        /// The drive, or its file.
+        /// The drive's name, or the file.
         name: String,
         /// What is wrong.
         source: DescriptionError,
     },
 }
 
-/// The drives of the catalogue that `name` may stand for, or how to list all.
+/// The hint for an unknown `name`: the similar names of the catalogue, or how to list all drives.
 fn suggestion(name: &str) -> String {
     let (lower, names) = (name.to_lowercase(), || catalogue::DRIVES.iter().map(|(drive, _)| *drive));
     let part_of = names().filter(|drive| !lower.is_empty() && drive.contains(&lower));
@@ -44,10 +44,10 @@ fn suggestion(name: &str) -> String {
     }
 }
 
-/// What describes the drive of this name; a file is looked for from `directory` on.
+/// Returns the description of the drive `name`. A file is looked for relative to `directory`.
 ///
 /// # Errors
-/// There is no such drive, or none can be so.
+/// There is no such drive, or its description is invalid.
 pub fn find(name: &str, directory: &Path) -> Result<Description, FindError> {
     let text = match catalogue::find(name) {
         Some(text) => text.to_owned(),
@@ -64,7 +64,7 @@ pub fn find(name: &str, directory: &Path) -> Result<Description, FindError> {
     };
     let wrong = |source| FindError::Description { name: name.to_owned(), source };
     let description = Description::parse(&text).map_err(wrong)?;
-    // What is wrong with it is said at once.
+    // Errors in a description are reported now, not when the drive is first used.
     description.blocks().map_err(wrong)?;
     description.electronics().map_err(wrong)?;
     Ok(description)

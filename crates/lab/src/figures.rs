@@ -1,4 +1,4 @@
-//! What people and programs are shown of a run.
+//! The figures of a run, for reports and for JSON output.
 
 use parlour_sim::control::Step;
 use parlour_sim::history::Point;
@@ -13,58 +13,58 @@ use crate::experiment::prepared::Outcome;
 /// The figures of a run. Intervals are half widths, at 95%.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// Simulated time that counts.
+    /// The simulated time that counts.
     pub seconds: f64,
-    /// Requests that count.
+    /// The number of counted requests.
     pub requests: u64,
-    /// Why it ended.
+    /// Why the run ended.
     pub ended: &'static str,
-    /// Requests a second.
+    /// Requests per second.
     pub throughput: Interval,
-    /// The same for each member.
+    /// Requests per second, divided by the number of members.
     pub throughput_per_member: f64,
-    /// Megabytes (of 1,000,000 bytes) a second.
+    /// Megabytes (of 1,000,000 bytes) per second.
     pub mb_per_second: Interval,
     /// Response times.
     pub response_ms: Distribution,
-    /// Reads alone, where there are any.
+    /// Figures of reads alone, if there are reads.
     pub reads: Option<Part>,
-    /// Writes alone.
+    /// Figures of writes alone, if there are writes.
     pub writes: Option<Part>,
-    /// Requests under way in the mean.
+    /// The mean number of requests under way.
     pub under_way: f64,
-    /// The part of the time in which a member was busy, in the mean of all.
+    /// The mean fraction of the time in which a member was busy.
     pub utilization: f64,
-    /// Where the time of an access went, in the mean, in milliseconds.
+    /// The mean components of an access's time, in milliseconds.
     pub access_ms: AccessTime,
-    /// By source, where there are several, or where transactions or files are what is waited for.
+    /// The figures of each source, if there are several, or if a source has transactions or files.
     pub sources: Vec<SourceFigures>,
-    /// By member.
+    /// The figures of each member.
     pub members: Vec<MemberFigures>,
-    /// What lies between hosts and members: processors, channel, strings.
+    /// The figures of what lies between hosts and members: processors, channel, strings.
     pub paths: Vec<PathFigures>,
-    /// Requests that were answered with lost data.
+    /// The number of requests that were answered with an error because data is lost.
     pub lost: u64,
-    /// What has happened to members.
+    /// Events that concern members.
     pub incidents: Vec<IncidentFigures>,
     /// Rebuilds.
     pub rebuilds: Vec<RebuildFigures>,
-    /// What was found by running again and again.
+    /// The result of a search over several runs.
     pub control: Option<ControlFigures>,
-    /// How it went over time, where that was asked for.
+    /// The history over time, if requested.
     pub history: Option<HistoryFigures>,
 }
 
-/// A mean, and how sure it is.
+/// A mean with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The mean.
     pub mean: f64,
-    /// Half the width of its 95% confidence interval; null where too few values were seen.
+    /// Half the width of its 95% confidence interval; null if there were too few values.
     pub interval: Option<f64>,
 }
 
-/// How times are distributed, in milliseconds.
+/// The distribution of times, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distribution {
     /// The mean.
@@ -73,52 +73,52 @@ pub struct Distribution {
     pub interval: Option<f64>,
     /// The standard deviation.
     pub deviation: f64,
-    /// Half of all are at most this.
+    /// The median.
     pub median: f64,
-    /// 90%.
+    /// The 90th percentile.
     pub p90: f64,
-    /// 95%.
+    /// The 95th percentile.
     pub p95: f64,
-    /// 99%.
+    /// The 99th percentile.
     pub p99: f64,
-    /// The longest.
+    /// The maximum.
     pub longest: f64,
 }
 
 /// Requests of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// How many.
+    /// The number of requests.
     pub requests: u64,
-    /// A second.
+    /// Requests per second.
     pub throughput: Interval,
-    /// Megabytes a second.
+    /// Megabytes per second.
     pub mb_per_second: Interval,
     /// Response times.
     pub response_ms: Distribution,
 }
 
-/// Where the time of an access went, in milliseconds.
+/// The components of an access's time, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AccessTime {
-    /// Waiting for others.
+    /// Waiting for other accesses of the member.
     pub queue: f64,
     /// Moving the arm.
     pub seek: f64,
-    /// Waiting for the platters.
+    /// Waiting for the rotation of the platters.
     pub rotation: f64,
-    /// Passing under a head.
+    /// Transferring data under the head.
     pub transfer: f64,
-    /// The rest.
+    /// Everything else.
     pub overhead: f64,
-    /// Waiting, when it was done, for other accesses of the same job.
+    /// Waiting, after the access was done, for other accesses of the same job.
     pub synchronization: f64,
 }
 
-/// What became of a source's requests.
+/// The figures of a source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SourceFigures {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its requests.
     pub requests: Part,
@@ -126,124 +126,124 @@ pub struct SourceFigures {
     pub tasks: Option<TaskFigures>,
 }
 
-/// Transactions or files.
+/// The figures of transactions or files.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TaskFigures {
-    /// How many.
+    /// The number of them.
     pub count: u64,
-    /// A second.
+    /// The number per second.
     pub throughput: Interval,
-    /// From the beginning of each to its end.
+    /// The time from the beginning of each to its end.
     pub time_ms: Distribution,
-    /// Bytes of each, in the mean.
+    /// The mean number of bytes of each.
     pub bytes: f64,
-    /// Megabytes a second of each, in the mean.
+    /// The mean rate of each, in megabytes per second.
     pub mb_per_second: Interval,
 }
 
-/// What a member has done.
+/// The figures of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MemberFigures {
-    /// Accesses.
+    /// The number of accesses.
     pub accesses: u64,
-    /// The part of the time in which it was busy.
+    /// The fraction of the time in which it was busy.
     pub utilization: f64,
-    /// Accesses that waited, in the mean over time.
+    /// The mean number of waiting accesses over time.
     pub waiting: f64,
-    /// Where the time of an access went.
+    /// The mean components of an access's time.
     pub access_ms: AccessTime,
 }
 
-/// What a processor, channel or bus has done.
+/// The figures of a processor, channel or bus.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathFigures {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How often it served.
+    /// The number of times it served.
     pub served: u64,
-    /// The part of the time in which it was busy.
+    /// The fraction of the time in which it was busy.
     pub utilization: f64,
-    /// How long each thing waited for it, in the mean, in milliseconds.
+    /// The mean time of waiting for it, in milliseconds.
     pub waited_ms: f64,
 }
 
-/// Something that has happened to an array.
+/// An event of an array.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IncidentFigures {
-    /// When.
+    /// The simulated time in seconds.
     pub seconds: f64,
-    /// To which array.
+    /// The array.
     pub array: usize,
-    /// What.
+    /// The description.
     pub what: String,
 }
 
 /// A rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RebuildFigures {
-    /// In which array.
+    /// The array.
     pub array: usize,
-    /// Of which slot.
+    /// The slot.
     pub slot: u16,
-    /// How long it took; null if it was not done.
+    /// The duration; null if the rebuild did not finish.
     pub took_seconds: Option<f64>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ControlFigures {
-    /// How the run was set that counts.
+    /// The setting of the chosen run.
     #[serde(flatten)]
     pub setting: SettingFigure,
-    /// Whether it shows what was wanted.
+    /// Whether the chosen run reaches the target.
     pub met: bool,
-    /// All runs.
+    /// All runs of the search.
     pub steps: Vec<StepFigures>,
 }
 
-/// How a run was set.
+/// The setting of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingFigure {
     /// The mean think time in milliseconds.
     ThinkMs(f64),
-    /// Processes.
+    /// The number of processes.
     Processes(u32),
 }
 
-/// A run on the way.
+/// A run of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StepFigures {
-    /// How it was set.
+    /// Its setting.
     #[serde(flatten)]
     pub setting: SettingFigure,
-    /// Requests a second.
+    /// Requests per second.
     pub throughput: Interval,
-    /// The quantile of response times that is looked at.
+    /// The quantile of response times that the search looks at.
     pub quantile_ms: f64,
 }
 
-/// How a run went over time.
+/// The history of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryFigures {
-    /// Seconds from one point to the next.
+    /// The time from one point to the next, in seconds.
     pub period: f64,
     /// The points.
     pub points: Vec<HistoryPoint>,
 }
 
-/// The state at a moment.
+/// The state at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HistoryPoint {
-    /// Requests that were not answered.
+    /// Requests under way.
     pub under_way: usize,
-    /// Accesses that waited for a member, of all members.
+    /// Accesses that wait for a member, summed over all members.
     pub waiting: usize,
-    /// The most that waited for one.
+    /// The longest queue of a member.
     pub longest_queue: usize,
     /// Log buffers in use.
     pub log_buffers: u32,
-    /// Log records that were not in the parity.
+    /// Log records that are not yet in the parity.
     pub log_records: u64,
 }
 
@@ -367,7 +367,7 @@ impl HistoryFigures {
 }
 
 impl Figures {
-    /// What came of a run, with its history if that is wanted.
+    /// Returns the figures of an outcome, with its history if `history` is set.
     pub fn of(outcome: &Outcome, history: bool) -> Figures {
         let report = &outcome.report;
         let Answers { all, reads, writes } = report.all();

@@ -1,4 +1,4 @@
-//! Files of settings: TOML in which a key that is not known is refused.
+//! Reads files of settings: TOML in which unknown keys are refused.
 
 use std::path::{Path, PathBuf};
 
@@ -10,35 +10,35 @@ use serde_json::Value;
 /// Why a file of settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is not there, or may not be read.
+    /// The file does not exist, or cannot be read.
     #[error("{path}: cannot be read: {source}", path = .path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is no TOML, or a value is none of its key.
+    /// The file is not valid TOML, or a value is invalid for its key.
     #[error("{path}:{line}: {message}", path = .path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: usize,
         /// What is wrong.
         message: String,
     },
-    /// There is no such key.
+    /// The key is unknown.
     #[error("{path}: unknown key '{key}'; {hint}", path = .path.display())]
     UnknownKey {
         /// The file.
         path: PathBuf,
         /// The key, with its table.
         key: String,
-        /// The one that may have been meant, or all.
+        /// A similar key, or the list of all keys.
         hint: String,
     },
-    /// A table of settings is something else.
+    /// A table of settings is given as another kind of value.
     #[error("{path}: '{key}' is a table of settings: write [{key}] above them", path = .path.display())]
     NotATable {
         /// The file.
@@ -48,25 +48,25 @@ pub enum FileError {
     },
 }
 
-/// What stands in a file.
+/// Returns the content of a file.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn read(path: &Path) -> Result<String, FileError> {
     std::fs::read_to_string(path).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })
 }
 
-/// Takes `text` as what stands in the file at `path`. Which keys there are, the default says.
+/// Parses `text`, the content of the file at `path`. The known keys are those of `T`'s default.
 ///
 /// # Errors
-/// It says what is not known.
+/// The text is not valid TOML, has an unknown key, or has an invalid value.
 pub fn parse<T: Default + Serialize + DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
     let table: toml::Table = toml::from_str(text).map_err(|error| syntax(path, text, &error))?;
     check_keys::<T>(path, &table)?;
     toml::from_str(text).map_err(|error| syntax(path, text, &error))
 }
 
-/// Holds every key of a table against those that the settings have.
+/// Checks each key of a table against the keys of the settings.
 pub(crate) fn check_keys<T: Default + Serialize>(path: &Path, table: &toml::Table) -> Result<(), FileError> {
     let known = serde_json::to_value(T::default()).expect("settings are plain data");
     check_table(path, "", table, &known)
@@ -82,15 +82,15 @@ fn check_table(path: &Path, prefix: &str, table: &toml::Table, known: &Value) ->
                 Some(meant) => did_you_mean(&format!("{prefix}{meant}")),
                 None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
             };
-            // A quoted key may hold anything.
+            // A quoted key can contain any character.
             let key = format!("{prefix}{}", key.escape_debug());
             Err(FileError::UnknownKey { path: path.to_owned(), key, hint })
         }
     })
 }
 
-/// Tables have the keys of their settings, and so has each of several tables. What else there is,
-/// is a value.
+/// Checks a table, or each table of a list, against the keys of its settings. Any other value is
+/// not checked here.
 fn check_value(path: &Path, key: &str, value: &toml::Value, known: &Value) -> Result<(), FileError> {
     let settings = match known {
         Value::Array(several) => several.first().filter(|one| one.is_object()),
@@ -121,7 +121,7 @@ pub(crate) fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> FileEr
     FileError::Syntax { path: path.to_owned(), line, message }
 }
 
-/// The key that a line gives a value to.
+/// The key that a line assigns a value to.
 fn key_of(text: &str, line: usize) -> Option<&str> {
     let (key, _) = text.lines().nth(line - 1)?.split_once('=')?;
     let key = key.trim();

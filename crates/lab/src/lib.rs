@@ -1,8 +1,8 @@
-//! Experiments as data: what an array, its drives and its hosts are to be, and what came of it.
+//! Experiments as data: the settings of an array, its drives and its hosts, and the results.
 //!
-//! Read [`experiment`] (what a file says, and which of it is swept), [`simulate`] (all runs of it,
-//! on all cores), [`settings`] (what can be set of an array, here as in the program), [`reproduce`]
-//! (the papers' numbers and figures, ours beside theirs).
+//! Read [`experiment`] (the keys of a file, and the axes of a sweep), [`simulate`] (runs an
+//! experiment on all cores), [`settings`] (the settings of an array, shared with the program's
+//! options), [`reproduce`] (the papers' numbers and figures, compared with ours).
 
 pub mod drives;
 pub mod experiment;

@@ -1,5 +1,5 @@
-//! All runs of an experiment, on all cores; figures come in the order of the axes, whichever run
-//! ends first.
+//! Runs all runs of an experiment on all cores. The results are in the order of the axes, whatever
+//! the order in which the runs end.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,11 +12,11 @@ use parlour_sim::run::RunError;
 
 use crate::experiment::prepared::{Outcome, PointError, Prepared};
 
-/// What a run has shown, or why it shows nothing.
+/// The results of a run, or the reason why there are none.
 pub type Shown = Result<Outcome, ControlError<PointError>>;
 
-/// Whether whoever follows a run has broken it off: then its figures are of a part of what was to
-/// be measured, or it has none.
+/// Whether a follower has stopped the run. Then its figures cover only a part of the measurement,
+/// or there are none.
 pub fn is_interrupted(shown: &Shown) -> bool {
     match shown {
         Ok(outcome) => outcome.report.ended == Ended::Interrupted,
@@ -24,24 +24,24 @@ pub fn is_interrupted(shown: &Shown) -> bool {
     }
 }
 
-/// Somebody who follows runs, and may break them off. Runs are named by their number, and go on at
-/// the same time.
+/// Follows runs, and may stop them. A run is identified by its number. Several runs are under way
+/// at once.
 pub trait Follow: Sync {
-    /// Whether a run is begun.
+    /// Asks whether a run may begin.
     fn begins(&self, _run: usize) -> bool {
         true
     }
 
-    /// How far a run has come. Whether it goes on.
+    /// Reports the progress of a run. Returns whether the run continues.
     fn goes_on(&self, _run: usize, _progress: &Progress) -> bool {
         true
     }
 
-    /// A run has ended.
+    /// Reports that a run has ended.
     fn ended(&self, run: usize);
 }
 
-/// Somebody who counts the runs that have ended.
+/// A follower that only reports ended runs.
 struct Count<F>(F);
 
 impl<F: Fn() + Sync> Follow for Count<F> {
@@ -50,14 +50,13 @@ impl<F: Fn() + Sync> Follow for Count<F> {
     }
 }
 
-/// Runs all that is prepared; `done` hears of each run that ends.
+/// Runs all prepared runs. `done` is called when a run ends.
 pub fn run_all(prepared: &[Prepared], done: impl Fn() + Sync) -> Vec<Shown> {
     let shown = follow_all(prepared, &Count(done));
     shown.into_iter().map(|report| report.expect("nobody keeps a run from beginning")).collect()
 }
 
-/// Runs all that is prepared, and has somebody follow. None is what a run has shown that was not
-/// begun.
+/// Runs all prepared runs with a follower. The result of a run that did not begin is `None`.
 pub fn follow_all(prepared: &[Prepared], follow: &impl Follow) -> Vec<Option<Shown>> {
     let next = AtomicUsize::new(0);
     let shown: Mutex<Vec<Option<Shown>>> = Mutex::new(prepared.iter().map(|_| None).collect());

@@ -1,4 +1,4 @@
-//! The experiments that come with the program.
+//! Tests of the experiments that come with the program.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use std::path::{Path, PathBuf};
@@ -102,7 +102,7 @@ fn what_cannot_happen_is_refused_by_its_key() {
     refused("[control]\nthroughput = 5\n[[health]]\ndie = 1\n", "control: runs that are compared");
 }
 
-/// The rest of an experiment on one drive, instead of the workload of `FIVE`.
+/// An experiment on one drive with this workload, otherwise like `FIVE`.
 fn one(workload: &str) -> String {
     let (head, rest) = FIVE.split_once("[workload]").unwrap();
     let (_, measure) = rest.split_once("[measure]").unwrap();

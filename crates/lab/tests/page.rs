@@ -1,5 +1,5 @@
-//! The page of what was reproduced, in a browser: every chart is drawn, on a desk and on a phone,
-//! answers to fingers, and no script complains.
+//! Tests the page of a report in a browser: every chart is drawn, at the width of a desktop and of
+//! a phone, the page reacts to touch, and no script reports an error.
 
 mod browser;
 
@@ -16,14 +16,14 @@ use parlour_lab::reproduce::report::Report;
 use parlour_lab::reproduce::study::{Finding, Study};
 use parlour_lab::reproduce::value::Value;
 
-/// Enough for all of the page.
+/// Enough pixels for the whole page.
 const HEIGHT: u32 = 9_000;
 
-/// Charts of the study below, and the first of all.
+/// The number of charts of the study below, with the overview.
 const CHARTS: usize = 6;
 
-/// A paper with one of each: verdicts, axes, curves, a figure of several parts, a drawing, one that
-/// cannot be drawn.
+/// A paper with one of each: verdicts, axes, curves, a figure of several parts, a drawing, a figure
+/// that cannot be drawn.
 fn study() -> Study {
     Study::of(Paper::Chen)
         .number("ch.28", |_| Ok(Finding::simulated(27.1).with_model(27.9)))
@@ -111,7 +111,7 @@ fn every_chart_is_drawn_and_answers_at_any_width() {
     }
 }
 
-/// Of Hauser's files one paragraph stood beside fourteen numbers.
+/// Regression test: one paragraph on Hauser's files stood beside fourteen numbers.
 #[test]
 fn what_is_said_of_several_numbers_stands_once() {
     let alike =
@@ -123,7 +123,7 @@ fn what_is_said_of_several_numbers_stands_once() {
     let evidence = Evidence { library: Library::carried(), experiments: Vec::new() };
     let page = page(&Report::of(&[study], &evidence, Pace::Full));
     assert_eq!(page.matches("the host is &lt;not&gt; described").count(), 1);
-    // The first note is that of all the numbers that this study says nothing of.
+    // The first note concerns all the numbers that this study does not compute.
     assert!(page.contains("<li id=\"hauser-note-2\">the host is &lt;not&gt; described</li>"));
     assert_eq!(page.matches("<a href=\"#hauser-note-2\">note 2</a>").count(), 2);
     assert_eq!(page.matches("<div class=\"why\">nobody knows</div>").count(), 1);
@@ -147,7 +147,7 @@ fn a_page_asks_the_network_for_nothing_and_is_small() {
         .match_indices("http")
         .map(|(at, _)| page[at..].split(['"', '<']).next().unwrap_or_default())
         .collect();
-    // What SVG is called is no address that anybody asks.
+    // The SVG namespace is not an address that a browser loads.
     assert_eq!(addresses, ["http://www.w3.org/2000/svg"]);
     assert!(!page.contains(" src=") && !page.contains("@import") && !page.contains("url(//"));
     assert!(page.len() < 200_000, "{} bytes", page.len());

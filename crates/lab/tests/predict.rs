@@ -1,4 +1,4 @@
-//! What closed forms say of experiments, beside the simulation of the same.
+//! Compares the predictions of closed forms with simulations of the same experiments.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use std::path::Path;
@@ -78,11 +78,11 @@ fn small_writes_are_as_simulated() {
 
 #[test]
 fn mirrors_and_large_requests_are_as_simulated() {
-    // Copies that are only written are always in step.
-    // How far apart the platters of each pair are is drawn: there are five.
+    // Copies that are only written always work in step. The angles between the platters of each
+    // pair are random, and there are only five pairs.
     near(&["array.organization=\"raid10\"", "workload.processes=8"], 0.06);
     near(&["array.organization=\"raid10\"", "drive.synchronized=true"], 0.03);
-    // What is simulated reads the copy whose disk has less to do.
+    // The simulated array reads the copy whose disk has less work.
     near(&["array.organization=\"raid10\"", "workload.reads=0.7"], 0.12);
     near(&["workload.reads=1.0", "workload.size=\"20KiB\""], 0.03);
     near(&["array.organization=\"raid5\"", "workload.reads=1.0", "workload.size=\"8KiB\""], 0.06);
@@ -120,7 +120,7 @@ fn the_time_of_an_access_is_split_as_simulated() {
         (predicted.transfer, simulated.transfer),
     ];
     for (predicted, simulated) in pairs {
-        // What is aligned crosses no end of a track.
+        // Aligned requests do not cross the end of a track.
         assert!((predicted / simulated - 1.0).abs() < 0.08, "{predicted}, {simulated} simulated");
     }
 }

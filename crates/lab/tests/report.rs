@@ -1,5 +1,5 @@
-//! The report on all five papers, in a browser: what stands in it is from a glance at the
-//! simulations, but it is the same page.
+//! Tests the report on all five papers in a browser. Its numbers come from very short simulations,
+//! but the page is the same as the real one.
 
 mod browser;
 
@@ -14,10 +14,10 @@ use parlour_lab::reproduce::paper::Paper;
 use parlour_lab::reproduce::plan::Plan;
 use serde::Deserialize;
 
-/// What one picture shows: a higher one would take a browser very long.
+/// The height of one screenshot; a browser needs very long for a higher one.
 const PART: u32 = 20_000;
 
-/// What `report.js` finds.
+/// The results of `report.js`.
 #[derive(Debug, Deserialize)]
 struct Found {
     width: u32,
@@ -29,7 +29,7 @@ struct Found {
     clipped: Vec<String>,
 }
 
-/// What a list of things by their names has in `papers`.
+/// The ids in a file of `papers`.
 fn names(text: &str) -> BTreeSet<String> {
     let all: serde_json::Value = serde_json::from_str(text).expect("it is JSON");
     let all = all.as_array().expect("a list").iter();
@@ -41,16 +41,17 @@ fn every_figure_of_the_papers_is_seen_at_any_width_and_no_column_is_cut_off() {
     let report = Plan::new(&Paper::ALL, Pace::Glance).expect("all experiments are sound").carry_out(|| {});
     let file = &directory("report").join("index.html");
     fs::write(file, page(&report)).expect("below target can be written");
-    // One after the other: several browsers at once keep one another waiting.
+    // One browser after the other: several at once slow each other down.
     WIDTHS.into_iter().for_each(|width| look_at(file, width, u32::MAX));
-    // Between them, the first of what there is to see is enough of a picture.
+    // For the widths in between, a screenshot of the first part is enough.
     BETWEEN.into_iter().for_each(|width| look_at(file, width, PART));
 }
 
-/// From the narrowest phone on; on either side of where tables begin to stand as lists.
+/// Widths from the narrowest phone upwards, on both sides of the width at which tables turn into
+/// lists.
 const BETWEEN: [u32; 7] = [360, 600, 704, 768, 1_088, 1_100, 1_280];
 
-/// Opens the report as wide as that, and keeps pictures down to `depth`.
+/// Opens the report at this width, and saves screenshots down to `depth`.
 fn look_at(file: &Path, width: u32, depth: u32) {
     let look = |from| -> Found {
         let found = opened(file, width, from..from + PART, include_str!("report.js"));

@@ -1,11 +1,12 @@
-//! The closed fork-join network of Varki and Wang beside the simulated array.
+//! Compares the closed fork-join network of Varki and Wang with the simulated array.
 //!
-//! The paper's mean error is 6% (§4), with sizes that are drawn and yet are spread over just k
-//! units, which it does not explain. Here a request is k whole stripe units, and begins with one.
-//! On the grid of `experiments/varki/units.toml` (128 KiB, 512 KiB, 2 MiB and 4 MiB, k = 1…21, 1 to
-//! 20 processes that do not think or think for 30 ms) the mean error is 4.0% with the printed
-//! maximum, 3.0% with that of normal times, 2.9% with that of the drive's own times taken as
-//! independent, and 2.8% with that of siblings that are at one place. Below, a part of it.
+//! The paper's mean error is 6% (§4). Its requests have random sizes, and yet are spread over
+//! exactly k units, which the paper does not explain. Here a request is k whole stripe units, and
+//! begins at the start of a unit. On the grid of `experiments/varki/units.toml` (128 KiB, 512 KiB,
+//! 2 MiB and 4 MiB, k = 1…21, 1 to 20 processes that do not think or think for 30 ms) the mean
+//! error is 4.0% with the printed maximum, 3.0% with that of normal times, 2.9% with that of the
+//! drive's own independent times, and 2.8% with that of siblings at the same position. The tests
+//! use a part of this grid.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use std::num::NonZeroU32;
@@ -22,7 +23,7 @@ use parlour_model::service::{Access, Pattern, Service, Work, service};
 use parlour_model::writes::{Accesses, Method, Write, combined};
 use parlour_sim::report::Report;
 
-/// What all experiments have in common.
+/// The common part of all experiments.
 const COMMON: &str = r#"
 seed = 1
 [array]
@@ -40,8 +41,8 @@ precision = 0.015
 think = [{ name = "none" }, { name = "30 ms", workload.think = { exponential = "30ms" } }]
 "#;
 
-/// A run: the values of its axes, and the mean response in ms. The first axis is the think time,
-/// the last the number of processes.
+/// A run: the values of its axes, and the mean response time in milliseconds. The first axis is the
+/// think time, the last the number of processes.
 struct Run {
     labels: Vec<String>,
     response: f64,
@@ -56,7 +57,7 @@ impl Run {
         self.labels.last().unwrap().parse().unwrap()
     }
 
-    /// What a model says: an error as a part of what was simulated.
+    /// The error of a model, as a fraction of the simulated response time.
     fn error(&self, network: &Network) -> f64 {
         network.with(self.processes()).unwrap().response / self.response - 1.0
     }
@@ -93,7 +94,7 @@ fn count(count: u32) -> NonZeroU32 {
     NonZeroU32::new(count).unwrap()
 }
 
-/// va.6pct (§4): 6%; and with empirical maxima 3%.
+/// va.6pct (§4): 6%; with empirical maxima 3%.
 #[test]
 fn the_mean_error_of_striped_reads_is_within_the_papers() {
     let sizes = [("128 KiB", 256_u32), ("512 KiB", 1_024), ("2 MiB", 4_096)];
@@ -129,7 +130,7 @@ fn the_mean_error_of_striped_reads_is_within_the_papers() {
         format!("{printed:.4} {normal:.4} {independent:.4} {together:.4} {:.4}", mean(of_one.clone()));
     assert!(printed < 0.06, "{shown}");
     assert!(normal < 0.036 && independent < 0.04 && together < 0.03, "{shown}");
-    // With one process there are no queues, and only the maximum is looked at.
+    // With one process there are no queues, so only the maximum is compared.
     assert!(mean(of_one) < 0.01, "{shown}");
 }
 
@@ -156,9 +157,10 @@ kind = [
 workload.processes = [1, 4, 12, 20]
 "#;
 
-/// Beyond the paper. Small writes: 6%, and 1.5% where each access is made by itself; half a stripe,
-/// and all of one: 12% and 6.5%. (Of these all disks have to do with each request, and go nearly in
-/// step: then requests are counted at their disks for too long.)
+/// Not in the paper. The mean errors of small writes are 6%, and 1.5% if each access is made
+/// separately; those of half a stripe and of a whole stripe are 12% and 6.5%. (For these, all disks
+/// work on each request, nearly in step. Then the model counts requests at their disks for too
+/// long.)
 #[test]
 fn writes_take_about_as_long_as_modelled() {
     for drive in ["ibm-0661", "hp-c2247a"] {
@@ -209,7 +211,7 @@ kind = [
 workload.processes = [1, 2, 8, 16]
 "#;
 
-/// Beyond the paper. The mean errors of reads of one unit, four, eight of eight, and of writes of
+/// Not in the paper. The mean errors of reads of one unit, four, eight of eight, and of writes of
 /// all nine.
 #[test]
 fn contention_for_buses_is_about_as_modelled() {
@@ -223,7 +225,7 @@ fn contention_for_buses_is_about_as_modelled() {
         let [kind, rate, disks] = run.labels[1].split(' ').collect::<Vec<_>>()[..] else {
             panic!("three words")
         };
-        // 32 KiB at so many MB a second.
+        // 32 KiB at this rate in MB per second.
         let transfer = 32.768 / rate.parse::<f64>().unwrap();
         let bus = match kind {
             "string" => Bus::Strings { disks: disks.parse().unwrap(), transfer },

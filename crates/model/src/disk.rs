@@ -1,48 +1,47 @@
-//! What the models know of a disk, and what its accesses cost (Stodolsky et al., §3 and §4, figures
-//! 5 and 12).
+//! The models' disk, and the cost of its accesses (Stodolsky et al., §3 and §4, figures 5 and 12).
 //!
-//! An access is a mean seek, half a revolution, and what passes under the head. The letters in the
-//! comments are the paper's.
+//! An access is a mean seek, half a revolution, and the transfer. The letters in the comments are
+//! the paper's.
 
 use parlour_drive::mechanics::Mechanics;
 use parlour_drive::surface::{Arrangement, Zone};
 use parlour_units::{Duration, SECTOR_BYTES, Sectors};
 
-/// A disk, as the paper's figure 5 has it. Times are in milliseconds.
+/// A disk with the parameters of the paper's figure 5. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Disk {
-    /// `S`: the mean seek, over cylinders drawn at random.
+    /// `S`: the mean seek, between random cylinders.
     pub seek: f64,
-    /// `R`: the mean wait for the platters, half a revolution.
+    /// `R`: the mean rotational delay, half a revolution.
     pub rotation: f64,
-    /// `H`: to another head of the same cylinder.
+    /// `H`: a switch to another head of the same cylinder.
     pub head_switch: f64,
     /// `M`: the seek to the next cylinder.
     pub single_cylinder_seek: f64,
-    /// `T`: tracks of a cylinder.
+    /// `T`: tracks per cylinder.
     pub tracks: f64,
-    /// `V`: cylinders.
+    /// `V`: the number of cylinders.
     pub cylinders: f64,
-    /// `D`: data units of a track.
+    /// `D`: data units per track.
     pub units: f64,
-    /// What a data unit holds, in KB of 1024 bytes. Only bandwidths and memory depend on it.
+    /// The length of a data unit, in KB of 1024 bytes. It affects only bandwidths and memory.
     pub unit: f64,
 }
 
-/// Why it is no disk.
+/// Why a disk is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DiskError {
-    /// A time or a count that cannot be.
+    /// A time or a count is out of range.
     #[error("disk.{quantity}: {value} is not possible; it must be {range}")]
     Value {
-        /// Which.
+        /// The parameter.
         quantity: &'static str,
-        /// What was given.
+        /// Its value.
         value: f64,
-        /// What may be.
+        /// The allowed values.
         range: &'static str,
     },
-    /// The unit of a drive has no size.
+    /// The data unit has no sectors.
     #[error("a data unit must have at least one sector")]
     EmptyUnit,
 }
@@ -52,8 +51,8 @@ pub enum DiskError {
 pub const FLOATING_DELAY: f64 = 0.76;
 
 impl Disk {
-    /// The IBM 0661 ("Lightning") with the values that the paper reckons with (figures 3 and 12),
-    /// and units of 2 KB. Its curve's own mean seek is 12.69 ms: [`Disk::of`] has that.
+    /// The IBM 0661 ("Lightning") with the values that the paper uses (figures 3 and 12), and units
+    /// of 2 KB. The mean seek of its curve is 12.69 ms: [`Disk::of`] has that.
     pub const IBM_0661: Disk = Disk {
         seek: 12.5,
         rotation: 13.9 / 2.0,
@@ -65,12 +64,12 @@ impl Disk {
         unit: 2.0,
     };
 
-    /// What a drive's moving parts come to, with data units of `unit`. The seek is the mean over
-    /// pairs of blocks; a track is as long as the mean of all tracks. Overheads, buffers and the
-    /// settling before writes are not the paper's, and left out.
+    /// The parameters of a drive's mechanical parts, with data units of `unit`. The seek is the
+    /// mean over pairs of blocks; the length of a track is the mean over all tracks. Overheads,
+    /// buffers and settling before writes are not in the paper's model, and are ignored.
     ///
     /// # Errors
-    /// `unit` is empty, or the drive has no revolution, tracks or cylinders.
+    /// `unit` is zero, or the drive has no revolution, tracks or cylinders.
     pub fn of(mechanics: &Mechanics, unit: Sectors) -> Result<Disk, DiskError> {
         if unit.is_zero() {
             return Err(DiskError::EmptyUnit);
@@ -93,11 +92,11 @@ impl Disk {
         disk.checked()
     }
 
-    /// Itself, if it can be: times are not negative, a revolution takes time, and counts are at
-    /// least 1 (`D` and the unit's size: positive).
+    /// Checks that times are not negative, a revolution takes time, and counts are at least 1 (`D`
+    /// and the length of the unit: positive).
     ///
     /// # Errors
-    /// The first value that cannot be.
+    /// The first invalid value.
     pub fn checked(self) -> Result<Disk, DiskError> {
         let refuse = |quantity, value, range| Err(DiskError::Value { quantity, value, range });
         let times = [
@@ -124,87 +123,86 @@ impl Disk {
         Ok(self)
     }
 
-    /// One unit passing under the head: `2R/D`.
+    /// The transfer time of a unit: `2R/D`.
     pub fn transfer(&self) -> f64 {
         2.0 * self.rotation / self.units
     }
 
-    /// Reading or writing `units` somewhere: `S + (1 + 2·units/D)R`. With one unit it is §3's
-    /// `t_w`.
+    /// A read or write of `units` at a random position: `S + (1 + 2·units/D)R`. With one unit it is
+    /// §3's `t_w`.
     pub fn access(&self, units: f64) -> f64 {
         self.seek + self.rotation + units * self.transfer()
     }
 
-    /// Reading `units`, waiting until they come by again, and writing them, at one go: `S + (3 +
-    /// 2·units/D)R`. With one unit it is §3's `t_rmw`. `units` are at most a track.
+    /// A read of `units`, and a write of the same units one revolution later, in one access: `S +
+    /// (3 + 2·units/D)R`. With one unit it is §3's `t_rmw`. `units` are at most a track.
     pub fn read_modify_write(&self, units: f64) -> f64 {
         self.access(units) + 2.0 * self.rotation
     }
 
-    /// Reading a unit and writing it into the first free place that passes: `S + (1 + 5.52/D)R + H`
-    /// (§4).
+    /// A read of a unit, and its write to the first free position that passes: `S + (1 + 5.52/D)R +
+    /// H` (§4).
     pub fn floating_update(&self) -> f64 {
         self.access(1.0) + self.head_switch + (FLOATING_DELAY + 1.0) * self.transfer()
     }
 
-    /// `count` tracks of one cylinder, one after the other: `S + (2K+1)R + (K−1)H`, §3's
-    /// `t_Ktrack`. A disk with zero latency for it begins with whatever passes, and does not wait
-    /// (footnote 5).
+    /// `count` tracks of one cylinder, one after another: `S + (2K+1)R + (K−1)H`, §3's `t_Ktrack`.
+    /// A disk with zero latency for it begins with any sector, and does not wait (footnote 5).
     pub fn track_run(&self, count: f64, zero_latency: bool) -> f64 {
         let wait = if zero_latency { 0.0 } else { self.rotation };
         self.seek + wait + 2.0 * self.rotation * count + self.head_switch * (count - 1.0)
     }
 
-    /// The tracks of a cylinder passing, with the switches between them: `2RT + (T−1)H`.
+    /// One pass over the tracks of a cylinder, with the head switches: `2RT + (T−1)H`.
     pub fn cylinder_pass(&self) -> f64 {
         2.0 * self.rotation * self.tracks + self.head_switch * (self.tracks - 1.0)
     }
 
-    /// A random access to `cylinders` that follow one another; a part of a cylinder counts as that
-    /// part of a pass.
+    /// A random access to consecutive `cylinders`. A part of a cylinder counts as that part of a
+    /// pass.
     pub fn cylinder_run(&self, cylinders: f64) -> f64 {
         let seeks = (cylinders - 1.0).max(0.0);
         self.seek + self.rotation + cylinders * self.cylinder_pass() + seeks * self.single_cylinder_seek
     }
 
-    /// What long accesses spend between tracks, for each track: `((T−1)H + M)/T` (§5.2).
+    /// The switching time of long accesses, per track: `((T−1)H + M)/T` (§5.2).
     pub fn track_switch(&self) -> f64 {
         ((self.tracks - 1.0) * self.head_switch + self.single_cylinder_seek) / self.tracks
     }
 
-    /// What a track holds, in KB.
+    /// The capacity of a track, in KB.
     pub fn track_size(&self) -> f64 {
         self.units * self.unit
     }
 
-    /// What a cylinder holds, in KB.
+    /// The capacity of a cylinder, in KB.
     pub fn cylinder_size(&self) -> f64 {
         self.tracks * self.track_size()
     }
 
-    /// What the disk holds, in KB.
+    /// The capacity of the disk, in KB.
     pub fn capacity(&self) -> f64 {
         self.cylinders * self.cylinder_size()
     }
 
-    /// What random accesses of one unit move, in KB a second (figure 3).
+    /// The bandwidth of random accesses of one unit, in KB per second (figure 3).
     pub fn block_bandwidth(&self) -> f64 {
         1e3 * self.unit / self.access(1.0)
     }
 
-    /// The same, of one track.
+    /// The same for accesses of one track.
     pub fn track_bandwidth(&self) -> f64 {
         1e3 * self.track_size() / self.track_run(1.0, false)
     }
 
-    /// The same, of one cylinder.
+    /// The same for accesses of one cylinder.
     pub fn cylinder_bandwidth(&self) -> f64 {
         1e3 * self.cylinder_size() / self.cylinder_run(1.0)
     }
 }
 
-/// How much later than a track the next one of its cylinder begins, in milliseconds, in a drive's
-/// first zone (figure 12: as long as a head switch). None: its tracks are in strips.
+/// The time by which a track begins later than the previous one of its cylinder, in milliseconds,
+/// in a drive's first zone (figure 12: equal to a head switch). None for tracks in strips.
 pub fn track_skew(mechanics: &Mechanics) -> Option<f64> {
     let zone = mechanics.surface.zones().first()?;
     match zone.arrangement {
@@ -216,13 +214,13 @@ pub fn track_skew(mechanics: &Mechanics) -> Option<f64> {
     }
 }
 
-/// The mean seek between two blocks that are drawn at random, in milliseconds: between cylinders
-/// that count as much as they hold.
+/// The mean seek between two random blocks, in milliseconds: cylinders are weighted by their
+/// blocks.
 pub fn mean_seek(mechanics: &Mechanics) -> f64 {
     let zones = mechanics.surface.zones();
     let last = zones.iter().map(|zone| u64::from(zone.cylinder) + zone.shape.cylinders).max().unwrap_or(0);
-    // `within[d]` is the sum of the seeks over fewer than `d` cylinders. So what a cylinder has to
-    // do with a whole zone is a difference.
+    // `within[d]` is the sum of the seek times over fewer than `d` cylinders. So the sum between a
+    // cylinder and a whole zone is a difference.
     let mut within = vec![0.0; last as usize + 1];
     for distance in 0..last as usize {
         within[distance + 1] = within[distance] + milliseconds(mechanics.seek.time(distance as u32));

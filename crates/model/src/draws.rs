@@ -1,6 +1,6 @@
-//! Random numbers for tests: always the same.
+//! Pseudo-random numbers for tests: always the same.
 
-/// Numbers between 0 and 1, both left out (Knuth's linear congruential generator, upper bits).
+/// Numbers between 0 and 1, both excluded (Knuth's linear congruential generator, upper bits).
 pub(crate) fn uniform() -> impl FnMut() -> f64 {
     let mut state = 1_u64;
     move || {

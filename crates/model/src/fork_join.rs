@@ -1,34 +1,34 @@
-//! Mean values of a disk array whose requests fork into sub-requests and join again, with so many
-//! processes that wait for their answers and think (Varki and Wang §2.1–2.3).
+//! Mean values of a disk array whose requests fork into sub-requests and join again, with processes
+//! that wait for their answers and think (Varki and Wang §2.1–2.3).
 //!
-//! A request of k siblings goes to k of n disks, each of which serves in the order of coming. With
-//! m processes
+//! A request of k siblings goes to k of n disks. Each disk serves in the order of arrival. With m
+//! processes
 //!
 //! > R(m) = O_k S + (k/n) S Q(m−1),  X(m) = m / (R(m) + Z),  Q(m) = R(m) X(m),  Q(0) = 0.
 //!
 //! S is a disk's mean service time, O_k S that of the last of k siblings ([`order`](crate::order),
-//! and [`Service::last_of`](crate::service::Service::last_of)), Z the time that processes think.
+//! and [`Service::last_of`](crate::service::Service::last_of)), Z the think time.
 //!
-//! It is an approximation in three ways that partly make up for one another: what is being served
-//! when a sub-request comes is counted as if it had only begun; a request is counted at all its
-//! disks until the last is done; and siblings are taken to wait equally long. Against the simulated
-//! array its mean error is 3% to 4% over the paper's grid, depending on the maximum that is taken
-//! (`crates/lab/tests/varki.rs`). The first shows where nothing makes up for it: of single accesses
-//! whose service times vary little, responses come out up to 20% too long.
-//! [`Network::partly_served`] is without it, and within 2%.
+//! The model is an approximation in three ways, whose errors partly cancel. The access in service
+//! when a sub-request arrives is counted as if it had just begun; a request is counted at all its
+//! disks until the last sub-request is done; and siblings are assumed to wait equally long.
+//! Compared with the simulated array, its mean error is 3% to 4% over the paper's grid, depending
+//! on the formula for the maximum (`crates/lab/tests/varki.rs`). The first error is visible where
+//! nothing cancels it: for single accesses with little variance of service times, responses are up
+//! to 20% too long. [`Network::partly_served`] removes it, and is within 2%.
 //!
-//! The paper leaves open how sizes that are drawn are spread over just k disks, how those that are
-//! normal or uniform scatter, and in which unit it measures times. Here a request is k stripe
-//! units, all of one size, and times are in ms; requests of several sizes are several phases, each
-//! with its own k.
+//! The paper does not say how random sizes are divided among exactly k disks, what variance the
+//! normal and uniform sizes have, or in which unit it measures times. Here a request is k stripe
+//! units of one size, and times are in ms. Requests of several sizes are several phases, each with
+//! its own k.
 //!
-//! Beyond the paper, requests may go through several forks and joins one after the other
-//! ([`Phase`]), as writes do ([`writes`](crate::writes)), or through one of several, as requests of
-//! different sizes do: each phase has its own R and Q, and what is seen in a disk's queue is the
-//! sum over phases of (k/n) S Q(m−1). And there may be a [`Bus`].
+//! Beyond the paper, requests may go through several forks and joins one after another ([`Phase`]),
+//! as writes do ([`writes`](crate::writes)), or through one of several, as requests of different
+//! sizes do. Each phase has its own R and Q, and the work in a disk's queue is the sum over phases
+//! of (k/n) S Q(m−1). There may also be a [`Bus`].
 //!
-//! Times are in ms, throughputs in requests a second. An evaluation takes some nanoseconds for each
-//! process and phase.
+//! Times are in ms, throughputs in requests per second. An evaluation takes some nanoseconds for
+//! each process and phase.
 
 use std::num::NonZeroU32;
 
@@ -39,24 +39,25 @@ use crate::order::Distribution;
 /// A fork, and the join that waits for all siblings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// How often a request goes through it, in the mean: 1, or the part of all requests that do.
+    /// The mean number of times that a request goes through this phase: 1, or the fraction of
+    /// requests that do.
     pub visits: f64,
-    /// Sub-requests, each on a disk of its own: k.
+    /// Sub-requests, each on a different disk: k.
     pub siblings: u32,
-    /// What they do; only a [bus](Bus::Strings) makes a difference.
+    /// The direction of the transfer. It matters only with a [bus](Bus::Strings).
     pub way: Way,
     /// Mean service time of a sub-request, in ms: S.
     pub service: f64,
-    /// Its standard deviation, in ms. (Only [`Network::partly_served`] looks at it.)
+    /// Its standard deviation, in ms. (Used only by [`Network::partly_served`].)
     pub deviation: f64,
     /// Mean service time of the last of the siblings, in ms: O_k S.
     pub last: f64,
-    /// Where the phase before was on the same disks, and at the same places: the times as they are
-    /// if a disk did nothing between.
+    /// If the previous phase was on the same disks and at the same positions: the times if a disk
+    /// did nothing in between.
     pub undisturbed: Option<Undisturbed>,
 }
 
-/// Service times at a place where the arm already is.
+/// Service times at a position where the arm already is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Undisturbed {
     /// S, in ms.
@@ -65,22 +66,22 @@ pub struct Undisturbed {
     pub last: f64,
 }
 
-/// What carries data between disks and hosts. It serves in the order of coming, and a transfer
-/// always takes as long.
+/// The path for data between disks and hosts. It serves in the order of arrival, and all transfers
+/// take the same time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bus {
-    /// One for all, before or after disks are busy with a request.
+    /// One path for all disks, used before or after the disks work on a request.
     Channel {
-        /// Milliseconds of each request.
+        /// Milliseconds per request.
         transfer: f64,
     },
-    /// One for each so many disks. What is read crosses it while it comes off the platters, if the
-    /// bus is free; what is written crosses while the arm moves. So a disk's time is longer by what
-    /// it waits for the bus, and no more; and it is busy meanwhile.
+    /// One bus for each group of disks. Read data crosses it while it is read from the platters, if
+    /// the bus is free; written data crosses while the arm moves. So a disk's time increases only
+    /// by its waiting time for the bus, and the disk is busy while it waits.
     Strings {
-        /// Disks of each.
+        /// The number of disks on each bus.
         disks: u32,
-        /// Milliseconds of each access.
+        /// Milliseconds per access.
         transfer: f64,
     },
 }
@@ -95,26 +96,26 @@ pub struct Network {
     partly_served: bool,
 }
 
-/// Means of a disk array with so many processes.
+/// The means of a disk array with a number of processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measures {
     /// m.
     pub processes: u32,
     /// From a request to its answer, in ms: R.
     pub response: f64,
-    /// Requests a second: X.
+    /// Requests per second: X.
     pub throughput: f64,
     /// Requests in the array: Q.
     pub queue: f64,
-    /// The part of the time in which a disk is busy. (Of an approximation: it may come out a little
-    /// above 1.)
+    /// The fraction of time in which a disk is busy. (In an approximation it may be slightly above
+    /// 1.)
     pub utilization: f64,
 }
 
-/// Why there is no such array.
+/// Why a network is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum NetworkError {
-    /// Siblings are to be on different disks.
+    /// There are more siblings than disks.
     #[error("{siblings} siblings on {disks} disks are not possible: use 1 to as many as there are disks")]
     Siblings {
         /// k.
@@ -122,15 +123,15 @@ pub enum NetworkError {
         /// n.
         disks: u32,
     },
-    /// A number is no time.
+    /// A number is not a time.
     #[error("{name}: {value} ms is not possible; use a finite time that is not negative")]
     Time {
-        /// Which parameter.
+        /// The parameter.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
     },
-    /// The last is sooner than the mean.
+    /// The last sibling is faster than the mean.
     #[error("the last sibling takes {last} ms, but the mean is {service} ms: it cannot take less")]
     Last {
         /// O_k S.
@@ -138,29 +139,29 @@ pub enum NetworkError {
         /// S.
         service: f64,
     },
-    /// Disks take no time.
+    /// The service time is zero.
     #[error("service: 0 ms is not possible; use a time that is positive")]
     NoService,
-    /// Not how often.
+    /// The number of visits is invalid.
     #[error("visits: {0} is not possible; use a finite number that is not negative")]
     Visits(f64),
-    /// Nothing is asked for.
+    /// There is no phase.
     #[error("requests must go through one phase at least")]
     NoPhase,
-    /// Nobody asks, or too many do.
+    /// The number of processes is out of range.
     #[error("processes: {0} is not possible; use 1 to {MOST_PROCESSES}")]
     Processes(u32),
-    /// A bus without disks, or with more than there are.
+    /// The number of disks on a bus is out of range.
     #[error("{on_bus} disks on a bus are not possible: use 1 to {disks}, which is all")]
     Bus {
-        /// Wanted.
+        /// The number of disks on the bus.
         on_bus: u32,
         /// n.
         disks: u32,
     },
 }
 
-/// More processes than anybody has.
+/// The most processes.
 pub const MOST_PROCESSES: u32 = 1_000_000;
 
 fn time(name: &'static str, value: f64) -> Result<(), NetworkError> {
@@ -169,8 +170,8 @@ fn time(name: &'static str, value: f64) -> Result<(), NetworkError> {
 }
 
 impl Phase {
-    /// What each request goes through: so many siblings, whose service times are distributed so,
-    /// each for itself.
+    /// A phase of each request, with `siblings` sub-requests whose service times are independent
+    /// and have this distribution.
     pub fn new(siblings: NonZeroU32, times: &Distribution) -> Phase {
         Phase {
             visits: 1.0,
@@ -183,7 +184,7 @@ impl Phase {
         }
     }
 
-    /// The same for a part of all requests.
+    /// The same for a fraction of all requests.
     #[must_use]
     pub fn visited(self, visits: f64) -> Phase {
         Phase { visits, ..self }
@@ -205,7 +206,7 @@ impl Phase {
             if service == 0.0 {
                 return Err(NetworkError::NoService);
             }
-            // Both may have been computed: the last may come sooner by as much as computing loses.
+            // Both values may have been computed: the last may be smaller by a rounding error.
             if last < service * (1.0 - 1e-9) {
                 return Err(NetworkError::Last { last, service });
             }
@@ -213,8 +214,8 @@ impl Phase {
         Ok(())
     }
 
-    /// S and O_k S if a disk was left alone since the phase before with this probability, each disk
-    /// by itself: one that was not makes the last late.
+    /// S and O_k S if each disk, independently, was undisturbed since the previous phase with this
+    /// probability. One disturbed disk is enough to delay the last sibling.
     fn times(&self, alone: f64) -> (f64, f64) {
         match self.undisturbed {
             None => (self.service, self.last),
@@ -227,19 +228,19 @@ impl Phase {
 }
 
 impl Network {
-    /// An array of so many disks, whose requests all go through one fork and join (the paper's),
-    /// and whose processes think so many ms.
+    /// An array with this number of disks, whose requests all go through one fork and join (as in
+    /// the paper), and whose processes think for `think` ms.
     ///
     /// # Errors
-    /// There is none with these parameters.
+    /// The parameters are invalid.
     pub fn new(disks: u32, phase: Phase, think: f64) -> Result<Network, NetworkError> {
         Network::of(disks, vec![phase], think)
     }
 
-    /// The same of requests that go through several phases.
+    /// The same for requests that go through several phases.
     ///
     /// # Errors
-    /// There is none with these parameters.
+    /// The parameters are invalid.
     pub fn of(disks: u32, phases: Vec<Phase>, think: f64) -> Result<Network, NetworkError> {
         time("think", think)?;
         phases.iter().try_for_each(|phase| phase.check(disks))?;
@@ -252,7 +253,7 @@ impl Network {
     /// The same with a bus.
     ///
     /// # Errors
-    /// There is none with these parameters.
+    /// The parameters are invalid.
     pub fn with_bus(self, bus: Bus) -> Result<Network, NetworkError> {
         let (Bus::Channel { transfer } | Bus::Strings { transfer, .. }) = bus;
         time("transfer", transfer)?;
@@ -264,25 +265,26 @@ impl Network {
         }
     }
 
-    /// The same, but what a single access finds being served has a part of its time behind it: what
-    /// is left of S is S(1 + c²)/2 in the mean, c being its coefficient of variation. Siblings find
-    /// it whole: that they wait differently long, which the model leaves out, is about as much.
+    /// The same, but an access in service when a single sub-request arrives is partly done: its
+    /// mean remaining time is S(1 + c²)/2, where c is its coefficient of variation. Siblings see
+    /// its whole time: this compensates for their different waiting times, which the model ignores
+    /// and which are about as much.
     #[must_use]
     pub fn partly_served(self) -> Network {
         Network { partly_served: true, ..self }
     }
 
-    /// With so many processes.
+    /// The means with this number of processes.
     ///
     /// # Errors
-    /// There are none, or too many.
+    /// The number is out of range.
     pub fn with(&self, processes: u32) -> Result<Measures, NetworkError> {
         let wrong = NetworkError::Processes(processes);
         let before = (processes as usize).checked_sub(1).ok_or(wrong)?;
         self.curve().nth(before).ok_or(wrong)
     }
 
-    /// With 1 process, with 2, and so on.
+    /// The means with 1 process, with 2, and so on.
     pub fn curve(&self) -> impl Iterator<Item = Measures> + '_ {
         let mut found = Found::new(self.phases.len());
         (1..=MOST_PROCESSES).map(move |processes| {
@@ -291,13 +293,13 @@ impl Network {
         })
     }
 
-    /// The part of all disks that a phase is on.
+    /// The fraction of all disks that a phase uses.
     fn part(&self, phase: &Phase) -> f64 {
         f64::from(phase.siblings) / f64::from(self.disks)
     }
 }
 
-/// What was found with one process less.
+/// The result with one process less.
 struct Found {
     measures: Measures,
     phases: Vec<InPhase>,
@@ -305,33 +307,33 @@ struct Found {
     channel: f64,
 }
 
-/// What was found of a phase.
+/// The result for a phase.
 #[derive(Clone, Copy, Default)]
 struct InPhase {
     /// S and O_k S.
     service: f64,
     last: f64,
-    /// How long the last of its siblings waits for the bus because of the others, at least.
+    /// The least time that the last sibling waits for the bus because of the others.
     siblings_wait: f64,
-    /// How long the phase takes a request.
+    /// The time of a request in this phase.
     taken: f64,
-    /// Requests in it.
+    /// The mean number of requests in this phase.
     queue: f64,
-    /// The part of the time in which a disk is busy with it.
+    /// The fraction of time in which a disk is busy with this phase.
     busy: f64,
 }
 
-/// The work that is found at a disk, in ms.
+/// The work in a disk's queue when a sub-request arrives, in ms.
 #[derive(Clone, Copy)]
 struct Seen {
-    /// If what is being served is counted whole.
+    /// With the whole time of the access in service.
     whole: f64,
-    /// If only what is left of it is.
+    /// With only its remaining time.
     rest: f64,
 }
 
 impl Seen {
-    /// By a sub-request of this phase.
+    /// The work that a sub-request of this phase sees.
     fn by(self, phase: &Phase) -> f64 {
         if phase.siblings == 1 { self.rest } else { self.whole }
     }
@@ -373,20 +375,21 @@ impl Found {
         };
     }
 
-    /// What requests take at least, as a string carries no more than it can: from a process's
-    /// request to its next all have crossed it.
+    /// The least time of a request, because of the capacity of a string: between two requests of a
+    /// process, the data of all processes' requests has crossed it.
     fn least(&self, network: &Network, processes: u32) -> f64 {
         let Some(Bus::Strings { disks, transfer }) = network.bus else { return 0.0 };
         let crossing = f64::from(disks) * transfer * self.over(network, |phase, _| network.part(phase));
         f64::from(processes) * crossing - network.think
     }
 
-    /// A sum over phases, each as often as it is visited.
+    /// The sum over phases, weighted by their visits.
     fn over(&self, network: &Network, value: impl Fn(&Phase, &InPhase) -> f64) -> f64 {
         network.phases.iter().zip(&self.phases).map(|(phase, found)| phase.visits * value(phase, found)).sum()
     }
 
-    /// The work that a sub-request finds at its disk, where each waits so long for the bus.
+    /// The work that a sub-request finds at its disk, if each access waits for the bus for the time
+    /// `waited`.
     fn seen(&self, network: &Network, waited: f64) -> Seen {
         let phases = || network.phases.iter().zip(&self.phases);
         let whole =
@@ -400,8 +403,9 @@ impl Found {
         Seen { whole, rest }
     }
 
-    /// S and O_k S of each phase. A disk does nothing between two phases at one place if nobody
-    /// else is there when the first is done, and nobody comes until the last of its siblings is.
+    /// Computes S and O_k S of each phase. A disk is undisturbed between two phases at one position
+    /// if no other access waits there when the first phase is done, and none arrives until the last
+    /// of its siblings is done.
     fn settle_times(&mut self, network: &Network) {
         let idle = (1.0 - self.measures.utilization).max(0.0);
         let accesses = self.over(network, |phase, _| network.part(phase)) * self.measures.throughput / 1e3;
@@ -413,11 +417,11 @@ impl Found {
         }
     }
 
-    /// How long an access waits for its string.
+    /// The time that an access waits for its string.
     ///
-    /// Of the other d − 1 disks of a string each is at the bus as often as it makes accesses, x,
-    /// times the time W + T that each of them takes there; one that crosses has half of it behind
-    /// it. So W = (d − 1) x T (W + T/2); and x falls as W grows: W is found by halving.
+    /// Each of the other d − 1 disks of a string makes x accesses per time, and each access is at
+    /// the bus for W + T. An access that is crossing has half of T left. So W = (d − 1) x T (W +
+    /// T/2). As x falls with increasing W, W is found by bisection.
     fn bus_wait(&self, network: &Network, processes: u32) -> f64 {
         let Some(Bus::Strings { disks, transfer }) = network.bus else { return 0.0 };
         let others = f64::from(disks) - 1.0;
@@ -427,11 +431,12 @@ impl Found {
             let taken =
                 |phase: &Phase, found: &InPhase| found.last + seen.by(phase) + wait.max(found.siblings_wait);
             let cycle = network.think + self.over(network, taken);
-            // Of other requests: what siblings wait for one another is told apart.
+            // Accesses of other requests. The waiting of siblings for one another is counted
+            // separately.
             let accesses = f64::from(processes - 1) * parts / cycle;
             wait > others * accesses * transfer * (wait + transfer / 2.0)
         };
-        // Nobody waits for each of the others twice.
+        // An access waits at most twice for each of the others.
         let (mut low, mut high) = (0.0, 2.0 * others * transfer);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(low, high);
@@ -441,10 +446,11 @@ impl Found {
     }
 }
 
-/// How long the last sibling waits for its string because of the others on it. What is written
-/// crosses as soon as it comes: the last one begins that much later, which counts as far as the
-/// slowest does not take longer anyway. What is read crosses as it comes off the platters, from the
-/// first sibling on, which is done as long before the mean as the last is after it.
+/// How long the last sibling waits for its string because of the other siblings on it. Written data
+/// crosses as soon as it arrives: the last sibling begins that much later, which counts only as far
+/// as it exceeds the difference to the slowest sibling. Read data crosses while it is read from the
+/// platters, from the first sibling on, which is done as long before the mean as the last is after
+/// it.
 fn siblings_wait(network: &Network, phase: &Phase, late: f64) -> f64 {
     let Some(Bus::Strings { disks, transfer }) = network.bus else { return 0.0 };
     let on_string = (network.part(phase) * f64::from(disks)).max(1.0);

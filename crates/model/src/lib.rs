@@ -1,9 +1,10 @@
-//! Closed forms: what arrays of disks will do, without events.
+//! Closed-form models: the performance of disk arrays without simulation.
 //!
-//! Each module is a model of one paper, as pure functions of its parameters, in the paper's words
-//! and with its sections. Where a paper disagrees with itself the reading that its other numbers
-//! bear out is the default, and the printed one is there by name. Times are in milliseconds, and
-//! rates in units a second, unless a name says otherwise: these are the papers' units.
+//! Each module is the model of one paper, as pure functions of its parameters, in the paper's terms
+//! and with its section numbers. Where a paper contradicts itself, the reading that agrees with its
+//! other numbers is the default, and the printed one is available by name. Times are in
+//! milliseconds, and rates in units per second, unless a name says otherwise: these are the papers'
+//! units.
 
 pub mod disk;
 #[cfg(test)]

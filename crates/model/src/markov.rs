@@ -1,58 +1,58 @@
-//! Continuous-time Markov chains that end: how long until then, and where they are meanwhile.
+//! Continuous-time Markov chains with an end state: the mean time until the end, and the
+//! probabilities of the states at a time.
 //!
-//! What is asked of them here is stiff: disks fail once in 10⁵ hours and are repaired in one, and
-//! data is lost when several fail within an hour, so that rates of 1 give means of 10²⁰ hours.
-//! Neither computation subtracts, so each result is as exact as the rates are, however far they are
-//! apart: the mean by elimination of states (Grassmann, Taksar and Heyman), the probabilities by
-//! uniformization over a short time, and that squared.
+//! The chains are stiff: disks fail once in 10⁵ hours and are repaired in one, and data is lost
+//! when several fail within an hour. So rates of 1 give means of 10²⁰ hours. Neither algorithm
+//! subtracts, so each result is as exact as the rates, however much these differ. The mean is
+//! computed by elimination of states (Grassmann, Taksar and Heyman), the probabilities by
+//! uniformization over a short time and repeated squaring.
 
-/// A chain of states that are left at constant rates, and one more, the end, which is not left.
+/// A chain of states with constant transition rates, and one end state, which is never left.
 #[derive(Clone, Debug)]
 pub struct Chain {
     states: usize,
-    /// A row for each state: the rates to each state, and last the rate to the end.
+    /// One row per state: the rates to each state, and last the rate to the end.
     rates: Vec<f64>,
 }
 
-/// Why a chain cannot be built or asked.
+/// Why a chain or a query is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ChainError {
-    /// A state that there is not.
+    /// The state does not exist.
     #[error("there is no state {state} in a chain of {states} states; count them from 0")]
     Unknown {
-        /// What was asked for.
+        /// The state.
         state: usize,
-        /// How many there are.
+        /// The number of states.
         states: usize,
     },
-    /// Rates are how often a second (an hour, …) something happens.
+    /// A rate is invalid.
     #[error("the rate {rate} at which state {from} is left is none; it must be 0 or more, and finite")]
     Rate {
         /// The state.
         from: usize,
-        /// What was given.
+        /// The rate.
         rate: f64,
     },
-    /// Chains have no past.
+    /// A time is invalid.
     #[error("{0} is no time to look at a chain; it must be 0 or more, and finite")]
     Time(f64),
 }
 
 impl Chain {
-    /// States 0 to `states` − 1, and no way between them yet. Space grows with the square of their
-    /// number, and time with its cube.
+    /// States 0 to `states` − 1, without transitions. The memory grows with the square of their
+    /// number, and the time with its cube.
     pub fn new(states: usize) -> Chain {
         Chain { states, rates: vec![0.0; states * (states + 1)] }
     }
 
-    /// Lets `from` be left for `to` at a rate (per unit of time, whatever unit the other rates
-    /// have), beyond what was there.
+    /// Adds a rate from `from` to `to` (per unit of time; all rates must use the same unit).
     pub fn go(&mut self, from: usize, to: usize, rate: f64) -> Result<(), ChainError> {
         self.known(to)?;
         self.add(from, to, rate)
     }
 
-    /// Lets the chain end from `from` at a rate, beyond what was there.
+    /// Adds a rate from `from` to the end.
     pub fn end(&mut self, from: usize, rate: f64) -> Result<(), ChainError> {
         self.add(from, self.states, rate)
     }
@@ -76,7 +76,7 @@ impl Chain {
         &self.rates[state * (self.states + 1)..][..self.states + 1]
     }
 
-    /// The mean time until the end, from a state on; infinite if the chain may never come to it.
+    /// The mean time until the end, starting in a state; infinite if the end may never be reached.
     pub fn mean_time(&self, start: usize) -> Result<f64, ChainError> {
         self.known(start)?;
         let order = self.reached(start);
@@ -86,7 +86,7 @@ impl Chain {
         Ok(Elimination::of(self, &order).mean_time())
     }
 
-    /// The states that can be come to from `start`, which is the first.
+    /// The states that can be reached from `start`, which comes first.
     fn reached(&self, start: usize) -> Vec<usize> {
         let mut found = vec![false; self.states];
         found[start] = true;
@@ -105,13 +105,13 @@ impl Chain {
         order
     }
 
-    /// Whether the end can be come to.
+    /// Whether the end can be reached.
     fn ends(&self, state: usize) -> bool {
         self.reached(state).iter().any(|&state| self.row(state)[self.states] > 0.0)
     }
 
-    /// How probable each state is some time after the chain was in `start`; last, how probable it
-    /// is that it has ended.
+    /// The probability of each state at a time after the start in `start`; last, the probability of
+    /// the end.
     pub fn probabilities(&self, start: usize, time: f64) -> Result<Vec<f64>, ChainError> {
         self.known(start)?;
         if !time.is_finite() || time < 0.0 {
@@ -119,7 +119,7 @@ impl Chain {
         }
         let width = self.states + 1;
         let fastest = (0..self.states).map(|state| self.row(state).iter().sum::<f64>()).fold(0.0, f64::max);
-        // The logarithms of finite numbers are below 1024.
+        // The binary logarithm of a finite number is below 1024.
         let doublings = (fastest.log2() + time.log2()).ceil().clamp(0.0, 2_048.0) as i32;
         let mut matrix = self.over(time * 0.5f64.powi(doublings), fastest);
         for _ in 0..doublings {
@@ -128,9 +128,9 @@ impl Chain {
         Ok(matrix.cells[start * width..][..width].to_vec())
     }
 
-    /// The probabilities over a time in which the fastest state is left once at most: `Σ e^(−x)
-    /// x^k/k! U^k`, where `U` is what happens at one of the moments that come at the fastest
-    /// state's rate, and `x` how many of them come.
+    /// The transition probabilities over a time in which the fastest state is left at most once on
+    /// average: `Σ e^(−x) x^k/k! U^k`. `U` has the transition probabilities of one step; steps
+    /// occur at the fastest state's rate, and `x` is their mean number.
     fn over(&self, time: f64, fastest: f64) -> Matrix {
         let width = self.states + 1;
         let mut moment = Matrix::one(width);
@@ -145,8 +145,8 @@ impl Chain {
             moment.cells[state * width + state] = (1.0 - left / fastest).max(0.0);
         }
         let moments = fastest * time;
-        // Horner's rule from the 24th term on: 1/24! is below what can be told from 0 beside 1;
-        // deeper terms than a chain is deep add nothing that the shallow ones lack.
+        // Horner's rule from the 24th term on: 1/24! is below the precision of 1. Terms beyond the
+        // depth of a chain add nothing that the earlier terms lack.
         let terms = TERMS.max(width);
         let mut sum = Matrix::one(width);
         for term in (1..=terms).rev() {
@@ -161,18 +161,18 @@ impl Chain {
     }
 }
 
-/// Terms of the exponential series of a number up to 1 that can be told from nothing.
+/// The number of terms of the exponential series, for a number up to 1, that are above the
+/// precision.
 const TERMS: usize = 24;
 
-/// Gaussian elimination without subtraction. Of a state that is taken out, what comes to it goes on
-/// at once to where it would have gone, and the time that it would have spent there is added to the
-/// states from which it came.
+/// Gaussian elimination without subtraction. When a state is removed, transitions into it continue
+/// at once to its successors, and the time spent in it is added to its predecessors.
 struct Elimination {
     states: usize,
-    /// Rates between those that are left; the last column is the end.
+    /// The rates between the remaining states; the last column is the end.
     rates: Vec<f64>,
-    /// The time that goes by for each unit of time in a state: itself, and what follows in states
-    /// taken out.
+    /// The time that passes for each unit of time in a state: its own, and that in removed states
+    /// that follow.
     worth: Vec<f64>,
 }
 
@@ -241,7 +241,7 @@ impl Matrix {
         Matrix { width: self.width, cells }
     }
 
-    /// Twice the time.
+    /// The matrix for twice the time.
     fn squared(&self) -> Matrix {
         let mut product = self.times(self);
         product.normalize();
@@ -252,7 +252,7 @@ impl Matrix {
         self.cells.iter_mut().for_each(|cell| *cell *= factor);
     }
 
-    /// Something is always the case: rounding must not add up over many doublings.
+    /// Each row must sum to 1, so that rounding errors do not accumulate over many doublings.
     fn normalize(&mut self) {
         for row in self.cells.chunks_mut(self.width) {
             let sum: f64 = row.iter().sum();
@@ -269,7 +269,8 @@ mod tests {
         assert!((found / expected - 1.0).abs() <= relative, "{found} is not {expected}");
     }
 
-    /// A component that fails and is repaired, and the end when a second one fails meanwhile.
+    /// A component that fails and is repaired. The chain ends when a second one fails in the
+    /// meantime.
     fn pair(failing: f64, repair: f64, second: f64) -> Chain {
         let mut chain = Chain::new(2);
         chain.go(0, 1, failing).unwrap();
@@ -305,9 +306,9 @@ mod tests {
 
     #[test]
     fn rates_a_million_million_apart_cost_no_digits() {
-        // Four failures in a row, each a million times rarer than its repair; the mean from state
-        // to state is a sum of terms that are all positive, so that it can be had in another way
-        // without loss.
+        // Four failures in a row, each a million times rarer than its repair. The mean from state
+        // to state is a sum of positive terms, so it can be computed in another way without loss of
+        // digits.
         let (failing, repair) = (1e-6, 1e6);
         let mut chain = Chain::new(4);
         let mut step = 0.0;
@@ -322,8 +323,8 @@ mod tests {
         (0..3).for_each(|state| chain.go(state, state + 1, failing).unwrap());
         chain.end(3, failing).unwrap();
         near(chain.mean_time(0).unwrap(), mean, 1e-13);
-        // Long before the mean, and long after the repairs, the probability to have ended is the
-        // share of the mean that has gone by.
+        // Long before the mean, and long after the repairs, the probability of the end is the
+        // fraction of the mean that has passed.
         near(chain.probabilities(0, 1e3).unwrap()[4], 1e3 / mean, 1e-6);
     }
 
@@ -334,7 +335,7 @@ mod tests {
             chain.go(from, to, rate).unwrap();
         }
         chain.end(2, 0.2).unwrap();
-        // Runge and Kutta's fourth-order steps on p' = p·Q.
+        // Fourth-order Runge-Kutta steps on p' = p·Q.
         let slope = |p: [f64; 4]| {
             [
                 -0.9 * p[0] + 0.3 * p[1] + 1.5 * p[2],

@@ -1,19 +1,19 @@
 //! The expected maximum of several times: when the last of k sub-requests is done (Varki and Wang
 //! §2.2).
 //!
-//! The paper takes positioning times for normal and the maximum of k of them for `p + σ √(2 ln k)`.
-//! Here σ is their standard deviation (the text says coefficient of variation) and the logarithm is
-//! natural. That is the leading term for large k, and far too much for small ones: 1.18 σ instead
-//! of 0.56 σ for k = 2. So the exact maximum is here, too: of normal, exponential and uniform
-//! times, and of times as they were measured or computed.
+//! The paper assumes normal positioning times, and takes `p + σ √(2 ln k)` as the maximum of k of
+//! them. Here σ is the standard deviation (the text says coefficient of variation), and the
+//! logarithm is natural. This is the leading term for large k, and far too large for small k: 1.18
+//! σ instead of 0.56 σ for k = 2. So this module also has the exact maximum of normal, exponential
+//! and uniform times, and of measured or computed times.
 //!
-//! All times are drawn independently of one another, and are in one unit, whichever that is; the
-//! rest of the crate uses milliseconds.
+//! All times are independent of one another, and have the same unit; the rest of the crate uses
+//! milliseconds.
 
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
-/// How times are distributed.
+/// A distribution of times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution(Kind);
 
@@ -26,43 +26,43 @@ enum Kind {
     Empirical(Vec<Piece>),
 }
 
-/// Times that lie evenly between two, or are all alike; pieces rise.
+/// Times that are uniform between two values, or all equal. The pieces are in increasing order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Piece {
     low: f64,
     high: f64,
-    /// The part of all times that are in no later piece.
+    /// The fraction of all times in this and earlier pieces.
     up_to: f64,
 }
 
-/// Why there is no such distribution.
+/// Why a distribution is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum DistributionError {
-    /// A number is no time, or no deviation.
+    /// A number is not a time or a deviation.
     #[error("{name}: {value} is not possible; use a finite number that is not negative")]
     Number {
-        /// Which parameter.
+        /// The parameter.
         name: &'static str,
-        /// What it was.
+        /// Its value.
         value: f64,
     },
-    /// An upper end is below the lower.
+    /// The upper end is below the lower end.
     #[error("times from {low} to {high}: the upper end must not be below the lower")]
     Ends {
-        /// The lower.
+        /// The lower end.
         low: f64,
-        /// The upper.
+        /// The upper end.
         high: f64,
     },
-    /// Nothing was measured.
+    /// There are no times.
     #[error("a distribution is made of one time at least")]
     Empty,
-    /// Bins are not what counts are of.
+    /// The numbers of bins and counts differ.
     #[error("{edges} edges of bins do not go with {counts} counts; there must be one edge more than counts")]
     Bins {
-        /// Edges.
+        /// The number of edges.
         edges: usize,
-        /// Counts.
+        /// The number of counts.
         counts: usize,
     },
 }
@@ -99,10 +99,10 @@ impl Distribution {
         Ok(Distribution(Kind::Exponential { mean: sound("mean", mean)? }))
     }
 
-    /// Each time between `low` and `high` as likely.
+    /// Uniform times between `low` and `high`.
     ///
     /// # Errors
-    /// An end is negative or not finite, or they are the wrong way round.
+    /// An end is negative or not finite, or the upper end is below the lower.
     pub fn uniform(low: f64, high: f64) -> Result<Distribution, DistributionError> {
         let (low, high) = (sound("low", low)?, sound("high", high)?);
         (low <= high)
@@ -110,7 +110,7 @@ impl Distribution {
             .ok_or(DistributionError::Ends { low, high })
     }
 
-    /// Times as they were measured, in any order: each is as likely.
+    /// Measured times in any order, all equally likely.
     ///
     /// # Errors
     /// There are none, or one is negative or not finite.
@@ -118,7 +118,7 @@ impl Distribution {
         Distribution::weighted(times.iter().map(|time| (1.0, *time)))
     }
 
-    /// Times of which some are likelier than others: each with its weight, in any order.
+    /// Times with weights, in any order.
     ///
     /// # Errors
     /// There are none, or a time or weight is negative or not finite.
@@ -135,11 +135,11 @@ impl Distribution {
         Distribution::of(pieces.collect())
     }
 
-    /// Times as they were counted: so many in the bin between an edge and the next. In each bin
-    /// they lie evenly.
+    /// Times counted in bins: one count for each bin between two edges. Within a bin they are
+    /// uniform.
     ///
     /// # Errors
-    /// There are no times, edges fall or are negative, or a count is.
+    /// There are no times, edges decrease or are negative, or a count is negative.
     pub fn histogram(edges: &[f64], counts: &[f64]) -> Result<Distribution, DistributionError> {
         if edges.len() != counts.len() + 1 {
             return Err(DistributionError::Bins { edges: edges.len(), counts: counts.len() });
@@ -191,8 +191,8 @@ impl Distribution {
         }
     }
 
-    /// The same times a little coarser, each with its weight: of what was measured or computed, the
-    /// middle of each bin.
+    /// A coarser form of the times, with weights: for measured or computed times, the middle of
+    /// each bin.
     pub(crate) fn middles(&self) -> Vec<(f64, f64)> {
         match &self.0 {
             Kind::Empirical(pieces) => parts(pieces).map(|(piece, part)| (part, piece.middle())).collect(),
@@ -200,8 +200,8 @@ impl Distribution {
         }
     }
 
-    /// The time that this part of all times is below; `part` is taken to lie between 0 and 1. (Of
-    /// normal times one may be negative.)
+    /// The time below which the fraction `part` of all times lies; `part` is limited to 0 to 1. (A
+    /// quantile of normal times may be negative.)
     pub fn quantile(&self, part: f64) -> f64 {
         let part = part.clamp(0.0, 1.0);
         match &self.0 {
@@ -235,7 +235,7 @@ impl Piece {
     }
 }
 
-/// Pieces with the parts of all times that are in them.
+/// The pieces, with the fraction of times in each.
 fn parts(pieces: &[Piece]) -> impl Iterator<Item = (Piece, f64)> + '_ {
     pieces.iter().scan(0.0, |below, piece| {
         let part = piece.up_to - *below;
@@ -244,7 +244,7 @@ fn parts(pieces: &[Piece]) -> impl Iterator<Item = (Piece, f64)> + '_ {
     })
 }
 
-/// In its piece, F is linear.
+/// Within a piece, F is linear.
 fn empirical_quantile(pieces: &[Piece], part: f64) -> f64 {
     let at = pieces.partition_point(|piece| piece.up_to < part).min(pieces.len() - 1);
     let below = at.checked_sub(1).map_or(0.0, |before| pieces[before].up_to);
@@ -252,7 +252,7 @@ fn empirical_quantile(pieces: &[Piece], part: f64) -> f64 {
     low + (high - low) * ((part - below) / (up_to - below)).clamp(0.0, 1.0)
 }
 
-/// A part of all times over which Fᵏ is as good as linear.
+/// A fraction of times over which Fᵏ is practically linear.
 const SMALL: f64 = 1e-6;
 
 /// ∫ x dFᵏ, piece by piece: F is linear in each.
@@ -261,7 +261,7 @@ fn empirical_maximum(pieces: &[Piece], count: f64) -> f64 {
     for piece in pieces {
         let up_to_power = piece.up_to.powf(count);
         let (width, part) = (piece.high - piece.low, piece.up_to - below);
-        // The mean of Fᵏ over the piece; of a small part it is Fᵏ in its middle, which loses no
+        // The mean of Fᵏ over the piece. For a small piece it is Fᵏ in its middle, which loses no
         // digits.
         let inside = match part > SMALL {
             true => (up_to_power * piece.up_to - below_power * below) / ((count + 1.0) * part),
@@ -273,13 +273,13 @@ fn empirical_maximum(pieces: &[Piece], count: f64) -> f64 {
     sum
 }
 
-/// From one point to the next of those at which the normal distribution is tabulated.
+/// The step of the table of the normal distribution.
 const STEP: f64 = 0.125;
-/// Up to 10 deviations.
+/// Up to 10 standard deviations.
 const POINTS: usize = 81;
 
-/// Of standard normal times: ∫₀^∞ (1 − Φᵏ − (1 − Φ)ᵏ) by the trapezoid rule, which for a function
-/// as smooth as this one is exact to the last digits.
+/// For standard normal times: ∫₀^∞ (1 − Φᵏ − (1 − Φ)ᵏ) by the trapezoid rule, which for such a
+/// smooth function is exact to the last digits.
 fn normal_maximum(count: f64) -> f64 {
     static TAILS: OnceLock<[f64; POINTS]> = OnceLock::new();
     let tails = TAILS.get_or_init(|| std::array::from_fn(|index| normal_tail(index as f64 * STEP)));
@@ -287,7 +287,7 @@ fn normal_maximum(count: f64) -> f64 {
     STEP * (value(&tails[0]) / 2.0 + tails[1..].iter().map(value).sum::<f64>())
 }
 
-/// Where Φ is so much, by halving what is left of the tabulated deviations; beyond them, their end.
+/// The inverse of Φ, by bisection within the tabulated range; beyond it, the range's end.
 fn normal_quantile(part: f64) -> f64 {
     let tail = part.min(1.0 - part);
     let (mut low, mut high) = (0.0, (POINTS - 1) as f64 * STEP);
@@ -301,7 +301,7 @@ fn normal_quantile(part: f64) -> f64 {
     if part < 0.5 { -high } else { high }
 }
 
-/// 1 − Φ(x), x not negative: Φ = ½ + φ (x + x³/3 + x⁵/(3·5) + …).
+/// 1 − Φ(x) for x ≥ 0: Φ = ½ + φ (x + x³/3 + x⁵/(3·5) + …).
 fn normal_tail(x: f64) -> f64 {
     let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
     let (mut term, mut sum, mut odd) = (x, x, 1.0);

@@ -1,18 +1,18 @@
-//! How long until data is lost (Stodolsky §7, figure 20).
+//! The time until data is lost (Stodolsky §7, figure 20).
 //!
-//! Disks fail independently and live exponentially long. An array is a number of parity groups,
-//! each of which survives the failure of some of its disks: mirroring's groups are a disk and its
-//! copies, and in RAID 4 and 5, floating parity and parity logging all disks are one group. Times
-//! are in hours, as in the paper; its tables are in years of [`HOURS_PER_YEAR`].
+//! Disks fail independently, with exponential lifetimes. An array consists of parity groups, each
+//! of which survives the failure of some of its disks. In mirroring, a group is a disk and its
+//! copies; in RAID 4 and 5, floating parity and parity logging, all disks are one group. Times are
+//! in hours, as in the paper; its tables are in years of [`HOURS_PER_YEAR`].
 
 use std::collections::BTreeMap;
 
 use crate::markov::{Chain, ChainError};
 
-/// A year, by which figure 20 goes from hours to years: 365 days and a quarter.
+/// The hours of a year in figure 20: 365 days and a quarter.
 pub const HOURS_PER_YEAR: f64 = 8_766.0;
 
-/// Which disks stand in for one another.
+/// The parity groups of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redundancy {
     groups: u32,
@@ -20,7 +20,7 @@ pub struct Redundancy {
     tolerance: u32,
 }
 
-/// The times of a disk's life, in hours.
+/// The mean times of a disk, in hours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lifetimes {
     /// `MTTF_disk`: the mean time until a disk fails; 300,000 in figure 20.
@@ -29,17 +29,18 @@ pub struct Lifetimes {
     pub repair: f64,
 }
 
-/// Disks that wait to take a failed one's place.
+/// The spare disks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spares {
-    /// Each failed disk has a spare at once (figure 20a).
+    /// There is always a spare for a failed disk (figure 20a).
     Pool,
-    /// Few are there, on line, and fail as the others do (figure 20b has one, and 72 hours).
+    /// A limited number of spares, which are powered and fail as the other disks do (figure 20b has
+    /// one, and 72 hours).
     Kept {
-        /// How many.
+        /// The number of spares.
         spares: u32,
-        /// The mean time, in hours, until a disk is there that replaces one that failed. Each is
-        /// ordered for itself.
+        /// The mean time, in hours, until a replacement for a failed disk arrives. Each one is
+        /// ordered separately.
         replacement: f64,
     },
 }
@@ -47,46 +48,46 @@ pub enum Spares {
 /// Why reliability cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum ReliabilityError {
-    /// Groups without disks.
+    /// There are no groups or disks.
     #[error("{groups} groups of {members} disks are no array; it needs one group of one disk at least")]
     Empty {
         /// Parity groups.
         groups: u32,
-        /// Disks of each.
+        /// Disks per group.
         members: u32,
     },
-    /// A group that survives the loss of everything.
+    /// The tolerance is not below the number of disks of a group.
     #[error(
         "a group of {members} disks cannot survive the failure of {tolerance}; one must be left that holds data"
     )]
     Tolerance {
         /// Disks of a group.
         members: u32,
-        /// Failures that it is to survive.
+        /// The number of failures to survive.
         tolerance: u32,
     },
-    /// Disks that fall into no whole groups.
+    /// The disks do not form whole groups.
     #[error("{disks} disks are no whole number of groups of {copies} copies; add or take away disks")]
     Copies {
-        /// Disks of the array.
+        /// The disks of the array.
         disks: u32,
-        /// Copies of each datum.
+        /// The copies of each datum.
         copies: u32,
     },
-    /// Times that are none.
+    /// A time is not positive and finite.
     #[error("{what} takes {hours} hours; it must be more than 0, and finite")]
     Time {
-        /// What takes it.
+        /// The event.
         what: &'static str,
-        /// How long.
+        /// Its time.
         hours: f64,
     },
-    /// Fixed repair times of several disks at once have memory.
+    /// Fixed repair times of several disks at once are not memoryless.
     #[error(
         "with fixed repair times only arrays that survive one failure at most are modelled, not {0}; take exponential ones"
     )]
     FixedRepair(u32),
-    /// Too much to enumerate.
+    /// The chain has too many states.
     #[error(
         "the chain of this array has more than {MOST_STATES} states; let fewer groups be degraded at once, or keep fewer spares"
     )]
@@ -96,11 +97,11 @@ pub enum ReliabilityError {
     Chain(#[from] ChainError),
 }
 
-/// Chains up to here are solved within a second or so.
+/// The most states; such a chain is solved in about a second.
 const MOST_STATES: usize = 1_000;
 
 impl Redundancy {
-    /// `groups` of `members` disks each (`G` and `N` of §7), each of which survives the failure of
+    /// `groups` of `members` disks each (`G` and `N` of §7). Each group survives the failure of
     /// `tolerance` of its disks.
     pub fn new(groups: u32, members: u32, tolerance: u32) -> Result<Redundancy, ReliabilityError> {
         if groups == 0 || members == 0 {
@@ -117,8 +118,8 @@ impl Redundancy {
         Redundancy::new(1, disks, 0)
     }
 
-    /// Mirroring (RAID 1, 0+1, 10, and with far copies), of 2 copies or, as f-copy shadowing (§9),
-    /// of more.
+    /// Mirroring (RAID 1, 0+1, 10, and with far copies) with 2 copies; or f-copy shadowing (§9)
+    /// with more.
     pub fn mirrored(disks: u32, copies: u32) -> Result<Redundancy, ReliabilityError> {
         if copies == 0 || !disks.is_multiple_of(copies) {
             return Err(ReliabilityError::Copies { disks, copies });
@@ -126,9 +127,9 @@ impl Redundancy {
         Redundancy::new(disks / copies, copies, copies - 1)
     }
 
-    /// One group with check units: RAID 4, 5 and 6, floating data and parity, parity logging (a log
-    /// lies on other disks than the data and the parity that it is for, so that it fails as a part
-    /// of the group), each also for more failures than one (§9).
+    /// One group with check units: RAID 4, 5 and 6, floating data and parity, parity logging, and
+    /// their extensions to more failures (§9). A log is on other disks than the data and parity it
+    /// is for, so it fails as a part of the group.
     pub fn checked(disks: u32, tolerance: u32) -> Result<Redundancy, ReliabilityError> {
         Redundancy::new(1, disks, tolerance)
     }
@@ -151,17 +152,18 @@ fn time(what: &'static str, hours: f64) -> Result<f64, ReliabilityError> {
     (hours > 0.0 && hours.is_finite()).then_some(hours).ok_or(ReliabilityError::Time { what, hours })
 }
 
-/// The mean time to data loss, in hours, with a large pool of spares and exponential repair times.
+/// The mean time to data loss, in hours, with an unlimited pool of spares and exponential repair
+/// times.
 ///
-/// For arrays that survive one failure this is §7's formula, and for more its extension, in which
-/// all failed disks of a group are repaired at the same time. One group's is exact. Groups lose
-/// data as if it befell each for itself and exponentially, which is as good as exact as long as
-/// repair is much faster than failure.
+/// For arrays that survive one failure this is §7's formula; for more failures it is an extension
+/// in which all failed disks of a group are repaired at the same time. The result for one group is
+/// exact. Several groups are assumed to lose data independently and with exponential times, which
+/// is practically exact if repair is much faster than failure.
 pub fn mttdl(redundancy: Redundancy, lifetimes: Lifetimes) -> Result<f64, ReliabilityError> {
     let Lifetimes { failure, repair } = lifetimes.check()?;
     let mut sum = 0.0;
-    // The mean time from one more failure to the next: until something happens, and if that is a
-    // repair, all over again.
+    // The mean time from one failure to the next: until some event, plus, if it is a repair, the
+    // time to fail again.
     let mut step = 0.0;
     for failed in 0..=redundancy.tolerance {
         step = failure / f64::from(redundancy.members - failed) * (1.0 + f64::from(failed) / repair * step);
@@ -170,8 +172,8 @@ pub fn mttdl(redundancy: Redundancy, lifetimes: Lifetimes) -> Result<f64, Reliab
     Ok(sum / f64::from(redundancy.groups))
 }
 
-/// The mean time to data loss, in hours, with a large pool of spares where each repair takes the
-/// same time, `lifetimes.repair`. For arrays that survive one failure at most.
+/// The mean time to data loss, in hours, with an unlimited pool of spares and the fixed repair time
+/// `lifetimes.repair`. For arrays that survive at most one failure.
 pub fn mttdl_with_fixed_repair(
     redundancy: Redundancy,
     lifetimes: Lifetimes,
@@ -196,24 +198,24 @@ pub fn survival(time: f64, mttdl: f64) -> f64 {
     (-time / mttdl).exp()
 }
 
-/// An array as a Markov chain: disks, spares, and spares' replacements.
+/// An array as a Markov chain: disks, spares, and orders of replacements.
 ///
-/// A failed disk is rebuilt onto a spare as soon as there is one, most endangered groups first.
-/// Whatever failed, disk or spare, is ordered, and comes into the place of a missing spare. A spare
-/// that a disk is being rebuilt onto may fail, too.
+/// A failed disk is rebuilt onto a spare as soon as there is one, the groups with the most failures
+/// first. For each failed disk or spare a replacement is ordered, which becomes a spare. A spare
+/// may fail while a disk is being rebuilt onto it.
 #[derive(Clone, Debug)]
 pub struct SparedArray {
     chain: Chain,
 }
 
-/// Failed disks of each degraded group, most first; and how many good spares there are, if they are
-/// counted.
+/// The number of failed disks of each degraded group, in decreasing order; and the number of good
+/// spares, if they are limited.
 type State = (Vec<u32>, u32);
 
 impl SparedArray {
-    /// Up to `degraded_at_once` groups are degraded at a time: what fails in others meanwhile is
-    /// left out. 1 is what figure 20(b) goes by (within 0.02% of its numbers, of which the paper
-    /// names no model); from the number of groups on, nothing is left out.
+    /// At most `degraded_at_once` groups are degraded at a time: failures in others during that
+    /// time are ignored. With 1 the result is within 0.02% of figure 20(b), for which the paper
+    /// names no model. With at least the number of groups, nothing is ignored.
     pub fn new(
         redundancy: Redundancy,
         lifetimes: Lifetimes,
@@ -229,24 +231,24 @@ impl SparedArray {
         Ok(SparedArray { chain: rules.chain()? })
     }
 
-    /// The mean time, in hours, from a whole array with all its spares to data loss.
+    /// The mean time, in hours, until data loss, starting with all disks and spares good.
     pub fn mttdl(&self) -> Result<f64, ReliabilityError> {
         Ok(self.chain.mean_time(0)?)
     }
 
-    /// The probability that within some hours data is lost, of a whole array with all its spares:
-    /// exact where it is small, too.
+    /// The probability of data loss within `hours`, starting with all disks and spares good. It is
+    /// exact even if it is small.
     pub fn loss(&self, hours: f64) -> Result<f64, ReliabilityError> {
         Ok(self.chain.probabilities(0, hours)?.last().copied().unwrap_or(0.0))
     }
 
-    /// `R(t)`: the probability that within some hours no data is lost.
+    /// `R(t)`: the probability of no data loss within `hours`.
     pub fn survival(&self, hours: f64) -> Result<f64, ReliabilityError> {
         Ok(1.0 - self.loss(hours)?)
     }
 }
 
-/// What happens, and how often.
+/// The transitions of the chain and their rates.
 struct Rules {
     redundancy: Redundancy,
     lifetimes: Lifetimes,
@@ -255,7 +257,8 @@ struct Rules {
 }
 
 impl Rules {
-    /// All states that a whole array comes to; that one is the first.
+    /// The chain of all states that can be reached from the state without failures, which is the
+    /// first.
     fn chain(&self) -> Result<Chain, ReliabilityError> {
         let whole = (Vec::new(), self.kept());
         let mut numbers = BTreeMap::from([(whole.clone(), 0)]);
@@ -294,7 +297,7 @@ impl Rules {
         }
     }
 
-    /// Where a state goes, and how often; to nowhere is data loss.
+    /// The transitions from a state, and their rates; none as the target is data loss.
     fn moves(&self, state: &State) -> Vec<(Option<State>, f64)> {
         let mut moves = self.failures(state);
         match self.spares {
@@ -329,7 +332,7 @@ impl Rules {
         moves
     }
 
-    /// One more disk failed, in a group that is degraded already or in another.
+    /// The state after one more failure, in a group that is degraded already or in another.
     fn with(&self, failed: &[u32], group: Option<usize>, good: u32) -> Option<State> {
         let mut failed = failed.to_vec();
         match group {
@@ -341,8 +344,8 @@ impl Rules {
         Some((failed, good))
     }
 
-    /// Each good spare is being rebuilt onto, as long as there are failed disks; a spare is used up
-    /// then.
+    /// The rebuilds onto good spares, as long as there are failed disks. A rebuild uses up its
+    /// spare.
     fn rebuilds(&self, (failed, good): &State, mut spares: u32, used: u32) -> Vec<(Option<State>, f64)> {
         let mut moves = Vec::new();
         for (group, gone) in failed.iter().enumerate() {
@@ -387,7 +390,7 @@ mod tests {
         format!("{:.places$}", 100.0 * share)
     }
 
-    /// st.mttdl.mirror, st.mttdl.pl, st.mttdl.nr: the figure cuts what follows the point off.
+    /// st.mttdl.mirror, st.mttdl.pl, st.mttdl.nr: the figure truncates to whole years.
     #[test]
     fn figure_20a_follows_from_the_formula() {
         let years = |redundancy| mttdl(redundancy, LIGHTNING).unwrap() / HOURS_PER_YEAR;
@@ -422,8 +425,8 @@ mod tests {
         assert!(survival(10.0, nonredundant) < 0.02);
     }
 
-    /// st.mttdl1.*: the paper names no model, so that no digits can follow; the errata promise
-    /// 0.2%.
+    /// st.mttdl1.*: the paper names no model, so the digits cannot be reproduced; the errata state
+    /// an agreement of 0.2%.
     #[test]
     fn figure_20b_follows_from_a_spare_that_can_fail() {
         let years = |redundancy| {
@@ -433,21 +436,21 @@ mod tests {
         near(years(parity_logging()), 18_568.4, 3e-4);
     }
 
-    /// The same by hand: whole or degraded, spare or none; of the linear equations of the four
-    /// means, solved by elimination.
+    /// The same by hand: with or without a failed disk, with or without a spare. The linear
+    /// equations of the four means are solved by elimination.
     #[test]
     fn a_single_spare_is_a_chain_of_four_states() {
         let (failure, repair, replacement) = (1.0 / 300_000.0, 1.0, 1.0 / 72.0);
         for (groups, members) in [(11.0, 2.0), (1.0, 22.0)] {
             let (first, second) = (groups * members * failure, (members - 1.0) * failure);
-            // whole = 1/out + (first·degraded + failure·bare)/out, and so on, each replaced into
-            // the others until `whole` is alone.
+            // whole = 1/out + (first·degraded + failure·bare)/out, and so on; each is substituted
+            // into the others until only `whole` is left.
             let out =
                 [first + failure, second + repair + failure, first + replacement, second + 2.0 * replacement];
             let mut means = [0.0; 4];
-            // Gauss and Seidel would take 10⁹ rounds: the two fast states are solved for exactly,
-            // and the rest in two unknowns. degraded = a0 + a1·bare, stranded = b0 + b1·bare, by
-            // substitution.
+            // Gauss-Seidel iteration would take 10⁹ rounds. So the two fast states are solved
+            // exactly, and the rest in two unknowns: degraded = a0 + a1·bare, stranded = b0 +
+            // b1·bare, by substitution.
             let loop_share = failure * 2.0 * replacement / (out[1] * out[3]);
             let a0 = (1.0 / out[1] + failure / out[1] / out[3]) / (1.0 - loop_share);
             let a1 = repair / out[1] / (1.0 - loop_share);
@@ -494,7 +497,7 @@ mod tests {
         }
     }
 
-    /// Lives drawn one after another, from a fixed seed.
+    /// Random lifetimes, from a fixed seed.
     #[test]
     fn fixed_repair_times_lose_data_as_drawn_lives_do() {
         let redundancy = Redundancy::checked(4, 1).unwrap();

@@ -1,35 +1,35 @@
-//! Retrieval of whole files, and what it costs (Hauser, Berman, Thoma).
+//! The retrieval of whole files, and its cost (Hauser, Berman, Thoma).
 //!
-//! Two indicators say how fast a configuration is: the Average Retrieval Time of a file by one
-//! process, and the Average Additional Time per File per Process, which is the slope of retrieval
-//! time over the number of processes. Bang is a rate made of both. Sizes are in kilobytes of 1,000
-//! bytes, times in seconds, rates in megabytes a second, capacities in gigabytes and prices in
-//! thousands of dollars, as in the tables.
+//! Two indicators describe the speed of a configuration: the Average Retrieval Time of a file by
+//! one process, and the Average Additional Time per File per Process, which is the slope of
+//! retrieval time over the number of processes. Bang is a rate that combines both. Sizes are in
+//! kilobytes of 1,000 bytes, times in seconds, rates in megabytes per second, capacities in
+//! gigabytes and prices in thousands of dollars, as in the tables.
 
 /// A straight line through measured points, by least squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Where it begins. Of retrieval time over file size: the Average Positioning Time (Preliminary
+    /// The value at 0. For retrieval time over file size: the Average Positioning Time (Preliminary
     /// study).
     pub intercept: f64,
-    /// How it rises. Of time over size: the inverse of the Data Transfer Rate; over processes: the
+    /// The slope. For time over size: the inverse of the Data Transfer Rate; over processes: the
     /// Average Additional Time per File per Process.
     pub slope: f64,
-    /// The intercept's standard error; unknown of two points.
+    /// The standard error of the intercept; none for two points.
     pub intercept_error: Option<f64>,
-    /// The slope's standard error; unknown of two points.
+    /// The standard error of the slope; none for two points.
     pub slope_error: Option<f64>,
-    /// r²: the share of the points' variance that the line explains, from 0 to 1.
+    /// r²: the fraction of the points' variance that the line explains, from 0 to 1.
     pub explained: f64,
 }
 
-/// Why no line goes through some points.
+/// Why no line can be fitted.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LineError {
-    /// Too few.
+    /// There are too few points.
     #[error("a line needs points at two places at least; measure more sizes or more numbers of processes")]
     OnePlace,
-    /// Points that are nowhere.
+    /// A point is not finite.
     #[error("the point ({0}, {1}) is not finite; leave it out")]
     NotFinite(f64, f64),
 }
@@ -43,7 +43,7 @@ impl Line {
         let number = points.len() as f64;
         let (x_mean, y_mean) =
             (mean(points.iter().map(|point| point.0)), mean(points.iter().map(|point| point.1)));
-        // About the means: sums of squares of large numbers would lose what matters.
+        // Relative to the means, because sums of squares of large numbers would lose digits.
         let sum = |term: fn(f64, f64) -> f64| -> f64 {
             points.iter().map(|(x, y)| term(x - x_mean, y - y_mean)).sum()
         };
@@ -64,20 +64,21 @@ impl Line {
         })
     }
 
-    /// The height of the line at x.
+    /// The value of the line at x.
     pub fn at(&self, x: f64) -> f64 {
         self.intercept + self.slope * x
     }
 }
 
-/// The arithmetic mean; of nothing, none (NaN).
+/// The arithmetic mean; NaN for no values.
 pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, number) = values.fold((0.0, 0.0), |(sum, number), value| (sum + value, number + 1.0));
     sum / number
 }
 
-/// Positioning time and transfer rate (Preliminary study): of points of file size (KB) and average
-/// retrieval time (s), the line's intercept in seconds, and the inverse of its slope in MB/s.
+/// The positioning time and transfer rate (Preliminary study), from points of file size (KB) and
+/// average retrieval time (s): the line's intercept in seconds, and the inverse of its slope in
+/// MB/s.
 pub fn positioning_and_rate(points: &[(f64, f64)]) -> Result<(f64, f64), LineError> {
     let line = Line::through(points)?;
     Ok((line.intercept, 1e-3 / line.slope))
@@ -98,17 +99,17 @@ impl Indicators {
         Ok(Indicators { retrieval: single, additional: Line::through(by_processes)?.slope })
     }
 
-    /// Bang of files of a mean size in KB, in MB/s.
+    /// Bang for files of a mean size in KB, in MB/s.
     pub fn bang(&self, size: f64) -> f64 {
         size / 1e3 / (self.retrieval + self.additional)
     }
 
-    /// Seconds in which one process reads some files one after another (figure 8).
+    /// The seconds in which one process reads `files` files one after another (figure 8).
     pub fn sequential(&self, files: u32) -> f64 {
         f64::from(files) * self.retrieval
     }
 
-    /// Seconds in which as many processes read a file each, at once (figure 8).
+    /// The seconds in which `files` processes read one file each at the same time (figure 8).
     pub fn concurrent(&self, files: u32) -> f64 {
         match files {
             0 => 0.0,
@@ -116,7 +117,7 @@ impl Indicators {
         }
     }
 
-    /// The throughput, in MB/s, of processes that read files of a mean size in KB without pause.
+    /// The throughput, in MB/s, of processes that read files of a mean size in KB without pauses.
     pub fn throughput(&self, processes: u32, size: f64) -> f64 {
         match processes {
             0 => 0.0,
@@ -125,23 +126,23 @@ impl Indicators {
     }
 }
 
-/// What disks are put together as, by what it leaves for data.
+/// The configuration of disks, by its usable capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Configuration {
-    /// Each disk for itself.
+    /// Independent disks.
     Simple,
     /// Striped.
     Raid0,
     /// Striped and mirrored.
     Raid01,
-    /// Volumes of as many disks, one of which parity takes.
+    /// Volumes of several disks, of which parity takes one disk.
     Raid5 {
-        /// Disks of a volume.
+        /// The disks of a volume.
         disks: u32,
     },
 }
 
-/// Disks that make no volume.
+/// The disks do not form whole volumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{disks} disks make no whole number of volumes of {of} disks; add or take away disks")]
 pub struct VolumeError {
@@ -150,7 +151,7 @@ pub struct VolumeError {
 }
 
 impl Configuration {
-    /// The capacity of disks in GB, from that of each disk (for user data, in GB).
+    /// The capacity of `disks` disks in GB, from that of each disk (for user data, in GB).
     pub fn capacity(self, disks: u32, each: f64) -> Result<f64, VolumeError> {
         let (of, data) = match self {
             Configuration::Simple | Configuration::Raid0 => (1, 1),
@@ -164,7 +165,7 @@ impl Configuration {
     }
 }
 
-/// The price of a gigabyte, in K$/GB.
+/// The price per gigabyte, in K$/GB.
 pub fn cost(price: f64, capacity: f64) -> f64 {
     price / capacity
 }
@@ -174,7 +175,7 @@ pub fn bang_per_buck(bang: f64, cost: f64) -> f64 {
     bang / cost
 }
 
-/// The rate, in MB/s, at which a track of sectors of 512 bytes goes by.
+/// The rate, in MB/s, of a track with this number of 512-byte sectors.
 pub fn track_rate(sectors: u32, revolutions_per_minute: f64) -> f64 {
     f64::from(sectors) * 512.0 * revolutions_per_minute / 60.0 / 1e6
 }
@@ -267,8 +268,8 @@ mod tests {
         );
     }
 
-    /// ha.1.2: of figure 8's four configurations, best and worst for either kind of access, and the
-    /// two kinds.
+    /// ha.1.2: of the four configurations of figure 8, the best and the worst for each kind of
+    /// access; and the two kinds.
     #[test]
     fn ten_files_differ_by_less_than_1_2_seconds() {
         let six = [TABLE_1[0], TABLE_1[1], TABLE_1[5], TABLE_1[9], TABLE_1[13]];
@@ -283,7 +284,8 @@ mod tests {
             let most = times(files).fold(0.0, f64::max);
             assert!(most - times(files).fold(most, f64::min) < 1.2);
         }
-        // The slowest concurrent access beats the fastest sequential one (Configuration selection).
+        // The slowest concurrent access is faster than the fastest sequential one (Configuration
+        // selection).
         let slowest = Indicators { retrieval: 0.134, additional: 0.054 }.concurrent(10);
         assert!(slowest < Indicators { retrieval: 0.106, additional: 0.044 }.sequential(10));
     }
@@ -295,13 +297,13 @@ mod tests {
         assert_eq!(digits(throughput), "4.230");
     }
 
-    /// ha.rate; 5,400 revolutions a minute are the drive's, not the text's.
+    /// ha.rate; the 5,400 revolutions per minute are from the drive's data, not from the text.
     #[test]
     fn the_drives_rates_follow_from_their_tracks() {
         assert_eq!(format!("{:.1}-{:.1}", track_rate(72, 5_400.0), track_rate(127, 5_400.0)), "3.3-5.9");
     }
 
-    /// Anscombe's first quartet, whose line every textbook has: y = 3.0001 + 0.50009 x, errors
+    /// Anscombe's first quartet, with its line from the textbooks: y = 3.0001 + 0.50009 x, errors
     /// 1.1247 and 0.1179, r² = 0.6665.
     #[test]
     fn a_line_is_the_textbooks() {
@@ -346,7 +348,7 @@ mod tests {
     }
 
     proptest! {
-        /// No line leaves smaller squares than the one that is found.
+        /// No other line has a smaller sum of squares.
         #[test]
         fn any_other_line_is_farther_off(
             points in prop::collection::vec((-100.0..100.0, -100.0..100.0), 3..20), tilt in -0.1..0.1, lift in -1.0..1.0,

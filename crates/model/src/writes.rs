@@ -1,7 +1,7 @@
-//! Writes of a RAID 5 as forks and joins: what Varki and Wang §5 leave to later.
+//! Writes of a RAID 5 as forks and joins, which Varki and Wang §5 leave for later work.
 //!
-//! A write of w of the G data units of a stripe takes one of three ways (Chen et al. §3), each a
-//! fork and join or two:
+//! A write of w of the G data units of a stripe uses one of three methods (Chen et al. §3), each
+//! with one or two forks and joins:
 //!
 //! | method | reads | then writes |
 //! | --- | --- | --- |
@@ -9,24 +9,25 @@
 //! | reconstruct | G − w: the rest of the stripe | w + 1, elsewhere |
 //! | full stripe (w = G) | none | G + 1 |
 //!
-//! What is written where it was read is there sooner, unless the disk has done something else
-//! meanwhile: the arm is at its place, and a revolution, less what was read, has to pass on the
-//! disk that was read last; on the others any part of one.
+//! A write to the position of the preceding read is faster, unless the disk has done something else
+//! in between: the arm is in place. The disk that was read last has to wait for the rest of a
+//! revolution after its read; the others wait for any part of one.
 //!
-//! In one access a disk reads, waits for a revolution, and writes (Stodolsky et al., footnote 4):
-//! then data comes first and parity after it (footnote 9), and of one unit only.
+//! In a combined access a disk reads, waits for a revolution, and writes (Stodolsky et al.,
+//! footnote 4). In this case parity follows after the data (footnote 9), and only one unit is
+//! written.
 
 use std::num::NonZeroU32;
 
 use crate::fork_join::{Phase, Undisturbed};
 use crate::service::Service;
 
-/// How parity follows a write.
+/// How parity is updated with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Old data and parity are read, the difference is put in, both are written.
+    /// Old data and parity are read, the difference is applied, and both are written.
     ReadModifyWrite,
-    /// The rest of the stripe is read, parity computed anew.
+    /// The rest of the stripe is read, and parity is computed anew.
     Reconstruct,
     /// The whole stripe is written.
     FullStripe,
@@ -35,16 +36,16 @@ pub enum Method {
 /// A write to one stripe of a RAID 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
-    /// Data units of a stripe: G.
+    /// The data units of a stripe: G.
     pub data: u32,
-    /// Of which so many are written: w.
+    /// The number of units written: w.
     pub written: u32,
 }
 
-/// Why there is no such write.
+/// Why a write is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// More than a stripe, or nothing.
+    /// The number of units is out of range.
     #[error("{written} of {data} data units cannot be written; write 1 to all of them")]
     Units {
         /// w.
@@ -52,10 +53,10 @@ pub enum WriteError {
         /// G.
         data: u32,
     },
-    /// Not so.
+    /// The method is impossible for this write.
     #[error("{written} of {data} data units cannot be written by {method:?}")]
     Method {
-        /// How.
+        /// The method.
         method: Method,
         /// w.
         written: u32,
@@ -64,22 +65,22 @@ pub enum WriteError {
     },
 }
 
-/// The service times of the accesses that writes are made of.
+/// The service times of the accesses of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Accesses<'a> {
-    /// A unit read.
+    /// A read of a unit.
     pub read: &'a Service,
-    /// A unit written.
+    /// A write of a unit.
     pub write: &'a Service,
-    /// Disks of the array.
+    /// The number of disks of the array.
     pub disks: NonZeroU32,
 }
 
 impl Write {
-    /// The method of the fewest accesses (Chen et al. §3); of equal ones, read-modify-write.
+    /// The method with the fewest accesses (Chen et al. §3); if both are equal, read-modify-write.
     ///
     /// # Errors
-    /// There is no such write.
+    /// The write is invalid.
     pub fn method(self) -> Result<Method, WriteError> {
         let Write { data, written } = self;
         match written {
@@ -91,10 +92,10 @@ impl Write {
         }
     }
 
-    /// The forks and joins that it goes through.
+    /// The forks and joins of the write.
     ///
     /// # Errors
-    /// There is no such write, or it cannot be done so.
+    /// The write is invalid, or the method is impossible for it.
     pub fn phases(self, method: Method, accesses: Accesses<'_>) -> Result<Vec<Phase>, WriteError> {
         let Write { data, written } = self;
         self.method()?;
@@ -118,30 +119,31 @@ impl Write {
     }
 }
 
-/// A write of one unit in which data, and then its parity, is read and written in one access each.
+/// A write of one unit in which the data, and then its parity, is read and written in one access
+/// each.
 pub fn combined(modify: &Service) -> Vec<Phase> {
     let phase = modify.phase(NonZeroU32::MIN, 0.0);
     vec![phase, phase]
 }
 
 impl Accesses<'_> {
-    /// So many units, each on a disk of its own, are read, and when all are, written where they
-    /// were read. `together` is as in [`Service::last_of`].
+    /// Units, each on a different disk, are read; when all have been read they are written at the
+    /// same positions. `together` is as in [`Service::last_of`].
     pub fn rewrite(&self, siblings: NonZeroU32, together: f64) -> [Phase; 2] {
         let undisturbed = Some(self.again(siblings));
         [self.read.phase(siblings, together), Phase { undisturbed, ..self.write.phase(siblings, together) }]
     }
 
-    /// Units that are written where they have just been read, if their disks did nothing else. All
-    /// are written at the same time, when the last was read: its disk has to wait for the rest of a
-    /// revolution, the others for any part of one.
+    /// The times of units that are written where they were just read, if their disks did nothing
+    /// else. All are written at the same time, when the last has been read: its disk waits for the
+    /// rest of a revolution, the others for any part of one.
     fn again(&self, siblings: NonZeroU32) -> Undisturbed {
         let (count, revolution) = (f64::from(siblings.get()), self.write.revolution);
         let passed = self.read.passing + self.read.after_passing() + self.write.lead;
         let last_read = revolution - passed.rem_euclid(revolution);
         let taken = self.write.overhead + self.write.transfer.mean;
         let rotation = (last_read + (count - 1.0) * revolution / 2.0) / count;
-        // The longest of `last_read` and k − 1 that are evenly distributed.
+        // The mean of the longest of `last_read` and k − 1 uniform times.
         let part = last_read / revolution;
         let longest = revolution * (1.0 - (1.0 - part.powf(count)) / count);
         Undisturbed { service: taken + rotation, last: taken + longest.max(rotation) }

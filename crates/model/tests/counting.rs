@@ -1,5 +1,5 @@
-//! The formulas of parity logging against a controller that does the accesses one by one, and
-//! counts; against enumeration; and against integrals.
+//! Compares the formulas of parity logging with a controller that does the accesses one by one and
+//! adds their times; with enumeration; and with integrals.
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::reintegration::{Targets, long_seek, longest_stroke};
@@ -7,7 +7,7 @@ use parlour_model::utilization::{
     Array, Logging, Model, Organization, Reading, Sublogs, Update, Work, regions,
 };
 
-/// Small, and with numbers that share no factors with others'.
+/// Small, with parameters that have no common factors with those of others.
 const DISK: Disk = Disk {
     seek: 11.0,
     rotation: 7.0,
@@ -34,7 +34,7 @@ fn array(disks: u32, cylinders: f64, failures: u32, logging: Logging) -> Array {
     Array { disk, disks, organization, failures, preread: true, update: Update::OneAccess }
 }
 
-/// A random access to so many tracks from a cylinder's beginning on, track by track.
+/// The time of a random access to `tracks` from a cylinder's beginning on, track by track.
 fn walk(tracks: u32) -> f64 {
     let time = |track: u32| match track {
         0 => DISK.seek + DISK.rotation,
@@ -44,19 +44,19 @@ fn walk(tracks: u32) -> f64 {
     (0..tracks).map(|track| time(track) + 2.0 * DISK.rotation).sum()
 }
 
-/// A region's controller.
+/// The controller of a region.
 struct Controller {
-    /// Tracks of a log write.
+    /// The tracks of a log write.
     segment: u32,
-    /// Tracks of each sublog.
+    /// The tracks of each sublog.
     sublogs: Vec<u32>,
-    /// Tracks of parity on each disk that has some.
+    /// The tracks of parity on each disk that has some.
     parity: Vec<u32>,
     failures: u32,
 }
 
 impl Controller {
-    /// Writes units until the logs were full so many times; the mean of what each cost.
+    /// Writes units until the logs were full `cycles` times. Returns the mean cost of each unit.
     fn cycles(&self, cycles: u32) -> Work {
         let mut work = Work::default();
         let (mut written, mut done) = (0u32, 0);
@@ -218,7 +218,7 @@ fn regions_fill_the_array_and_their_parity_protects_their_data() {
         let model = model(array(disks, 949.0, failures, with));
         let logging = model.logging().expect("it logs");
         let (n, f, l) = (f64::from(disks), f64::from(failures), f64::from(sublogs));
-        // Each cylinder of check units stands for a stripe over the disks without log of its
+        // Each cylinder of check units corresponds to a stripe over the disks without log of its
         // region.
         let data = (n - f * l - f) * logging.parity();
         let redundant = f * (logging.parity() + logging.log());
@@ -266,7 +266,7 @@ fn as_many_sublogs_as_balance_make_log_disks_as_busy_as_data_disks() {
 #[test]
 fn a_region_is_due_after_as_many_writes_as_its_log_takes() {
     let model = model(array(6, 50.0, 1, Logging { regions: 1, ..Logging::default() }));
-    // 50 cylinders of 4 tracks of 6 units; all disks work on nothing else.
+    // 50 cylinders of 4 tracks of 6 units; the disks have no other load.
     let writes = 50.0 * 4.0 * 6.0;
     let period = model.reintegration_period(1.0).expect("it logs");
     near(period, writes * model.small_write().total() / 6.0, 1e-12);
@@ -286,7 +286,8 @@ fn a_reintegration_is_a_long_seek_and_the_passes_of_the_fullest_disk() {
         let reintegration = model.logging().expect("it logs").reintegration(Targets::Common, 3.0);
         let seek =
             |tracks: u32| walk(tracks) - DISK.seek + long_seek(&DISK, longest_stroke(disks, Targets::Common));
-        // Sublogs of 30 and 40 cylinders, and for each set of check units 10 of each disk.
+        // Sublogs of 30 and 40 cylinders, and 10 cylinders of each disk for each set of check
+        // units.
         let (log, parity) = if failures == 1 { (120, 40) } else { (160, 80) };
         near(reintegration.load, seek(log + parity), 1e-12);
         near(reintegration.write, seek(parity), 1e-12);
@@ -307,8 +308,8 @@ fn reintegrating_less_than_a_cylinder_a_disk_takes_no_negative_seek() {
     near(corrected.write - printed.write, (1.0 - 9.49 / 22.0) * 2.0, 1e-9);
 }
 
-/// The mean of the longest of `arms` distances between points of a grid and, each, a point of its
-/// own or one that they have in common.
+/// The mean of the longest of `arms` distances between random points of a grid and targets, which
+/// are independent or one common point.
 fn enumerated(arms: u32, targets: Targets) -> f64 {
     let points = 600;
     let place = |index: usize| (index as f64 + 0.5) / points as f64;
@@ -337,7 +338,7 @@ fn the_longest_of_several_seeks_is_what_enumeration_says() {
     }
     near(longest_stroke(1, Targets::Common), 1.0 / 3.0, 1e-12);
     near(longest_stroke(1, Targets::Independent), 1.0 / 3.0, 1e-12);
-    // Errata: disks that all go to one region seek over three quarters of the stroke at most.
+    // Errata: disks that all go to one region seek over at most three quarters of the stroke.
     near(longest_stroke(1_000_000, Targets::Common), 0.75, 1e-5);
     near(longest_stroke(1_000_000, Targets::Independent), 1.0, 1e-3);
 }
@@ -377,12 +378,12 @@ fn some_number_of_regions_within_a_tenth_of_the_cheapest_wastes_less_than_a_hund
             worst = worst.max(cheapest.waste);
         }
     }
-    // The best of all for two sublogs, found by trying them all by hand.
+    // The best of all for two sublogs, found by trying all by hand.
     let with = Logging { sublogs: Sublogs::Striped(2), ..Logging::default() };
     let model = model(Array::example(Organization::ParityLogging(with)));
     let best = model.logging().expect("it logs").best_whole_tracks(0.1).expect("there is room");
     assert_eq!((best.regions, best.parity, best.sublog), (105, 6.0, 66.0));
-    // Without looking for it, a considerable part of the array may be lost.
+    // Without optimization, a considerable part of the array may be unused.
     assert!(worst > 0.1, "{worst}");
 }
 

@@ -1,8 +1,8 @@
-//! The models' disk, made from a drive of the catalogue, against the drive itself doing the
-//! accesses.
+//! Compares the models' disk, made from a drive of the catalogue, with the accesses of the drive
+//! itself.
 //!
-//! Of the paper's figure 12: the seek curve's mean and longest are 12.69 and 25.6 ms, against 12.5
-//! and 25 (papers' errata).
+//! About the paper's figure 12: the mean and the maximum of the seek curve are 12.69 and 25.6 ms,
+//! not 12.5 and 25 (papers' errata).
 
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue::{self, DRIVES};
@@ -27,14 +27,14 @@ fn near(computed: f64, expected: f64, tolerance: f64) {
     assert!(error <= tolerance, "{computed} is not {expected}, but off by {:.3}%", 100.0 * error);
 }
 
-/// Numbers between 0 and 1 that leave no gaps, the same in each run.
+/// Numbers between 0 and 1 without gaps, the same in each run.
 fn spread(count: usize, seed: f64) -> impl Iterator<Item = [f64; 3]> {
     let steps = [0.819_172_513_396_164, 0.671_043_606_703_789, 0.549_700_477_901_970];
     (0..count).map(move |index| steps.map(|step| (seed + step * index as f64).fract()))
 }
 
-/// The mean milliseconds of `access`, begun at any time, from any cylinder, at any multiple of
-/// `grain`.
+/// The mean milliseconds of `access`, which begins at a random time, from a random cylinder, at a
+/// random multiple of `grain`.
 fn mean(mechanics: &Mechanics, grain: u64, mut access: impl FnMut(&mut Arm, Instant, u64) -> f64) -> f64 {
     let count = 60_000;
     let places = mechanics.surface.blocks() / grain;
@@ -104,7 +104,7 @@ fn a_drives_mean_seek_is_that_over_all_pairs_of_its_blocks() {
     near(mean_seek(&zoned), sum / weights, 1e-9);
 }
 
-/// 60000 accesses of the drive; they are off by less than 0.3% of what the formulas say.
+/// 60000 accesses of the drive; the difference to the formulas is less than 0.3%.
 #[test]
 fn accesses_take_what_the_drive_takes_for_them() {
     let mechanics = lightning();
@@ -126,7 +126,7 @@ fn a_disk_that_begins_anywhere_saves_the_wait_for_a_track() {
     let mut mechanics = lightning();
     mechanics.zero_latency.reads = true;
     let disk = Disk::of(&mechanics, UNIT).expect("it is one");
-    // It waits for the next sector still: half a sector, on the mean.
+    // It still waits for the next sector: half a sector on average.
     near(disk.track_run(1.0, true) + 13.9 / 48.0 / 2.0, run(&mechanics, 48, 48), 0.003);
 }
 

@@ -1,5 +1,5 @@
-//! The closed fork-join network against chains that are solved and networks that are simulated,
-//! both small.
+//! Compares the closed fork-join network with chains that are solved and networks that are
+//! simulated, both small.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -16,12 +16,12 @@ fn network(disks: u32, siblings: u32, times: &Distribution, think: f64) -> Netwo
     Network::new(disks, Phase::new(count(siblings), times), think).unwrap()
 }
 
-/// Requests a ms of processes that think, and then wait for one of some disks that is drawn; all
-/// times are exponential. The chain's states are how many are at each disk; it is left to itself
-/// until it stands still.
+/// The requests per ms of processes that think, and then wait for one random disk; all times are
+/// exponential. The chain's states are the numbers of requests at each disk; it is iterated until
+/// it does not change.
 fn solved(disks: usize, processes: u32, (service, think): (f64, f64)) -> f64 {
     let mut likely = BTreeMap::from([(vec![0_u32; disks], 1.0)]);
-    // Shorter than any state is kept in the mean.
+    // Shorter than the mean time in any state.
     let step = 0.2 / (disks as f64 / service + f64::from(processes) / think);
     for _ in 0..30_000 {
         let mut next: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
@@ -48,7 +48,7 @@ fn solved(disks: usize, processes: u32, (service, think): (f64, f64)) -> f64 {
     likely.iter().map(|(state, part)| part * busy(state) / service).sum()
 }
 
-/// Such a network has a product form, and then the model is exact.
+/// Such a network has a product form, for which the model is exact.
 #[test]
 fn single_accesses_of_exponential_times_are_those_of_the_markov_chain() {
     let times = Distribution::exponential(8.0).unwrap();
@@ -60,8 +60,8 @@ fn single_accesses_of_exponential_times_are_those_of_the_markov_chain() {
     }
 }
 
-/// How far one disk is ahead of the other is as likely each from −m to m, and requests are answered
-/// when the one that is behind is done: X = 2m / (2m + 1) / S, so R = (m + ½) S.
+/// The lead of one disk over the other is uniform from −m to m, and a request is answered when the
+/// disk that is behind is done: X = 2m / (2m + 1) / S, so R = (m + ½) S.
 #[test]
 fn two_siblings_on_two_disks_of_exponential_times_are_exact() {
     let network = network(2, 2, &Distribution::exponential(10.0).unwrap(), 0.0);
@@ -89,8 +89,7 @@ fn measures_follow_the_printed_recursion() {
     }
 }
 
-/// Processes that take their disks and times from a generator: one after the other, whichever asks
-/// first.
+/// Processes with random disks and times, one after another in the order of their requests.
 fn simulated(disks: u64, processes: usize, think: f64, time: impl Fn(&mut Drawn) -> f64) -> f64 {
     let mut drawn = Drawn(11);
     let mut free = vec![0.0_f64; disks as usize];
@@ -179,11 +178,11 @@ fn what_is_no_network_is_refused() {
     assert_eq!(bus(9), Err(NetworkError::Bus { on_bus: 9, disks: 8 }));
     let slow = network.clone().with_bus(Bus::Channel { transfer: f64::INFINITY });
     assert_eq!(slow, Err(NetworkError::Time { name: "transfer", value: f64::INFINITY }));
-    // Siblings find what is being served whole.
+    // Siblings see the whole time of the access in service.
     assert_eq!(network.clone().partly_served().with(9), network.with(9));
 }
 
-/// Figures 3 and 4 of the paper: the more processes, the less striping does.
+/// Figures 3 and 4 of the paper: the more processes, the smaller the benefit of striping.
 #[test]
 fn striping_helps_few_processes_and_hinders_many() {
     let parts = Parts::find("hp-c2247a");
@@ -209,7 +208,7 @@ proptest! {
             prop_assert!(pair[1].throughput >= pair[0].throughput * (1.0 - 1e-12));
         }
         for measures in &measures {
-            // Little's law, of the array and of all.
+            // Little's law, for the array and for the whole network.
             let inside = measures.throughput / 1e3 * measures.response;
             prop_assert!((inside - measures.queue).abs() < 1e-9 * (1.0 + inside));
             let all = measures.throughput / 1e3 * (measures.response + think);

@@ -1,4 +1,4 @@
-//! Expected maxima against integrals, enumeration and sampling.
+//! Compares expected maxima with integrals, enumeration and sampling.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -15,7 +15,7 @@ fn integral((from, to): (f64, f64), steps: u32, f: impl Fn(f64) -> f64) -> f64 {
     (at(0) + inner + at(2 * steps)) * step / 3.0
 }
 
-/// The mean of the largest of k from their density k f Fᵏ⁻¹, F being summed up along the way.
+/// The mean of the largest of k from their density k f Fᵏ⁻¹, where F is summed along the way.
 fn largest_of(siblings: u32, (from, to): (f64, f64), density: impl Fn(f64) -> f64) -> f64 {
     let (steps, mut below, mut sum) = (200_000, 0.0_f64, 0.0);
     let step = (to - from) / f64::from(steps);
@@ -86,7 +86,7 @@ fn the_largest_of_measured_times_is_the_mean_over_all_ways_to_draw_them() {
     near("weights", weighted.expected_maximum(count(3)), sum / 125.0, 1e-12);
 }
 
-/// Bins of a uniform, and of a triangle that is sampled.
+/// The bins of a uniform distribution, and of a sampled triangular one.
 #[test]
 fn counted_times_lie_evenly_in_their_bins() {
     let uniform = Distribution::histogram(&[2.0, 3.0, 7.0, 10.0], &[1.0, 4.0, 3.0]).unwrap();
@@ -132,7 +132,7 @@ fn so_many_times_are_below_a_quantile() {
     for (part, time) in [(0.0, 0.0), (0.125, 0.5), (0.25, 1.0), (0.625, 2.0), (1.0, 3.0)] {
         near("counted", counted.quantile(part), time, 1e-12);
     }
-    // Quantiles at even distances have the mean of all.
+    // Quantiles at equal distances have the mean of the distribution.
     let mean = (0..10_000).map(|number| normal.quantile((f64::from(number) + 0.5) / 1e4)).sum::<f64>() / 1e4;
     near("mean", mean, 20.0, 1e-9);
 }

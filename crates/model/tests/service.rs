@@ -1,4 +1,4 @@
-//! Service times against the drives themselves, asked for one request after the other.
+//! Compares service times with those of the drives themselves, one request after another.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -12,8 +12,7 @@ use parlour_units::{Duration, Instant};
 
 const REQUESTS: usize = 24_000;
 
-/// How long a drive takes for requests that begin at blocks which are drawn, with nothing between;
-/// in ms.
+/// The times of a drive for requests at random blocks, without pauses, in ms.
 fn measured(parts: &Parts, work: Work, blocks: u64, mut place: impl FnMut() -> u64) -> Vec<f64> {
     let mut drive = Drive::new(parts.mechanics.clone(), parts.electronics.clone());
     let mut now = Instant::ZERO;
@@ -46,9 +45,9 @@ fn deviation(times: &[f64]) -> f64 {
     mean(times.iter().map(|time| (time - center).powi(2))).sqrt()
 }
 
-/// The mean within half a percent, the deviation within 7 (the model does not know that seeks to
-/// the outer and inner cylinders, where tracks are longest and shortest, are the longest), the
-/// largest of eight within one and a half.
+/// The mean agrees within 0.5%, the deviation within 7% (the model ignores that seeks to the outer
+/// and inner cylinders, where tracks are longest and shortest, are the longest), the largest of
+/// eight within 1.5%.
 #[test]
 fn times_of_random_accesses_are_the_drives_own() {
     for (name, work, sizes) in [
@@ -101,8 +100,8 @@ fn times_within_neighbouring_cylinders_are_the_drives_own() {
     }
 }
 
-/// Runs of just so many reads; the drive that does not read ahead misses the next sector by what a
-/// command costs.
+/// Runs of exactly this number of reads. A drive without read-ahead misses the next sector during
+/// the overhead of a command.
 #[test]
 fn reads_in_runs_take_as_long_as_the_drive_takes_for_them() {
     for (name, blocks, length, part) in [
@@ -122,14 +121,14 @@ fn reads_in_runs_take_as_long_as_the_drive_takes_for_them() {
         near(name, model.mean(), mean(times.iter().copied()), part);
         let random = parts.uniform(Work::Read, blocks);
         assert!(model.positioning().mean < random.positioning().mean);
-        // Of siblings only those that begin a run have to move their arms.
+        // Only siblings that begin a run have to move their arms.
         let [late, seldom] = [&random, &model].map(|service| service.last_of(count(5), 0.3) - service.mean());
         near("the last", seldom, late / length as f64, 1e-9);
     }
 }
 
-/// Siblings that were at one place before are apart by what their platters turn; others by what
-/// their arms have to move, too.
+/// Siblings that were at one position before differ by the rotations; others differ by the seeks
+/// too.
 #[test]
 fn the_last_of_siblings_is_as_late_as_drives_are() {
     let parts = Parts::find("hp-c2247a");
@@ -145,7 +144,7 @@ fn the_last_of_siblings_is_as_late_as_drives_are() {
             let (here, common) = (place(), place());
             let mut longest = 0;
             for drive in &mut drives {
-                // The arm comes from somewhere; and spindles are where they are.
+                // The arm comes from a random position, and the spindle has a random angle.
                 let from = if together { common } else { place() };
                 let moved = drive.serve(now, Way::Read, from, 1).done;
                 let revolution = parts.mechanics.spindle.revolution.nanoseconds();
@@ -184,7 +183,7 @@ fn what_cannot_be_asked_for_is_refused() {
     assert_eq!(service(&cached.mechanics, &cached.electronics, access), Err(ServiceError::CachedWrites));
 }
 
-/// Every distance between two cylinders that are drawn by what they hold, one by one.
+/// All distances between two cylinders weighted by their blocks, one by one.
 #[test]
 fn mean_seeks_are_those_of_all_pairs_of_cylinders() {
     let parts = Parts::find("hp-c2247a");

@@ -1,6 +1,6 @@
-//! Every number that Stodolsky et al. (CMU-CS-93-200) print and that follows from their formulas,
-//! to the printed digits; where it does not follow, the test says why, and what does. Reliability
-//! is elsewhere, and so is what the paper simulated.
+//! All numbers that Stodolsky et al. (CMU-CS-93-200) print and that follow from their formulas, to
+//! the printed digits. If a number does not follow, the test says why, and what does. Reliability
+//! and the paper's simulations are tested elsewhere.
 
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue;
@@ -16,7 +16,7 @@ use parlour_model::utilization::{
 
 const DISK: Disk = Disk::IBM_0661;
 
-/// Rounded to so many digits behind the point.
+/// Rounded to this number of digits after the point.
 #[track_caller]
 fn prints(value: f64, digits: usize, printed: &str) {
     assert_eq!(format!("{value:.digits$}"), printed, "{value}");
@@ -34,7 +34,7 @@ fn cached(organization: Organization) -> Model {
     model(Array { preread: false, ..Array::example(organization) })
 }
 
-/// The example's parity logging with its unstriped log, or what is said otherwise.
+/// The example's parity logging, with the parameters of `with`.
 fn logging(with: Logging) -> Organization {
     Organization::ParityLogging(with)
 }
@@ -68,7 +68,7 @@ fn figure_3_bandwidths() {
     prints(DISK.cylinder_bandwidth(), 1, "1466.4");
     let own = Bandwidths::of(&DISK);
     prints(own.cylinder_over_track, 0, "2"); // st.bw.cyl_over_track
-    // st.bw.track_over_block: the lore says ten, this drive's ratio is 7.4 (erratum).
+    // st.bw.track_over_block: the usual ratio is ten; this drive's is 7.4 (erratum).
     prints(own.track_over_block, 1, "7.4");
     prints(Bandwidths::LORE.track_over_block, 0, "10");
 }
@@ -84,7 +84,7 @@ fn section_2_rough_work_of_parity_logging() {
     prints(100.0 * lore.maintenance(0.5) / IN_PLACE, 1, "17.5"); // st.coarse.A0.5: 18, rounded
     prints(100.0 * lore.least_maintenance(), 3, "15.000"); // st.fig11.limit
     prints(100.0 * lore.maintenance(1e9), 3, "15.000");
-    // st.fig11.0.7: 30% is read from the curve. The formula says 29.3% at 0.7, and 30% at 2/3.
+    // st.fig11.0.7: 30% is read from the curve. The formula gives 29.3% at 0.7, and 30% at 2/3.
     prints(100.0 * lore.maintenance(0.7), 1, "29.3");
     prints(100.0 * lore.maintenance(2.0 / 3.0), 3, "30.000");
 }
@@ -124,7 +124,7 @@ fn within_a_tenth_of_the_optimum_some_number_of_regions_wastes_less_than_a_hundr
         assert!(logging.least_waste(0.1) < 0.01, "{sublogs} sublogs waste {}", logging.least_waste(0.1));
         assert!(logging.least_waste(0.1) <= logging.least_waste(0.005), "more numbers to choose from");
     }
-    // 108 regions of 123 tracks on each disk: two tracks of 13,286 are left over.
+    // 108 regions of 123 tracks on each disk: two of 13,286 tracks are unused.
     let unstriped = example(striped(1)).logging().expect("it has logs").least_waste(0.1);
     prints(100.0 * unstriped, 3, "0.015");
 }
@@ -282,8 +282,8 @@ fn figure_19_reintegration_of_an_unstriped_log_takes_longer_than_its_period() {
 fn figure_22_reading_one_long_sublog_takes_seconds() {
     let read = |sublogs| logs(&example(striped(sublogs))).sublog_read() / 1e3;
     prints(read(1), 2, "2.03"); // st.fig22.seconds: more than 1
-    // More sublogs take room from the data, so that logs are longer: beyond 11 sublogs do not
-    // become shorter.
+    // More sublogs take space from the data, so logs are longer: beyond 11, sublogs do not become
+    // shorter.
     assert!((2..=11).all(|sublogs| read(sublogs) < read(sublogs - 1)));
     prints(read(12), 9, &format!("{:.9}", read(11)));
     prints(read(6), 2, "0.45");
@@ -316,11 +316,11 @@ fn section_8_1_responses_of_idle_arrays() {
     let mirrored = idle(example(Organization::Mirrored));
     prints(idle(example(unstriped())) - mirrored, 0, "14"); // st.resp14
     prints(mirrored, 3, "20.608");
-    // Without prereads it is a nonredundant array's, 13.9 ms less.
+    // Without prereads it is that of a nonredundant array, 13.9 ms less.
     let nonredundant = idle(example(Organization::Nonredundant));
     prints(idle(cached(unstriped())), 9, &format!("{nonredundant:.9}"));
     prints(idle(example(unstriped())) - idle(cached(unstriped())), 1, "13.9");
-    // RAID 5 does two slow accesses one after the other, and at once without prereads.
+    // RAID 5 does two slow accesses one after another, and both at once without prereads.
     prints(idle(example(Organization::Raid5)), 3, "69.017");
     prints(idle(cached(Organization::Raid5)), 3, "34.508");
     prints(idle(example(Organization::Floating)), 3, "47.614");
@@ -375,8 +375,7 @@ fn section_10_lraid_x4() {
     let with_2_percent = lraid::peak_throughput(&DISK, seek, 2.4);
     prints(with_2_percent, 0, "624");
     prints(with_2_percent / 22.0, 1, "28.4"); // st.lraid.28.4
-    // st.lraid.760: 760.6, whose digits behind the point are dropped; st.lraid.34.5 follows from
-    // 760.
+    // st.lraid.760: 760.6, truncated; st.lraid.34.5 follows from 760.
     let most = lraid::most_throughput(&DISK, seek);
     prints(most, 1, "760.6");
     prints(most.floor() / 22.0, 1, "34.5");

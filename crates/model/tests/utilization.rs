@@ -1,4 +1,4 @@
-//! What holds of all arrays: more work for more, bounds, limits; mixes; and what is refused.
+//! Properties of all arrays: monotonicity, bounds, limits; mixes; and refused parameters.
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::coarse::Bandwidths;
@@ -66,7 +66,7 @@ fn arrays() -> impl Strategy<Value = Array> {
     )
 }
 
-/// Anything that can be written down.
+/// Any parameters.
 fn nonsense() -> impl Strategy<Value = Array> {
     let number = || prop_oneof![any::<f64>(), Just(0.0), Just(1.0), 0.0..1e3];
     let disk = proptest::array::uniform8(number()).prop_map(|values| {
@@ -103,7 +103,7 @@ proptest! {
         near(model.throughput(1.0) * utilization, rate, 1e-12);
         near(model.utilization(rate), utilization, 1e-12);
         near(model.throughput_per_disk(utilization) * f64::from(array.disks), rate, 1e-12);
-        // No disk is used less than the mean of all.
+        // The utilization of the busiest disk is at least the mean of all.
         prop_assert!(rate <= utilization * 1e3 * f64::from(array.disks) / work.total() * (1.0 + 1e-12));
         prop_assert!(model.unloaded_response() >= array.disk.access(1.0) * (1.0 - 1e-12));
     }
@@ -150,7 +150,7 @@ proptest! {
         prop_assume!(f64::from(longer.segment) <= disk.tracks);
         prop_assert!(work(longer).log_write < work(logging).log_write);
         let (waits, begins) = (Logging { zero_latency: false, ..logging }, Logging { zero_latency: true, ..logging });
-        // Figure 17(a): the wait is R of each segment's K·D writes.
+        // Figure 17(a): the wait is R for each segment's K·D writes.
         let wait = disk.rotation / (f64::from(logging.segment) * disk.units);
         near(work(waits).log_write, work(begins).log_write + wait, 1e-9);
         prop_assert_eq!(work(waits).log_read, work(begins).log_read);
@@ -189,7 +189,7 @@ fn a_log_without_end_costs_no_parity() {
     };
     let work = with(1e9).small_write();
     assert!(work.parity_read < 2e-4, "{work:?}");
-    // Reading it is a pass of each unit, with its part of the switches.
+    // Reading it takes a pass of each unit, with its share of the switches.
     let disk = Disk::IBM_0661;
     near(work.log_read, (2.0 * disk.rotation + disk.track_switch()) / disk.units, 0.001);
     near(with(1e9).space_overhead(), 1.0, 1e-6);
@@ -203,7 +203,7 @@ fn figure_17_longer_segments_approach_the_speed_of_cylinders() {
         let logging = Logging { segment, ..Logging::default() };
         model(Array::example(Organization::ParityLogging(logging))).small_write().log_write
     };
-    // A whole cylinder: what one random access to it costs.
+    // A whole cylinder: the time of one random access to it.
     near(log_write(14), disk.cylinder_run(1.0) / (14.0 * 12.0), 1e-12);
     near(log_write(2), (12.5 + 5.0 * 6.95 + 1.16) / 24.0, 1e-12);
 }
@@ -232,11 +232,11 @@ fn one_check_disk_of_raid_4_limits_the_array() {
     let array = Array::example(Organization::Raid4);
     near(model(array).throughput(1.0), 1e3 / Disk::IBM_0661.read_modify_write(1.0), 1e-12);
     near(model(Array { failures: 3, ..array }).throughput(1.0), 3e3 / (3.0 * 34.508_333), 1e-6);
-    // Two disks: as busy as each other.
+    // Two disks are equally busy.
     let two = Array { disks: 2, ..array };
     let mirrored_parity = Array { organization: Organization::Raid5, ..two };
     near(model(two).throughput(1.0), model(mirrored_parity).throughput(1.0), 1e-12);
-    // Reads only use the data disks.
+    // Reads use only the data disks.
     let reads = [Access { way: Way::Read, share: 1.0, size: 2.0 }];
     let rate = model(array).mix_throughput(&reads, 1.0).expect("it is short");
     near(rate, 21.0 * 1e3 / Disk::IBM_0661.access(1.0), 1e-12);
@@ -260,8 +260,8 @@ fn figure_27_the_airline_mix_by_hand() {
     let overhead = model(Array::example(logging)).small_write().overhead();
     near(work(logging, true), access + 0.18 * 13.9 + 0.565 * overhead, 1e-12);
     near(work(logging, false), access + 0.565 * overhead, 1e-12);
-    // Parity logging is substantially better than RAID 5, and as good as mirroring where old data
-    // is known.
+    // Parity logging is substantially better than RAID 5, and as good as mirroring if old data is
+    // known.
     assert!(work(Organization::Raid5, true) > 1.09 * work(logging, true));
     near(work(logging, false), work(Organization::Mirrored, false), 0.01);
     let model = model(Array::example(logging));
@@ -285,8 +285,8 @@ fn reintegration_is_shorter_with_more_sublogs_and_no_longer_with_a_common_target
         let model = model(Array::example(Organization::ParityLogging(logging)));
         model.logging().expect("it logs").reintegration(targets, 0.0).total()
     };
-    // (More sublogs than eight make regions' parity and logs so much longer that it takes longer
-    // again.)
+    // With more than eight sublogs, regions' parity and logs become so much longer that the time
+    // increases again.
     for sublogs in 2..=8 {
         assert!(takes(sublogs, Targets::Common) < takes(sublogs - 1, Targets::Common));
         assert!(takes(sublogs, Targets::Common) < takes(sublogs, Targets::Independent));

@@ -1,5 +1,5 @@
-//! Numbers that Varki and Wang print of the drive and the array (§3.1), as the catalogue has them.
-//! (Those of §4 need simulations.)
+//! Numbers that Varki and Wang print about the drive and the array (§3.1), compared with the
+//! catalogue. (Those of §4 need simulations.)
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;

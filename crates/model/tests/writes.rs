@@ -1,4 +1,4 @@
-//! Writes of a RAID 5 against counting, and against drives that do what they say.
+//! Compares writes of a RAID 5 with counting, and with drives that do the accesses.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -20,13 +20,14 @@ fn alone(parts: &Parts, disks: u32, write: Write, method: Method) -> f64 {
     Network::of(disks, phases, 0.0).unwrap().with(1).unwrap().response
 }
 
-/// How long one write after the other takes drives that turn each for itself: first some are read,
-/// then some written, at one place.
+/// The mean time of writes one after another on drives with independent rotation: some units are
+/// read, and then some are written, at one position.
 fn done(parts: &Parts, disks: usize, reads: std::ops::Range<usize>, writes: std::ops::Range<usize>) -> f64 {
     let mut drawn = Drawn(3);
     let mut drives = vec![Drive::new(parts.mechanics.clone(), parts.electronics.clone()); disks];
     let revolution = parts.mechanics.spindle.revolution.nanoseconds();
-    // Of each drive: how much later it is there. It grows from write to write, as spindles drift.
+    // For each drive: how much later its clock is. The difference grows from write to write, as
+    // spindles drift.
     let mut clocks = vec![Duration::ZERO; disks];
     let (mut now, mut sum, rounds) = (Instant::ZERO, 0.0, 20_000);
     for _ in 0..rounds {
@@ -76,7 +77,7 @@ fn in_one_access_data_and_parity_take_a_revolution_more_each() {
     near("both", response, 2.0 * modify.mean(), 1e-9);
 }
 
-/// Chen et al. §3, by counting both.
+/// Chen et al. §3, by counting the accesses of both methods.
 #[test]
 fn the_method_is_that_of_the_fewest_accesses() {
     for data in 1_u32..40 {

@@ -1,5 +1,4 @@
-//! A disk in memory, served over NBD: `memory SIZE_IN_MIB SOCKET_OR_ADDRESS...`, until it is
-//! killed.
+//! Serves a disk in memory over NBD: `memory SIZE_IN_MIB SOCKET_OR_ADDRESS...`, until it is killed.
 
 use std::error::Error;
 use std::path::Path;
@@ -10,12 +9,12 @@ use parlour_nbd::{
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Credits: buffers that may be in use at a time.
+/// Credits: the number of buffers that may be in use at a time.
 const BUFFERS: usize = 256;
-/// Blocks whose allocation is reported.
+/// The granularity of the reported allocation, in bytes.
 const BLOCK: usize = 64 << 10;
 
-/// The disk, its buffers, and the requests that were answered but not yet reported.
+/// The disk, its buffers, and the requests that are answered but not yet reported.
 struct Memory {
     disk: Vec<u8>,
     buffers: Vec<Vec<u8>>,
@@ -138,7 +137,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         server.poll(start.elapsed(), &mut memory)?;
         report(&mut server, &mut memory);
         server.flush_replies(&mut memory);
-        // Buffers came back: who waited for one goes on at once, and may be done at once.
+        // Released buffers let waiting connections continue, and their requests may complete at
+        // once.
         server.resume(&mut memory);
         while !memory.done.is_empty() {
             report(&mut server, &mut memory);

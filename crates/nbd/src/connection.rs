@@ -17,7 +17,7 @@ enum Phase {
         id: RequestId,
         remaining: u32,
     },
-    /// The payload of a refused write; the refusal is sent when it is over.
+    /// The payload of a refused write. The error is sent when all of the payload has been received.
     Skip {
         remaining: u32,
         cookie: u64,
@@ -33,7 +33,7 @@ struct InFlight {
     request: Request,
 }
 
-/// The server side of one connection. The [`Terms`] must be the same at every call.
+/// The server side of one connection. The [`Terms`] must be the same in every call.
 #[derive(Debug)]
 pub struct Connection {
     phase: Phase,
@@ -55,9 +55,9 @@ impl Connection {
         }
     }
 
-    /// Handles at most one message at the front of `input`; an answer that needs no backend is
-    /// appended to `output`. The input that was not consumed must come again at the front of the
-    /// next call's.
+    /// Handles at most one message at the front of `input`. An answer that needs no backend is
+    /// appended to `output`. The caller must pass the input that was not consumed again, at the
+    /// front of the next input.
     pub fn advance(&mut self, terms: &Terms, input: &[u8], output: &mut Vec<u8>) -> Advance {
         let advance = match &mut self.phase {
             Phase::Handshake(handshake) => {
@@ -139,12 +139,12 @@ impl Connection {
         }
     }
 
-    /// Says that `taken` bytes of the payload were received. Returns how many are still to come; at
-    /// zero the write is whole, and headers follow.
+    /// Records that `taken` bytes of the payload were received. Returns the number of bytes that
+    /// are still missing; at zero the write is complete, and headers follow.
     ///
     /// # Panics
-    /// When `taken` is above what remained of the payload, which is an error of the caller and not
-    /// of the client.
+    /// If `taken` is larger than the rest of the payload. This is an error of the caller, not of
+    /// the client.
     pub fn take_payload(&mut self, taken: u32) -> u32 {
         let Phase::Payload { remaining, .. } = &mut self.phase else {
             assert_eq!(taken, 0, "no payload is due");
@@ -159,9 +159,9 @@ impl Connection {
         left
     }
 
-    /// Answers a request: appends the reply to `output`. After a read that went well, the data must
-    /// follow in the stream; its length in bytes is returned. A write is answered only when its
-    /// payload is whole. An `id` that is not in flight is ignored.
+    /// Answers a request: appends the reply to `output`. After a successful read the data must
+    /// follow in the stream, and its length in bytes is returned. A write may be answered only when
+    /// its payload is complete. An `id` that is not in flight is ignored.
     pub fn complete(
         &mut self,
         id: RequestId,
@@ -192,7 +192,7 @@ impl Connection {
                 reply::block_status(output, cookie, length, req_one, &[]);
                 None
             }
-            // A simple reply is shorter than a chunk, and allowed where there is no data.
+            // A simple reply is shorter than a chunk, and is allowed if there is no data.
             (Ok(()), _) => {
                 reply::simple(output, cookie, 0);
                 None
@@ -200,9 +200,9 @@ impl Connection {
         }
     }
 
-    /// Answers a [`Request::BlockStatus`] with the extents from its offset on. They may reach
-    /// beyond its end and stop short of it; with none, all is said to be allocated. Any other
-    /// request is completed without error.
+    /// Answers a [`Request::BlockStatus`] with the extents from its offset on. They may end beyond
+    /// the request's range or before its end. Without extents, the whole range is reported as
+    /// allocated. Any other request is completed without error.
     pub fn complete_block_status(&mut self, id: RequestId, extents: &[Extent], output: &mut Vec<u8>) {
         let Some(InFlight { cookie, request: Request::BlockStatus { length, req_one, .. } }) = self.get(id)
         else {
@@ -213,12 +213,12 @@ impl Connection {
         reply::block_status(output, cookie, length, req_one, extents);
     }
 
-    /// Forgets a request without an answer; for connections that are gone.
+    /// Removes a request without an answer, for a connection that is closed.
     pub fn abandon(&mut self, id: RequestId) {
         self.remove(id);
     }
 
-    /// Requests not yet answered.
+    /// The number of requests not yet answered.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.requests.len() - self.free.len()
@@ -230,7 +230,7 @@ impl Connection {
         !matches!(self.phase, Phase::Handshake(_))
     }
 
-    /// Whether the client is in the middle of a payload, wanted or refused.
+    /// Whether a payload is being received, including one of a refused write.
     #[must_use]
     pub fn awaits_payload(&self) -> bool {
         matches!(self.phase, Phase::Payload { .. } | Phase::Skip { .. })
@@ -247,7 +247,7 @@ impl Connection {
     }
 }
 
-/// `ENOTSUP` may only be said of fast zeroes.
+/// `ENOTSUP` may be sent only for a request with `NBD_CMD_FLAG_FAST_ZERO`.
 fn sendable(error: NbdError, request: Request) -> NbdError {
     match (error, request) {
         (NbdError::Enotsup, Request::WriteZeroes { fast_zero: true, .. }) => error,

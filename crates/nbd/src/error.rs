@@ -1,4 +1,4 @@
-//! What can go wrong: towards the client, with the client, and with the owner's configuration.
+//! The errors: those sent to the client, those of the client, and those of the configuration.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use rustix::io::Errno;
 
-/// An error value of a reply, as the protocol numbers them.
+/// An error value of a reply, with the protocol's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[repr(u32)]
 pub enum NbdError {
@@ -19,7 +19,7 @@ pub enum NbdError {
     /// Out of memory.
     #[error("cannot allocate memory")]
     Enomem = 12,
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("invalid argument")]
     Einval = 22,
     /// No space is left, or the write goes beyond the end.
@@ -45,7 +45,7 @@ impl NbdError {
     }
 }
 
-/// Why a request was answered with an error before it reached the backend.
+/// Why a request was refused before it reached the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("unknown or unadvertised command")]
@@ -83,7 +83,7 @@ impl Refusal {
     }
 }
 
-/// Why the server ends a connection without further ado.
+/// Why the server closes a connection without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Disconnect {
     /// The client set a handshake flag that the server did not offer.
@@ -96,10 +96,10 @@ pub enum Disconnect {
     /// `NBD_OPT_EXPORT_NAME`.
     #[error("option {0} without fixed newstyle negotiation")]
     NotFixedNewstyle(u32),
-    /// `NBD_OPT_EXPORT_NAME` named an export that is not here; it has no error reply.
+    /// `NBD_OPT_EXPORT_NAME` named an unknown export; this option has no error reply.
     #[error("unknown export in NBD_OPT_EXPORT_NAME")]
     UnknownExport,
-    /// More options than [`Limits::options`](crate::Limits::options).
+    /// The client sent more options than [`Limits::options`](crate::Limits::options).
     #[error("too many options")]
     TooManyOptions,
     /// A request did not begin with `NBD_REQUEST_MAGIC`.
@@ -132,14 +132,14 @@ pub enum ConfigError {
     #[error("maximum option length {0} is not between 4608 and 65536 bytes")]
     OptionLength(u32),
     /// A limit on requests in flight, connections, connections of a client, or handshakes is zero,
-    /// or that on connections above 65535.
+    /// or the limit on connections is above 65535.
     #[error(
         "limits on requests in flight, connections and handshakes must be at least 1, and connections at most 65535"
     )]
     Count,
 }
 
-/// Why the system does not let us listen, and what to do.
+/// The message for an address on which the system does not let the server listen, with a remedy.
 fn refused(address: &str, source: &io::Error) -> String {
     let next = address.parse::<SocketAddr>().ok().and_then(|mut address| {
         address.set_port(address.port().checked_add(1)?);
@@ -171,18 +171,18 @@ pub enum ListenError {
     /// Another process listens on this path.
     #[error("{0}: another server is listening on this socket; stop it or choose another path")]
     InUse(PathBuf),
-    /// Something that is not a socket is in the way.
+    /// The path exists and is not a socket.
     #[error("{0}: exists and is not a socket; remove it or choose another path")]
     NotASocket(PathBuf),
-    /// There is no such group here.
+    /// The group does not exist.
     #[error("{0}: no group of this name in /etc/group; give the group's number")]
     NoSuchGroup(String),
-    /// The system refused.
+    /// A system call failed.
     #[error("cannot listen on {address}: {}", refused(.address, .source))]
     Io {
         /// The path or address.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

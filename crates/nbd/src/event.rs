@@ -1,18 +1,18 @@
-//! What a connection says of the bytes that it was given.
+//! The events that a connection reports for its input.
 
 use crate::error::Disconnect;
 use crate::request::Request;
 
-/// Names a request in flight on one connection; used again after its reply.
+/// Identifies a request in flight on one connection. The number is reused after the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub(crate) u16);
 
-/// What [`Connection::advance`](crate::Connection::advance) made of its input.
+/// The result of [`Connection::advance`](crate::Connection::advance).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advance {
-    /// Bytes used up at the front of the input.
+    /// The number of bytes used at the front of the input.
     pub consumed: usize,
-    /// What they said.
+    /// The event.
     pub event: Event,
 }
 
@@ -24,37 +24,38 @@ impl Advance {
     }
 }
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The message at the front is not complete: call again with more behind the same bytes.
+    /// The message at the front is incomplete: call again with the same bytes followed by more.
     NeedInput,
-    /// A message was handled, and answered if it wants an answer; call again with what is left.
+    /// A message was handled, and answered if it needs an answer: call again with the rest of the
+    /// input.
     Handled,
-    /// A request came. Answer it, at any time and in any order, with
-    /// [`Connection::complete`](crate::Connection::complete). The payload of a [`Request::Write`]
-    /// follows as [`Event::Payload`].
+    /// A request was received. Answer it with
+    /// [`Connection::complete`](crate::Connection::complete), at any time and in any order. The
+    /// payload of a [`Request::Write`] follows as [`Event::Payload`].
     Request {
-        /// Names it.
+        /// Its number.
         id: RequestId,
-        /// What is asked for.
+        /// The request.
         request: Request,
     },
-    /// The input stands in the payload of this write: take up to `remaining` bytes from its front,
-    /// or from the socket, and say so with
+    /// The front of the input is payload of this write: take up to `remaining` bytes from the input
+    /// or from the socket, and report them with
     /// [`Connection::take_payload`](crate::Connection::take_payload).
     Payload {
         /// The write.
         id: RequestId,
-        /// Bytes still to come, not zero.
+        /// The number of bytes still missing, not zero.
         remaining: u32,
     },
-    /// [`Limits::in_flight`](crate::Limits::in_flight) requests are in flight: call again when one
-    /// was completed.
+    /// [`Limits::in_flight`](crate::Limits::in_flight) requests are in flight: call again after one
+    /// has completed.
     AtLimit,
-    /// The client took its leave (`NBD_CMD_DISC`, `NBD_OPT_ABORT`): take no more input, answer what
-    /// is in flight, send what is in the output, close.
+    /// The client has ended the connection (`NBD_CMD_DISC`, `NBD_OPT_ABORT`): take no more input,
+    /// answer the requests in flight, send the remaining output, close.
     Finished,
-    /// The client broke the protocol: close.
+    /// The client violated the protocol: close.
     Disconnect(Disconnect),
 }

@@ -1,12 +1,12 @@
-//! What is exported, and what a client may use up.
+//! The export, and the limits on what a client may use.
 
 use std::time::Duration;
 
 use crate::error::ConfigError;
 use crate::wire::{self, STRING_LIMIT};
 
-/// What the export can do beyond reading and writing. Commands and flags that are not offered are
-/// refused.
+/// The features of the export in addition to reads and writes. Commands and flags that are not
+/// offered are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// Offer `NBD_CMD_FLUSH`.
@@ -17,20 +17,20 @@ pub struct Features {
     pub trim: bool,
     /// Offer `NBD_CMD_WRITE_ZEROES`.
     pub write_zeroes: bool,
-    /// Offer `NBD_CMD_FLAG_FAST_ZERO`: the backend answers [`Enotsup`](crate::NbdError::Enotsup) at
-    /// once where zeroing is no faster than writing.
+    /// Offer `NBD_CMD_FLAG_FAST_ZERO`: the backend must answer
+    /// [`Enotsup`](crate::NbdError::Enotsup) at once if zeroing is no faster than writing.
     pub fast_zero: bool,
     /// Offer `NBD_CMD_CACHE`.
     pub cache: bool,
-    /// A flush on one connection covers what was answered on all of them
+    /// A flush on one connection covers the writes that were answered on all connections
     /// (`NBD_FLAG_CAN_MULTI_CONN`).
     pub multi_conn: bool,
-    /// Tell clients that the medium turns (`NBD_FLAG_ROTATIONAL`).
+    /// Report a rotating medium to clients (`NBD_FLAG_ROTATIONAL`).
     pub rotational: bool,
 }
 
 impl Features {
-    /// Everything, on a medium that does not turn.
+    /// All features, on a medium that does not rotate.
     pub const ALL: Self = Self {
         flush: true,
         fua: true,
@@ -48,64 +48,65 @@ impl Features {
 pub struct Export {
     /// Its name, at most 4096 bytes; the empty name selects it too.
     pub name: String,
-    /// For people; may be empty; at most 4096 bytes.
+    /// A description for people. It may be empty, and has at most 4096 bytes.
     pub description: String,
     /// Size in bytes, a multiple of `minimum_block`.
     pub size: u64,
     /// Writes, trims and zeroes are refused with `EPERM`.
     pub read_only: bool,
     /// Minimum block size in bytes, a power of two up to 64 KiB: offsets and lengths are multiples
-    /// of it. Above 1, a client that never learns of block sizes (`NBD_OPT_EXPORT_NAME`) meets
-    /// `EINVAL` where it disregards it.
+    /// of it. If it is above 1, a client that cannot learn block sizes (`NBD_OPT_EXPORT_NAME`) gets
+    /// `EINVAL` for requests that are not aligned to it.
     pub minimum_block: u32,
     /// Preferred block size in bytes, a power of two of at least 512.
     pub preferred_block: u32,
-    /// What else it can do.
+    /// Its other features.
     pub features: Features,
 }
 
-/// What one client may use up.
+/// The limits on what clients may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time, closed ones with requests in flight included; more are accepted and
-    /// closed at once.
+    /// The most connections at a time, including closed ones with requests in flight. Further
+    /// connections are accepted and closed at once.
     pub connections: usize,
-    /// Connections of one client: a TCP address, or another user than the server's own and root.
+    /// The most connections of one client: a TCP address, or a user other than root and the
+    /// server's own user.
     pub per_client: usize,
-    /// Of all connections, so many are for Unix sockets.
+    /// The number of connections that are reserved for Unix sockets.
     pub reserved_for_unix: usize,
-    /// Of all connections, so many more are for the server's own user and root, through Unix
-    /// sockets.
+    /// The number of further connections that are reserved for root and the server's own user on
+    /// Unix sockets.
     pub reserved_for_owner: usize,
-    /// Connections in their handshake, of each kind: TCP, other users', the owner's. One more
-    /// closes the oldest.
+    /// The most connections in their handshake, for each kind of client: TCP, other users, the
+    /// owner. One more closes the oldest.
     pub handshakes: usize,
-    /// Longest option data, in bytes, 4608 to 65536; a longer option is skipped and answered
+    /// The longest option data, in bytes, 4608 to 65536. A longer option is skipped and answered
     /// `NBD_REP_ERR_TOO_BIG`.
     pub option_length: u32,
-    /// Options a client may send before it must have begun transmission.
+    /// The most options that a client may send before transmission.
     pub options: u32,
-    /// Largest read or write in bytes, from 64 KiB to 1 GiB: the maximum block size told to
-    /// clients.
+    /// The largest read or write in bytes, from 64 KiB to 1 GiB. It is reported to clients as the
+    /// maximum block size.
     pub payload: u32,
-    /// Requests in flight on a connection, and read payloads queued to be sent. More are left in
-    /// the socket.
+    /// The most requests in flight on a connection, including read payloads that are queued to be
+    /// sent. Further requests stay in the socket.
     pub in_flight: u16,
-    /// Bytes of payload that a connection may hold while it asks for more: what is being written,
-    /// read, or waits to be sent. Above it, one that holds nothing may still have one request. So a
-    /// client that stops reading does not keep the memory of all.
+    /// The most bytes of payload that a connection may hold and still get more: payload that is
+    /// being written or read, or waits to be sent. A connection that holds nothing may always have
+    /// one request. So a client that stops reading cannot hold the memory of all clients.
     pub held: u32,
-    /// Time from accepting a connection to the end of its handshake.
+    /// The time limit of a handshake, from the acceptance of the connection.
     pub handshake_timeout: Duration,
-    /// Time in which a client that owes us the rest of a payload, or that has replies to take, must
-    /// make progress: 64 KiB or all that was due.
+    /// The time in which a client must make progress if it has to send the rest of a payload or to
+    /// receive replies. Progress is 64 KiB, or everything that was due.
     pub stall_timeout: Duration,
-    /// The same while it keeps memory that another client waits for.
+    /// The same limit while the client holds memory that another client waits for.
     pub low_space_timeout: Duration,
 }
 
 impl Limits {
-    /// What suits most.
+    /// Limits for most uses.
     pub const DEFAULT: Self = Self {
         connections: 64,
         per_client: 32,
@@ -129,7 +130,7 @@ impl Default for Limits {
     }
 }
 
-/// An export and limits that were checked and fit together.
+/// An export and limits that were checked and are consistent.
 #[derive(Clone, Debug)]
 pub struct Terms {
     export: Export,
@@ -137,10 +138,10 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Checks both.
+    /// Checks the export and the limits.
     ///
     /// # Errors
-    /// What the first bad value is.
+    /// The first invalid value.
     pub fn new(export: Export, limits: Limits) -> Result<Self, ConfigError> {
         check_limits(&limits)?;
         check_export(&export, limits.payload)?;
@@ -159,12 +160,12 @@ impl Terms {
         &self.limits
     }
 
-    /// Whether a client that asks for `name` means this export.
+    /// Whether the name that a client sends selects this export.
     pub(crate) fn is_named(&self, name: &[u8]) -> bool {
         name.is_empty() || name == self.export.name.as_bytes()
     }
 
-    /// The 16 bits sent at the end of the handshake.
+    /// The 16 flag bits sent at the end of the handshake.
     pub(crate) fn transmission_flags(&self, structured_replies: bool) -> u16 {
         let writable = !self.export.read_only;
         let features = &self.export.features;

@@ -1,4 +1,5 @@
-//! The handshake: client flags, then options until the client goes to transmission or away.
+//! The handshake: client flags, then options until the client starts transmission or ends the
+//! connection.
 
 use crate::error::Disconnect;
 use crate::event::{Advance, Event};
@@ -10,7 +11,7 @@ use crate::wire::{self, OPTION_HEADER, Reader};
 const BASE: &[u8] = b"base:";
 const BASE_ALLOCATION: &[u8] = b"base:allocation";
 
-/// Where the handshake stands after an option.
+/// What follows after an option.
 enum Next {
     Option,
     Transmission,
@@ -21,7 +22,7 @@ enum Next {
 enum Stage {
     ClientFlags,
     Option,
-    /// The data of an option that is too long to look at; `reply` is sent when it is over.
+    /// The data of an option that is too long. The error is sent after it.
     Skip {
         option: u32,
         remaining: u32,
@@ -41,7 +42,7 @@ pub(crate) struct Handshake {
 }
 
 impl Handshake {
-    /// Greets the client.
+    /// Appends the server's greeting.
     pub(crate) fn new(output: &mut Vec<u8>) -> Self {
         output.extend_from_slice(&wire::NBDMAGIC.to_be_bytes());
         output.extend_from_slice(&wire::IHAVEOPT.to_be_bytes());
@@ -188,7 +189,7 @@ impl Handshake {
         Ok(())
     }
 
-    /// `NBD_OPT_INFO` and `NBD_OPT_GO`. The block sizes are always told, asked for or not.
+    /// `NBD_OPT_INFO` and `NBD_OPT_GO`. The block sizes are always sent, even if not requested.
     fn info(&self, terms: &Terms, option: u32, data: &[u8], output: &mut Vec<u8>) -> Result<(), OptionError> {
         let mut reader = Reader(data);
         let name = reader.string().ok_or(OptionError::Malformed)?;
@@ -215,7 +216,7 @@ impl Handshake {
         let [minimum, preferred, maximum] =
             [export.minimum_block, export.preferred_block, terms.limits().payload].map(u32::to_be_bytes);
         put(wire::NBD_INFO_BLOCK_SIZE, [&minimum, &preferred, &maximum]);
-        // Each is told once, however often it is asked for.
+        // Each is sent once, even if it is requested several times.
         let asked = |kind: u16| reader.0.chunks_exact(2).any(|asked| asked == kind.to_be_bytes());
         if asked(wire::NBD_INFO_NAME) {
             put(wire::NBD_INFO_NAME, [export.name.as_bytes(), &[], &[]]);
@@ -226,9 +227,9 @@ impl Handshake {
         Ok(())
     }
 
-    /// `NBD_OPT_LIST_META_CONTEXT` and `NBD_OPT_SET_META_CONTEXT`. No query, or `base:`, lists
-    /// `base:allocation` but does not select it; a query of another namespace finds nothing; one
-    /// without a namespace is invalid.
+    /// `NBD_OPT_LIST_META_CONTEXT` and `NBD_OPT_SET_META_CONTEXT`. An empty list of queries, or the
+    /// query `base:`, lists `base:allocation` but does not select it. A query in another namespace
+    /// finds nothing; one without a namespace is invalid.
     fn meta_context(
         &mut self,
         terms: &Terms,

@@ -1,6 +1,6 @@
-//! What client and server agreed on, for all that follows the handshake.
+//! The result of the handshake, which applies to the whole transmission.
 
-/// What the options agreed on.
+/// The result of the negotiated options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Negotiated {
     /// `NBD_OPT_STRUCTURED_REPLY` was accepted.

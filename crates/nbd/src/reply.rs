@@ -1,4 +1,4 @@
-//! Replies of the transmission phase, as bytes.
+//! Encodes the replies of the transmission phase.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use crate::error::NbdError;
 use crate::request::Extent;
 use crate::wire;
 
-/// Most extents in one reply; the client asks again for what is beyond.
+/// The most extents in one reply. The client asks again for the rest of the range.
 const EXTENTS_LIMIT: usize = 4096;
 
 /// The metadata context ID given to `base:allocation`.
@@ -44,17 +44,17 @@ pub(crate) fn error(output: &mut Vec<u8>, cookie: u64, error: NbdError, message:
     let start = output.len();
     output.extend_from_slice(&error.code().to_be_bytes());
     output.extend_from_slice(&[0; 2]);
-    // Writing to a vector does not fail.
+    // Writing to a vector cannot fail.
     let _ = write!(output, "{message}");
     let length = output.len() - start;
-    // Messages are our own and short: the lengths fit.
+    // Messages are the server's own and short, so their lengths fit.
     output[start - 4..start].copy_from_slice(&(length as u32).to_be_bytes());
     output[start + 4..start + 6].copy_from_slice(&((length - 6) as u16).to_be_bytes());
 }
 
-/// Answers a block status query of `length` bytes: extents are cut to it, merged where alike, and
-/// only the first is sent with `req_one`. No extents at all read as allocated data, which the
-/// protocol always allows.
+/// Answers a block status query of `length` bytes. Extents are cut to this length, and adjacent
+/// equal ones are merged; with `req_one` only the first is sent. Without extents the range is
+/// reported as allocated data, which the protocol always allows.
 pub(crate) fn block_status(
     output: &mut Vec<u8>,
     cookie: u64,
@@ -73,12 +73,12 @@ pub(crate) fn block_status(
     output[start - 4..start].copy_from_slice(&(payload as u32).to_be_bytes());
 }
 
-/// Returns how many were written.
+/// Returns the number of extents written.
 fn put_extents(output: &mut Vec<u8>, length: u32, limit: usize, extents: &[Extent]) -> usize {
     let mut left = u64::from(length);
     let (mut written, mut run, mut flags) = (0, 0_u32, 0);
     for extent in extents {
-        // At most what is left of a 32-bit length.
+        // At most the rest of a 32-bit length.
         let part = extent.length.min(left) as u32;
         if part == 0 {
             continue;

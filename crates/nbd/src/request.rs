@@ -1,14 +1,13 @@
-//! A request: its header on the wire, the rules it must keep, and what becomes of it for the
-//! backend.
+//! A request: its header, the rules for it, and its form for the backend.
 
 use crate::error::Refusal;
 use crate::export::Terms;
 use crate::negotiated::Negotiated;
 use crate::wire::{self, Reader};
 
-/// A request that keeps the rules: inside the export, aligned to the minimum block size, not empty,
-/// not above [`Limits::payload`](crate::Limits::payload) where it carries data, and offered by
-/// [`Features`](crate::Features). Offsets and lengths are bytes.
+/// A request that follows the rules: it is inside the export, aligned to the minimum block size,
+/// not empty, at most [`Limits::payload`](crate::Limits::payload) long if it carries data, and
+/// offered by [`Features`](crate::Features). Offsets and lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// `NBD_CMD_READ`: fill the buffer.
@@ -24,10 +23,11 @@ pub enum Request {
         offset: u64,
         /// Bytes.
         length: u32,
-        /// Be durable before the answer.
+        /// Make the write durable before the answer.
         fua: bool,
     },
-    /// `NBD_CMD_FLUSH`: make durable all writes answered before this request came.
+    /// `NBD_CMD_FLUSH`: make durable all writes that were answered before this request was
+    /// received.
     Flush,
     /// `NBD_CMD_TRIM`: the contents are no longer needed.
     Trim {
@@ -35,7 +35,7 @@ pub enum Request {
         offset: u64,
         /// Bytes.
         length: u32,
-        /// Be durable before the answer.
+        /// Make the trim durable before the answer.
         fua: bool,
     },
     /// `NBD_CMD_WRITE_ZEROES`: the range reads as zeroes from now on.
@@ -44,7 +44,7 @@ pub enum Request {
         offset: u64,
         /// Bytes.
         length: u32,
-        /// Be durable before the answer.
+        /// Make the zeroes durable before the answer.
         fua: bool,
         /// Keep the space allocated.
         no_hole: bool,
@@ -52,7 +52,7 @@ pub enum Request {
         /// zeroes.
         fast_zero: bool,
     },
-    /// `NBD_CMD_CACHE`: will be read soon.
+    /// `NBD_CMD_CACHE`: the range will be read soon.
     Cache {
         /// First byte.
         offset: u64,
@@ -71,7 +71,8 @@ pub enum Request {
 }
 
 impl Request {
-    /// Bytes of data that come with the request or with its answer: the buffer to reserve.
+    /// The bytes of data that come with the request or with its answer: the length of the buffer to
+    /// reserve.
     #[must_use]
     pub fn buffer_length(&self) -> u32 {
         match *self {
@@ -81,7 +82,7 @@ impl Request {
     }
 }
 
-/// A run of bytes of one allocation state, for `base:allocation`.
+/// A range of bytes with one allocation state, for `base:allocation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Bytes.
@@ -100,7 +101,7 @@ impl Extent {
     }
 }
 
-/// A request's header as it came.
+/// A request's header as it was received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Header {
     pub(crate) magic: u32,
@@ -112,7 +113,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the header at the front of `input`; `None` where it is not complete.
+    /// Parses the header at the front of `input`; `None` if it is incomplete.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let mut reader = Reader(input.first_chunk::<{ wire::REQUEST_HEADER }>()?);
         Some(Self {
@@ -125,7 +126,7 @@ impl Header {
         })
     }
 
-    /// Bytes that follow the header.
+    /// The number of payload bytes after the header.
     pub(crate) fn payload(&self) -> u32 {
         if self.command == wire::NBD_CMD_WRITE { self.length } else { 0 }
     }
@@ -134,7 +135,7 @@ impl Header {
         self.flags & flag != 0
     }
 
-    /// Holds the header against the rules.
+    /// Checks the header against the rules.
     pub(crate) fn check(&self, terms: &Terms, negotiated: Negotiated) -> Result<Request, Refusal> {
         self.check_command(terms, negotiated)?;
         self.check_flags(terms, negotiated)?;
@@ -168,7 +169,7 @@ impl Header {
         if offered { Ok(()) } else { Err(Refusal::UnknownCommand) }
     }
 
-    /// `NBD_CMD_FLAG_FUA` is valid, and may be without effect, on every command.
+    /// `NBD_CMD_FLAG_FUA` is valid on every command, even where it has no effect.
     fn check_flags(&self, terms: &Terms, negotiated: Negotiated) -> Result<(), Refusal> {
         let features = &terms.export().features;
         let fua = if features.fua { wire::NBD_CMD_FLAG_FUA } else { 0 };
@@ -184,8 +185,8 @@ impl Header {
         if self.flags & !(fua | own) == 0 { Ok(()) } else { Err(Refusal::InvalidFlag) }
     }
 
-    /// The protocol leaves requests of length zero open; here they are errors, as a structured
-    /// reply has no way to carry a read of no bytes in a content chunk.
+    /// The protocol leaves requests of length zero undefined. Here they are errors, because a
+    /// structured reply cannot carry a read of no bytes in a content chunk.
     fn check_range(&self, terms: &Terms) -> Result<(), Refusal> {
         let (export, length) = (terms.export(), u64::from(self.length));
         if length == 0 {

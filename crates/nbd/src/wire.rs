@@ -1,4 +1,4 @@
-//! The numbers of the protocol, and a reader of big-endian fields that cannot run over the end.
+//! The numbers of the protocol, and a reader of big-endian fields that checks the length.
 
 pub(crate) const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 pub(crate) const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
@@ -79,7 +79,7 @@ pub(crate) const NBD_STATE_ZERO: u32 = 1 << 1;
 /// The longest string the protocol allows, in bytes.
 pub(crate) const STRING_LIMIT: usize = 4096;
 
-/// Takes big-endian fields from the front of a slice; `None` where too few bytes are left.
+/// Takes big-endian fields from the front of a slice; `None` if too few bytes are left.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A string preceded by its length in 32 bits.
+    /// A string after its 32-bit length.
     pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.u32()?).ok()?;
         let (head, rest) = self.0.split_at_checked(length)?;

@@ -1,4 +1,5 @@
-//! How a stream is cut into pieces makes no difference, and no stream panics.
+//! Tests that the division of a stream into pieces makes no difference, and that no stream causes a
+//! panic.
 
 mod common;
 
@@ -6,7 +7,7 @@ use common::*;
 use parlour_nbd::Event;
 use proptest::prelude::*;
 
-/// Messages of a client, mostly sane.
+/// Messages of a client, mostly valid.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let any_request = (0_u16..9, 0_u16..32, any::<u64>(), 0..SIZE + 100, 0_u32..70_000).prop_map(
         |(command, flags, cookie, offset, length)| {
@@ -28,7 +29,7 @@ fn opening() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![Just(simple_opening()), Just(structured_opening()), Just(client_flags(3)), Just(Vec::new())]
 }
 
-/// Feeds a stream in the pieces given, the last as long as it takes.
+/// Feeds a stream in pieces of these sizes; the last size is used for the rest.
 fn follow(stream: &[u8], mut pieces: impl Iterator<Item = usize>) -> Dialog {
     let mut dialog = Dialog::new(terms());
     let mut rest = stream;

@@ -1,4 +1,4 @@
-//! The handshake, option by option.
+//! Tests of the handshake, option by option.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn export_name_answers_size_flags_and_zeroes() {
         dialog.say(&[client_flags(flags), option(EXPORT_NAME, b"disk")].concat());
         let mut replies = dialog.replies();
         assert_eq!(replies.u64(), SIZE);
-        // All but READ_ONLY, ROTATIONAL and, without structured replies, DF.
+        // All flags except READ_ONLY, ROTATIONAL and, without structured replies, DF.
         assert_eq!(replies.u16(), 0b1101_0110_1101);
         assert_eq!(replies.0, vec![0; zeroes]);
         assert!(dialog.connection.is_transmitting());
@@ -144,7 +144,7 @@ fn meta_contexts_need_structured_replies() {
     assert_eq!(answer(&mut dialog, SET_META_CONTEXT, &context_data("", &["base:allocation"])), ERR_INVALID);
 }
 
-/// What a query finds: the context's ID, or nothing.
+/// The result of a query: the context's ID, or nothing.
 fn finds(dialog: &mut Dialog, kind: u32, queries: &[&str]) -> Option<u32> {
     dialog.say(&option(kind, &context_data("disk", queries)));
     let mut replies = dialog.replies();

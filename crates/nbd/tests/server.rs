@@ -1,4 +1,5 @@
-//! The server over real sockets: flow of credits, clients that vanish or stall, limits, closing.
+//! Tests of the server over real sockets: credits, clients that disconnect or stall, limits,
+//! closing.
 
 mod common;
 
@@ -84,7 +85,7 @@ fn without_credit_a_connection_is_not_read_while_others_go_on() {
     rig.server.complete(token, Ok(()), &mut rig.memory);
     rig.settle();
     assert_eq!(modest.receive().simple(), (0, 5));
-    // A client that waits for us is not late.
+    // A client that waits for the server is not late.
     rig.pass(Duration::from_secs(1000));
     assert_eq!(rig.server.connections(), 2);
 
@@ -205,7 +206,7 @@ fn a_client_that_stops_reading_leaves_memory_to_the_others() {
     other.send(&[write(0, 1, 0, &[1; 60_000]), request(READ, 0, 2, 60_000, 60_000)].concat());
     rig.carry_out();
     assert_eq!(other.receive().0.len(), 16 + 16 + 60_000);
-    // Once it reads again it gets everything.
+    // When the client reads again, it gets all replies.
     while deaf.received() < 100 * (16 + (1 << 16)) {
         assert!(deaf.pull());
         rig.carry_out();
@@ -305,8 +306,8 @@ fn an_idle_client_is_kept_and_a_late_handshake_dropped() {
     assert_eq!(rig.server.deadline(), None);
 }
 
-/// A process that was stopped for 33 seconds judged the time before it read, and reset a client
-/// that had sent all of its write by then.
+/// Regression test: a process that had been stopped for 33 seconds checked deadlines before it
+/// read, and reset a client that had sent its whole write by then.
 #[test]
 fn what_has_come_while_the_process_was_stopped_is_read_before_anybody_is_late() {
     let mut rig = Rig::new(limits(), 4);
@@ -329,7 +330,7 @@ fn the_time_for_which_the_process_was_stopped_is_not_the_clients() {
     let bytes = write(0, 1, 0, &vec![5; MIB as usize]);
     sender.send(&bytes[..40_000]);
     rig.settle();
-    // It could send no more than the socket takes.
+    // The client could send no more than the socket accepts.
     sender.send(&bytes[40_000..50_000]);
     rig.now += Duration::from_secs(3_600);
     rig.settle();
@@ -344,14 +345,15 @@ fn the_time_for_which_the_process_was_stopped_is_not_the_clients() {
     }
     rig.carry_out();
     assert_eq!(sender.receive().simple(), (0, 1));
-    // Whoever sends nothing is late all the same.
+    // A client that sends nothing is late nevertheless.
     sender.send(&bytes[..40_000]);
     rig.settle();
     rig.pass(Duration::from_secs(30));
     assert_eq!((rig.server.connections(), rig.server.statistics().timed_out), (1, 1));
 }
 
-/// 64 connections of another user by TCP, idle, kept the owner out of his Unix socket.
+/// Regression test: 64 idle TCP connections of another user prevented the owner from connecting to
+/// the Unix socket.
 #[test]
 fn the_owner_comes_in_through_the_unix_socket_however_many_came_by_tcp() -> io::Result<()> {
     let scratch = Scratch::new("owner")?;
@@ -361,7 +363,7 @@ fn the_owner_comes_in_through_the_unix_socket_however_many_came_by_tcp() -> io::
     let mut idle = Vec::new();
     for _ in 0..70 {
         let mut stream = std::net::TcpStream::connect(address)?;
-        // Turned away, it may have been closed already.
+        // A refused connection may have been closed already.
         let _ = io::Write::write_all(&mut stream, &simple_opening());
         idle.push(stream);
         rig.settle();
@@ -491,7 +493,7 @@ fn closing_connections_leaves_only_what_is_in_flight() {
     rig.assert_nothing_held();
 }
 
-/// A directory of one test, removed with it.
+/// A directory for one test, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -569,7 +571,7 @@ fn a_tcp_client_is_served_by_a_loop_that_sleeps() -> io::Result<()> {
     Ok(())
 }
 
-/// What a client of the random test does next.
+/// The next step of a client in the random test.
 #[derive(Clone, Debug)]
 enum Step {
     Write { client: usize, at: u64, length: usize },
@@ -621,7 +623,7 @@ fn take_step(rig: &mut Rig, clients: &mut [Client], step: Step) {
 }
 
 impl Rig {
-    /// A client in transmission, or turned away.
+    /// A client that has completed its handshake, or was refused.
     fn open_or_not(&mut self) -> Client {
         let mut client = self.connect();
         client.send(&structured_opening());

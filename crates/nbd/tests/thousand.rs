@@ -1,5 +1,5 @@
-//! A thousand connections at once, most of them a nuisance. The only test of its program, because
-//! it looks at the memory of the whole process.
+//! Tests a thousand simultaneous connections, most of them of misbehaving clients. It is the only
+//! test of its program, because it measures the memory of the whole process.
 
 mod common;
 
@@ -9,24 +9,24 @@ use parlour_nbd::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const CROWD: usize = 1000;
-/// One for every client that may be in the middle of a request.
+/// A buffer for each client that may be in the middle of a request.
 const BUFFERS: usize = 1024;
 const PAYLOAD: u32 = 64 << 10;
-/// What the server promises for a connection: 256 KiB of input, and about as much output.
+/// The memory that the server may use for a connection: 256 KiB of input, and about as much output.
 const CONNECTION: u64 = 512 << 10;
 
-/// What a client of the crowd does to the server.
+/// The behaviour of a client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Manner {
-    /// Sends its opening and then a write a byte at a time.
+    /// Sends its handshake and then a write one byte at a time.
     Slow,
-    /// Asks for more than its socket takes, and reads nothing.
+    /// Requests more than its socket can hold, and reads nothing.
     Deaf,
-    /// Sends refused requests for ever, and reads no refusal.
+    /// Sends invalid requests without end, and reads no replies.
     Babbling,
-    /// Goes away in the middle of a write.
+    /// Disconnects in the middle of a write.
     Vanishing,
-    /// Opens, and does nothing.
+    /// Completes the handshake, and does nothing more.
     Idle,
 }
 
@@ -48,7 +48,7 @@ impl Member {
         Self { manner, client, to_send: [simple_opening(), behind].concat() }
     }
 
-    /// Does what it does, once. False when it goes away.
+    /// Does one step. Returns false when the client disconnects.
     fn act(&mut self, round: usize) -> bool {
         match self.manner {
             Manner::Slow if self.to_send.is_empty() => {}
@@ -58,7 +58,7 @@ impl Member {
             }
             Manner::Vanishing if round > 100 => return false,
             _ if round == 0 => self.client.send(&self.to_send),
-            // The socket is full before long; what it took is the server's to bear.
+            // The socket is soon full. The server has to handle what the socket has accepted.
             Manner::Babbling if self.client.unsent.is_empty() => self.client.send(&babble()),
             _ => self.client.send(&[]),
         }
@@ -66,12 +66,12 @@ impl Member {
     }
 }
 
-/// Requests of a command that there is not.
+/// Requests of a command that does not exist.
 fn babble() -> Vec<u8> {
     vec![request(99, 0, 1, 0, 0); 1 << 10].concat()
 }
 
-/// Allows this process two descriptors a connection, and some.
+/// Raises the limit to two descriptors per connection, and some more.
 fn raise_descriptor_limit() {
     let wanted = Some(2 * CROWD as u64 + 200);
     let limit = getrlimit(Resource::Nofile);
@@ -83,7 +83,7 @@ fn raise_descriptor_limit() {
     }
 }
 
-/// Anonymous memory of this process, in bytes.
+/// The anonymous memory of this process, in bytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("it has a line for it");
@@ -91,7 +91,7 @@ fn memory() -> u64 {
     kib << 10
 }
 
-/// One request of a good client is answered, whatever the others do.
+/// Checks that requests of a well-behaved client are answered, whatever the others do.
 fn assert_served(rig: &mut Rig, good: &mut Client, round: usize) {
     let offset = round as u64 * 100;
     good.send(&[write(0, 1, offset, &[round as u8; 100]), request(READ, 0, 2, offset, 100)].concat());
@@ -122,11 +122,11 @@ fn a_thousand_connections_stay_within_the_bound_and_a_good_client_is_served_amon
     assert_eq!(rig.server.connections(), crowd.len() + 1, "those that vanished are gone, the others kept");
     assert_eq!(rig.server.statistics().turned_away, 0);
 
-    // Nothing more is taken from those who take nothing.
+    // The server reads no more from clients that read no replies.
     let babbling = |member: &&Member| member.manner == Manner::Babbling;
     assert!(crowd.iter().filter(babbling).all(|member| !member.client.unsent.is_empty()));
 
-    // The slow were served too, in the end.
+    // The slow clients are served as well.
     for member in crowd.iter_mut().filter(|member| member.manner == Manner::Slow) {
         assert_eq!(member.client.receive().0[..8], *b"NBDMAGIC");
         member.client.send(&request(READ, 0, 9, 0, 100));

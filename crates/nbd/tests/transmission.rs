@@ -1,4 +1,4 @@
-//! The transmission phase, command by command.
+//! Tests of the transmission phase, command by command.
 
 mod common;
 
@@ -13,7 +13,8 @@ fn structured() -> Dialog {
     Dialog::opened(terms(), &structured_opening())
 }
 
-/// The error with which a message is answered, in both kinds of reply; no request must come of it.
+/// The error in the reply to a message, in both kinds of reply. The message must not cause a
+/// request.
 fn refusal(terms: &Terms, message: &[u8]) -> u32 {
     let mut dialog = Dialog::opened(terms.clone(), &structured_opening());
     dialog.say(message);
@@ -218,7 +219,7 @@ fn enotsup_is_said_of_fast_zeroes_only() {
     assert_eq!(replies.simple(), (22, 8));
 }
 
-/// The extents sent for a query of 1000 bytes.
+/// The extents that are sent for a query of 1000 bytes.
 fn status(flags: u16, extents: &[(u64, bool, bool)]) -> Vec<(u32, u32)> {
     let mut dialog = structured();
     dialog.answers = false;

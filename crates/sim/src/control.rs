@@ -1,5 +1,5 @@
-//! Runs with one setting after another, until one shows what is wanted. Each run is of a fresh
-//! world, which the caller makes.
+//! Repeats a run with different settings until it meets a target. Each run uses a new world, which
+//! the caller makes.
 
 use std::error::Error;
 
@@ -8,64 +8,64 @@ use parlour_units::Duration;
 use crate::report::Report;
 use crate::statistics::Estimate;
 
-/// A run on the way to what is wanted.
+/// One of the runs in the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step<S> {
-    /// How it was set.
+    /// The run's setting.
     pub setting: S,
-    /// Requests a second.
+    /// Requests per second.
     pub throughput: Estimate,
-    /// The quantile of response times that is looked at; where throughput is what is wanted, the
-    /// 90th percentile.
+    /// The quantile of response times that is compared with the limit; if throughput is the target,
+    /// the 90th percentile.
     pub quantile: Duration,
 }
 
-/// Where it led.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Reached<S> {
-    /// How the last run was set.
+    /// The setting of the last run.
     pub setting: S,
-    /// What it has shown.
+    /// The report of the last run.
     pub report: Report,
-    /// Whether that is what was wanted.
+    /// Whether it meets the target.
     pub met: bool,
-    /// All runs, in their order.
+    /// All runs, in order.
     pub steps: Vec<Step<S>>,
 }
 
-/// Why there is no setting to be found.
+/// Why no setting can be found.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError<E: Error + 'static> {
-    /// A run gave no figures.
+    /// A run failed.
     #[error(transparent)]
     Run(E),
-    /// Nothing to reach.
+    /// The target throughput is not positive.
     #[error("{0} requests a second are no throughput to be reached: it is above 0")]
     NoThroughput(f64),
-    /// Never near enough.
+    /// The tolerance is not a fraction between 0 and 1.
     #[error("{0} is no part to be off by: it is above 0 and below 1")]
     NoTolerance(f64),
-    /// Not a quantile.
+    /// The quantile is not a fraction between 0 and 1.
     #[error("{0} is no quantile: it is above 0 and below 1")]
     NoQuantile(f64),
-    /// Nothing is within nothing.
+    /// The limit of the response time is zero.
     #[error("the limit of the response time is nothing; make it longer")]
     NoLimit,
-    /// Nobody asks.
+    /// The number of outstanding requests is zero.
     #[error("at least one request is outstanding")]
     NoDepth,
 }
 
-/// Finds the think time at which so many requests a second are answered, to within a part of it
-/// (Stodolsky et al., section 8). Where they are not reached without thinking, that is what it
-/// comes to, and the target is not met.
+/// Finds the think time with which `target` requests per second are answered, within a relative
+/// tolerance (Stodolsky et al., section 8). If the target is not reached even with a think time of
+/// zero, the result is that run, and the target is not met.
 ///
-/// A process that thinks for Z and waits for R asks every Z + R: as processes do not wait longer
-/// the more they think, the time from one answer to the next grows with the think time, and by at
-/// most Z for each process.
+/// A process that thinks for Z and waits for R sends a request every Z + R. Processes that think
+/// longer do not wait longer. So the time between two answers grows with the think time, by at most
+/// Z for each process.
 ///
 /// # Errors
-/// A run gave no figures, or there is nothing to be reached.
+/// A run failed, or the parameters are invalid.
 pub fn reach_throughput<E: Error>(
     target: f64,
     tolerance: f64,
@@ -80,7 +80,7 @@ pub fn reach_throughput<E: Error>(
     }
     let mut steps = Vec::new();
     let mut think = Duration::ZERO;
-    // What is known to be too short, and too long.
+    // The longest think time known to be too short, and the shortest known to be too long.
     let (mut short, mut long): (Option<Tried>, Option<Tried>) = (None, None);
     let mut processes = 1.0;
     loop {
@@ -98,7 +98,7 @@ pub fn reach_throughput<E: Error>(
         }
         let tried = Tried { think: think.as_secs_f64(), gap: 1.0 / rate.mean };
         if think == Duration::ZERO {
-            // Nobody thinks: all are under way.
+            // Without think time, all processes have a request under way.
             processes = report.under_way.max(1.0);
         }
         *if rate.mean > target { &mut short } else { &mut long } = Some(tried);
@@ -108,23 +108,22 @@ pub fn reach_throughput<E: Error>(
     }
 }
 
-/// A think time, and the time from one answer to the next that came of it, in seconds.
+/// A think time, and the resulting time between two answers, in seconds.
 #[derive(Clone, Copy)]
 struct Tried {
     think: f64,
     gap: f64,
 }
 
-/// The next think time to try, in seconds: on the line between what is known to be too short and
-/// too long.
+/// The next think time to try, in seconds, by linear interpolation between the two known ones.
 fn next_think(gap: f64, short: Option<Tried>, long: Option<Tried>, processes: f64) -> f64 {
     match (short, long) {
         (Some(short), Some(long)) => {
             let part = ((gap - short.gap) / (long.gap - short.gap)).clamp(0.05, 0.95);
             short.think + part * (long.think - short.think)
         }
-        // As if they waited no less. They do, so that it is too short by much where the drives are
-        // busy at all times.
+        // Assumes that longer thinking does not shorten the waiting. In fact it does, so if the
+        // drives are always busy, this think time is much too short.
         (Some(short), None) => {
             short.think + (processes * (gap - short.gap) * 1.05).max(short.think).max(1e-6)
         }
@@ -133,22 +132,22 @@ fn next_think(gap: f64, short: Option<Tried>, long: Option<Tried>, processes: f6
     }
 }
 
-/// What response times are to be within.
+/// The limit on response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// This.
+    /// An absolute time.
     Time(Duration),
-    /// So many times what they are with one outstanding request (Chen et al., section 7.3: four
-    /// times an idle array's).
+    /// A multiple of the response time with one outstanding request (Chen et al., section 7.3: four
+    /// times that of an idle array).
     TimesIdle(f64),
 }
 
-/// Finds the largest number of outstanding requests with which this part of all is answered within
-/// a limit (Chen et al., section 6: nine tenths). Where it is not even met with one, that is what
-/// it comes to; and it is not more than `most`.
+/// Finds the largest number of outstanding requests with which a fraction `part` of all requests is
+/// answered within a limit (Chen et al., section 6: nine tenths). The result is at most `most`. If
+/// the limit is not met even with one request, the result is that run.
 ///
 /// # Errors
-/// A run gave no figures, or there is nothing to be kept.
+/// A run failed, or the parameters are invalid.
 pub fn keep_quantile<E: Error>(
     part: f64,
     limit: Limit,
@@ -178,11 +177,11 @@ pub fn keep_quantile<E: Error>(
     if limit == Duration::ZERO {
         return Err(ControlError::NoLimit);
     }
-    // The largest that keeps it, and the smallest that does not.
+    // The largest number that meets the limit, and the smallest that does not.
     let (mut kept, mut beyond) = ((1, idle), most.saturating_add(1));
     let met = first <= limit;
     while met && beyond - kept.0 > 1 {
-        // Twice as many until it is too much, and then halfway.
+        // Doubles the number until it is too large, and then bisects.
         let depth = kept.0.saturating_mul(2).min(kept.0 + (beyond - kept.0) / 2);
         let (report, quantile) = tried(depth)?;
         match quantile <= limit {

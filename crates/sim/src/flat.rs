@@ -1,5 +1,5 @@
-//! A drive without mechanics: times that do not depend on where and when, and several accesses at
-//! once.
+//! A drive without mechanics: access times that do not depend on position or time, and several
+//! accesses at once.
 
 use parlour_drive::mechanics::Way;
 use parlour_drive::solid::Solid;
@@ -7,27 +7,28 @@ use parlour_units::{Duration, Instant};
 use parlour_workload::delay::Delay;
 use parlour_workload::random::Random;
 
-/// What such a drive is.
+/// The parameters of a drive without mechanics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlatModel {
-    /// What a read takes, but for its blocks.
+    /// The time of a read, without the time for its blocks.
     pub read: Delay,
-    /// What a write takes.
+    /// The time of a write, without the time for its blocks.
     pub write: Delay,
-    /// What each block takes on top that is read.
+    /// The additional time for each block that is read.
     pub read_block: Duration,
-    /// And each that is written.
+    /// The additional time for each block that is written.
     pub write_block: Duration,
-    /// What a flush takes.
+    /// The time of a flush.
     pub flush: Duration,
-    /// How many accesses it serves at once.
+    /// The number of accesses that it serves at once.
     pub units: u16,
-    /// Blocks of 512 bytes; none: as many as are wanted.
+    /// The number of blocks of 512 bytes; none for an unlimited number.
     pub blocks: Option<u64>,
 }
 
 impl FlatModel {
-    /// One unit, as long as it is wanted, that takes nothing for a flush, and nothing for blocks.
+    /// A drive of unlimited length with one unit. A flush takes no time, and blocks take no
+    /// additional time.
     pub fn station(service: Delay) -> FlatModel {
         FlatModel {
             read: service,
@@ -55,7 +56,7 @@ impl From<&Solid> for FlatModel {
     }
 }
 
-/// Such a drive.
+/// A drive without mechanics.
 #[derive(Clone, Debug)]
 pub struct Flat {
     model: FlatModel,
@@ -63,22 +64,22 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// A drive whose times are drawn from `random`, as far as they are drawn at all.
+    /// A drive whose random times are drawn from `random`.
     pub fn new(model: FlatModel, random: Random) -> Flat {
         Flat { model, random }
     }
 
-    /// How many accesses it serves at once.
+    /// The number of accesses that it serves at once.
     pub fn units(&self) -> u16 {
         self.model.units.max(1)
     }
 
-    /// Its blocks, if they are counted.
+    /// The number of its blocks, if it is limited.
     pub fn blocks(&self) -> Option<u64> {
         self.model.blocks
     }
 
-    /// When an access is done that begins now.
+    /// When an access that begins now is done.
     pub(crate) fn serve(&mut self, now: Instant, way: Way, blocks: u64) -> Instant {
         let (delay, block) = match way {
             Way::Read => (self.model.read, self.model.read_block),
@@ -87,7 +88,7 @@ impl Flat {
         now + delay.draw(&mut self.random) + block * blocks
     }
 
-    /// When a flush is done that begins now.
+    /// When a flush that begins now is done.
     pub(crate) fn flush(&self, now: Instant) -> Instant {
         now + self.model.flush
     }

@@ -1,4 +1,4 @@
-//! Members that fail, come and are rebuilt while an array runs, now or at a time that was planned.
+//! Failures, replacements and spares while an array runs, now or at a planned time.
 
 use std::collections::VecDeque;
 
@@ -8,71 +8,72 @@ use parlour_units::{Duration, Instant, Slot};
 use crate::member::{Member, TooShort};
 use crate::volume::Volume;
 
-/// Something that people or drives do.
+/// An action of an administrator, or the failure of a drive.
 #[derive(Debug)]
 pub enum Deed {
-    /// A member is excluded by hand. Refused where that would lose data.
+    /// An administrator fails a member. Refused if that would lose data.
     Fail(Slot),
-    /// The drive in a place dies: it answers nothing but errors from then on, whatever that loses.
+    /// The drive in a slot dies: all later accesses fail, whatever data that loses.
     Die(Slot),
-    /// Another drive comes into a place, and is rebuilt. Without a string of its own it hangs on
-    /// that of the first drive of the place.
+    /// A new drive takes a slot and is rebuilt. If it is on no string, it is put on the string of
+    /// the slot's first drive.
     Replace(Slot, Box<Member>),
-    /// A spare comes. It takes the place of a failed member at once, if there is one.
+    /// A spare is added. It takes the slot of a failed member at once, if there is one.
     Spare(Box<Member>),
-    /// All redundancy is compared.
+    /// A scrub compares all units.
     Scrub(Repair),
 }
 
-/// Why a deed was not done.
+/// Why an action was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HealthError {
-    /// There is no such volume.
+    /// The volume does not exist.
     #[error("there is no volume {volume}; there are {volumes}, counted from 0")]
     NoVolume {
-        /// Which one.
+        /// The volume.
         volume: usize,
-        /// How many there are.
+        /// The number of volumes.
         volumes: usize,
     },
     /// The array refused.
     #[error("array '{array}': {source}")]
     Refused {
-        /// Which array.
+        /// The array's name.
         array: String,
-        /// Why.
+        /// The reason.
         source: AdminError,
     },
-    /// A place has no drive that could die.
+    /// A slot has no drive that could die.
     #[error("array '{array}': no drive stands in the place of {slot}")]
     NoDrive {
-        /// Which array.
+        /// The array's name.
         array: String,
-        /// Which place.
+        /// The slot.
         slot: Slot,
     },
-    /// The drive ends before its member would.
+    /// The drive is too short for its member.
     #[error(transparent)]
     TooShort(#[from] TooShort),
 }
 
-/// Something to be told of.
+/// An event to be reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incident {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// In which volume.
+    /// The volume.
     pub volume: usize,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What happened.
+/// The kind of an incident.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The array said so. (Blocks that it lists as lost are counted, and not told one by one.)
+    /// An event of the array. Blocks that it adds to its bad-block log are counted, but not
+    /// reported singly.
     Told(Event),
-    /// A deed that was planned was not done.
+    /// A planned action could not be carried out.
     NotDone(HealthError),
 }
 
@@ -82,23 +83,23 @@ impl From<Event> for What {
     }
 }
 
-/// A rebuild, from when a drive took a slot.
+/// A rebuild, which begins when a drive takes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rebuild {
-    /// In which volume.
+    /// The volume.
     pub volume: usize,
-    /// Of which place.
+    /// The slot.
     pub slot: Slot,
-    /// Since when.
+    /// When it began.
     pub began: Instant,
     /// How long it took, if it is done.
     pub took: Option<Duration>,
 }
 
-/// What is planned, and what has happened.
+/// Planned actions, and past incidents.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// By time; of equal times in the order in which they were planned.
+    /// By time; actions with equal times keep the order in which they were planned.
     planned: VecDeque<(Instant, usize, Deed)>,
     incidents: Vec<Incident>,
 }
@@ -113,7 +114,7 @@ impl Health {
         self.planned.insert(index, (at, volume, deed));
     }
 
-    /// Takes the next deed that was planned, and the volume that it is to be done to.
+    /// Removes the next planned action and returns it with its volume.
     pub(crate) fn take_planned(&mut self) -> Option<(usize, Deed)> {
         self.planned.pop_front().map(|(_, volume, deed)| (volume, deed))
     }
@@ -126,7 +127,7 @@ impl Health {
         &self.incidents
     }
 
-    /// Rebuilds that are done or under way, in the order in which they began.
+    /// Rebuilds that are done or running, in the order in which they began.
     pub(crate) fn rebuilds(&self) -> Vec<Rebuild> {
         let mut rebuilds: Vec<Rebuild> = Vec::new();
         for Incident { at, volume, what } in &self.incidents {
@@ -148,7 +149,7 @@ impl Health {
 }
 
 impl Deed {
-    /// Does it to a volume. What the array has to say of it is still to be heard.
+    /// Carries out the action on a volume. The caller must then poll the array's events.
     pub(crate) fn carry_out(self, volume: &mut Volume, now: Instant) -> Result<(), HealthError> {
         let done = match self {
             Deed::Die(slot) => return die(volume, slot),
@@ -165,7 +166,7 @@ fn refused(volume: &Volume, source: AdminError) -> HealthError {
     HealthError::Refused { array: volume.name.clone(), source }
 }
 
-/// The number of the drive that stands in a slot.
+/// The number of the drive in a slot.
 fn drive_in(volume: &Volume, slot: Slot) -> Option<usize> {
     let members = volume.array().status().members;
     members.get(slot.as_usize())?.member.map(usize::from)
@@ -179,7 +180,7 @@ fn die(volume: &mut Volume, slot: Slot) -> Result<(), HealthError> {
     Ok(())
 }
 
-/// A drive comes, into a place or as a spare.
+/// Adds a drive, to a slot or as a spare.
 fn add(volume: &mut Volume, now: Instant, slot: Option<Slot>, mut drive: Member) -> Result<(), HealthError> {
     let number = volume.members.len();
     let first = slot.and_then(|slot| volume.members.get(slot.as_usize()));

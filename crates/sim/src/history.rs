@@ -1,27 +1,27 @@
-//! How a run went over time, in so many points, however long it takes.
+//! The history of a run: its state at a limited number of points in time, however long it takes.
 
 use parlour_units::{Duration, Instant};
 
 use crate::world::World;
 
-/// The state at a moment.
+/// The state at one point in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
-    /// Since the measurement began.
+    /// The time since the measurement began.
     pub at: Duration,
-    /// Requests that are not answered.
+    /// Requests under way.
     pub under_way: usize,
-    /// Accesses that wait for a member, of all members.
+    /// Accesses that wait for a member, over all members.
     pub waiting: usize,
-    /// The most that wait for one.
+    /// The most accesses that wait for one member.
     pub longest_queue: usize,
     /// Log buffers in use.
     pub log_buffers: u32,
-    /// Log records that are not yet in the parity.
+    /// Log records that are not reintegrated yet.
     pub log_records: u64,
 }
 
-/// Points at even distances, which are doubled as time goes on.
+/// Points at equal intervals. The interval doubles as time passes.
 #[derive(Clone, Debug)]
 pub struct History {
     began: Instant,
@@ -42,17 +42,17 @@ impl History {
         &self.points
     }
 
-    /// From one to the next.
+    /// The interval between two points.
     pub fn period(&self) -> Duration {
         self.period
     }
 
-    /// Whether it is time for a point.
+    /// Whether the next point is due.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         now >= self.next
     }
 
-    /// The state that has been since before `now`, at which something happens.
+    /// Records the state before the event at `now`.
     pub(crate) fn record(&mut self, now: Instant, world: &World, under_way: usize) {
         let queues = || world.members().map(crate::member::Member::waiting);
         let state = Point {
@@ -78,7 +78,8 @@ impl History {
             });
             self.period = self.period * 2;
         }
-        // The last point may have gone: the next is a period after the last that stands.
+        // The last point may have been removed: the next is one interval after the last that is
+        // left.
         let last = self.points.last().map_or(Duration::ZERO, |point| point.at);
         self.next = self.began + last + self.period;
     }

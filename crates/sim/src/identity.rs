@@ -1,8 +1,8 @@
-//! Names of members, arrays and sessions, in the order in which they come: nothing here is random.
+//! Identities of members, arrays and sessions: numbers in order, not random.
 
 use parlour_array::Identity;
 
-/// What names are for: the number tells one from others of its kind.
+/// The kind of an identity. Within a kind, the number distinguishes identities.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Member = 1,
@@ -10,7 +10,7 @@ pub(crate) enum Kind {
     Session = 3,
 }
 
-/// The name of this number.
+/// The identity with this number.
 pub(crate) fn identity(kind: Kind, number: u64) -> Identity {
     let mut bytes = [kind as u8; 16];
     bytes[..8].copy_from_slice(&number.to_le_bytes());

@@ -1,10 +1,11 @@
-//! Virtual time: the same arrays that serve data, on models of drives. There is no payload at all.
+//! The simulator: runs the arrays that serve data in virtual time, on models of drives. There is no
+//! payload.
 //!
-//! Read [`world`] (how effects become accesses of drives), [`member`] (a drive and what waits for
-//! it), [`paths`] (what lies between), [`opening`] and [`volume`] (arrays, new and again),
-//! [`health`] (what befalls them), [`run`] (hosts, and what becomes of their requests), [`report`]
-//! and [`history`] (what a run has shown), [`statistics`] (how sure that is), [`control`] (runs,
-//! until one shows what is wanted).
+//! The modules: [`world`] (turns effects into accesses to drives), [`member`] (a drive and its
+//! queue), [`paths`] (processors, channel and buses), [`opening`] and [`volume`] (arrays, created
+//! and opened again), [`health`] (failures and replacements), [`run`] (hosts and their requests),
+//! [`report`] and [`history`] (the results of a run), [`statistics`] (confidence intervals),
+//! [`control`] (searches for a setting that meets a target).
 
 pub mod control;
 pub mod flat;

@@ -1,4 +1,4 @@
-//! A member: a drive, what waits for it, and what it keeps of the array's metadata.
+//! A member: a drive, its queue, and the array's metadata on it.
 
 use parlour_array::{Action, Class, Effect, EffectId, MemberInfo};
 use parlour_drive::angle::Angle;
@@ -21,7 +21,7 @@ pub struct Member {
     name: String,
     server: Server,
     queue: Queue<Effect>,
-    /// What is being served.
+    /// The access that each unit is serving.
     serving: Vec<Option<Serving>>,
     people_first: bool,
     string: Option<u16>,
@@ -37,22 +37,22 @@ enum Server {
     Flat(Flat),
 }
 
-/// A drive ends before its member does.
+/// A drive is too short for its member.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "array '{array}', member {member}: the drive {drive} has {blocks} blocks of 512 bytes, and the member is to have {wanted}; \
      make members at most that long, or take a larger drive"
 )]
 pub struct TooShort {
-    /// Which array.
+    /// The array's name.
     pub array: String,
-    /// Which of its members.
+    /// The number of the member.
     pub member: usize,
     /// The drive's name.
     pub drive: String,
-    /// What it has.
+    /// The number of its blocks.
     pub blocks: u64,
-    /// What the member is to have.
+    /// The number of blocks that the member needs.
     pub wanted: u64,
 }
 
@@ -63,36 +63,37 @@ pub(crate) struct Serving {
     /// When the drive itself is done with it.
     done: Instant,
     pub(crate) effect: Effect,
-    /// Where what floats is written.
+    /// The position that the drive chose for a floating write.
     pub(crate) placed: Option<Sector>,
 }
 
-/// What a member has done.
+/// Totals of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Accesses that are done.
+    /// Completed accesses.
     pub accesses: u64,
-    /// Time in which it served, of all its units; waiting for its bus is part of that.
+    /// The time in which its units were busy, summed over all units. Waiting for the bus is
+    /// included.
     pub busy: Duration,
-    /// Time that accesses have waited for it.
+    /// The time that accesses have waited for it.
     pub queued: Duration,
-    /// Time that accesses which were done have waited for others of their jobs.
+    /// The time that completed accesses have waited for other accesses of their jobs.
     pub synchronized: Duration,
-    /// Where the time of its moving parts went.
+    /// The time of its mechanical parts.
     pub parts: Parts,
 }
 
-/// An access that has begun: in which unit, and what comes next of it.
+/// An access that has begun: its unit, and its next event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     pub(crate) unit: u16,
     pub(crate) at: Instant,
-    /// It wants its bus then; otherwise it is done.
+    /// At that time the access needs the bus; otherwise it is done.
     pub(crate) crosses: bool,
 }
 
 impl Default for Member {
-    /// None at all: it answers nothing.
+    /// A placeholder without a drive: all its accesses fail.
     fn default() -> Member {
         let none = FlatModel::station(Delay::Fixed(Duration::ZERO));
         Member { dead: true, ..Member::flat(Flat::new(none, Random::new(0))) }
@@ -100,23 +101,23 @@ impl Default for Member {
 }
 
 impl Member {
-    /// A drive at rest, whose queue has this discipline.
+    /// A mechanical drive, with this queue discipline.
     pub fn new(drive: Drive, discipline: Discipline) -> Member {
         let cylinders = drive.mechanics().seek.longest() + 1;
         Member::of(Server::Mechanical(Box::new(drive)), 1, Queue::new(discipline, cylinders))
     }
 
-    /// A drive without mechanics: what waits is served in the order in which it came.
+    /// A drive without mechanics. Accesses are served in the order of arrival.
     pub fn flat(flat: Flat) -> Member {
         let units = usize::from(flat.units());
         Member::of(Server::Flat(flat), units, Queue::new(Discipline::Fcfs, 1))
     }
 
-    /// A drive as its file tells, with its platters at `phase`. (One without mechanics serves in
-    /// the order of coming.)
+    /// The drive of a description file, with its platters at `phase`. A drive without mechanics
+    /// serves accesses in the order of arrival.
     ///
     /// # Errors
-    /// The file describes no drive.
+    /// The description is invalid.
     pub fn described(
         description: &Description,
         phase: Angle,
@@ -147,27 +148,28 @@ impl Member {
         }
     }
 
-    /// The same, with a name for people.
+    /// Sets a name for people.
     #[must_use]
     pub fn named(self, name: &str) -> Member {
         Member { name: format!("'{name}'"), ..self }
     }
 
-    /// The same, serving what no host waits for, as log accesses, only while nothing waits that one
-    /// does (Stodolsky et al., footnote 10; the paper's own arrays do not).
+    /// Serves accesses that no host waits for, such as log accesses, only while no access waits
+    /// that a host waits for (Stodolsky et al., footnote 10; the paper's own arrays do not do
+    /// this).
     #[must_use]
     pub fn people_first(self) -> Member {
         Member { people_first: true, ..self }
     }
 
-    /// The same, on a bus of the [paths](crate::paths::Paths): the one of this number, counted from
+    /// Puts the drive on a bus of the [paths](crate::paths::Paths): the one with this number, from
     /// 0.
     #[must_use]
     pub fn on_string(self, string: u16) -> Member {
         Member { string: Some(string), ..self }
     }
 
-    /// Its blocks of 512 bytes; none if it has any number.
+    /// The number of its blocks of 512 bytes; none if it is unlimited.
     pub fn blocks(&self) -> Option<u64> {
         match &self.server {
             Server::Mechanical(drive) => Some(drive.mechanics().surface.blocks()),
@@ -175,27 +177,27 @@ impl Member {
         }
     }
 
-    /// What it has done.
+    /// Its totals.
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// How many accesses wait for it.
+    /// The number of accesses that wait for it.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// On which bus it hangs.
+    /// The number of its bus.
     pub fn string(&self) -> Option<u16> {
         self.string
     }
 
-    /// What the array is told of it.
+    /// The information that the array gets about it.
     pub(crate) fn info(&self) -> MemberInfo {
         self.info.clone()
     }
 
-    /// It is to be a member of an array, of this length.
+    /// Makes it a member of an array, with this length.
     pub(crate) fn join(&mut self, array: &str, number: usize, length: Sectors) -> Result<(), TooShort> {
         if let Some(blocks) = self.blocks().filter(|blocks| *blocks < length.get()) {
             let (array, drive) = (array.to_owned(), self.name.clone());
@@ -205,7 +207,7 @@ impl Member {
         Ok(())
     }
 
-    /// From here on it answers nothing but that it is gone.
+    /// From now on all accesses fail (gone).
     pub(crate) fn die(&mut self) {
         self.dead = true;
     }
@@ -214,8 +216,8 @@ impl Member {
         self.dead
     }
 
-    /// An effect for this member comes. Says what comes next of it, if it is served at once.
-    /// `positions` are those into which an effect may float.
+    /// Takes an effect for this member. Returns its next event, if it is served at once.
+    /// `positions` are the free positions for a floating write.
     pub(crate) fn take<S: Iterator<Item = Sector>>(
         &mut self,
         now: Instant,
@@ -238,7 +240,7 @@ impl Member {
         None
     }
 
-    /// What a unit served is done. Says what it was.
+    /// A unit has completed its access. Returns the access.
     pub(crate) fn done(&mut self, now: Instant, unit: u16) -> Serving {
         let done = self.serving[usize::from(unit)].take().expect("a unit that is done has served something");
         self.tally.accesses += 1;
@@ -246,12 +248,13 @@ impl Member {
         done
     }
 
-    /// An access that was done has waited for others of its job.
+    /// Records that a completed access has waited for others of its job.
     pub(crate) fn has_waited(&mut self, time: Duration) {
         self.tally.synchronized = self.tally.synchronized + time;
     }
 
-    /// A unit that is free serves what waits, if anything does. Says what comes next of it.
+    /// A free unit takes the next access from the queue, if there is one. Returns the access's next
+    /// event.
     pub(crate) fn go_on<S: Iterator<Item = Sector>>(
         &mut self,
         now: Instant,
@@ -264,7 +267,7 @@ impl Member {
         Some(self.serve(now, unit.into(), waiting.access, bus, positions))
     }
 
-    /// What a unit has read may cross its bus from now on. Says when it has.
+    /// The data that a unit has read may cross the bus from now on. Returns when it has.
     pub(crate) fn cross(&mut self, now: Instant, unit: u16, bus: &mut Line) -> Begun {
         let serving = self.serving[usize::from(unit)].as_ref().expect("a unit that crosses serves something");
         let Action::Read { length, .. } = serving.effect.action else {
@@ -304,14 +307,15 @@ impl Member {
             _ if self.dead => (now, None),
             (Some(bus), Action::Read { length, .. }) => {
                 let (done, _) = self.work(now, effect, positions);
-                // As late as lets it end with the drive.
+                // As late as possible, so that the bus transfer ends together with the drive's
+                // work.
                 let early = done.since(now).nanoseconds().saturating_sub(bus.bus.time(length).nanoseconds());
                 (at, crosses) = (Some(now + Duration::from_nanoseconds(early)), true);
                 (done, None)
             }
             (Some(bus), action) if !crossing(action).is_zero() => {
-                // What is written is in the drive's buffer before it turns to it; what it replaces
-                // goes the other way.
+                // Written data crosses the bus before the drive begins. In a read-modify-write, the
+                // old data crosses in the other direction.
                 let (from, crossed) = bus.carry(now, crossing(action));
                 let (done, placed) = self.work(from, effect, positions);
                 (done.max(crossed), placed)
@@ -322,7 +326,7 @@ impl Member {
         Begun { unit: unit as u16, at: at.unwrap_or(done), crosses }
     }
 
-    /// When the drive is done with something that it begins now, and where it puts what floats.
+    /// When the drive completes an access that it begins now, and the position of a floating write.
     fn work<S: Iterator<Item = u64>>(
         &mut self,
         now: Instant,
@@ -338,7 +342,7 @@ impl Member {
     }
 }
 
-/// What of an access crosses a bus before the drive turns to it.
+/// The sectors of an access that cross the bus before the drive begins.
 fn crossing(action: Action) -> Sectors {
     match action {
         Action::Write { length, .. } => length,
@@ -347,7 +351,7 @@ fn crossing(action: Action) -> Sectors {
     }
 }
 
-/// Where an access begins; a flush anywhere.
+/// The position at which an access begins. For a flush any position is right.
 fn place(effect: Effect) -> Sector {
     match effect.action {
         Action::Read { at, .. }
@@ -359,7 +363,7 @@ fn place(effect: Effect) -> Sector {
     }
 }
 
-/// When an access is done, and where what floats is written.
+/// When an access is done, and the position of a floating write.
 fn serve_mechanically<S: Iterator<Item = u64>>(
     drive: &mut Drive,
     now: Instant,
@@ -386,7 +390,7 @@ fn serve_mechanically<S: Iterator<Item = u64>>(
     };
     let Served { done, parts, .. } = served;
     *spent += parts;
-    // What is only in the drive's buffer is not durable.
+    // Data that is only in the drive's buffer is not durable.
     (if durable { drive.flush(done) } else { done }, placed)
 }
 
@@ -396,7 +400,7 @@ fn serve_flatly(flat: &mut Flat, now: Instant, action: Action) -> Instant {
         Action::Write { length, .. } | Action::Zero { length, .. } => {
             flat.serve(now, Way::Write, length.get())
         }
-        // It has no angle: what would float stays where it is.
+        // This drive has no rotation, so a floating write stays in place.
         Action::ReadModifyWrite { length, .. } | Action::Float { length, .. } => {
             let read = flat.serve(now, Way::Read, length.get());
             flat.serve(read, Way::Write, length.get())

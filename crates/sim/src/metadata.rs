@@ -1,25 +1,25 @@
-//! What a member keeps of the array's metadata. There is no payload; but an array that is opened
-//! again reads what it wrote.
+//! The array's metadata on a member. There is no payload, but an array that is opened again reads
+//! its metadata.
 
 use std::collections::BTreeMap;
 
 use parlour_units::{Sector, Sectors};
 
 const SECTOR: usize = 512;
-/// Superblocks, headers and entries are written in blocks of this many sectors, most of which end
-/// in zeroes.
+/// Superblocks, headers and entries are written in blocks of this many sectors. Most of them end
+/// with zeroes.
 const PAGE_SECTORS: u64 = 8;
 const PAGE: usize = SECTOR * PAGE_SECTORS as usize;
 
-/// What was written as metadata and by nothing else since; all else reads as zeroes.
+/// Everything that was last written as metadata. All other sectors read as zeroes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Metadata {
-    /// By page: what is written there, without most zeroes at its end.
+    /// By page: its content, without most of the zeroes at its end.
     pages: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Metadata {
-    /// Bytes, whole sectors of them, are written at a place.
+    /// Writes bytes, which are whole sectors.
     pub(crate) fn write(&mut self, at: Sector, bytes: &[u8]) {
         let mut rest = bytes;
         let mut at = at.get();
@@ -47,7 +47,7 @@ impl Metadata {
         }
     }
 
-    /// Something that is no metadata is written there, or zeroes are.
+    /// Removes metadata that was overwritten by something else or by zeroes.
     pub(crate) fn forget(&mut self, at: Sector, length: Sectors) {
         let (first, end) = (at.get(), at.get() + length.get());
         let touched = self.pages.range(first / PAGE_SECTORS..end.div_ceil(PAGE_SECTORS));
@@ -58,7 +58,7 @@ impl Metadata {
         }
     }
 
-    /// Whether anything is written there.
+    /// Whether there is any metadata in a range.
     pub(crate) fn holds_any(&self, at: Sector, length: Sectors) -> bool {
         let (first, end) = (at.get(), at.get() + length.get());
         self.pages.range(first / PAGE_SECTORS..end.div_ceil(PAGE_SECTORS)).next().is_some()
@@ -78,7 +78,7 @@ impl Metadata {
         }
     }
 
-    /// The same, into memory of its own.
+    /// Reads sectors into a new vector.
     pub(crate) fn read_out(&self, at: Sector, length: Sectors) -> Vec<u8> {
         let mut bytes = vec![0; length.bytes().as_usize()];
         self.read(at, &mut bytes);
@@ -86,13 +86,13 @@ impl Metadata {
     }
 }
 
-/// How much of this there is before the zeroes at its end, or a few of them more.
+/// The length of `bytes` without the zeroes at the end; a few zeroes may remain.
 fn used(bytes: &[u8]) -> usize {
     let blank = |chunk: &&[u8]| chunk.iter().fold(0, |all, byte| all | byte) == 0;
     bytes.len() - bytes.rchunks(64).take_while(blank).map(<[u8]>::len).sum::<usize>()
 }
 
-/// The bytes of a page that lie between two sectors.
+/// The bytes of a page between two sectors.
 fn cut(page: u64, first: u64, end: u64) -> (usize, usize) {
     let base = page * PAGE_SECTORS;
     let byte = |sector: u64| (sector.clamp(base, base + PAGE_SECTORS) - base) as usize * SECTOR;

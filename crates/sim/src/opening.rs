@@ -1,5 +1,5 @@
-//! A new array on drives, opened; and one that was stopped, opened again from what its members
-//! hold.
+//! Creates and opens a new array on drives, and opens a stopped array again from its members'
+//! metadata.
 
 use parlour_array::record::{CandidateInput, OpeningInputs, Recorded, Recording, Sink};
 use parlour_array::{
@@ -16,45 +16,45 @@ use crate::volume::Volume;
 /// Why an array cannot be simulated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum OpeningError {
-    /// More or fewer drives than slots.
+    /// The number of drives is not the number of slots.
     #[error("array '{array}' has {slots} members, and {drives} drives were given; give one for each member")]
     Drives {
-        /// Which array.
+        /// The array's name.
         array: String,
-        /// How many it has.
+        /// The number of slots.
         slots: u16,
-        /// How many there are.
+        /// The number of drives.
         drives: usize,
     },
-    /// A drive ends before its member does.
+    /// A drive is too short for its member.
     #[error(transparent)]
     TooShort(#[from] TooShort),
-    /// Members end before the array does.
+    /// The members are too short for the array.
     #[error(
         "array '{array}': its geometry needs members of {needs} and they are to have {length}; make them longer"
     )]
     ShortMembers {
-        /// Which array.
+        /// The array's name.
         array: String,
-        /// What its geometry needs.
+        /// The length that its geometry needs.
         needs: Sectors,
-        /// What its members are to have.
+        /// The length of its members.
         length: Sectors,
     },
-    /// It cannot be put together.
+    /// The array cannot be assembled.
     #[error("array '{array}': {source}")]
     Assembly {
-        /// Which array.
+        /// The array's name.
         array: String,
-        /// Why.
+        /// The reason.
         source: AssemblyError,
     },
-    /// It has to be stopped first, and does not stop.
+    /// The array must be stopped first, and does not stop.
     #[error("array '{0}' does not stop: what it began is not done, and nothing happens any more")]
     Stuck(String),
 }
 
-/// Data cannot float on a drive.
+/// Data cannot float on this drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "data and parity cannot float on this drive: it has several zones, or spare sectors between its blocks, and floating takes \
@@ -62,31 +62,31 @@ pub enum OpeningError {
 )]
 pub struct UnlikeCylinders;
 
-/// A cylinder of a drive, for an array whose data and parity float.
+/// The cylinder of a drive, for an array whose data and parity float.
 ///
 /// # Errors
-/// The drive's cylinders are not alike.
+/// The drive's cylinders are not equal.
 pub fn cylinder(mechanics: &Mechanics) -> Result<Cylinder, UnlikeCylinders> {
     let (track, tracks) = mechanics.surface.cylinder().ok_or(UnlikeCylinders)?;
     Ok(Cylinder { track, tracks: u16::try_from(tracks).map_err(|_| UnlikeCylinders)? })
 }
 
-/// An array that is to be.
+/// The parameters of a new array.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
     /// Its name, for people.
     pub name: &'a str,
-    /// Its shape.
+    /// Its geometry.
     pub geometry: &'a Geometry,
     /// The length of each member.
     pub length: Sectors,
-    /// Bounds, thresholds and pace.
+    /// Its limits, thresholds and rates.
     pub tuning: Tuning,
-    /// What only simulated arrays do.
+    /// The settings that only simulated arrays have.
     pub simulated: Simulated,
 }
 
-/// Creates an array on these drives, in the order of slots, and opens it.
+/// Creates an array on these drives, which are in the order of slots, and opens it.
 ///
 /// # Errors
 /// Drives are missing or too short, or the array cannot be opened.
@@ -94,8 +94,8 @@ pub fn open(new: &New<'_>, drives: Vec<Member>) -> Result<Volume, OpeningError> 
     with(new, drives, None)
 }
 
-/// The same, recording in memory what passes between the array and its driver, until it is opened
-/// again.
+/// The same, and records the calls between the array and its driver in memory until the array is
+/// opened again.
 ///
 /// # Errors
 /// As [`open`].
@@ -125,14 +125,15 @@ fn with(new: &New<'_>, mut drives: Vec<Member>, sink: Option<Box<dyn Sink>>) -> 
         zeroed: true,
     };
     for (image, drive) in create(geometry, &created).into_iter().zip(&mut drives) {
-        // Of what is written twice the last counts.
+        // If a place is written twice, the last write counts.
         image.iter().for_each(|(at, bytes)| drive.metadata.write(*at, bytes));
     }
     let (array, members) = assemble(name, drives, 1, (tuning, simulated), sink)?;
     Ok(Volume::new(name.to_owned(), (tuning, simulated), array, members))
 }
 
-/// Opens what these drives hold. Says the array, and the drives by its numbers.
+/// Opens the array on these drives. Returns the array, and the drives by their numbers in the
+/// array.
 pub(crate) fn assemble(
     name: &str,
     drives: Vec<Member>,
@@ -152,7 +153,7 @@ pub(crate) fn assemble(
     Ok((Recorded::new(array, &inputs, sink), members.collect()))
 }
 
-/// What drives say of themselves.
+/// The superblocks of the drives, as inputs of the opening.
 fn inputs(drives: &[Member], session: u64, (tuning, simulated): (Tuning, Simulated)) -> OpeningInputs {
     let candidate = |(number, drive): (usize, &Member)| {
         let length = drive.info().length;
@@ -178,7 +179,7 @@ fn inputs(drives: &[Member], session: u64, (tuning, simulated): (Tuning, Simulat
     }
 }
 
-/// Takes in what else the members of an array hold.
+/// Reads the other metadata of an array's members.
 fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Member]) {
     let geometry = &assembly.geometry;
     let standing: Vec<Option<&Member>> =
@@ -189,7 +190,7 @@ fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Memb
         standing.iter().map(own).collect::<Vec<Banks>>()
     };
     let read = |member: &Member, (at, length): Area| Some(member.metadata.read_out(at, length));
-    // Lists and commit logs are long, and most hold nothing.
+    // Bad-block logs and commit logs are long, and most are empty.
     let written = |member: &Member, area: Area| {
         member.metadata.holds_any(area.0, area.1).then(|| read(member, area)).flatten()
     };

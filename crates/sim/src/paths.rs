@@ -1,91 +1,90 @@
-//! What lies between hosts and drives: processors, a channel, and buses on which drives hang in
-//! strings.
+//! The paths between hosts and drives: processors, a channel, and buses with strings of drives.
 //!
-//! Each is a station that serves one thing after the other, in the order of coming. All are off
-//! unless they are asked for, and then cost nothing.
+//! Each is a station that serves one thing after another, in the order of arrival. All are absent
+//! by default, and then cost nothing.
 //!
-//! - A *processor* takes a time for each request before the array is told of it, and a time for
-//!   each access before its drive is (Chen et al., section 7.1: request overhead and IO CPU time).
-//! - The *channel* carries the payload of each request: before the array is told of a write, and
-//!   after it has answered a read.
-//! - A *string* is a bus with its drives. They have buffers and leave the bus while they move and
-//!   wait: what is written crosses the bus before the drive turns to it; what is read crosses while
-//!   it comes off the platters, beginning as late as lets it end with them if the bus is free.
-//!   (What is read, changed and written in one access crosses both ways before.) A drive takes its
-//!   next access when its last one has crossed. (Drives that hold their channel while they
-//!   transfer, and miss a revolution when it is busy, as the Amdahl's, are not modelled: with one
-//!   drive a string, as Chen et al. measured, section 6, there is no such conflict.)
+//! - A *processor* takes a time for each request before the array gets it, and a time for each
+//!   access before its drive gets it (Chen et al., section 7.1: request overhead and IO CPU time).
+//! - The *channel* carries the payload of each request: before the array gets a write, and after it
+//!   has answered a read.
+//! - A *string* is a bus with its drives. Drives have buffers, and release the bus while they seek
+//!   and rotate. Written data crosses the bus before the drive begins. Read data crosses while it
+//!   is read from the platters; the transfer begins so late that it ends together with the reading,
+//!   if the bus is free. (In a read-modify-write, both directions cross before.) A drive takes its
+//!   next access when the last one has crossed. Drives that hold their channel during a transfer,
+//!   and lose a revolution when it is busy, such as the Amdahl's, are not modelled: with one drive
+//!   per string, as Chen et al. measured (section 6), there is no such conflict.
 
 use parlour_units::{Bytes, Duration, Instant, Sectors};
 
-/// What there is between hosts and drives. Nothing, unless told otherwise.
+/// The paths between hosts and drives. There are none by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Paths {
-    /// Who computes.
+    /// The processors.
     pub processors: Option<Processors>,
-    /// What carries hosts' payload.
+    /// The channel for hosts' payload.
     pub channel: Option<Bus>,
-    /// Buses by number; which of them a drive hangs on it says itself
+    /// The buses by number. A drive has the number of its bus
     /// ([`Member::on_string`](crate::member::Member::on_string)).
     pub strings: Vec<Bus>,
 }
 
-/// Processors that share one queue.
+/// Processors with one shared queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Processors {
-    /// How many.
+    /// The number of processors.
     pub count: u16,
-    /// What a request of a host takes.
+    /// The time for a host's request.
     pub request: Cost,
-    /// What an access to a drive takes.
+    /// The time for an access to a drive.
     pub access: Cost,
 }
 
-/// How long something takes.
+/// A processing time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Each time.
+    /// The time for each request or access.
     pub each: Duration,
-    /// And for each sector of its payload.
+    /// The additional time for each sector of its payload.
     pub sector: Duration,
 }
 
 /// A bus or channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bus {
-    /// Bytes a second.
+    /// Bytes per second.
     pub rate: Bytes,
-    /// What each transfer takes beside its bytes: arbitration, selection, status.
+    /// The time of each transfer in addition to its bytes: arbitration, selection, status.
     pub each: Duration,
 }
 
-/// Why there can be no such path.
+/// Why a path is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Nobody computes.
+    /// The number of processors is zero.
     #[error("processors: there must be one at least, or leave them out")]
     NoProcessor,
-    /// A bus carries nothing.
+    /// A bus has the rate zero.
     #[error("{0}: its rate must be positive")]
     NoRate(String),
-    /// A drive hangs on nothing.
+    /// A drive is on a string that does not exist.
     #[error(
         "array '{array}', member {member}: there is no string {string}; there are {strings}, counted from 0"
     )]
     NoString {
-        /// Which array.
+        /// The array's name.
         array: String,
-        /// Which of its members.
+        /// The number of the member.
         member: usize,
-        /// Where it should hang.
+        /// The number of the string.
         string: u16,
-        /// How many there are.
+        /// The number of strings.
         strings: usize,
     },
 }
 
 impl Cost {
-    /// What takes no time does not wait either.
+    /// A cost of zero needs no queue either.
     pub(crate) fn is_nothing(self) -> bool {
         self == Cost::default()
     }
@@ -96,7 +95,7 @@ impl Cost {
 }
 
 impl Bus {
-    /// How long so much takes.
+    /// The time to carry `length`.
     pub fn time(&self, length: Sectors) -> Duration {
         let bytes = u128::from(length.bytes().get());
         let nanoseconds = (bytes * 1_000_000_000).div_ceil(u128::from(self.rate.get().max(1)));
@@ -104,23 +103,23 @@ impl Bus {
     }
 }
 
-/// What a station has done.
+/// Totals of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StationTally {
-    /// How often it served.
+    /// The number of things served.
     pub served: u64,
-    /// How long, all its servers together.
+    /// The time in which its servers were busy, summed over all servers.
     pub busy: Duration,
-    /// How long those that it served have waited for it.
+    /// The time that the things served have waited for it.
     pub waited: Duration,
 }
 
-/// Serves in the order of coming. When something is done is worked out when it comes: that takes no
-/// queue and no events.
+/// Serves in the order of arrival. The completion time is computed at arrival, so there is no queue
+/// and there are no events.
 #[derive(Clone, Debug)]
 pub struct Station {
     name: String,
-    /// When which server is free.
+    /// When each server is free.
     free: Vec<Instant>,
     tally: StationTally,
 }
@@ -130,22 +129,22 @@ impl Station {
         Station { name, free: vec![Instant::ZERO; usize::from(servers)], tally: StationTally::default() }
     }
 
-    /// What people call it.
+    /// The station's name, for people.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many things it serves at once.
+    /// The number of things that it serves at once.
     pub fn servers(&self) -> usize {
         self.free.len()
     }
 
-    /// What it has done.
+    /// Its totals.
     pub fn tally(&self) -> StationTally {
         self.tally
     }
 
-    /// Something comes that takes so long: from when to when it is served.
+    /// Serves something that takes `time`. Returns when the service begins and ends.
     pub(crate) fn take(&mut self, now: Instant, time: Duration) -> (Instant, Instant) {
         let first = self.free.iter_mut().min().expect("a station has a server");
         let from = now.max(*first);
@@ -157,7 +156,7 @@ impl Station {
     }
 }
 
-/// A bus at work.
+/// A bus with its station.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) bus: Bus,
@@ -172,13 +171,13 @@ impl Line {
         Ok(Line { bus, station: Station::new(name, 1) })
     }
 
-    /// So much is to be carried: from when to when it is.
+    /// Carries `length`. Returns when the transfer begins and ends.
     pub(crate) fn carry(&mut self, now: Instant, length: Sectors) -> (Instant, Instant) {
         self.station.take(now, self.bus.time(length))
     }
 }
 
-/// Paths at work.
+/// The stations of all paths.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
     pub(crate) processors: Option<(Processors, Station)>,

@@ -1,4 +1,4 @@
-//! What a run has shown.
+//! The results of a run.
 
 use parlour_drive::mechanics::Parts;
 use parlour_units::{Duration, Instant, Sectors};
@@ -9,61 +9,61 @@ use crate::member::Tally;
 use crate::paths::{Station, StationTally};
 use crate::statistics::{BatchMeans, Estimate, Moments, Rates, Times};
 
-/// What a run has shown.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Simulated time that counts.
+    /// The simulated time of the measurement.
     pub span: Duration,
     /// Why it ended.
     pub ended: Ended,
-    /// What came before.
+    /// The warm-up.
     pub warm_up: Passed,
-    /// Of all sources together, if there are several.
+    /// The results of all sources together, if there are several.
     pub(crate) together: Option<Answers>,
-    /// Of each source, in their order: there is at least one.
+    /// The results of each source, in order; there is at least one.
     pub sources: Vec<SourceReport>,
-    /// Requests under way, in the mean over time.
+    /// The time average of requests under way.
     pub under_way: f64,
-    /// Of each member, in the order of slots.
+    /// The results of each member, in the order of slots.
     pub members: Vec<MemberReport>,
-    /// Of what lies between hosts and members: processors, channel, strings.
+    /// The results of processors, channel and strings.
     pub stations: Vec<StationReport>,
-    /// Requests that were answered with lost data. They count as answered.
+    /// Requests that were answered with lost data. They are counted as answered.
     pub lost: u64,
-    /// How it went over time.
+    /// The state over time.
     pub history: History,
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The means are as sure as was wanted.
+    /// The means have the required precision.
     Precise,
-    /// As many requests were answered as there were to be at most.
+    /// The maximum number of requests was answered.
     Most,
-    /// The time was up.
+    /// The time limit was reached.
     Time,
-    /// No source had anything more to ask for.
+    /// No source had further requests.
     Exhausted,
-    /// Somebody who watched said so.
+    /// The watcher ended the measurement.
     Watched,
-    /// It was broken off: less was measured than was asked for.
+    /// The run was interrupted: less was measured than requested.
     Interrupted,
 }
 
-/// What went by without being counted.
+/// The part of a run that is not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
-    /// Requests that were answered.
+    /// Answered requests.
     pub requests: u64,
     /// Simulated time.
     pub time: Duration,
 }
 
-/// What became of requests.
+/// The results of requests.
 #[derive(Clone, Debug)]
 pub struct Answers {
-    /// All of them: flushes and trims, too.
+    /// All requests, including flushes and trims.
     pub all: Group,
     /// Reads.
     pub reads: Group,
@@ -71,91 +71,92 @@ pub struct Answers {
     pub writes: Group,
 }
 
-/// Requests that are looked at together.
+/// The results of one group of requests.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// Response times.
     pub response: Times,
-    /// Requests a second.
+    /// Requests per second.
     pub requests: Estimate,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes: Estimate,
 }
 
-/// What became of a source's requests.
+/// The results of a source.
 #[derive(Clone, Debug)]
 pub struct SourceReport {
-    /// What the source is called.
+    /// The source's name.
     pub name: String,
-    /// Its requests.
+    /// The results of its requests.
     pub answers: Answers,
-    /// Its transactions or files, if it has any.
+    /// The results of its transactions or files, if it has any.
     pub tasks: Option<Tasks>,
 }
 
-/// What became of transactions, or files.
+/// The results of transactions or files.
 #[derive(Clone, Debug)]
 pub struct Tasks {
-    /// From the beginning of each to its end.
+    /// The time from the beginning of each to its end.
     pub times: Times,
-    /// A second.
+    /// Transactions or files per second.
     pub throughput: Estimate,
-    /// Bytes of each, in the mean.
+    /// The mean bytes of each.
     pub bytes: f64,
-    /// Bytes a second of each, in the mean.
+    /// The mean bytes per second of each.
     pub rate: Estimate,
 }
 
-/// What a member has done, and where its time went.
+/// The results of a member.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemberReport {
-    /// Accesses that were done.
+    /// Completed accesses.
     pub accesses: u64,
-    /// The part of the time in which it was busy (of several units, the sum of their parts).
+    /// The fraction of time in which it was busy; of several units, the sum.
     pub utilization: f64,
-    /// Accesses that waited, in the mean over time.
+    /// The time average of waiting accesses.
     pub waiting: f64,
-    /// Where the time of an access went.
+    /// The parts of the mean time of an access.
     pub split: Split,
 }
 
-/// What a processor, channel or bus has done.
+/// The results of a processor, channel or bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationReport {
-    /// What people call it.
+    /// Its name, for people.
     pub name: String,
-    /// How often it served.
+    /// The number of things served.
     pub served: u64,
-    /// The part of the time in which it was busy, in the mean of its servers.
+    /// The fraction of time in which it was busy, averaged over its servers.
     pub utilization: f64,
-    /// How long each thing waited for it, in the mean, in seconds.
+    /// The mean waiting time, in seconds.
     pub waited: f64,
 }
 
-/// Where the time of an access went, in the mean, in seconds.
+/// The parts of the mean time of an access, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Split {
-    /// Waiting for others.
+    /// Waiting in the queue.
     pub queue: f64,
-    /// Moving the arm.
+    /// Seeking.
     pub seek: f64,
-    /// Waiting for the platters.
+    /// Waiting for rotation.
     pub rotation: f64,
-    /// Passing under a head.
+    /// Transferring under a head.
     pub transfer: f64,
-    /// The rest: commands, buses, buffers.
+    /// Everything else: commands, buses, buffers.
     pub overhead: f64,
-    /// Waiting, when it was done, for other accesses of the same job that were under way with it.
+    /// After completion, waiting for other accesses of the same job that were under way at the same
+    /// time.
     pub synchronization: f64,
 }
 
 impl Report {
-    /// Of all sources together.
+    /// The results of all sources together.
     pub fn all(&self) -> &Answers {
         self.together.as_ref().unwrap_or(&self.sources[0].answers)
     }
 
-    /// Where the time of an access went, of all members together.
+    /// The parts of the mean time of an access, over all members.
     pub fn split(&self) -> Split {
         let count = self.members.iter().map(|member| member.accesses).sum::<u64>().max(1) as f64;
         let mean = |part: fn(&Split) -> f64| {
@@ -172,7 +173,7 @@ impl Report {
         }
     }
 
-    /// The part of the time in which a member was busy, in the mean of all members.
+    /// The fraction of time in which a member was busy, averaged over all members.
     pub fn utilization(&self) -> f64 {
         self.members.iter().map(|member| member.utilization).sum::<f64>() / self.members.len().max(1) as f64
     }
@@ -212,7 +213,8 @@ impl MemberReport {
                 seek: each(parts.seek),
                 rotation: each(parts.rotation),
                 transfer: each(parts.transfer),
-                // What is under way at the end has its parts counted already, but is not yet done.
+                // For an access that is under way at the end, its parts are counted already but its
+                // busy time is not.
                 overhead: (each(busy) - each(parts.total())).max(0.0),
                 synchronization: each(after.synchronized - before.synchronized),
             },
@@ -220,14 +222,14 @@ impl MemberReport {
     }
 }
 
-/// What is being learned of requests.
+/// The measurements of requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Learned {
     all: Moments,
     reads: Times,
     writes: Times,
     others: Times,
-    /// Reads, writes, and others: how many, and how many bytes.
+    /// Counts and bytes of reads, writes and others.
     rates: Rates<6>,
 }
 
@@ -282,7 +284,7 @@ impl Learned {
     }
 }
 
-/// What is being learned of tasks.
+/// The measurements of tasks.
 #[derive(Clone, Debug)]
 pub(crate) struct LearnedTasks {
     times: Times,

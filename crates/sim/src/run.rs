@@ -1,4 +1,4 @@
-//! Hosts, in closed and open loops, and what becomes of their requests.
+//! Runs hosts, in closed and open loops, and measures their requests.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,39 +18,40 @@ use crate::report::{
 };
 use crate::world::World;
 
-/// How long to look.
+/// The extent of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
-    /// What goes by before anything is counted.
+    /// The warm-up, which is not counted.
     pub warm_up: WarmUp,
-    /// Requests that are counted, at least.
+    /// The least number of counted requests.
     pub least: u64,
-    /// And at most.
+    /// The most counted requests.
     pub most: u64,
-    /// Simulated time that is counted, at most.
+    /// The most simulated time that is counted.
     pub longest: Option<Duration>,
-    /// It is enough when the interval of the mean response time is this part of it, to either side;
-    /// and that of the time of each source's tasks, where these are what is waited for.
+    /// The measurement may end when the half width of the interval of the mean response time is at
+    /// most this fraction of the mean; for sources with tasks, also that of the task time.
     pub precision: f64,
-    /// Of an open load: so many of its requests at once, and it is called unstable.
+    /// For an open load: if more of its requests than this are under way at once, it is reported as
+    /// unstable.
     pub backlog: usize,
 }
 
-/// What goes by before anything is counted: all of this.
+/// The warm-up. All of these conditions must be met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmUp {
-    /// Requests that are answered.
+    /// The number of answered requests.
     pub requests: u64,
     /// Simulated time.
     pub time: Duration,
-    /// Reintegrations of each region that is written to.
+    /// The number of reintegrations of each region that is written.
     pub reintegrations: u64,
-    /// After so many requests it is given up.
+    /// The number of requests after which the warm-up fails.
     pub most: u64,
 }
 
 impl Default for Measure {
-    /// Up to a million requests, until the mean is sure to 1%.
+    /// Up to a million requests, until the mean is known to 1%.
     fn default() -> Measure {
         Measure {
             warm_up: WarmUp::default(),
@@ -64,15 +65,15 @@ impl Default for Measure {
 }
 
 impl Default for WarmUp {
-    /// Nothing goes by.
+    /// No warm-up.
     fn default() -> WarmUp {
         WarmUp { requests: 0, time: Duration::ZERO, reintegrations: 0, most: u64::MAX }
     }
 }
 
-/// Somebody who watches a run, and is asked now and then: after each 64th answer.
+/// Watches a run. It is called regularly: after every 64th answer.
 pub trait Watch {
-    /// Whether the array is warm, once what [`WarmUp`] says has gone by.
+    /// Whether the array is warm, after the conditions of [`WarmUp`] are met.
     fn is_ready(&mut self, _world: &mut World) -> bool {
         true
     }
@@ -80,53 +81,52 @@ pub trait Watch {
     /// The measurement begins.
     fn begins(&mut self, _world: &mut World) {}
 
-    /// Whether the measurement is over, however sure it is.
+    /// Whether the measurement is over, whatever its precision.
     fn is_over(&mut self, _world: &mut World) -> bool {
         false
     }
 
-    /// How far the run has come, after every so many steps. Whether it goes on; if it does not, the
-    /// report is of what was measured until then. What is answered here changes no figure of a run
-    /// that goes on.
+    /// Reports the progress of the run after a fixed number of steps. Returns whether the run
+    /// continues; if not, the report contains what was measured so far. The answer does not change
+    /// the figures of a run that continues.
     fn goes_on(&mut self, _progress: &Progress) -> bool {
         true
     }
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Requests that were answered, those of the warm-up included.
+    /// Answered requests, including those of the warm-up.
     pub answered: u64,
-    /// Requests that will have been answered when the measurement is over, as far as that can be
-    /// said by now: half the width of an interval shrinks with the square root of their number.
-    /// None while it cannot be said.
+    /// The estimated number of answered requests at the end of the measurement: the half width of
+    /// an interval shrinks with the square root of their number. None while there is no estimate.
     pub expected: Option<u64>,
-    /// Half the width of the interval of the mean response time, as a part of it. Infinite while
-    /// too few were answered.
+    /// The half width of the interval of the mean response time, as a fraction of the mean.
+    /// Infinite while too few requests are answered.
     pub precision: f64,
-    /// As small as that is to be.
+    /// The required precision.
     pub wanted: f64,
 }
 
-/// Nobody.
+/// No watcher.
 impl Watch for () {}
 
-/// Answers from one look to the next.
+/// The number of answers between two calls of the watcher.
 const LOOK: u64 = 64;
-/// Steps from one question whether to go on to the next.
+/// The number of steps between two reports of the progress.
 const ASK: u64 = 1_024;
 
-/// Why a run gave no figures.
+/// Why a run failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// More comes than can be served.
+    /// More requests arrive than are served.
     #[error(
         "the load '{source_name}' is unstable: {backlog} of its requests are under way after {seconds:.1} s, and more come than are \
          answered; let them come further apart"
     )]
     Unstable {
-        /// Whose they are.
+        /// The source's name.
         source_name: String,
         /// Requests under way.
         backlog: usize,
@@ -136,83 +136,84 @@ pub enum RunError {
     /// Nothing happens any more.
     #[error("nothing happens any more, and {0} requests are not answered")]
     Stuck(usize),
-    /// Nobody asks.
+    /// There is no source of requests.
     #[error("there is nobody who asks: a run has at least one source of requests")]
     NoSource,
-    /// All was asked before anything was counted.
+    /// All sources ended during the warm-up.
     #[error(
         "all sources ended after {0} requests, before the warm-up did; make it shorter, or the sources longer"
     )]
     TooShort(u64),
-    /// Who watches broke it off.
+    /// The watcher ended the run during the warm-up.
     #[error("interrupted after {0} requests of the warm-up, before any was counted")]
     Interrupted(u64),
-    /// It did not get warm.
+    /// The array did not become warm.
     #[error("the array is not warm after {0} requests; wait for less, or longer")]
     NotWarm(u64),
-    /// There is nothing to reintegrate.
+    /// The array has no log to reintegrate.
     #[error("the warm-up waits for reintegrations, and this array has no parity log; leave that out")]
     NoLog,
-    /// The array refused.
+    /// The array refused a request.
     #[error("'{source_name}': {length} sectors at {at}: {error}")]
     Refused {
-        /// Who asked.
+        /// The source's name.
         source_name: String,
-        /// From there.
+        /// The request's first sector.
         at: u64,
-        /// As far as that.
+        /// The request's length.
         length: u64,
-        /// Why.
+        /// The reason.
         error: RequestError,
     },
-    /// A source cannot go on.
+    /// A source cannot continue.
     #[error("'{source_name}': {error}")]
     Source {
-        /// Which one.
+        /// The source's name.
         source_name: String,
-        /// Why.
+        /// The reason.
         error: ReplayError,
     },
 }
 
-/// A run under way.
+/// A run.
 struct Run<'a> {
     world: &'a mut World,
     flows: Vec<Flow<'a>>,
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
-    /// What happens when; of equal times what was expected first comes first.
+    /// The next events of hosts, by time; events with equal times keep the order in which they were
+    /// scheduled.
     timers: BinaryHeap<Reverse<(u64, u64, Wake)>>,
     order: u64,
-    /// What follows an answer after a while, until then.
+    /// Requests that follow an answer after a pause, until their time.
     later: Vec<(u32, Ask)>,
     free_later: Vec<u32>,
-    /// By tag.
+    /// The requests under way, by tag.
     under_way: Vec<Option<UnderWay>>,
     free_tags: Vec<u64>,
-    /// What the array had no memory for when it was asked, in order.
+    /// Requests for which the array had no memory, in order.
     waiting: VecDeque<u64>,
     busy: usize,
-    /// Sum over time of requests under way, in nanoseconds, until `looked`.
+    /// The integral of requests under way over time, in nanoseconds, up to `looked`.
     area: u128,
     looked: Instant,
     measured: Option<Measured>,
 }
 
-/// What is being counted.
+/// The measurement.
 struct Measured {
-    /// Requests of the warm-up.
+    /// The number of requests in the warm-up.
     passed: u64,
-    /// Of all sources, if there are several.
+    /// The results of all sources together, if there are several.
     all: Option<Learned>,
     history: History,
-    /// Sum of response times, in nanoseconds.
+    /// The sum of response times, in nanoseconds.
     inside: u128,
     /// Requests that were answered with lost data.
     lost: u64,
 }
 
-/// Counts what is lost; anything else is an error.
+/// Counts lost data; any other error is returned.
 fn lost(error: RequestError, measured: &mut Option<Measured>) -> Result<(), RequestError> {
     if error != RequestError::Lost {
         return Err(error);
@@ -228,14 +229,14 @@ struct Flow<'a> {
     source: &'a mut Source,
     random: Random,
     began: Instant,
-    /// What comes next as recorded.
+    /// The next task of a recorded load.
     upcoming: Option<Task>,
     busy: usize,
     learned: Learned,
     tasks: Option<LearnedTasks>,
 }
 
-/// Who does a task: a process of a closed load, or one arrival of an open one.
+/// The performer of a task: a process of a closed load, or one arrival of an open load.
 #[derive(Clone, Copy)]
 struct Slot {
     flow: u16,
@@ -250,35 +251,35 @@ struct Slot {
 struct UnderWay {
     since: Instant,
     flow: u16,
-    /// Whose it is; none for what nobody waits for.
+    /// The slot of its task; none for a request that no task waits for.
     slot: Option<u32>,
     ask: Ask,
 }
 
-/// What happens when its time comes.
+/// An event of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Wake {
-    /// A process has thought, and begins a task.
+    /// A process has finished thinking, and begins a task.
     Begin(u32),
-    /// A task has thought, and asks.
+    /// A task has finished thinking, and sends requests.
     Go(u32),
-    /// What followed an answer after a while.
+    /// A request that follows an answer after a pause is due.
     Later(u32),
-    /// Something comes of an open load.
+    /// A task of an open load arrives.
     Arrive(u16),
 }
 
-/// What became of a step.
+/// The result of a step.
 enum Stepped {
     Went,
     Exhausted,
     TimeIsUp,
 }
 
-/// Runs sources of requests, all at once, and measures.
+/// Runs all sources of requests at once, and measures.
 ///
 /// # Errors
-/// There are no figures.
+/// The run fails without figures.
 pub fn run(
     world: &mut World,
     sources: &mut [Source],
@@ -288,10 +289,10 @@ pub fn run(
     watched(world, sources, measure, random, &mut ())
 }
 
-/// The same, and somebody watches.
+/// The same, with a watcher.
 ///
 /// # Errors
-/// There are no figures.
+/// The run fails without figures.
 pub fn watched(
     world: &mut World,
     sources: &mut [Source],
@@ -308,7 +309,7 @@ pub fn watched(
     let now = world.now();
     let flow = |(number, source)| Flow {
         source,
-        // A source's draws are its own: what others do changes none of them.
+        // Each source has its own random numbers, which do not depend on the other sources.
         random: random.part(number),
         began: now,
         upcoming: None,
@@ -381,7 +382,7 @@ impl Run<'_> {
         }
     }
 
-    /// When something comes next of an open load.
+    /// Schedules the next arrival of an open load.
     fn expect_arrival(&mut self, number: u16) -> Result<(), RunError> {
         let flow = &mut self.flows[usize::from(number)];
         let at = match flow.source.load() {
@@ -398,7 +399,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A task begins, if there is one. Says whether there is.
+    /// Begins the next task of a slot, if there is one. Returns whether there is.
     fn begin(&mut self, slot: u32) -> Result<bool, RunError> {
         let now = self.world.now();
         let Slot { flow, process, .. } = self.slots[slot as usize];
@@ -408,7 +409,7 @@ impl Run<'_> {
             None => flow.source.begin(process, &mut flow.random).map_err(|error| flow.failed(error))?,
         };
         let Some(task) = task else {
-            // This process has nothing more to do.
+            // This process has no further task.
             self.free_slots.push(slot);
             return Ok(false);
         };
@@ -422,7 +423,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// A task asks for the first time.
+    /// Sends the first requests of a task.
     fn go(&mut self, slot: u32) {
         let Slot { flow, task, .. } = &mut self.slots[slot as usize];
         let (flow, beside) = (*flow, task.as_mut().and_then(Task::take_beside));
@@ -432,7 +433,7 @@ impl Run<'_> {
         self.go_on(slot);
     }
 
-    /// A task asks for all that waits for no answer.
+    /// Sends all requests of a task that wait for no answer.
     fn go_on(&mut self, slot: u32) {
         loop {
             let Slot { flow, task, .. } = &mut self.slots[slot as usize];
@@ -456,7 +457,7 @@ impl Run<'_> {
         }
     }
 
-    /// Says whether there was room for it.
+    /// Returns whether there was memory for the request.
     fn submit(&mut self, tag: u64, flow: u16, Ask { kind, at, length }: Ask) -> bool {
         let operation = match kind {
             Kind::Read => Operation::Read,
@@ -467,7 +468,7 @@ impl Run<'_> {
         self.world.submit(Tag(tag), operation, at, length)
     }
 
-    /// What had to wait for memory goes on.
+    /// Submits requests that had to wait for memory.
     fn retry(&mut self) {
         while let Some(tag) = self.waiting.front().copied() {
             let UnderWay { flow, ask, .. } =
@@ -479,7 +480,7 @@ impl Run<'_> {
         }
     }
 
-    /// A request is answered.
+    /// Processes an answer.
     fn answered(&mut self, Completion { tag, result }: Completion) -> Result<(), RunError> {
         self.look();
         let now = self.world.now();
@@ -490,7 +491,7 @@ impl Run<'_> {
         let time = now.since(since);
         let flow = &mut self.flows[usize::from(number)];
         flow.busy -= 1;
-        // An array that has lost data says so, and goes on.
+        // An array that has lost data reports this and continues.
         if let Err(error) = result.or_else(|error| lost(error, &mut self.measured)) {
             let (at, length) = (ask.at.get(), ask.length.get());
             return Err(RunError::Refused { source_name: flow.source.name.clone(), at, length, error });
@@ -508,7 +509,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What follows in a task when one of its requests is answered.
+    /// Continues a task after one of its requests was answered.
     fn follow(&mut self, number: u32, ask: &Ask) {
         let now = self.world.now();
         let slot = &mut self.slots[number as usize];
@@ -571,7 +572,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Lets the next thing happen before `end`: somebody asks, or the world moves.
+    /// Processes the next event before `end`: of a host or of the world.
     fn step(&mut self, end: Instant) -> Result<Stepped, RunError> {
         let wakes = self.timers.peek().map(|Reverse((at, ..))| Instant::from_nanoseconds(*at));
         if wakes.is_none() && self.busy == 0 {
@@ -604,8 +605,8 @@ impl Run<'_> {
         Ok(Stepped::Went)
     }
 
-    /// Goes on until `enough` says that it is, which is asked after each answer with how many there
-    /// were. Says whether it did, or why it could not.
+    /// Continues until `enough` returns a reason. It is called after each answer with the number of
+    /// answers. Returns the reason and the number of answers, or the error.
     fn go_until(
         &mut self,
         measure: &Measure,
@@ -639,7 +640,7 @@ impl Run<'_> {
         }
     }
 
-    /// How far it has come, when so many were answered in this part of it.
+    /// The progress after `answered` requests in this part of the run.
     fn progress(&self, measure: &Measure, answered: u64) -> Progress {
         let Measure { least, most, precision: wanted, .. } = *measure;
         let Some(passed) = self.measured.as_ref().map(|measured| measured.passed) else {
@@ -648,10 +649,11 @@ impl Run<'_> {
         let precision = self.precision();
         let square = (precision / wanted).powi(2);
         let needed = (answered as f64 * square).clamp(least as f64, most as f64);
-        // A time, or somebody who watches, may end it before.
+        // A time limit or the watcher may end it earlier.
         let open = measure.longest.is_some();
         let expected = (precision.is_finite() && !open).then(|| passed + needed as u64);
-        // All that are asked for are needed, however sure they are.
+        // If a fixed number of requests is requested, all of them are needed, whatever the
+        // precision.
         let expected = expected.or_else(|| (least == most && !open).then_some(passed + most));
         let answered = passed + answered;
         Progress { answered, expected: expected.map(|expected| expected.max(answered)), precision, wanted }
@@ -680,7 +682,7 @@ impl Run<'_> {
                 && watch.is_ready(world)
         };
         let mut answered = 0;
-        // Until the time is up, and then until all else is so, too.
+        // First until the time is over, and then until all other conditions are met.
         if time > Duration::ZERO {
             answered = self.pass(measure, began + time, 0, watch, |_, _, answered| answered >= most)?;
         }
@@ -696,7 +698,7 @@ impl Run<'_> {
         Ok(Passed { requests: answered, time: self.world.now().since(began) })
     }
 
-    /// Lets requests go by, after some that have.
+    /// Lets requests pass without counting them, after `before` earlier ones.
     fn pass(
         &mut self,
         measure: &Measure,
@@ -728,7 +730,7 @@ impl Run<'_> {
             flow.learned = Learned::new(began);
             flow.tasks = flow.source.pattern().is_of_tasks().then(|| LearnedTasks::new(began));
         }
-        // What is under way already counts from here on.
+        // Requests under way are counted from here on.
         self.look();
         let (area_before, pending_before) = (self.area, self.pending(began));
         let all = (self.flows.len() > 1).then(|| Learned::new(began));
@@ -743,8 +745,8 @@ impl Run<'_> {
         self.look();
         let Measured { all, history, inside, lost, .. } = self.measured.take().expect("it was put there");
         let (now, area) = (self.world.now(), self.area - area_before);
-        // Little's law, to the nanosecond: what all requests were under way is what was under way
-        // at all times.
+        // Little's law, exact to the nanosecond: the sum of the times of all requests is the
+        // integral of the number of requests under way.
         let little = inside + self.pending(now) - pending_before;
         assert_eq!(area, little, "requests are counted as long as they are under way");
         let span = now.since(began);
@@ -783,7 +785,7 @@ impl Run<'_> {
         (self.precision() <= measure.precision).then_some(Ended::Precise)
     }
 
-    /// Half the width of the widest interval of those that are to be sure, as a part of its mean.
+    /// The largest half width of the required intervals, as a fraction of its mean.
     fn precision(&self) -> f64 {
         let all = self.measured.as_ref().and_then(|measured| measured.all.as_ref());
         let response = all.unwrap_or(&self.flows[0].learned).mean();
@@ -792,13 +794,13 @@ impl Run<'_> {
         means.map(|mean| mean.relative()).fold(0.0, f64::max)
     }
 
-    /// How long all that is under way has been so, in nanoseconds.
+    /// The sum of the times of all requests under way, in nanoseconds.
     fn pending(&self, now: Instant) -> u128 {
         let time = |request: &UnderWay| u128::from(now.since(request.since).nanoseconds());
         self.under_way.iter().flatten().map(time).sum()
     }
 
-    /// Counts what was under way since this was last called.
+    /// Counts the requests under way since the last call.
     fn look(&mut self) {
         let now = self.world.now();
         self.area += u128::from(now.since(self.looked).nanoseconds()) * self.busy as u128;
@@ -806,7 +808,7 @@ impl Run<'_> {
     }
 }
 
-/// Later than anything.
+/// A time after all others.
 const FAR: Instant = Instant::from_nanoseconds(u64::MAX);
 
 impl Flow<'_> {

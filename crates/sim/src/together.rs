@@ -1,26 +1,26 @@
-//! Accesses of one job that are under way together: those that end sooner wait for the last (Chen
-//! et al., section 7.1.1).
+//! Accesses of one job that are under way together: those that complete sooner wait for the last
+//! one (Chen et al., section 7.1.1).
 
 use parlour_units::Instant;
 
 use crate::member::Member;
 
-/// What is under way of each job, by its number.
+/// The accesses under way of each job, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     jobs: Vec<Company>,
 }
 
-/// Accesses that were under way while one of them always was.
+/// Accesses whose times overlap without a gap.
 #[derive(Clone, Debug, Default)]
 struct Company {
     under_way: u32,
-    /// Members that are done, and since when.
+    /// The members whose access is complete, and since when.
     waiting: Vec<(u16, Instant)>,
 }
 
 impl Together {
-    /// An access of `job` is handed out.
+    /// An access of `job` has been issued.
     pub(crate) fn begin(&mut self, job: u32) {
         let job = job as usize;
         if job >= self.jobs.len() {
@@ -29,7 +29,8 @@ impl Together {
         self.jobs[job].under_way += 1;
     }
 
-    /// An access of `job` to a member ends. When it is the last, the others have waited for it.
+    /// An access of `job` to a member has ended. If it is the last one, the others have waited for
+    /// it.
     pub(crate) fn end(&mut self, job: u32, member: u16, now: Instant, members: &mut [Member]) {
         let Company { under_way, waiting } = &mut self.jobs[job as usize];
         assert!(*under_way > 0, "what ends was handed out");

@@ -1,4 +1,4 @@
-//! A volume: an array with its members, as a stretch of what hosts see.
+//! A volume: an array with its members, as a part of the address space that hosts see.
 
 use parlour_array::record::{Recorded, Recording};
 use parlour_array::{Array, BufferId, Completion, Event, RequestError, Simulated, Tuning};
@@ -15,13 +15,14 @@ pub struct Volume {
     /// By the array's numbers.
     pub(crate) members: Vec<Member>,
     pub(crate) together: Together,
-    /// Where it begins among those that hosts see.
+    /// Its first sector in the address space of hosts.
     pub(crate) first: Sector,
     capacity: Sectors,
     /// By tag: the buffer of a request under way.
     buffers: Vec<Option<BufferId>>,
     pub(crate) settings: (Tuning, Simulated),
-    /// Sessions, and drives that were ever its members: both have names.
+    /// The number of sessions, and of drives that were ever members. New identities are derived
+    /// from these.
     pub(crate) sessions: u64,
     pub(crate) joined: usize,
     lost: u64,
@@ -51,7 +52,7 @@ impl Volume {
         }
     }
 
-    /// What people call it.
+    /// Its name, for people.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -61,39 +62,40 @@ impl Volume {
         self.array.get()
     }
 
-    /// What passed between the array and its driver since it was opened, if that is
+    /// The calls between the array and its driver since it was opened, if they are
     /// [recorded](crate::opening::record).
     pub fn recording(&self) -> Option<&Recording> {
         self.array.recording()
     }
 
-    /// The drives, in the order of slots; spares and replacements behind them in the order in which
-    /// they came.
+    /// The drives, in the order of slots; then spares and replacements in the order of their
+    /// arrival.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// What it holds for hosts.
+    /// Its capacity for hosts' data.
     pub fn capacity(&self) -> Sectors {
         self.capacity
     }
 
-    /// Requests, or parts of them, that were answered with lost data.
+    /// The number of requests, or parts of them, that were answered with lost data.
     pub fn lost_requests(&self) -> u64 {
         self.lost
     }
 
-    /// What it has put on its list of blocks that can be neither read nor computed.
+    /// The sectors that the array has added to its bad-block log, because they can be neither read
+    /// nor computed.
     pub fn listed(&self) -> Sectors {
         self.listed
     }
 
-    /// The sector behind its last one.
+    /// The sector after its last one.
     pub(crate) fn end(&self) -> Sector {
         self.first + self.capacity
     }
 
-    /// Takes a buffer for a part of a request. False: there is no memory.
+    /// Reserves a buffer for a part of a request. Returns false if there is no memory.
     pub(crate) fn reserve(&mut self, tag: u64, length: Sectors) -> bool {
         let index = tag as usize;
         if index >= self.buffers.len() {
@@ -103,25 +105,25 @@ impl Volume {
         self.buffers[index].is_some()
     }
 
-    /// The buffer of a part.
+    /// The buffer of a part of a request.
     pub(crate) fn buffer(&self, tag: u64) -> Option<BufferId> {
         self.buffers.get(tag as usize).copied().flatten()
     }
 
-    /// Gives back the buffer of a part, if it has one.
+    /// Releases the buffer of a part, if it has one.
     pub(crate) fn release(&mut self, tag: u64) {
         if let Some(buffer) = self.buffers.get_mut(tag as usize).and_then(Option::take) {
             self.array.release(buffer);
         }
     }
 
-    /// A part is answered.
+    /// A part has been answered.
     pub(crate) fn answered(&mut self, Completion { tag, result }: &Completion) {
         self.release(tag.0);
         self.lost += u64::from(*result == Err(RequestError::Lost));
     }
 
-    /// Counts what comes often; the rest is for people to read.
+    /// Counts frequent events. Returns all others, for people to read.
     pub(crate) fn notable(&mut self, event: Event) -> Option<Event> {
         let Event::BadBlocksRecorded { length, .. } = event else { return Some(event) };
         self.listed += length;

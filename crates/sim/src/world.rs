@@ -1,4 +1,5 @@
-//! The driver: effects become accesses of drives, and time is what comes next.
+//! The simulator's driver: turns effects into accesses to drives, and advances virtual time from
+//! event to event.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,46 +19,47 @@ use crate::volume::Volume;
 
 /// Arrays, their drives, and the paths to them.
 ///
-/// Hosts see the volumes one behind the other, in their order, as one address space. A request that
-/// reaches from one volume into the next is cut there, and answered when all its parts are; a flush
-/// is one of all volumes.
+/// Hosts see the volumes as one address space, one after another. A request that crosses a border
+/// between volumes is split there, and is answered when all its parts are. A flush goes to all
+/// volumes.
 #[derive(Debug)]
 pub struct World {
     pub(crate) volumes: Vec<Volume>,
     machine: Option<Box<Machine>>,
     health: Health,
     now: Instant,
-    /// What happens when; of equal times what was expected first comes first.
+    /// The next events, by time; events with equal times keep the order in which they were
+    /// scheduled.
     due: BinaryHeap<Reverse<(u64, u64, Next)>>,
     order: u64,
-    /// By tag: the request under way.
+    /// By tag: the requests under way.
     requests: Vec<Asked>,
     under_way: usize,
-    /// What is answered, in order.
+    /// The answers, in order.
     answers: Vec<Completion>,
-    /// Accesses with which the processors are busy.
+    /// Accesses that the processors are working on.
     issuing: Vec<Option<(u16, Effect)>>,
-    /// Memory for the parts of a request.
+    /// A vector for the parts of a request, kept for its capacity.
     parts: Vec<Part>,
-    /// Memory for what is read, and of what is written, as metadata.
+    /// Vectors for metadata that is read or written, kept for their capacity.
     bytes: Vec<u8>,
     sums: Vec<u64>,
 }
 
-/// Something that will happen.
+/// A scheduled event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
-    /// A unit of a member of a volume is done.
+    /// A unit of a member of a volume completes its access.
     Done { volume: u16, member: u16, unit: u16 },
-    /// What a unit has read is to cross its bus.
+    /// The data that a unit has read may cross its bus.
     Crosses { volume: u16, member: u16, unit: u16 },
-    /// The processors are done with an access.
+    /// The processors have finished an access.
     Issued(u32),
-    /// The processors are done with a request.
+    /// The processors have finished a request.
     Processed(u32),
-    /// The channel has brought what a request writes.
+    /// The channel has carried the data of a write.
     Brought(u32),
-    /// The channel has brought what a request has read.
+    /// The channel has carried the data of a read.
     Returned(u32),
 }
 
@@ -67,12 +69,12 @@ struct Asked {
     operation: Operation,
     at: Sector,
     length: Sectors,
-    /// Parts that are not answered yet.
+    /// The number of parts that are not answered yet.
     left: u16,
     result: Result<(), RequestError>,
 }
 
-/// What a volume has of a request.
+/// The part of a request for one volume.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     volume: usize,
@@ -81,7 +83,7 @@ struct Part {
 }
 
 impl World {
-    /// Volumes, and nothing between them and hosts.
+    /// A world with these volumes, and no paths.
     pub fn new(mut volumes: Vec<Volume>) -> World {
         let mut first = Sector::ZERO;
         for volume in &mut volumes {
@@ -107,10 +109,10 @@ impl World {
         world
     }
 
-    /// The same, with paths between hosts and drives, from now on.
+    /// Adds paths between hosts and drives.
     ///
     /// # Errors
-    /// There can be no such path, or a drive hangs on none.
+    /// A path is invalid, or a drive is on a path that does not exist.
     pub fn on_paths(mut self, paths: &Paths) -> Result<World, PathError> {
         for volume in &self.volumes {
             for (member, drive) in volume.members.iter().enumerate() {
@@ -125,42 +127,42 @@ impl World {
         Ok(self)
     }
 
-    /// The volumes, in the order in which hosts see them.
+    /// The volumes, in the order of the address space.
     pub fn volumes(&self) -> &[Volume] {
         &self.volumes
     }
 
-    /// What all volumes hold for hosts.
+    /// The capacity of all volumes.
     pub fn capacity(&self) -> Sectors {
         self.volumes.last().map_or(Sectors::ZERO, |last| last.end().from_start())
     }
 
-    /// The parity logs of those that have any.
+    /// The parity logs of the volumes that have any.
     pub fn logs(&self) -> impl Iterator<Item = LogStatus> {
         self.volumes.iter().filter_map(|volume| volume.array().log_status())
     }
 
-    /// The drives, volume by volume.
+    /// The drives of all volumes.
     pub fn members(&self) -> impl Iterator<Item = &Member> {
         self.volumes.iter().flat_map(Volume::members)
     }
 
-    /// What lies between hosts and drives: processors, the channel, strings.
+    /// The stations between hosts and drives: processors, the channel, strings.
     pub fn stations(&self) -> impl Iterator<Item = &Station> {
         self.machine.iter().flat_map(|machine| machine.stations())
     }
 
-    /// Requests that were not answered yet.
+    /// The number of requests that are not answered yet.
     pub fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// What time it is.
+    /// The virtual time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// A host asks. False if an array has no memory for its payload now.
+    /// Submits a host's request. Returns false if an array has no memory for its payload now.
     pub fn submit(&mut self, tag: Tag, operation: Operation, at: Sector, length: Sectors) -> bool {
         let index = tag.0 as usize;
         let asked = Asked { operation, at, length, left: 0, result: Ok(()) };
@@ -186,7 +188,8 @@ impl World {
         room
     }
 
-    /// Which volume has what of a request. What lies beyond all is for the last one to refuse.
+    /// Splits a request between volumes. The last volume gets a part beyond the end, and refuses
+    /// it.
     fn cut(&self, operation: Operation, at: Sector, length: Sectors, parts: &mut Vec<Part>) {
         parts.clear();
         if let [_] = self.volumes[..] {
@@ -211,7 +214,7 @@ impl World {
         }
     }
 
-    /// Takes memory for all parts, or for none.
+    /// Reserves memory for all parts, or for none.
     fn reserve(&mut self, tag: Tag, operation: Operation, parts: &[Part]) -> bool {
         if !matches!(operation, Operation::Read | Operation::Write { .. }) {
             return true;
@@ -225,7 +228,7 @@ impl World {
         true
     }
 
-    /// The processors are done with a request, if there are any.
+    /// The processors, if there are any, have finished a request.
     fn processed(&mut self, tag: Tag) {
         let Asked { operation, length, .. } = self.requests[tag.0 as usize];
         let writes = matches!(operation, Operation::Write { .. });
@@ -238,7 +241,7 @@ impl World {
         }
     }
 
-    /// What a request writes is here.
+    /// The data of a write has arrived.
     fn brought(&mut self, tag: Tag) {
         let Asked { operation, at, length, .. } = self.requests[tag.0 as usize];
         let mut parts = Vec::new();
@@ -246,7 +249,7 @@ impl World {
         self.hand_over(tag, &parts);
     }
 
-    /// The arrays are told of a request.
+    /// Submits a request to the arrays.
     fn hand_over(&mut self, tag: Tag, parts: &[Part]) {
         let operation = self.requests[tag.0 as usize].operation;
         for Part { volume, at, length } in parts.iter().copied() {
@@ -257,12 +260,12 @@ impl World {
         }
     }
 
-    /// Takes what was answered since.
+    /// Takes the answers since the last call.
     pub fn answers(&mut self) -> std::vec::Drain<'_, Completion> {
         self.answers.drain(..)
     }
 
-    /// When something happens next without a host.
+    /// The time of the next event without a new request.
     pub fn next_time(&self) -> Option<Instant> {
         let due = self.due.peek().map(|Reverse((at, ..))| Instant::from_nanoseconds(*at));
         let timeouts = self.volumes.iter().filter_map(|volume| volume.array().poll_timeout());
@@ -271,12 +274,13 @@ impl World {
         [due, timeout, planned].into_iter().flatten().min()
     }
 
-    /// Nothing happens until `time`, which is not behind what happens next.
+    /// Sets the time to `time`, which must not be after the next event.
     pub fn advance(&mut self, time: Instant) {
         self.now = self.now.max(time);
     }
 
-    /// Lets happen what happens next, or until `end` if nothing does before. Says whether it did.
+    /// Processes the next event, or advances to `end` if that is earlier. Returns whether there was
+    /// an event.
     pub fn step(&mut self, end: Instant) -> bool {
         let Some(time) = self.next_time().filter(|time| *time <= end) else {
             self.now = end;
@@ -286,8 +290,7 @@ impl World {
         true
     }
 
-    /// Lets happen what happens at `time`, which is when [something happens
-    /// next](World::next_time).
+    /// Processes the event at `time`, which is the time of the [next event](World::next_time).
     pub(crate) fn step_to(&mut self, time: Instant) {
         self.now = time;
         match self.due.peek() {
@@ -308,23 +311,23 @@ impl World {
         }
     }
 
-    /// Something is to be done to a volume at a time. If it cannot be then, [`World::incidents`]
-    /// tell so.
+    /// Plans an action on a volume. If it cannot be carried out then, this is reported in
+    /// [`World::incidents`].
     pub fn plan(&mut self, at: Instant, volume: usize, deed: Deed) {
         self.health.plan(at, volume, deed);
     }
 
-    /// What has happened to the arrays, in order.
+    /// The incidents so far, in order.
     pub fn incidents(&self) -> &[Incident] {
         self.health.incidents()
     }
 
-    /// Rebuilds that are done or under way, in the order in which they began.
+    /// Rebuilds that are done or running, in the order in which they began.
     pub fn rebuilds(&self) -> Vec<Rebuild> {
         self.health.rebuilds()
     }
 
-    /// Does something to a volume now.
+    /// Carries out an action on a volume now.
     ///
     /// # Errors
     /// The array refuses, or the drive does not fit.
@@ -336,7 +339,7 @@ impl World {
         done
     }
 
-    /// The next deed that was planned.
+    /// Carries out the next planned action.
     fn carry_out_planned(&mut self) {
         let Some((volume, deed)) = self.health.take_planned() else { return };
         if let Err(error) = self.carry_out(volume, deed) {
@@ -344,8 +347,8 @@ impl World {
         }
     }
 
-    /// Stops an array as people do, and opens it again from what its members hold. Time goes on for
-    /// the others meanwhile.
+    /// Stops an array cleanly, and opens it again from its members' metadata. Meanwhile time passes
+    /// for the other arrays.
     ///
     /// # Errors
     /// It cannot be stopped, or not be opened again.
@@ -407,7 +410,7 @@ impl World {
         self.expect(at, next);
     }
 
-    /// A unit of a member is done: the array is told.
+    /// A unit of a member has completed its access: reports it to the array.
     fn finish(&mut self, volume: u16, member: u16, unit: u16) {
         let Volume { array, members, together, .. } = &mut self.volumes[usize::from(volume)];
         let drive = &mut members[usize::from(member)];
@@ -418,7 +421,7 @@ impl World {
         let outcome = match effect.action {
             _ if drive.is_dead() => Outcome::Failed(Fault::Gone),
             Action::Float { .. } => placed.map_or(Outcome::Done, Outcome::Placed),
-            // Where units are there is no metadata.
+            // Areas with units contain no metadata.
             _ if units => {
                 debug_assert!(array.slices(effect.id).iter().all(|slice| slice.buffer != BufferId::METADATA));
                 Outcome::Done
@@ -431,7 +434,8 @@ impl World {
             }
             _ => Outcome::Done,
         };
-        // What is served next may float, and goes by where units are now.
+        // Reported before the next access begins, because that may float, and depends on the
+        // current positions of units.
         array.complete(self.now, effect.id, outcome);
         let line = bus(&mut self.machine, drive);
         if let Some(next) = drive.go_on(self.now, unit, line, |id| array.get().free_positions(id)) {
@@ -439,8 +443,8 @@ impl World {
         }
     }
 
-    /// Takes from an array all that it has to say. (What it is told meanwhile, that computations
-    /// are done and memory is given back, gives it nothing more to say than that.)
+    /// Polls the array until it has nothing more to do. One pass is enough: the outcomes that are
+    /// reported during it (completed computations, released memory) cause no further effects.
     pub(crate) fn drain(&mut self, volume: usize) {
         while let Some(effect) = self.volumes[volume].array.poll_effect() {
             self.begin(volume as u16, effect);
@@ -480,7 +484,7 @@ impl World {
         self.answers.push(Completion { tag, result: self.requests[tag.0 as usize].result });
     }
 
-    /// An effect is handed out.
+    /// Begins an effect.
     fn begin(&mut self, volume: u16, effect: Effect) {
         let array = &mut self.volumes[usize::from(volume)].array;
         let length = match effect.action {
@@ -513,7 +517,7 @@ impl World {
         }
     }
 
-    /// An access comes to its member.
+    /// An access arrives at its member.
     fn access(&mut self, volume: u16, effect: Effect) {
         let member = effect.action.member().expect("computations are no accesses");
         let Volume { array, members, .. } = &mut self.volumes[usize::from(volume)];
@@ -525,13 +529,13 @@ impl World {
     }
 }
 
-/// The bus on which a drive hangs, if it does.
+/// The bus of a drive, if it is on one.
 fn bus<'a>(machine: &'a mut Option<Box<Machine>>, drive: &Member) -> Option<&'a mut Line> {
     let machine = machine.as_mut()?;
     machine.strings.get_mut(usize::from(drive.string()?))
 }
 
-/// What a drive holds of the metadata that an access has read.
+/// The metadata that an access reads from a drive.
 fn read_metadata<'a>(
     array: &Recorded,
     drive: &Member,
@@ -551,7 +555,7 @@ fn read_metadata<'a>(
     if bytes.is_empty() { Outcome::Done } else { Outcome::Metadata(bytes) }
 }
 
-/// A drive keeps what an access has written of metadata, and nothing else in its places.
+/// Stores the metadata that an access writes, and removes what its other parts overwrite.
 fn write_metadata(array: &Recorded, drive: &mut Member, effect: Effect, mut at: Sector) -> Outcome<'static> {
     for slice in array.slices(effect.id) {
         if slice.buffer == BufferId::METADATA {

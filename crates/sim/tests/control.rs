@@ -1,4 +1,4 @@
-//! Controllers find what theory says.
+//! Compares the results of the controllers with theory.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod station;
@@ -12,7 +12,8 @@ use parlour_workload::random::Random;
 use parlour_workload::source::Load;
 use station::{MS, near, reads, station};
 
-/// So many processes on a drive that takes 10 ms, exponentially, with as many units.
+/// A number of processes on a drive with exponential service times of 10 ms, and with `units`
+/// servers.
 fn closed(processes: u32, think: Delay, units: u16) -> Result<Report, RunError> {
     let mut world = station(Delay::Exponential(MS(10)), units, 1);
     let mut sources = [reads(&world, "reads", Load::Closed { processes, think })];
@@ -50,16 +51,16 @@ fn a_throughput_beyond_the_peak_is_not_reached_and_nobody_thinks() {
     near(reached.report.all().all.requests.mean, 100.0, 0.02);
 }
 
-/// With n processes that do not think, a response is the sum of n exponential times.
+/// With n processes without think time, a response time is the sum of n exponential times.
 #[test]
 fn as_many_requests_are_outstanding_as_keep_the_limit() {
-    // The 90% quantiles of Erlang's distribution with 5 and 6 phases are 7.99 and 9.27 of its
+    // The 90% quantiles of Erlang's distribution with 5 and 6 phases are 7.99 and 9.27 service
     // times.
     let depth = |depth| closed(depth, Delay::Fixed(Duration::ZERO), 1);
     let reached = keep_quantile(0.9, Limit::Time(MS(86)), 64, depth).unwrap();
     assert_eq!((reached.setting, reached.met), (5, true));
     near(reached.report.all().all.response.quantile(0.9).as_secs_f64(), 0.0799, 0.02);
-    // With one it is 2.30 times; four times that is 9.21.
+    // The 90% quantile with one process is 2.30 service times; four times that is 9.21.
     let reached = keep_quantile(0.9, Limit::TimesIdle(3.8), 64, depth).unwrap();
     assert_eq!((reached.setting, reached.met), (5, true));
     assert_eq!(reached.steps[0].setting, 1);

@@ -1,5 +1,5 @@
-//! The array's conformance corpus on models of drives: there is no payload, but answers, accesses
-//! and states are those of the other worlds.
+//! Runs the array's conformance corpus on models of drives. There is no payload, but answers,
+//! accesses and states must be those of the other worlds.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -15,7 +15,7 @@ use parlour_units::Slot;
 
 struct OnDrives {
     world: World,
-    /// Accesses before the array was opened again.
+    /// The accesses before the array was opened again.
     before: [u64; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Arrays that fail, are rebuilt, scrubbed, and stopped, in virtual time.
+//! Tests of arrays that fail, are rebuilt, scrubbed and stopped, in simulated time.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -20,7 +20,7 @@ fn told(world: &World, event: &Event) -> bool {
     world.incidents().iter().any(|incident| incident.what == What::Told(event.clone()))
 }
 
-/// Lets time pass until the last rebuild is done.
+/// Runs until the last rebuild is done.
 fn rebuilt(world: &mut World) -> Rebuild {
     loop {
         if let Some(rebuild) = world.rebuilds().pop().filter(|rebuild| rebuild.took.is_some()) {
@@ -43,7 +43,7 @@ fn a_degraded_array_reads_what_is_missing_from_all_others() {
         (after - before) as f64 / 5_100.0
     };
     assert!((read(false) - 1.0).abs() < 0.01);
-    // A fifth of all blocks is read from four.
+    // A fifth of all blocks is read from four members.
     assert!((read(true) - 1.6).abs() < 0.05, "{}", read(true));
 }
 
@@ -58,7 +58,7 @@ fn a_rebuild_takes_its_time_and_more_under_load() {
         }
         rebuilt(&mut world).took.unwrap()
     };
-    // At least what writing the member's units takes, at 24 KiB a revolution of 13.9 ms.
+    // The lower bound is the time to write the member's units, at 24 KiB per revolution of 13.9 ms.
     let units = geometry("raid5", 5, LENGTH).capacity().get() / 4;
     let least = Duration::from_nanoseconds(13_900_000) * (units / 48);
     let (idle, busy) = (time(false), time(true));
@@ -129,7 +129,7 @@ fn what_is_not_done_is_told() {
     assert_eq!(last.at, Instant::ZERO + MS(5));
 }
 
-/// Superblocks, bitmaps, logs: an array finds again what it wrote.
+/// An array finds the superblocks, bitmaps and logs that it wrote.
 #[test]
 fn an_array_that_is_stopped_is_opened_as_it_was() {
     for organization in ["raid5", "parity-logging", "raid10"] {

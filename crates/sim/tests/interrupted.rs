@@ -1,4 +1,4 @@
-//! Runs that somebody follows, and breaks off.
+//! Tests of runs that are watched and stopped.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -15,7 +15,7 @@ use parlour_workload::source::{Load, Pattern, Source};
 use parlour_workload::space::Space;
 use parlour_workload::stream::Stream;
 
-/// Hears how far a run has come, and lets it go on until it has come so far.
+/// Collects the progress of a run, and stops it after this number of answers.
 struct Until {
     answers: u64,
     heard: Vec<Progress>,
@@ -68,7 +68,7 @@ fn who_follows_hears_what_is_left_and_changes_nothing() {
     assert_eq!(followed.ended, Ended::Precise);
     let whole = (1_000 + followed.all().all.response.count()) as f64;
     let said = watch.heard.iter().filter_map(|progress| progress.expected).collect::<Vec<_>>();
-    // What is expected comes near what it came to, the nearer the later.
+    // The expected number of requests approaches the real one.
     let last = *said.last().unwrap() as f64;
     assert!((0.8..1.25).contains(&(last / whole)), "{last} of {whole}");
     assert!(watch.heard.windows(2).all(|pair| pair[0].answered <= pair[1].answered));

@@ -1,4 +1,5 @@
-//! The array's own work grows as requests do, however many wait.
+//! Tests that the array's own work is proportional to the number of requests, however many of them
+//! wait.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -12,8 +13,8 @@ use parlour_units::{Duration, Sectors};
 use parlour_workload::delay::Delay;
 use parlour_workload::source::Load;
 
-/// Parity logging on five solid drives as `parlour simulate` has it by default, with far more
-/// regions than log buffers.
+/// Parity logging on five solid-state drives with the defaults of `parlour simulate`, and with many
+/// more regions than log buffers.
 fn world(consistency: Consistency) -> World {
     let length = Sectors::new(200_000_000_000 / 512).round_down(Sectors::new(2_048));
     let creation = Creation {
@@ -34,7 +35,7 @@ fn world(consistency: Consistency) -> World {
     World::new(vec![opening::open(&new, drives).unwrap()])
 }
 
-/// Steps of the array for so many small writes at 400 a second.
+/// The steps of the array for this number of small writes, at 400 per second.
 fn steps(consistency: Consistency, requests: u64) -> u64 {
     let mut world = world(consistency);
     let gap = Delay::Exponential(Duration::from_micros(2_500));
@@ -42,9 +43,9 @@ fn steps(consistency: Consistency, requests: u64) -> u64 {
     world.volumes()[0].array().steps()
 }
 
-/// Each buffer that was freed had all jobs that waited for one try again, hundreds of them, and
-/// each look at the array went through all segments that the logs held. So twenty thousand requests
-/// took four times what ten thousand did.
+/// Regression test: each freed buffer let all jobs that waited for one try again, hundreds of them,
+/// and each step of the array went through all segments in the logs. So twenty thousand requests
+/// took four times as long as ten thousand.
 #[test]
 fn writes_that_wait_for_log_buffers_cost_the_array_no_more_the_more_there_are() {
     for consistency in [Consistency::Bitmap, Consistency::Journal] {

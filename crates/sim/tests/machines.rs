@@ -1,4 +1,4 @@
-//! What the papers' machines do otherwise, in accesses and in time.
+//! Tests of the special behaviour of the papers' machines, in accesses and in time.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use parlour_array::organization::{Consistency, Organization};
@@ -18,8 +18,8 @@ const FAR: Instant = Instant::from_nanoseconds(1 << 62);
 const COMBINED: Simulated = Simulated { combined: true, old_data_known: false };
 const KNOWN: Simulated = Simulated { combined: false, old_data_known: true };
 const BOTH: Simulated = Simulated { combined: true, old_data_known: true };
-/// Half a revolution, the mean seek, and data units of 2 KB a track (Stodolsky et al., figure 12),
-/// in milliseconds.
+/// Half a revolution, the mean seek, and the number of data units of 2 KB per track (Stodolsky et
+/// al., figure 12). Times are in milliseconds.
 const R: f64 = 13.9 / 2.0;
 const S: f64 = 12.69;
 const D: f64 = 12.0;
@@ -28,12 +28,11 @@ struct Machine {
     organization: &'static str,
     tuning: Tuning,
     simulated: Simulated,
-    /// Each drive's platters are so many sixths of a revolution ahead of those of the one before
-    /// it.
+    /// The angle between the platters of consecutive drives, in sixths of a revolution.
     apart: u64,
 }
 
-/// What a small write costs, in the mean.
+/// The mean cost of a small write.
 struct Cost {
     accesses: f64,
     response: f64,
@@ -68,10 +67,10 @@ impl Machine {
         World::new(vec![opening::open(&new, (0..6).map(drive).collect()).unwrap()])
     }
 
-    /// Of a lone host that writes one block after the other.
+    /// The cost for a single host that writes one block after the other.
     fn cost(&self) -> Cost {
         let mut world = self.world();
-        // The members are told of the session first.
+        // The members' superblocks are written first, for the session.
         while world.step(Instant::from_nanoseconds(1_000_000_000)) {}
         let before = accesses(&world);
         let (count, begun) = (20_000, world.now());
@@ -85,7 +84,7 @@ impl Machine {
     }
 }
 
-/// A lone host asks for one piece after the other, each anywhere.
+/// A single host issues one request after the other, at random positions.
 fn ask(world: &mut World, operation: Operation, length: Sectors, count: u32) {
     let mut random = Random::new(3);
     let pieces = world.capacity().get() / length.get();
@@ -119,7 +118,7 @@ fn a_small_write_of_raid_5_is_two_read_modify_writes() {
 fn where_the_data_is_known_it_is_written_beside_the_read_modify_write_of_parity() {
     let cost = Machine::of("raid5", BOTH).cost();
     near(cost.accesses, 2.0, 1e-6);
-    // Parity takes a revolution longer: it is seldom done first.
+    // The parity access takes a revolution longer, so it seldom ends first.
     let parity = S + (3.0 + 2.0 / D) * R;
     assert!((parity * 0.99..parity * 1.03).contains(&cost.response), "{} of {parity}", cost.response);
 }
@@ -130,14 +129,14 @@ fn in_separate_accesses_a_small_write_of_raid_5_is_four_or_three() {
     near(Machine::of("raid5", KNOWN).cost().accesses, 3.0, 1e-6);
 }
 
-/// Stodolsky et al., sections 3 and 8.1: the record is in memory when the data is on the drive
-/// (footnote 8), and of logs' and parity's accesses there are few.
+/// Stodolsky et al., sections 3 and 8.1: a write is answered when its record is in memory and its
+/// data on the drive (footnote 8). There are few accesses to logs and parity.
 #[test]
 fn a_small_write_of_parity_logging_is_one_access_and_a_little() {
     for (simulated, service) in [(COMBINED, S + (3.0 + 2.0 / D) * R), (BOTH, S + (1.0 + 2.0 / D) * R)] {
         let cost = Machine::of("parity-logging", simulated).cost();
         assert!((1.0..1.2).contains(&cost.accesses), "{}", cost.accesses);
-        // Now and then a write waits for such an access.
+        // Sometimes a write waits for such an access.
         assert!((service * 0.95..service * 1.25).contains(&cost.response), "{} of {service}", cost.response);
     }
 }
@@ -150,13 +149,13 @@ fn copies_that_are_written_in_turn_take_twice_the_time() {
     machine.tuning.copies_in_turn = true;
     let cost = machine.cost();
     near(cost.accesses, 2.0, 1e-6);
-    // Platters turn together, and both arms come from the same place.
+    // The platters rotate in phase, and both arms start from the same cylinder.
     near(beside, S + (1.0 + 2.0 / D) * R, 0.01);
     near(cost.response, 2.0 * beside, 0.02);
 }
 
-/// Chen et al., section 7.1.1. Of N disks whose platters are evenly apart the last comes (N - 1) /
-/// 2N of a revolution after the mean.
+/// Chen et al., section 7.1.1. For N disks with evenly distributed platter angles, the last disk
+/// ends (N - 1) / 2N of a revolution after the mean.
 #[test]
 fn disks_that_read_a_stripe_wait_for_the_last_of_them() {
     for (apart, expected) in [(0, 0.0), (1, 5.0 / 12.0 * 2.0 * R)] {

@@ -1,4 +1,4 @@
-//! Processors, channels and buses between hosts and drives.
+//! Tests of processors, channels and buses between hosts and drives.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -32,7 +32,7 @@ fn paths_without_anything_change_nothing() {
     assert!(empty.stations.is_empty());
 }
 
-/// M/D/1: requests that come at random, and one processor that takes 10 ms for each.
+/// M/D/1: random arrivals, and one processor that takes 10 ms for each request.
 #[test]
 fn a_processor_is_a_queue_with_one_server() {
     let processors = Processors { count: 1, request: each(MS(10)), access: Cost::default() };
@@ -57,7 +57,7 @@ fn accesses_take_the_processor_each_and_their_bytes() {
     near(busy, 0.003 + 4.0 * (0.001 + 8.0 * 10e-6), 0.01);
 }
 
-/// So many drives that do 4 KiB in 1 ms, on one bus.
+/// A number of drives with 4 KiB per 1 ms, on one bus.
 fn string(drives: usize, rate: u64) -> World {
     let volumes = (0..drives).map(|_| volume("simple", vec![flat(MS(1)).on_string(0)])).collect();
     World::new(volumes).on_paths(&Paths { strings: vec![bus(rate)], ..Paths::default() }).unwrap()
@@ -65,8 +65,8 @@ fn string(drives: usize, rate: u64) -> World {
 
 #[test]
 fn a_string_lets_through_what_its_bus_does() {
-    // 4 KiB at 4.096 MB/s take as long as a drive does: one drive fills the bus, and four do no
-    // more.
+    // A transfer of 4 KiB at 4.096 MB/s takes as long as a drive's access. So one drive saturates
+    // the bus, and four are not faster.
     for drives in [1, 4] {
         for reads in [0.0, 1.0] {
             let report = closed(&mut string(drives, 4_096_000), reads, 8, 5_000).unwrap();
@@ -82,7 +82,7 @@ fn a_string_lets_through_what_its_bus_does() {
     );
 }
 
-/// What is read crosses while it comes off the platters; what is written comes first.
+/// A read is transferred on the bus while it comes from the platters; a write is transferred first.
 #[test]
 fn an_idle_bus_costs_a_read_nothing_and_a_write_its_transfer_at_the_most() {
     let times =

@@ -1,4 +1,4 @@
-//! Where theory is exact, simulations agree with it.
+//! Compares simulations with exact results of queueing theory.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod station;
@@ -10,7 +10,7 @@ use parlour_workload::random::Random;
 use parlour_workload::source::Load;
 use station::{MS, near, reads, station};
 
-/// What such a load on a drive that takes such a time for each access shows.
+/// The report for a load on a drive with this service time.
 fn measured(service: Delay, units: u16, load: Load, count: u64, seed: u64) -> Result<Report, RunError> {
     let mut world = station(service, units, seed);
     let mut sources = [reads(&world, "reads", load)];
@@ -32,7 +32,7 @@ fn a_queue_of_exponential_times_has_its_mean_and_its_deviation() {
     near(report.under_way, 1.0, 0.02);
 }
 
-/// Pollaczek and Khinchine.
+/// Compares with the formula of Pollaczek and Khinchine.
 #[test]
 fn queues_of_other_times_have_their_means() {
     let load = Load::Open { gap: Delay::Exponential(MS(20)) };
@@ -51,8 +51,8 @@ fn several_units_are_a_queue_with_several_servers() {
     near(report.all().all.response.mean().mean, 0.015 / (1.0 - 0.75 * 0.75), 0.02);
 }
 
-/// The machine repairman's model: throughput of N processes with think time Z by exact mean value
-/// analysis.
+/// The machine repairman's model: the throughput of N processes with think time Z by exact mean
+/// value analysis.
 #[test]
 fn a_closed_loop_has_the_throughput_of_mean_value_analysis() {
     let (service, think) = (0.010, 0.050);

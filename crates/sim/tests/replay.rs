@@ -1,5 +1,5 @@
-//! One array, not one a world: what the simulator told it, replayed into a fresh one as the
-//! engine's recordings are, is answered as it was.
+//! Tests that the simulator and the engine use the same array: the simulator's calls, replayed into
+//! a fresh array like recordings of the engine, give the same answers.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -13,7 +13,7 @@ use parlour_sim::opening;
 use parlour_sim::world::World;
 use parlour_units::Slot;
 
-/// Reads and writes, a member that is replaced meanwhile, a scrub.
+/// Records reads and writes, the replacement of a member, and a scrub.
 fn recorded(organization: &str, redundant: bool) -> Recording {
     let drives = (0..6).map(|_| drive("hp-c2247a")).collect();
     let geometry = geometry(organization, 6, LENGTH);

@@ -1,4 +1,5 @@
-//! Several sources at once, tasks of several requests, traces, and when a run begins and ends.
+//! Tests of several sources at once, tasks of several requests, traces, and the beginning and the
+//! end of a run.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod station;
@@ -30,16 +31,16 @@ fn open(milliseconds: u64) -> Load {
     Load::Open { gap: Delay::Exponential(MS(milliseconds)) }
 }
 
-/// All that happens on a drive that takes 10 ms for each access and serves two at once.
+/// The report for a source on a drive that takes 10 ms for each access and serves two at once.
 fn shown(source: impl FnOnce(&World) -> Source, measure: &Measure) -> Result<Report, RunError> {
     let mut world = station(Delay::Fixed(MS(10)), 2, 1);
-    // What is written when an array is opened is not what these tests are about.
+    // The writes for opening the array are not part of these tests.
     while world.step(Instant::ZERO + MS(1_000)) {}
     let mut sources = [source(&world)];
     run(&mut world, &mut sources, measure, &Random::new(1))
 }
 
-/// Two Poisson processes are one.
+/// The sum of two Poisson processes is a Poisson process.
 #[test]
 fn sources_are_reported_each_for_itself_and_all_together() {
     let mut world = station(Delay::Exponential(MS(10)), 1, 1);
@@ -52,7 +53,7 @@ fn sources_are_reported_each_for_itself_and_all_together() {
     near(second.answers.writes.requests.mean, 20.0, 0.01);
     near(second.answers.writes.bytes.mean, 20.0 * 4_096.0, 0.01);
     assert_eq!((first.answers.writes.response.count(), second.answers.reads.response.count()), (0, 0));
-    // M/M/1 at 45%, for each of them and for both.
+    // M/M/1 at 45%, for each source and for both together.
     for answers in [report.all(), &first.answers, &second.answers] {
         near(answers.all.response.mean().mean, 0.010 / 0.55, 0.02);
         near(answers.all.response.quantile(0.9).as_secs_f64(), 0.010 / 0.55 * 10_f64.ln(), 0.03);
@@ -68,7 +69,7 @@ fn closed_and_open_loads_go_beside_one_another() {
     let mut sources = [reads(&world, "closed", closed), reads(&world, "open", open(40))];
     let report = run(&mut world, &mut sources, &measure(200_000), &Random::new(1)).unwrap();
     near(report.sources[1].answers.all.requests.mean, 25.0, 0.02);
-    // Each process asks as often as it thinks and waits: Little's law for the processes.
+    // Little's law for the processes: each is either thinking or waiting.
     let answers = &report.sources[0].answers.all;
     near(answers.requests.mean * (0.1 + answers.response.mean().mean), 3.0, 0.02);
     near(report.members[0].utilization, 0.010 * report.all().all.requests.mean, 0.02);
@@ -77,7 +78,7 @@ fn closed_and_open_loads_go_beside_one_another() {
 #[test]
 fn a_source_draws_the_same_whatever_others_do() {
     let alone = |others: usize| {
-        // As many units as there may be requests: nobody waits for another.
+        // As many servers as requests are possible, so that no request waits for another.
         let mut world = station(Delay::Fixed(MS(1)), 500, 1);
         let mut sources = vec![reads(&world, "it", open(10))];
         sources.extend((0..others).map(|_| reads(&world, "other", open(7))));
@@ -93,7 +94,7 @@ fn a_source_draws_the_same_whatever_others_do() {
     assert_eq!(alone(0), alone(2));
 }
 
-/// A transaction reads for 10 ms, thinks for 5, and writes for 10.
+/// A transaction reads for 10 ms, thinks for 5 ms, and writes for 10 ms.
 #[test]
 fn a_transaction_takes_as_long_as_its_parts() {
     let report = shown(
@@ -216,7 +217,7 @@ fn runs_begin_and_end_at_the_times_that_are_given() {
     assert_eq!((report.warm_up.time, report.warm_up.requests), (MS(105), 10));
     assert_eq!((report.span, report.ended), (MS(1_000), Ended::Time));
     assert_eq!(report.all().all.response.count(), 100);
-    // Half of the two units.
+    // Half of the two servers.
     near(report.members[0].utilization, 1.0, 0.011);
 }
 
@@ -268,7 +269,7 @@ fn a_request_beyond_the_array_is_refused_by_name() {
     assert!(error.to_string().starts_with("'trace': 8 sectors at 1048576: "), "{error}");
 }
 
-/// A burst is answered one after the other: what comes in bursts waits longer.
+/// The requests of a burst are answered one after the other, so they wait longer.
 #[test]
 fn bursts_wait_for_themselves() {
     let mut world = station(Delay::Fixed(MS(1)), 1, 1);

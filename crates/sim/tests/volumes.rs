@@ -1,4 +1,4 @@
-//! Several arrays in one world.
+//! Tests of several arrays in one world.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -19,7 +19,7 @@ fn accesses(world: &World) -> Vec<u64> {
     world.members().map(|member| member.tally().accesses).collect()
 }
 
-/// Hauser et al.: six drives as independent volumes; two RAID 0 of three.
+/// Hauser et al.: six drives as independent volumes; two RAID 0 of three drives.
 #[test]
 fn volumes_lie_one_behind_the_other() {
     let one = simple(1).capacity();

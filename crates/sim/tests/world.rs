@@ -1,4 +1,4 @@
-//! The array on drives, in virtual time.
+//! Tests of the array on drives, in simulated time.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use parlour_array::organization::{Consistency, Organization};
@@ -46,8 +46,8 @@ fn world(organization: &str, members: u16, consistency: Consistency) -> World {
     World::new(vec![opening::open(&new, (0..members).map(drive).collect()).unwrap()])
 }
 
-/// So many hosts, each of which asks again as soon as it is answered: when each of the requests was
-/// answered.
+/// A number of hosts, each of which issues its next request as soon as the last one is answered.
+/// Returns the time of each answer.
 fn closed(world: &mut World, hosts: u64, count: usize, operation: Operation) -> Vec<Instant> {
     let mut random = Random::new(7);
     let blocks = world.capacity().get() / BLOCK.get();
@@ -81,7 +81,7 @@ fn a_lone_host_waits_for_seek_rotation_and_transfer() {
 }
 
 /// Stodolsky et al., section 4: an access that reads a unit and writes it to the nearest free
-/// position takes S + (1 + 5.52/D)R + H, and a small write is two of them.
+/// position takes S + (1 + 5.52/D)R + H. A small write is two such accesses.
 #[test]
 fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
     let mut world = world("floating", 4, Consistency::Bitmap);
@@ -96,7 +96,7 @@ fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
             assert!(world.step(FAR), "nothing happens any more");
         }
     }
-    // Each reads and writes.
+    // Each access reads and writes.
     let traffic = world.volumes()[0].array().traffic(Class::Foreground);
     let accesses = traffic.writes;
     assert_eq!((accesses, traffic.reads), (2 * count, 2 * count));
@@ -108,8 +108,7 @@ fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
     assert!((mean / expected - 1.0).abs() < 0.05, "{mean} ms, {expected} expected");
 }
 
-/// Molnar: one stream is read at the rate of all members where copies are far, and not where they
-/// are near.
+/// Molnar: one stream is read at the rate of all members with far copies, and not with near copies.
 #[test]
 fn a_stream_over_far_copies_is_read_at_the_rate_of_all_members() {
     let rate = |organization| {
@@ -131,7 +130,7 @@ fn a_stream_over_far_copies_is_read_at_the_rate_of_all_members() {
 }
 
 /// Chen et al., section 3: a small write of RAID 5 is two reads, and two writes a revolution later;
-/// a mirror's is two writes.
+/// a small write of a mirror is two writes.
 #[test]
 fn a_small_write_costs_a_mirror_two_accesses_and_raid_5_four() {
     let rate = |organization, operation| {

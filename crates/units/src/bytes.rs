@@ -1,4 +1,4 @@
-//! Sizes in bytes, as people write and read them.
+//! Sizes in bytes, and their text form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,15 +14,15 @@ pub struct Bytes(u64);
 /// Why a text is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseBytesError {
-    /// There is no number at the front.
+    /// The text does not begin with a number.
     #[error("'{0}' is not a size; write a number and a unit, such as 64KiB, 1GiB or 20TB")]
     NoNumber(String),
-    /// The unit is not one that is known.
+    /// The unit is unknown.
     #[error("'{unit}' in '{text}' is not a unit of size; use B, KiB, MiB, GiB, TiB (or kB, MB, GB, TB)")]
     UnknownUnit {
         /// The whole text.
         text: String,
-        /// The part that was not understood.
+        /// The unknown unit.
         unit: String,
     },
     /// The size is not a whole number of bytes.
@@ -62,10 +62,10 @@ impl Bytes {
         self.0
     }
 
-    /// As a length in memory.
+    /// The size as a length in memory.
     ///
     /// # Panics
-    /// Where an address does not fit a size (no supported platform).
+    /// If `usize` is too small for it (on no supported platform).
     pub fn as_usize(self) -> usize {
         usize::try_from(self.0).expect("a size in memory fits usize")
     }
@@ -122,7 +122,7 @@ fn unit_scale(unit: &str) -> Option<u64> {
     })
 }
 
-/// `number` (decimal, perhaps with a fraction) × `scale`, exactly.
+/// `number` (decimal, with an optional fraction) × `scale`, exactly.
 fn scaled(number: &str, scale: u64, text: &str) -> Result<u64, ParseBytesError> {
     let bad = || ParseBytesError::NoNumber(text.into());
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

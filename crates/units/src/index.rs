@@ -1,4 +1,4 @@
-//! Which member, which stripe, which region.
+//! Indices: slots, members, units, stripes and regions.
 
 use std::fmt;
 
@@ -34,14 +34,14 @@ macro_rules! index {
 }
 
 index!(
-    /// A column of an array's layout, in which a member stands for a time. It is shown as people
-    /// name that member: "member 2" is whichever stands in slot 2.
+    /// A column of an array's layout. One member stands in it at a time, and people name that
+    /// member by it: "member 2" is the member in slot 2.
     Slot(u16),
     "member"
 );
 index!(
-    /// A disk of an array, by the number under which its driver knows it. Numbers are never used
-    /// again: a member that replaces another in its slot has one of its own.
+    /// A disk of an array, with the number that its driver gave it. Numbers are never reused: a
+    /// member that replaces another in its slot has its own number.
     Member(u16),
     "member number"
 );
@@ -56,7 +56,7 @@ index!(
     "stripe"
 );
 index!(
-    /// A part of the array with a parity log of its own (Stodolsky §2.1), or a bit of the
+    /// A part of the array with its own parity log (Stodolsky §2.1), or with one bit of the
     /// write-intent bitmap.
     Region(u32),
     "region"

@@ -1,10 +1,10 @@
-//! Checked quantities: sizes, places, indices and virtual time.
+//! Checked quantities: sizes, positions, indices and virtual time.
 //!
-//! A bare integer never says whether it counts bytes, sectors or members, and a wrong guess loses
-//! data. Each quantity here is a type of its own; conversions that can fail return `Option` or an
-//! error, and arithmetic that would overflow panics (in release builds too: the workspace's callers
-//! bound every quantity by an array's capacity, so an overflow is a bug that must not reach a
-//! member). The [wording](words) that messages of all crates share is here too.
+//! A bare integer does not show whether it counts bytes, sectors or members, and a wrong guess
+//! loses data. So each quantity has its own type. Conversions that can fail return `Option` or an
+//! error. Arithmetic that would overflow panics, in release builds too: all quantities are bounded
+//! by an array's capacity, so an overflow is a bug that must not reach a member. The
+//! [wording](words) that messages of all crates share is here too.
 
 mod bytes;
 mod index;

@@ -1,14 +1,14 @@
-//! Places and lengths on a member or in the array, in 512-byte sectors.
+//! Positions and lengths on a member or in the array, in 512-byte sectors.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Rem, Sub};
 
 use crate::Bytes;
 
-/// Bytes in a sector: the unit of address of every paper's drive and of every block device.
+/// The bytes of a sector: the addressing unit of the papers' drives and of block devices.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// A place: the number of a sector, counted from the start of a member or of the array.
+/// A position: the number of a sector, counted from the start of a member or of the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sector(u64);
 
@@ -47,7 +47,7 @@ impl Sector {
 }
 
 impl Sectors {
-    /// Nothing.
+    /// A length of zero.
     pub const ZERO: Sectors = Sectors(0);
 
     /// `count` sectors.
@@ -65,7 +65,7 @@ impl Sectors {
         Bytes::new(self.0.checked_mul(SECTOR_BYTES).expect("a length in bytes fits 64 bits"))
     }
 
-    /// A length in bytes as sectors, if it is a whole number of them.
+    /// A length in bytes as sectors, if it is a whole number of sectors.
     pub fn from_bytes(bytes: Bytes) -> Option<Sectors> {
         bytes.get().is_multiple_of(SECTOR_BYTES).then_some(Sectors(bytes.get() / SECTOR_BYTES))
     }
@@ -90,7 +90,7 @@ impl Sectors {
         Sectors(self.0.div_ceil(unit.0) * unit.0)
     }
 
-    /// `self - other`, or zero.
+    /// `self - other`, or zero if `other` is larger.
     pub const fn saturating_sub(self, other: Sectors) -> Sectors {
         Sectors(self.0.saturating_sub(other.0))
     }

@@ -1,10 +1,10 @@
-//! Virtual time: instants and durations in nanoseconds, given by whoever drives the array.
+//! Virtual time: instants and durations in nanoseconds, which the array's driver supplies.
 
 use std::fmt;
 use std::ops::{Add, Mul, Sub};
 use std::str::FromStr;
 
-/// A moment, in nanoseconds since the driver's own beginning.
+/// A moment, in nanoseconds since the driver's time zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(u64);
 
@@ -18,20 +18,20 @@ pub struct Duration(u64);
 pub struct ParseDurationError(String);
 
 impl Instant {
-    /// The driver's beginning.
+    /// The driver's time zero.
     pub const ZERO: Instant = Instant(0);
 
-    /// `nanoseconds` after the beginning.
+    /// `nanoseconds` after time zero.
     pub const fn from_nanoseconds(nanoseconds: u64) -> Instant {
         Instant(nanoseconds)
     }
 
-    /// Nanoseconds since the beginning.
+    /// The nanoseconds since time zero.
     pub const fn nanoseconds(self) -> u64 {
         self.0
     }
 
-    /// The time from `earlier` to this instant, or zero if it lies in the future.
+    /// The time from `earlier` to this instant, or zero if `earlier` is later.
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

@@ -1,5 +1,5 @@
-//! Wording that messages of all crates share: suggestions for unknown words, and messages of other
-//! libraries in plain words.
+//! Texts that messages of all crates share: suggestions for unknown words, and plain versions of
+//! other libraries' messages.
 
 use strsim::levenshtein;
 
@@ -14,8 +14,8 @@ pub fn did_you_mean(meant: &str) -> String {
     format!("did you mean '{meant}'?")
 }
 
-/// `text` without the numbers that Rust puts behind what the system says: `File exists (os error
-/// 17)`.
+/// `text` without the error numbers that Rust appends to the system's messages: `File exists (os
+/// error 17)`.
 pub fn without_numbers(text: &str) -> String {
     const BEGIN: &str = " (os error ";
     let mut plain = String::with_capacity(text.len());
@@ -34,8 +34,8 @@ pub fn without_numbers(text: &str) -> String {
     plain + rest
 }
 
-/// Why a text is no number or no truth value, by what Rust's own parsers say of it. None where
-/// `message` is not theirs.
+/// A plain version of the message of one of Rust's own parsers, for a wrong number or truth value.
+/// `None` if `message` is not one of these.
 pub fn bad_number(message: &str) -> Option<String> {
     let told = match message {
         "invalid digit found in string" | "cannot parse integer from empty string" => "write a whole number",
@@ -53,13 +53,13 @@ fn bad_range(message: &str) -> Option<String> {
     let (_, range) = message.split_once(" is not in ")?;
     let (low, high) = range.split_once("..")?;
     let high = high.trim_start_matches('=');
-    // Where the end is that of the type, it is no limit that anybody set.
+    // A limit that is the maximum of the type is no limit that was set.
     let open = high.is_empty() || high.parse().is_ok_and(|high: u128| high >= u128::from(u32::MAX));
     Some(if open { format!("use at least {low}") } else { format!("use {low} to {high}") })
 }
 
-/// Why a value of a file of settings is none of its key, by what serde says of it. None where
-/// `message` is not serde's.
+/// A plain version of serde's message for a wrong value in a settings file. `None` if `message` is
+/// not serde's.
 pub fn bad_value(message: &str) -> Option<String> {
     if let Some(told) = message.strip_prefix("unknown variant `") {
         return unknown_choice(told);
@@ -93,7 +93,7 @@ fn unknown_choice(told: &str) -> Option<String> {
     Some(format!("'{word}' is none of the choices{question} (known: {})", choices.join(", ")))
 }
 
-/// What stands there, and of what kind it is.
+/// The value that was found, and its type.
 fn found_type(found: &str) -> String {
     let kind = match found.split(' ').next().unwrap_or_default() {
         "string" => "a text",
@@ -106,7 +106,7 @@ fn found_type(found: &str) -> String {
     format!("{} is {kind}", found_value(found))
 }
 
-/// `integer ``5``` is `5`, and `string "eight"` stays as it is written.
+/// Turns `integer ``5``` into `5`, and leaves `string "eight"` as it is.
 fn found_value(found: &str) -> String {
     match (found.find('`'), found.find('"')) {
         (Some(from), _) => found[from..].trim_matches('`').to_owned(),
@@ -115,7 +115,7 @@ fn found_value(found: &str) -> String {
     }
 }
 
-/// What is to be written, by the name that serde has for it.
+/// The type that was expected, from serde's name for it.
 fn wanted(expected: &str) -> String {
     let told = match expected {
         "u8" => "a whole number from 0 to 255",

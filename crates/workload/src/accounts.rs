@@ -1,10 +1,10 @@
-//! A bank's transactions as TPC-A has them (Stodolsky et al., figure 2): an account's record is
-//! read, changed, and written back to where it was.
+//! The transactions of a bank, as in TPC-A (Stodolsky et al., figure 2): an account's record is
+//! read, changed, and written back to its place.
 //!
-//! Records fill pages, which are what is read and written. Tables lie one after the other:
-//! branches, tellers, accounts, history. A transaction comes from any teller; its account is one of
-//! the teller's branch in 85% of cases, else one of another. What a bank of so many branches has,
-//! and how large it is, is TPC-A's scaling for as many transactions a second.
+//! Records fill pages, which are the units of reads and writes. The tables follow one another:
+//! branches, tellers, accounts, history. A transaction comes from a random teller. Its account
+//! belongs to the teller's branch in 85% of cases, else to another branch. The sizes of the tables
+//! follow TPC-A's scaling: a bank has as many branches as transactions per second.
 
 use parlour_units::{Bytes, Duration, Sector, Sectors};
 
@@ -15,21 +15,21 @@ use crate::task::{Ask, Kind, Task};
 /// A bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bank {
-    /// How many branches: the transactions a second that it is scaled for.
+    /// The number of branches, which is the transactions per second that the bank is scaled for.
     pub branches: u64,
-    /// What is read and written at once.
+    /// The length of a page.
     pub page: Sectors,
-    /// From the answer to the last read to the first write.
+    /// The time from the answer to the last read to the first write.
     pub thinks: Duration,
-    /// Whether tellers' and branches' records are kept in the host's memory, as the paper has it.
-    /// Else they are read and written back with the account's.
+    /// Whether tellers' and branches' records are in the host's memory, as in the paper. If not,
+    /// they are read and written back with the account's.
     pub cached: bool,
-    /// History records are written together, so many in one access after the one before. No
-    /// transaction waits for that. With 0 there is no history.
+    /// The number of history records that are written together, each group after the one before. No
+    /// transaction waits for this. With 0 there is no history.
     pub grouped: u64,
 }
 
-/// Transactions, one after the other.
+/// A sequence of transactions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Accounts {
     bank: Bank,
@@ -38,52 +38,52 @@ pub struct Accounts {
     branches: Table,
     accounts: Table,
     history: Table,
-    /// Transactions since history was written.
+    /// The number of transactions since history was written.
     unwritten: u64,
-    /// Where it is written next, in pages of its table.
+    /// The next page to write in the history table.
     next: u64,
 }
 
-/// Why there is no such bank.
+/// Why a bank is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BankError {
-    /// A bank without anything.
+    /// It has no branch.
     #[error("a bank has at least one branch")]
     NoBranch,
-    /// Pages that are none.
+    /// The page is not a whole number of blocks, or is too long.
     #[error("a page of {page} sectors is no whole number of blocks of {block}, or longer than all there is")]
     NoPage {
         /// The page.
         page: u64,
-        /// A block.
+        /// The block.
         block: u64,
     },
-    /// It does not fit.
+    /// It does not fit into the space.
     #[error("a bank of {branches} branches takes {needed} sectors, and there are {space}; make it smaller")]
     TooLarge {
-        /// Branches.
+        /// The number of branches.
         branches: u64,
-        /// What it takes.
+        /// The sectors that it needs.
         needed: u64,
-        /// What there is.
+        /// The sectors of the space.
         space: u64,
     },
-    /// More history at once than there is.
+    /// The groups of history records are larger than the history.
     #[error("{grouped} history records do not fit the history, which has {records}")]
     TooMuchHistory {
-        /// So many at once.
+        /// The records of a group.
         grouped: u64,
-        /// So many at all.
+        /// The records of the history.
         records: u64,
     },
 }
 
-/// A table's pages.
+/// The pages of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Table {
     first: u64,
     pages: u64,
-    /// Records of a page.
+    /// Records per page.
     per_page: u64,
 }
 
@@ -120,7 +120,7 @@ impl Accounts {
             return Err(BankError::NoPage { page: page.get(), block: space.block().get() });
         }
         let too_large = |needed| BankError::TooLarge { branches, needed, space: space.length().get() };
-        // Far more than any space has, and far from overflow.
+        // More than any space has, and small enough not to overflow.
         if branches > 1 << 32 {
             return Err(too_large(u64::MAX));
         }
@@ -141,7 +141,7 @@ impl Accounts {
         Ok(Accounts { bank, space, tellers, branches: in_branches, accounts, history, unwritten: 0, next: 0 })
     }
 
-    /// How much of the space it takes.
+    /// The part of the space that it uses.
     pub fn size(&self) -> Bytes {
         (self.bank.page * self.history.end()).bytes()
     }
@@ -157,7 +157,7 @@ impl Accounts {
         let others = self.bank.branches - 1;
         let branch = match others == 0 || random.happens(Accounts::LOCAL) {
             true => home,
-            // Any but the teller's.
+            // Any branch except the teller's.
             false => (home + 1 + random.below(others)) % self.bank.branches,
         };
         let account = branch * Accounts::ACCOUNTS + random.below(Accounts::ACCOUNTS);
@@ -175,7 +175,7 @@ impl Accounts {
         }
     }
 
-    /// History that is written now, if enough has come together.
+    /// The write of history, if a group is complete.
     fn history(&mut self) -> Option<Ask> {
         self.unwritten += 1;
         if self.bank.grouped == 0 || self.unwritten < self.bank.grouped {
@@ -183,7 +183,7 @@ impl Accounts {
         }
         self.unwritten = 0;
         let pages = self.bank.grouped.div_ceil(self.history.per_page);
-        // It begins anew where the next group would not fit.
+        // Starts again at the beginning if the next group would not fit.
         let at = if self.next + pages > self.history.pages { 0 } else { self.next };
         self.next = at + pages;
         let length = self.bank.page * pages;
@@ -207,11 +207,11 @@ mod tests {
         Accounts::new(bank, &Space::new(Sectors::new(1 << 20), Sectors::new(4)).unwrap())
     }
 
-    /// Stodolsky et al., figure 2: 11.5 MB for each transaction a second.
+    /// Stodolsky et al., figure 2: 11.5 MB for each transaction per second.
     #[test]
     fn a_bank_is_as_large_as_the_benchmark_says() {
         let megabytes = accounts(BANK).unwrap().size().get() as f64 / 1e6 / 10.0;
-        // A page of 2 KiB has room for 20 records of 100 bytes, and the rest of it is empty.
+        // A page of 2 KiB has room for 20 records of 100 bytes; the rest is empty.
         assert!((megabytes / 11.5 - 2_048.0 / 2_000.0).abs() < 0.01, "{megabytes}");
     }
 

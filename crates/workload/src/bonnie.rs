@@ -1,4 +1,5 @@
-//! Bonnie's phases, as Molnar has them: a file from one end to the other, and seeks in it.
+//! The phases of the Bonnie benchmark, as Molnar used it: sequential passes through a file, and
+//! random seeks in it.
 
 use std::num::NonZeroU16;
 
@@ -13,28 +14,28 @@ use crate::space::{Space, SpaceError};
 use crate::stream::{Back, Stream, StreamError};
 use crate::task::{Kind, Stretch, Way};
 
-/// Why there is no such phase.
+/// Why a phase is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BonnieError {
-    /// Of a pass through the file.
+    /// A pass through the file is invalid.
     #[error(transparent)]
     Pass(#[from] PassError),
-    /// Of random seeks.
+    /// The random seeks are invalid.
     #[error(transparent)]
     Stream(#[from] StreamError),
-    /// Of random seeks.
+    /// The random seeks are invalid.
     #[error(transparent)]
     Size(#[from] SizeError),
-    /// Of random seeks.
+    /// The random seeks are invalid.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// Of random seeks.
+    /// The random seeks are invalid.
     #[error(transparent)]
     Space(#[from] SpaceError),
 }
 
-/// What Bonnie measures of a drive or an array: a file is written block by block, rewritten, and
-/// read, and then processes read blocks of it at random.
+/// The phases of Bonnie on a drive or an array: a file is written block by block, rewritten and
+/// read; then processes read blocks of it at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Phase {
     /// The file is written.
@@ -43,34 +44,34 @@ pub enum Phase {
     Rewrite,
     /// The file is read.
     Read,
-    /// So many processes read blocks at random, and write a part of them back. (Bonnie: three
-    /// processes, and a tenth.)
+    /// Processes read blocks at random, and write a part of them back. (In Bonnie three processes,
+    /// and a tenth of the blocks.)
     Seeks {
-        /// How many.
+        /// The number of processes.
         processes: u32,
-        /// Of blocks.
+        /// The fraction of blocks that is written back.
         written: f64,
     },
 }
 
-/// A file as Bonnie has it.
+/// Bonnie's file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bonnie {
-    /// How long it is. It lies at the beginning of the space.
+    /// Its length. It is at the beginning of the space.
     pub file: Sectors,
-    /// What is read and written at once. (Bonnie's: 16 KiB; but file systems read ahead and write
+    /// The length of a read or write. (Bonnie's is 16 KiB, but file systems read ahead and write
     /// behind in longer accesses.)
     pub block: Sectors,
-    /// Accesses that a file system has under way at once for a process that goes on from block to
-    /// block.
+    /// The number of accesses that the file system has under way at once for a process that goes
+    /// sequentially.
     pub at_once: NonZeroU16,
-    /// Of rewriting and seeking: what the program does between a block's answer and what it asks
-    /// for next.
+    /// For rewriting and seeking: the time between the answer for a block and the program's next
+    /// request.
     pub thinks: Duration,
 }
 
 impl Bonnie {
-    /// The processes of a phase, and what they do.
+    /// The processes of a phase, and their requests.
     pub fn phase(&self, phase: Phase, space: &Space) -> Result<(Load, Pattern), BonnieError> {
         let way = match phase {
             Phase::Write => Way::Once(Kind::Write),

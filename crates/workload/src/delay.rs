@@ -1,4 +1,4 @@
-//! How long until the next request: think times of processes, gaps between arrivals.
+//! Times between requests: think times of processes, and gaps between arrivals.
 
 use parlour_units::Duration;
 
@@ -7,40 +7,41 @@ use crate::random::Random;
 /// A distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Delay {
-    /// Always the same.
+    /// Constant.
     Fixed(Duration),
-    /// Exponential, with this mean: arrivals of a Poisson process, or think times without memory.
+    /// Exponential with this mean: the arrivals of a Poisson process, or memoryless think times.
     Exponential(Duration),
-    /// Normal; what is drawn below zero is zero.
+    /// Normal. A negative value becomes zero.
     Normal {
         /// The mean.
         mean: Duration,
         /// The standard deviation.
         deviation: Duration,
     },
-    /// Bursts of a Poisson process: so many at once, and bursts exponentially far apart. As gaps
-    /// between arrivals most are nothing, and with a probability of 1/size one is exponential.
+    /// Bursts of a Poisson process: several requests at once, with exponential times between
+    /// bursts. As a gap between arrivals, most values are zero, and one is exponential with a
+    /// probability of 1/size.
     Bursts {
-        /// How many, in the mean (geometrically distributed).
+        /// The mean number of requests in a burst (geometrically distributed).
         size: f64,
-        /// From one burst to the next, in the mean.
+        /// The mean time from one burst to the next.
         gap: Duration,
     },
 }
 
-/// Why there is no such delay.
+/// Why a delay is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum DelayError {
-    /// A burst of less than a request.
+    /// A burst has less than one request.
     #[error("bursts of {0} requests: a burst has at least one, and finitely many")]
     NoBurst(f64),
-    /// Requests without end at the same time.
+    /// The gap is zero, so infinitely many requests would arrive at once.
     #[error("the gap between arrivals is nothing: infinitely many would come at once; make it longer")]
     NoGap,
 }
 
 impl Delay {
-    /// Whether it can be had.
+    /// Checks that it is valid.
     pub fn check(&self) -> Result<(), DelayError> {
         match *self {
             Delay::Bursts { size, .. } if !(size >= 1.0 && size.is_finite()) => {
@@ -50,13 +51,13 @@ impl Delay {
         }
     }
 
-    /// Whether it can be had, and as a gap between arrivals.
+    /// Checks that it is valid as a gap between arrivals.
     pub fn check_gap(&self) -> Result<(), DelayError> {
         self.check()?;
         if self.mean() == Duration::ZERO { Err(DelayError::NoGap) } else { Ok(()) }
     }
 
-    /// The next one.
+    /// Draws the next delay.
     pub fn draw(&self, random: &mut Random) -> Duration {
         let exponential = |random: &mut Random, mean: Duration| {
             Duration::from_nanoseconds(random.exponential(mean.nanoseconds() as f64).round() as u64)
@@ -75,7 +76,7 @@ impl Delay {
         }
     }
 
-    /// The mean of what is drawn. (Of a normal one as it would be without the end at zero.)
+    /// The mean. For a normal distribution, the mean without the limit at zero.
     pub fn mean(&self) -> Duration {
         match *self {
             Delay::Fixed(time) | Delay::Exponential(time) => time,
@@ -91,8 +92,8 @@ impl Delay {
 mod tests {
     use super::*;
 
-    /// Of a geometric number of arrivals at once: the variance of a count over its mean is twice
-    /// the mean burst, less one.
+    /// For a geometric number of arrivals at once, the variance of a count divided by its mean is
+    /// twice the mean burst, minus one.
     #[test]
     fn bursts_scatter_as_they_should() {
         let delay = Delay::Bursts { size: 8.0, gap: Duration::from_millis(40) };

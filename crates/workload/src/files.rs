@@ -1,5 +1,5 @@
-//! Files that are read whole, as Hauser et al. did: files of some sizes all over the space, in
-//! lists, each list by a process.
+//! Whole-file reads, as in Hauser et al.: files of several sizes all over the space, in lists, with
+//! one process per list.
 
 use std::num::NonZeroU16;
 
@@ -9,44 +9,45 @@ use crate::random::Random;
 use crate::space::Space;
 use crate::task::{Kind, Stretch, Task, Way};
 
-/// What files there are, and how they are read.
+/// The files, and how they are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileSet {
-    /// The sizes of files: as many of one as of another, and all of them in each portion of each
+    /// The sizes of files. There are equally many files of each size, also in each part of each
     /// volume.
     pub sizes: Vec<Sectors>,
-    /// The part of each volume that they fill; what is free lies between them.
+    /// The fraction of each volume that the files fill. The free space is between them.
     pub filled: f64,
-    /// In so many lists, as even as can be. The first process reads the first list, and so on.
+    /// The number of lists, of lengths as equal as possible. The first process reads the first
+    /// list, and so on.
     pub lists: u32,
     /// Whether a list is read again after its end.
     pub again: bool,
-    /// What opening a file takes of the host.
+    /// The time of the host to open a file.
     pub opening: Duration,
-    /// Blocks that are read when a file is opened, one after the other, anywhere on the file's
-    /// volume: at most [`Task::LOOKS`].
+    /// The number of blocks that are read one after another when a file is opened, anywhere on the
+    /// file's volume: at most [`Task::LOOKS`].
     pub looks: usize,
-    /// What is asked for at once.
+    /// The length of a read.
     pub read: Sectors,
-    /// How many of these are read ahead of the one that the process waits for.
+    /// The number of reads ahead of the one that the process waits for.
     pub ahead: u16,
 }
 
-/// Why there are no such files.
+/// Why a set of files is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum FilesError {
-    /// None.
+    /// There is no size, or an empty file.
     #[error("a set of files has at least one size, and no file is empty")]
     Empty,
-    /// Not a part.
+    /// The filled part is not a fraction.
     #[error("files fill {0} of a volume: it is above 0, and at most 1")]
     NoPart(f64),
-    /// Not even one of each.
+    /// There is no room for one file of each size.
     #[error("a file of each size takes {needed} sectors, and files may fill {room} of a volume")]
     NoRoom {
-        /// Of one of each.
+        /// The sectors of one file of each size.
         needed: u64,
-        /// What may be filled.
+        /// The sectors that may be filled.
         room: u64,
     },
     /// Some list would be empty.
@@ -54,27 +55,27 @@ pub enum FilesError {
         "there are {files} files, one of each size {rounds} times, which are not enough for {lists} lists"
     )]
     TooManyLists {
-        /// All of them.
+        /// The number of files.
         files: u64,
-        /// Of one of each.
+        /// The number of files of each size.
         rounds: u64,
-        /// So many.
+        /// The number of lists.
         lists: u32,
     },
-    /// More blocks than that.
+    /// More than the most blocks are read at opening.
     #[error("a file is opened with at most {most} blocks read, and not {0}", most = Task::LOOKS)]
     TooManyLooks(usize),
-    /// Reads of nothing.
+    /// The length of a read is not a whole number of blocks.
     #[error("files are read in whole blocks of {block} sectors, and not in parts of {read}")]
     NoRead {
-        /// What is asked for at once.
+        /// The length of a read.
         read: u64,
-        /// A block.
+        /// The block.
         block: u64,
     },
 }
 
-/// Files being read.
+/// The files being read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Files {
     set: FileSet,
@@ -88,7 +89,7 @@ struct List {
     next: usize,
 }
 
-/// Where a file is, and on which volume.
+/// The position of a file, and its volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct File {
     at: Sector,
@@ -97,7 +98,7 @@ struct File {
 }
 
 impl Files {
-    /// Lays the files out, and deals them to lists, as `random` has it.
+    /// Places the files, and distributes them to lists at random.
     pub fn new(set: FileSet, space: &Space, random: &mut Random) -> Result<Files, FilesError> {
         let block = space.block();
         if set.sizes.is_empty() || set.sizes.iter().any(|size| size.is_zero()) {
@@ -134,7 +135,7 @@ impl Files {
         Ok(Files { set, block, lists })
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn count(&self) -> usize {
         self.lists.iter().map(|list| list.files.len()).sum()
     }
@@ -158,7 +159,7 @@ impl Files {
     }
 }
 
-/// One file of each size in some order, again and again, evenly over a volume.
+/// Places one file of each size in random order, repeatedly, evenly over a volume.
 fn laid_out(
     set: &FileSet,
     volume: (Sector, Sectors),
@@ -190,7 +191,7 @@ fn laid_out(
     Ok((0..count).map(round).collect())
 }
 
-/// Any order as likely as any other (Fisher and Yates).
+/// Shuffles: all orders are equally likely (Fisher and Yates).
 fn shuffle<T>(items: &mut [T], random: &mut Random) {
     for index in (1..items.len()).rev() {
         items.swap(index, random.below(index as u64 + 1) as usize);
@@ -233,7 +234,7 @@ mod tests {
         assert!((325..330).contains(&mean), "162.5 KB and what rounds up to blocks, not {mean} sectors");
         let filled = mean as f64 * count as f64 / f64::from((1 << 20) + (1 << 19));
         assert!((0.88..0.9).contains(&filled), "{filled}");
-        // Of each tenth of the larger volume, all sizes.
+        // Each tenth of the larger volume has files of all sizes.
         for tenth in 0..10 {
             let within = |file: &&File| (file.at.get() * 10) >> 20 == tenth;
             let mut sizes: Vec<u64> = all.iter().filter(within).map(|file| file.length.get()).collect();

@@ -1,14 +1,15 @@
-//! What hosts ask for, and when: streams of requests, drawn from distributions.
+//! Workloads: streams of hosts' requests, drawn from distributions.
 //!
-//! A workload knows nothing of arrays or drives: it has so many sectors before it. All that is
-//! drawn comes from a [`Random`](random::Random) that is passed in, so that a seed says all.
+//! A workload does not depend on arrays or drives: it addresses a number of sectors. All random
+//! values come from a [`Random`](random::Random) that the caller passes, so a seed determines
+//! everything.
 //!
-//! A [`source`] says what is asked for, and when: a [`Pattern`](source::Pattern) of [`task`]s, each
-//! of which is a request or several, in a closed or an open [`Load`](source::Load). Read [`size`]
-//! (how much), [`place`] (where) and [`stream`] (both, and what is done), [`accounts`] (a bank's
-//! transactions), [`files`] (read whole), [`pass`] (from one end to the other), [`bonnie`] (its
-//! phases), [`trace`] and [`replay`] (what was recorded elsewhere); [`delay`] (how long until the
-//! next), and [`space`] (what there is to ask for).
+//! A [`source`] combines what is requested with when: a [`Pattern`](source::Pattern) of [`task`]s,
+//! each of one or several requests, in a closed or an open [`Load`](source::Load). The other
+//! modules: [`size`] (the length of requests), [`place`] (their positions) and [`stream`] (both,
+//! and the kind of request), [`accounts`] (a bank's transactions), [`files`] (whole-file reads),
+//! [`pass`] (sequential passes), [`bonnie`] (its phases), [`trace`] and [`replay`] (recorded
+//! requests), [`delay`] (times between requests), and [`space`] (the address space).
 
 pub mod accounts;
 pub mod bonnie;

@@ -1,58 +1,57 @@
-//! Going through a stretch from one end to the other: what copies, backups and Bonnie's phases do
-//! (Molnar).
+//! Sequential passes through a range: the requests of copies, backups and Bonnie's phases (Molnar).
 
 use parlour_units::Sectors;
 
 use crate::space::Space;
 use crate::task::{Stretch, Task};
 
-/// Passes through a stretch, divided evenly among streams. Each process is a stream.
+/// Passes through a range that is divided evenly among streams. Each process is a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pass {
-    /// What is gone through, and how.
+    /// The range, and how it is accessed.
     stretch: Stretch,
     streams: u32,
-    /// How often each stream goes through its part, and how often it has.
+    /// The number of passes of each stream, and the number that each has done.
     passes: Option<u64>,
     done: Vec<u64>,
 }
 
-/// Why there is no such pass.
+/// Why a pass is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum PassError {
-    /// It is not there.
+    /// The range is not within one volume.
     #[error("{length} sectors from {at} on are not within one volume")]
     Beyond {
-        /// From there.
+        /// Its first sector.
         at: u64,
-        /// As far as that.
+        /// Its length.
         length: u64,
     },
-    /// Parts of blocks.
+    /// The accesses are not whole blocks.
     #[error(
         "a pass is in whole blocks of {block} sectors: neither {part} sectors at once nor a start at {at}"
     )]
     PartOfBlock {
-        /// At once.
+        /// The length of an access.
         part: u64,
-        /// From there.
+        /// The first sector.
         at: u64,
-        /// A block.
+        /// The block.
         block: u64,
     },
-    /// Streams without anything.
+    /// There are more streams than blocks.
     #[error("{length} sectors are too few for {streams} streams")]
     TooManyStreams {
-        /// All of it.
+        /// The length of the range.
         length: u64,
-        /// So many.
+        /// The number of streams.
         streams: u32,
     },
 }
 
 impl Pass {
-    /// So many streams through parts of a stretch; without a number of passes again and again. What
-    /// is no whole number of blocks at its end is left out.
+    /// Streams through equal parts of a range, with a number of passes or without end. A remainder
+    /// that is not a whole block is not accessed.
     pub fn new(
         stretch: Stretch,
         streams: u32,

@@ -1,112 +1,112 @@
-//! Where a request goes.
+//! The positions of requests.
 
 use parlour_units::{Sector, Sectors};
 
 use crate::random::Random;
 use crate::space::Space;
 
-/// A distribution of places.
+/// A distribution of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// Anywhere, aligned to the block.
+    /// Uniform over all blocks.
     Uniform,
-    /// Anywhere, on the request's natural boundary: aligned to its own size, or to a stripe where
-    /// it is larger.
+    /// Uniform, aligned to the request's natural boundary: its own size, or a stripe if it is
+    /// larger.
     Natural {
-        /// What large requests are aligned to.
+        /// The alignment of large requests.
         stripe: Sectors,
     },
-    /// As few parts of stripes as can be: what is at least a stripe begins or ends with one, as
-    /// often the one as the other, and what is smaller begins with a unit, each as likely (the
-    /// aligned distribution of Chen et al., sections 6 and 8.1.4).
+    /// Positions with as few partial stripes as possible. A request of at least a stripe begins or
+    /// ends with a stripe, with equal probability. A smaller request begins with a unit; all units
+    /// are equally likely (the aligned distribution of Chen et al., sections 6 and 8.1.4).
     Striped {
-        /// A stripe unit.
+        /// The stripe unit.
         unit: Sectors,
-        /// A stripe: so many units.
+        /// The number of units of a stripe.
         units: u64,
     },
-    /// Some of each so many units are hot: a part of all requests begins in these, the rest in the
-    /// others. With as many units as a stripe has, these are hot disks (the unaligned distribution
-    /// of Chen et al., section 6). Within its unit a request is anywhere where it fits; what is
-    /// longer begins with the unit.
+    /// Of each group of `period` units, the first `hot` are hot: a fraction of all requests begins
+    /// in these, the rest in the others. If the period is a stripe, this gives hot disks (the
+    /// unaligned distribution of Chen et al., section 6). A request begins anywhere in its unit
+    /// where it fits; a longer request begins with the unit.
     HotUnits {
-        /// A stripe unit.
+        /// The stripe unit.
         unit: Sectors,
-        /// Of so many units
+        /// The number of units in a group.
         period: u64,
-        /// so many, the first, are hot.
+        /// The number of hot units in a group.
         hot: u64,
-        /// Of requests.
+        /// The fraction of requests to hot units.
         requests: f64,
     },
-    /// A part of all requests goes to a part of all places, the first.
+    /// A fraction of all requests goes to the first part of the space.
     Hot {
-        /// Of requests.
+        /// The fraction of requests.
         requests: f64,
-        /// Of places.
+        /// The fraction of the space.
         places: f64,
     },
-    /// Within a stretch: from this part of all places to that.
+    /// Uniform within a part of the space, from the first fraction to the second.
     Within(f64, f64),
-    /// The nth block with a probability of 1/n^exponent; the blocks stand all over, not side by
-    /// side.
+    /// The nth block with a probability proportional to 1/n^exponent. The blocks are scattered over
+    /// the space.
     Zipf(f64),
-    /// One after the other, so many requests in a row; then somewhere else.
+    /// Sequential runs of requests; each run begins at a random position.
     Runs {
-        /// Requests in a row.
+        /// The number of requests in a run.
         length: u64,
     },
 }
 
-/// Places, one after the other.
+/// A sequence of positions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Places {
     place: Place,
     space: Space,
-    /// Of runs: where the next one goes, and how many are left.
+    /// For runs: the next position, and the number of requests left.
     run: (Sector, u64),
 }
 
-/// Why places cannot be had.
+/// Why positions are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum PlaceError {
-    /// No part of anything.
+    /// A number is not a fraction.
     #[error("{0} is no part: parts are above 0, and at most 1")]
     NoPart(f64),
-    /// An exponent that is none.
+    /// The exponent is invalid.
     #[error("{0} is no exponent of a zipf distribution: it is above 0, and at most 10")]
     NoExponent(f64),
-    /// Nothing comes in a row.
+    /// A run has no requests.
     #[error("a run has at least one request")]
     NoRun,
-    /// Units that are none.
+    /// The stripe unit is not a whole number of blocks.
     #[error("a stripe unit of {unit} sectors is no whole number of blocks of {block}")]
     NoUnit {
         /// The unit.
         unit: u64,
-        /// A block.
+        /// The block.
         block: u64,
     },
     /// No unit is hot, or all are.
     #[error("{hot} hot units of {period}: at least one is hot, and at least one is not")]
     NoHotUnits {
-        /// Hot ones.
+        /// The number of hot units.
         hot: u64,
-        /// Of so many.
+        /// The number of units in a group.
         period: u64,
     },
-    /// Less than a stripe, or a period.
+    /// The space is smaller than a stripe or a group.
     #[error("{space} sectors are less than one stripe of {stripe}")]
     NoStripe {
-        /// Sectors that there are.
+        /// The sectors of the space.
         space: u64,
-        /// Of a stripe.
+        /// The sectors of a stripe.
         stripe: u64,
     },
 }
 
 impl Places {
-    /// Places in a space, each aligned to its block.
+    /// Positions in a space, aligned to its blocks.
     pub fn new(place: Place, space: &Space) -> Result<Places, PlaceError> {
         let part = |part: f64| (part > 0.0 && part <= 1.0).then_some(()).ok_or(PlaceError::NoPart(part));
         let stripe = |unit, units| stripe(space, unit, units);
@@ -132,12 +132,12 @@ impl Places {
         Ok(Places { place, space: space.clone(), run: (Sector::ZERO, 0) })
     }
 
-    /// The longest request that fits any volume.
+    /// The length of the longest request that fits into every volume.
     pub fn longest(&self) -> Sectors {
         self.space.longest()
     }
 
-    /// Where a request of this size goes. It ends within its volume if there is room for it at all.
+    /// The position of a request of this size. It ends within its volume if that has room for it.
     pub fn draw(&mut self, random: &mut Random, size: Sectors) -> Sector {
         let block = self.space.block().get();
         let blocks = self.space.length().get() / block;
@@ -198,8 +198,8 @@ fn stripe(space: &Space, length: Sectors, units: u64) -> Result<(), PlaceError> 
     fits.then_some(()).ok_or(PlaceError::NoStripe { space: space.length().get(), stripe })
 }
 
-/// All in blocks: what is at least a stripe begins or ends with one, what is smaller begins with a
-/// unit.
+/// All in blocks: a request of at least a stripe begins or ends with one, a smaller one begins with
+/// a unit.
 fn striped(random: &mut Random, size: u64, unit: u64, units: u64, blocks: u64) -> u64 {
     let (stripe, last) = (unit * units, blocks.saturating_sub(size));
     if size < stripe {
@@ -208,12 +208,12 @@ fn striped(random: &mut Random, size: u64, unit: u64, units: u64, blocks: u64) -
     if random.happens(0.5) {
         return random.below(last / stripe + 1) * stripe;
     }
-    // It ends with a stripe that is not before its own length.
+    // It ends with a stripe, at an end that is not before its own length.
     let (first, end) = (size.div_ceil(stripe), blocks / stripe);
     if first > end { 0 } else { (first + random.below(end - first + 1)) * stripe - size }
 }
 
-/// All in blocks: within a hot unit, or another.
+/// All in blocks: a position within a hot unit, or within another.
 fn hot_unit(
     random: &mut Random,
     size: u64,
@@ -243,7 +243,8 @@ fn zipf(random: &mut Random, exponent: f64, count: u64) -> u64 {
     (rank as u64).clamp(1, count) - 1
 }
 
-/// Ranks that follow one another stand far apart: a permutation of what is below `count`.
+/// Scatters ranks, so that consecutive ranks are far apart: a permutation of the numbers below
+/// `count`.
 fn scattered(rank: u64, count: u64) -> u64 {
     let mut step = ((count as f64 * 0.618_033_988_749_895) as u64).max(1);
     while gcd(step, count) != 1 {

@@ -1,4 +1,4 @@
-//! Numbers that look drawn, and are the same for the same seed.
+//! Pseudo-random numbers: the same for the same seed.
 
 /// A generator (xoshiro256**, Blackman and Vigna), seeded by splitmix64.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The generator of a seed.
+    /// The generator for a seed.
     pub fn new(seed: u64) -> Random {
         let mut at = seed;
         let mut next = || {
@@ -19,7 +19,7 @@ impl Random {
         Random { state: [next(), next(), next(), next()] }
     }
 
-    /// Another generator, told by a number: drawing from one changes nothing of the other.
+    /// Another generator, identified by a number. Both generators are independent.
     pub fn part(&self, number: u64) -> Random {
         let [a, b, c, d] = self.state;
         Random::new(
@@ -44,7 +44,7 @@ impl Random {
         result
     }
 
-    /// A whole number below `bound`, which is positive; each as likely (Lemire's method).
+    /// A uniform whole number below `bound`, which is positive (Lemire's method).
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "nothing is below zero");
         loop {
@@ -56,22 +56,22 @@ impl Random {
         }
     }
 
-    /// At least 0 and below 1.
+    /// A uniform number, at least 0 and below 1.
     pub fn part_of_one(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Whether something of this probability happens.
+    /// Whether an event of this probability occurs.
     pub fn happens(&mut self, probability: f64) -> bool {
         self.part_of_one() < probability
     }
 
-    /// From the exponential distribution of this mean.
+    /// A number from the exponential distribution with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.part_of_one()).ln()
     }
 
-    /// From the normal distribution (Marsaglia's polar method).
+    /// A number from the normal distribution (Marsaglia's polar method).
     pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
         loop {
             let (x, y) = (2.0 * self.part_of_one() - 1.0, 2.0 * self.part_of_one() - 1.0);
@@ -87,7 +87,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Mean and standard deviation of 200,000 draws.
+    /// The mean and standard deviation of 200,000 numbers.
     fn moments(mut draw: impl FnMut(&mut Random) -> f64) -> (f64, f64) {
         let mut random = Random::new(1);
         let drawn: Vec<f64> = (0..200_000).map(|_| draw(&mut random)).collect();

@@ -1,4 +1,4 @@
-//! A recorded trace, asked for again.
+//! Replays a recorded trace.
 
 use std::fmt;
 use std::io::BufRead;
@@ -9,117 +9,116 @@ use crate::space::Space;
 use crate::task::{Ask, Kind, Task};
 use crate::trace::{Format, Recorded, Trace, TraceError, What};
 
-/// Which of a trace's devices are looked at.
+/// The devices of a trace that are replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Devices {
-    /// All of them, each as if it were the whole space.
+    /// All devices, each as if it had the whole space.
     Each,
-    /// This one only.
+    /// Only this device.
     One(u32),
-    /// These, one after the other: the number and the length of each, of which what is no whole
-    /// block is not used.
+    /// These devices, one after another in the space: the number and the length of each. A
+    /// remainder that is not a whole block is not used.
     Joined(Vec<(u32, Sectors)>),
 }
 
-/// What becomes of a request that reaches beyond the space.
+/// How a request beyond the space is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// The run ends with an error that names its line.
     Refused,
-    /// It goes to its place modulo the space; what would then reach beyond the end is moved back to
-    /// it.
+    /// Its position is taken modulo the space. If it would then exceed the end, it is moved back to
+    /// end there.
     Wrapped,
 }
 
-/// How a trace is asked for again.
+/// The options of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Again {
-    /// Of which devices.
+    /// The devices.
     pub devices: Devices,
-    /// What reaches beyond the space.
+    /// How requests beyond the space are handled.
     pub beyond: Beyond,
 }
 
-/// A trace being asked for again. It is read as it is needed, so that its length does not matter.
+/// A trace being replayed. It is read as needed, so its length does not matter.
 ///
-/// Requests are widened to whole blocks. Reads, writes and trims without length ask for nothing and
-/// are left out.
+/// Requests are extended to whole blocks. Reads, writes and trims of length zero are skipped.
 pub struct Replay {
     trace: Trace<Box<dyn BufRead + Send>>,
     again: Again,
     space: Space,
     counts: Counts,
-    /// When its first request came.
+    /// The recorded time of its first request.
     first: Option<Duration>,
 }
 
-/// What a replay has done with its trace.
+/// The counts of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Requests that were asked for.
+    /// Replayed requests.
     pub asked: u64,
-    /// Left out, because they had no length.
+    /// Requests skipped because they have no length.
     pub empty: u64,
-    /// Left out, because they went to other devices.
+    /// Requests skipped because they go to other devices.
     pub elsewhere: u64,
-    /// Moved, because they reached beyond the space.
+    /// Requests moved because they exceed the space.
     pub wrapped: u64,
 }
 
-/// Why a trace is not asked for further.
+/// Why a replay ends with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// It cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// It reaches beyond what there is.
+    /// A request exceeds the space.
     #[error(
         "line {line}: {length} sectors from {at} on reach beyond {space}; make the array larger, or let requests wrap around"
     )]
     Beyond {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: u64,
-        /// From there.
+        /// The request's first sector.
         at: u64,
-        /// As far as that.
+        /// The request's length.
         length: u64,
-        /// Of the space, or of the request's device.
+        /// The length of the space, or of the request's device.
         space: u64,
     },
-    /// It has no times.
+    /// The trace has no times.
     #[error("line {line}: the trace does not say when that was; replay it closed, so many requests at once")]
     Timeless {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: u64,
     },
-    /// A device that was not expected.
+    /// The device is unknown.
     #[error("line {line}: device {device} is not among those that are joined; give its length")]
     UnknownDevice {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: u64,
-        /// As the trace numbers it.
+        /// The device's number in the trace.
         device: u32,
     },
 }
 
 impl Replay {
-    /// The requests of this trace, to this space.
+    /// Replays a trace to this space.
     pub fn new(reader: Box<dyn BufRead + Send>, format: Format, again: Again, space: &Space) -> Replay {
         let (trace, space) = (Trace::new(reader, format), space.clone());
         Replay { trace, again, space, counts: Counts::default(), first: None }
     }
 
-    /// What was done so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The line that was read last.
+    /// The number of the last line read.
     pub fn line(&self) -> u64 {
         self.trace.line()
     }
 
-    /// The next request, and when it came.
+    /// The next request, and its recorded time.
     pub(crate) fn next(&mut self) -> Result<Option<(Option<Duration>, Task)>, ReplayError> {
         while let Some(recorded) = self.trace.next() {
             let recorded = recorded?;
@@ -131,8 +130,8 @@ impl Replay {
         Ok(None)
     }
 
-    /// The same, with how long after the first that was. What is out of order comes as soon as it
-    /// is read.
+    /// The same, with the time since the first request. A request that is out of order is due when
+    /// it is read.
     pub(crate) fn next_timed(&mut self) -> Result<Option<(Duration, Task)>, ReplayError> {
         match self.next()? {
             Some((Some(at), task)) => {
@@ -166,7 +165,7 @@ impl Replay {
         Ok(Some(Ask { kind, at: self.space.fit(start + at.from_start(), length), length }))
     }
 
-    /// Where a device lies in the space, and how long it is.
+    /// The position of a device in the space, and its length.
     fn device(&self, device: u32) -> Result<Option<(Sector, Sectors)>, ReplayError> {
         let all = (Sector::ZERO, self.space.length());
         match &self.again.devices {
@@ -186,7 +185,7 @@ impl Replay {
         }
     }
 
-    /// In whole blocks, and within so much room.
+    /// A request in whole blocks, within the space that there is for it.
     fn placed(
         &mut self,
         at: Sector,

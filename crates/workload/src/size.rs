@@ -1,4 +1,4 @@
-//! How much a request asks for.
+//! The lengths of requests.
 
 use parlour_units::Sectors;
 
@@ -7,7 +7,7 @@ use crate::random::Random;
 /// A distribution of sizes, in sectors.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Size {
-    /// Always the same.
+    /// Constant.
     Fixed(f64),
     /// Exponential, with this mean.
     Exponential(f64),
@@ -18,50 +18,51 @@ pub enum Size {
         /// The standard deviation.
         deviation: f64,
     },
-    /// Each between two sizes as likely.
+    /// Uniform between two sizes.
     Uniform(f64, f64),
-    /// One of some, each with its weight.
+    /// One of several sizes, each with its weight.
     Mix(Vec<(f64, f64)>),
 }
 
-/// Sizes as they are asked for: drawn, cut at both ends, and in whole blocks.
+/// The sizes of requests: drawn from a distribution, limited at both ends, and rounded to whole
+/// blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     size: Size,
     block: Sectors,
     least: Sectors,
     most: Sectors,
-    /// Of a mix: the weights up to and with each.
+    /// For a mix: the cumulative weights.
     weights: Vec<f64>,
 }
 
-/// Why sizes cannot be had.
+/// Why sizes are invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SizeError {
-    /// Not a size.
+    /// A number is not a size.
     #[error("{0} sectors is no size")]
     NoSize(f64),
-    /// Not a weight.
+    /// A number is not a weight.
     #[error("{0} is no weight: weights are positive")]
     NoWeight(f64),
-    /// Nothing to choose from.
+    /// A mix has no size.
     #[error("a mix has at least one size")]
     Empty,
-    /// The ends do not fit.
+    /// No size is within the limits.
     #[error("sizes are to be between {least} and {most} sectors, in blocks of {block}: there are none")]
     Ends {
         /// The least.
         least: u64,
         /// The most.
         most: u64,
-        /// A block.
+        /// The block.
         block: u64,
     },
 }
 
 impl Sizes {
-    /// Sizes of at least `least` and at most `most` sectors, each rounded up to whole blocks. What
-    /// is drawn beyond an end is that end.
+    /// Sizes of at least `least` and at most `most` sectors, rounded up to whole blocks. A value
+    /// beyond a limit becomes the limit.
     pub fn new(size: Size, block: Sectors, least: Sectors, most: Sectors) -> Result<Sizes, SizeError> {
         let sound =
             |value: f64| (value >= 0.0 && value.is_finite()).then_some(()).ok_or(SizeError::NoSize(value));
@@ -92,7 +93,7 @@ impl Sizes {
         Ok(Sizes { size, block, least, most, weights })
     }
 
-    /// The next one.
+    /// Draws the next size.
     pub fn draw(&self, random: &mut Random) -> Sectors {
         let drawn = match &self.size {
             Size::Fixed(size) => *size,
@@ -106,11 +107,11 @@ impl Sizes {
                 sizes[index.min(sizes.len() - 1)].0
             }
         };
-        // A negative one becomes nothing, and that the least.
+        // A negative value becomes zero, and then the least size.
         Sectors::new(drawn.ceil() as u64).min(self.most).round_up(self.block).max(self.least)
     }
 
-    /// The largest that can come.
+    /// The largest possible size.
     pub fn most(&self) -> Sectors {
         self.most
     }
@@ -129,7 +130,7 @@ mod tests {
     #[test]
     fn sizes_have_their_means() {
         assert!((mean(Size::Fixed(12.0)) - 12.0).abs() < 1e-9);
-        // Rounded up by half a sector in the mean.
+        // Rounding up adds half a sector on average.
         assert!((mean(Size::Exponential(1_000.0)) / 1_000.5 - 1.0).abs() < 0.01);
         assert!((mean(Size::Normal { mean: 1_000.0, deviation: 100.0 }) / 1_000.5 - 1.0).abs() < 0.01);
         assert!((mean(Size::Uniform(100.0, 300.0)) / 200.5 - 1.0).abs() < 0.01);

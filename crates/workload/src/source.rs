@@ -1,4 +1,4 @@
-//! A source of requests: what is asked for, and when.
+//! A source of requests: what is requested, and when.
 
 use parlour_units::Duration;
 
@@ -11,38 +11,38 @@ use crate::replay::{Replay, ReplayError};
 use crate::stream::Stream;
 use crate::task::Task;
 
-/// When something is asked for.
+/// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
-    /// So many processes: each thinks, does a task, and begins again.
+    /// A number of processes. Each process thinks, does a task, and begins again.
     Closed {
-        /// How many.
+        /// The number of processes.
         processes: u32,
-        /// How long each thinks.
+        /// The think time.
         think: Delay,
     },
-    /// Tasks begin whether or not others are done.
+    /// Tasks begin independently of whether others are done.
     Open {
-        /// From one to the next.
+        /// The time between the beginnings of two tasks.
         gap: Delay,
     },
-    /// As a trace has it, whether or not what was asked before is answered.
+    /// The times of a trace, independently of whether earlier requests are answered.
     Recorded {
-        /// Times are stretched by this: below 1 the trace is faster than it was.
+        /// The factor for the times: below 1 the replay is faster than the recording.
         stretched: f64,
     },
 }
 
-/// What is asked for.
+/// What is requested.
 #[derive(Debug)]
 pub enum Pattern {
-    /// Requests that are drawn one by one.
+    /// Single random requests.
     Stream(Stream),
     /// A bank's transactions.
     Accounts(Accounts),
-    /// Files that are read whole.
+    /// Whole-file reads.
     Files(Files),
-    /// A stretch from one end to the other.
+    /// A sequential pass through a range.
     Pass(Pass),
     /// A recorded trace.
     Replay(Replay),
@@ -51,37 +51,37 @@ pub enum Pattern {
 /// A source of requests.
 #[derive(Debug)]
 pub struct Source {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub name: String,
     load: Load,
     pattern: Pattern,
-    /// Whether a write is only answered when it is durable.
+    /// Whether a write is answered only when it is durable.
     pub durable: bool,
 }
 
-/// Why there is no such source.
+/// Why a source is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SourceError {
-    /// Nobody asks.
+    /// A closed load has no process.
     #[error("a closed load has at least one process")]
     NoProcess,
-    /// Times that cannot be.
+    /// A delay is invalid.
     #[error(transparent)]
     Delay(#[from] DelayError),
     /// Only traces have recorded times.
     #[error("only a trace says when its requests come; choose a closed load, or an open one with a gap")]
     NotRecorded,
-    /// Not a factor.
+    /// The factor is not positive.
     #[error("{0} is no factor to stretch times by: it is above 0")]
     NoFactor(f64),
 }
 
 impl Pattern {
-    /// What this process does next, if it does anything more. Tasks of an open load are all of
-    /// process 0.
+    /// The next task of this process, if there is one. All tasks of an open load belong to process
+    /// 0.
     ///
     /// # Errors
-    /// A trace cannot be read further.
+    /// The trace cannot be read further.
     pub fn begin(&mut self, process: u32, random: &mut Random) -> Result<Option<Task>, ReplayError> {
         match self {
             Pattern::Stream(stream) => Ok(Some(stream.begin(random))),
@@ -92,8 +92,8 @@ impl Pattern {
         }
     }
 
-    /// Whether tasks are what somebody waits for, rather than single requests: transactions and
-    /// files.
+    /// Whether users wait for whole tasks, such as transactions or files, and not for single
+    /// requests.
     pub fn is_of_tasks(&self) -> bool {
         match self {
             Pattern::Stream(stream) => stream.writes_back(),
@@ -104,7 +104,7 @@ impl Pattern {
 }
 
 impl Source {
-    /// Something that is asked for, and when.
+    /// A source with this load and pattern.
     pub fn new(name: &str, load: Load, pattern: Pattern) -> Result<Source, SourceError> {
         match load {
             Load::Closed { processes: 0, .. } => return Err(SourceError::NoProcess),
@@ -121,33 +121,33 @@ impl Source {
         Ok(Source { name: name.to_owned(), load, pattern, durable: false })
     }
 
-    /// When it asks.
+    /// When it sends requests.
     pub fn load(&self) -> Load {
         self.load
     }
 
-    /// What it asks for.
+    /// What it requests.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 
-    /// Whether requests come whether or not others are answered.
+    /// Whether requests are sent independently of answers.
     pub fn is_open(&self) -> bool {
         !matches!(self.load, Load::Closed { .. })
     }
 
-    /// What this process does next, if it does anything more.
+    /// The next task of this process, if there is one.
     ///
     /// # Errors
-    /// A trace cannot be read further.
+    /// The trace cannot be read further.
     pub fn begin(&mut self, process: u32, random: &mut Random) -> Result<Option<Task>, ReplayError> {
         self.pattern.begin(process, random)
     }
 
-    /// What comes next as recorded, and how long after the trace's own beginning.
+    /// The next recorded task, and its time since the beginning of the trace.
     ///
     /// # Errors
-    /// A trace cannot be read further, or does not say when.
+    /// The trace cannot be read further, or has no times.
     pub fn next_recorded(&mut self) -> Result<Option<(Duration, Task)>, ReplayError> {
         match (&mut self.pattern, self.load) {
             (Pattern::Replay(replay), Load::Recorded { stretched }) => {

@@ -1,38 +1,38 @@
-//! What a workload has before it: so many sectors, in one volume or in several beside one another.
+//! The address space of a workload, in one or several volumes.
 
 use parlour_units::{Sector, Sectors};
 
-/// An address space of one or several volumes. No request crosses from one to the next.
+/// An address space of one or several volumes. No request crosses a border between volumes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Where each volume ends, and the next begins.
+    /// The end of each volume, where the next one begins.
     ends: Vec<Sector>,
     block: Sectors,
 }
 
-/// Why there is no such space.
+/// Why a space is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpaceError {
-    /// There is no room.
+    /// It is smaller than a block.
     #[error("{length} sectors have no room for a block of {block}")]
     NoRoom {
-        /// Sectors that there are.
+        /// The sectors of the space.
         length: u64,
-        /// What is to fit.
+        /// The block.
         block: u64,
     },
-    /// Blocks would lie across two volumes.
+    /// A volume is not a whole number of blocks.
     #[error("a volume of {length} sectors is no whole number of blocks of {block}")]
     PartOfBlock {
-        /// Of the volume.
+        /// The sectors of the volume.
         length: u64,
-        /// A block.
+        /// The block.
         block: u64,
     },
 }
 
 impl Space {
-    /// A single volume, of which what is no whole block is not used.
+    /// A single volume. A remainder that is not a whole block is not used.
     pub fn new(length: Sectors, block: Sectors) -> Result<Space, SpaceError> {
         if block.is_zero() || length < block {
             return Err(SpaceError::NoRoom { length: length.get(), block: block.get() });
@@ -40,7 +40,7 @@ impl Space {
         Ok(Space { ends: vec![Sector::ZERO + length.round_down(block)], block })
     }
 
-    /// Several volumes, one after the other.
+    /// Several consecutive volumes.
     pub fn volumes(lengths: &[Sectors], block: Sectors) -> Result<Space, SpaceError> {
         let mut ends = Vec::with_capacity(lengths.len());
         let mut end = Sector::ZERO;
@@ -61,29 +61,29 @@ impl Space {
         Ok(Space { ends, block })
     }
 
-    /// All of it.
+    /// The length of all volumes.
     pub fn length(&self) -> Sectors {
         self.ends[self.ends.len() - 1].from_start()
     }
 
-    /// What requests are aligned to.
+    /// The alignment of requests.
     pub fn block(&self) -> Sectors {
         self.block
     }
 
-    /// Each volume: where it begins, and how long it is.
+    /// The first sector and the length of each volume.
     pub fn each(&self) -> impl Iterator<Item = (Sector, Sectors)> + '_ {
         let starts = std::iter::once(Sector::ZERO).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| (start, *end - start))
     }
 
-    /// The longest request that fits any volume.
+    /// The length of the longest request that fits into every volume.
     pub fn longest(&self) -> Sectors {
         self.each().map(|(_, length)| length).min().unwrap_or(Sectors::ZERO)
     }
 
-    /// Where a request goes that was to go there: one that would reach beyond a volume ends where
-    /// the volume does.
+    /// The position of a request: if it would cross the end of its volume, it is moved to end
+    /// there.
     pub fn fit(&self, at: Sector, length: Sectors) -> Sector {
         let volume = self.ends.partition_point(|end| *end <= at).min(self.ends.len() - 1);
         let end = self.ends[volume].from_start();

@@ -1,4 +1,4 @@
-//! Requests that are drawn one by one: what is done, how much, and where.
+//! Single random requests: kind, length and position.
 
 use std::num::NonZeroU16;
 
@@ -9,72 +9,72 @@ use crate::random::Random;
 use crate::size::Sizes;
 use crate::task::{Ask, Kind, Stretch, Task, Way};
 
-/// Requests of one sort.
+/// A sort of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sort {
-    /// How many of all requests, as a weight beside other sorts'.
+    /// The weight of this sort among the requests.
     pub weight: f64,
-    /// The part of them that read; the rest writes.
+    /// The fraction of reads; the others are writes.
     pub reads: f64,
-    /// How much they ask for.
+    /// The lengths.
     pub sizes: Sizes,
 }
 
-/// That what was read is written back to where it was.
+/// Writing back data that was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Back {
-    /// The part of reads that this is done with.
+    /// The fraction of reads that are written back.
     pub part: f64,
-    /// From the answer to the write.
+    /// The time from the answer to the write.
     pub after: Duration,
 }
 
-/// Requests, one after the other.
+/// A sequence of requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     sorts: Vec<Sort>,
-    /// The weights up to and with each.
+    /// The cumulative weights.
     weights: Vec<f64>,
     places: Places,
     back: Option<Back>,
 }
 
-/// Why there is no such stream.
+/// Why a stream is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum StreamError {
-    /// Nothing to choose from.
+    /// It has no sort of requests.
     #[error("a stream has at least one sort of requests")]
     Empty,
-    /// Not a weight.
+    /// A number is not a weight.
     #[error("{0} is no weight: weights are positive")]
     NoWeight(f64),
-    /// Not a part.
+    /// A number is not a fraction.
     #[error("{0} is no part of all: parts are from 0 to 1")]
     NoPart(f64),
-    /// Requests are longer than what they go to.
+    /// The requests are longer than a volume.
     #[error(
         "requests of up to {most} sectors do not fit a volume of {longest}; make the sizes' upper end smaller"
     )]
     TooLong {
-        /// The longest that is drawn.
+        /// The longest request.
         most: u64,
-        /// The longest that fits.
+        /// The longest request that fits.
         longest: u64,
     },
 }
 
-/// A part of all.
+/// Checks a fraction.
 pub(crate) fn part(part: f64) -> Result<(), StreamError> {
     if (0.0..=1.0).contains(&part) { Ok(()) } else { Err(StreamError::NoPart(part)) }
 }
 
 impl Stream {
-    /// Requests of one size distribution, of which this part reads.
+    /// Requests with one distribution of sizes, of which a fraction are reads.
     pub fn new(reads: f64, sizes: Sizes, places: Places) -> Result<Stream, StreamError> {
         Stream::mixed(vec![Sort { weight: 1.0, reads, sizes }], places)
     }
 
-    /// Requests of several sorts, as an airline's are (Stodolsky et al., figure 26).
+    /// Requests of several sorts, such as an airline's (Stodolsky et al., figure 26).
     pub fn mixed(sorts: Vec<Sort>, places: Places) -> Result<Stream, StreamError> {
         let (mut weights, mut sum) = (Vec::with_capacity(sorts.len()), 0.0);
         let longest = places.longest();
@@ -95,13 +95,14 @@ impl Stream {
         Ok(Stream { sorts, weights, places, back: None })
     }
 
-    /// The same, and a part of what is read is written back: the old data is known then.
+    /// The same, but a part of the data that was read is written back; its old content is then
+    /// known.
     pub fn written_back(self, back: Back) -> Result<Stream, StreamError> {
         part(back.part)?;
         Ok(Stream { back: Some(back), ..self })
     }
 
-    /// The next request.
+    /// Draws the next request.
     pub fn next(&mut self, random: &mut Random) -> Ask {
         let sort = match &self.sorts[..] {
             [sort] => sort,
@@ -116,7 +117,7 @@ impl Stream {
         Ask { kind, at, length }
     }
 
-    /// The next request with what follows from it.
+    /// Draws the next request, and the one that follows from it.
     pub(crate) fn begin(&mut self, random: &mut Random) -> Task {
         let ask @ Ask { kind, at, length } = self.next(random);
         match self.back {
@@ -176,7 +177,7 @@ mod tests {
         }
         let mean = |(count, sum): (u32, u64)| sum as f64 / KIB / f64::from(count);
         assert!((f64::from(reads.0) / 2e5 - 0.82).abs() < 0.005);
-        // As listed, 4.98 and 6.28 KB; the prose has 4.61 and 5.71.
+        // As listed, 4.98 and 6.28 KB; the text says 4.61 and 5.71.
         assert!((mean(reads) / (408.0 / 82.0) - 1.0).abs() < 0.01);
         assert!((mean(writes) / (113.0 / 18.0) - 1.0).abs() < 0.02);
     }

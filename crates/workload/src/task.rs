@@ -1,4 +1,5 @@
-//! What a process does in one go: a request, a transaction, a whole file.
+//! Tasks: the requests that a process makes as one unit of work: a single request, a transaction, a
+//! whole file.
 
 use std::num::NonZeroU16;
 
@@ -6,72 +7,72 @@ use parlour_units::{Duration, Sector, Sectors};
 
 use crate::random::Random;
 
-/// What is done with a place.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It is read.
+    /// A read.
     Read,
-    /// It is written.
+    /// A write.
     Write,
-    /// Its content is no longer needed.
+    /// The content is no longer needed.
     Trim,
-    /// All that was written before is made durable. It has no place.
+    /// All earlier writes are made durable. A flush has no position.
     Flush,
 }
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// What is asked for.
+    /// The kind.
     pub kind: Kind,
-    /// Where.
+    /// The first sector.
     pub at: Sector,
-    /// How much.
+    /// The length.
     pub length: Sectors,
 }
 
-/// What is done with each part of a stretch.
+/// How each part of a range is accessed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way {
     /// One request.
     Once(Kind),
-    /// It is read, and then this part of all is written back.
+    /// The part is read, and a fraction of the parts is written back.
     Back {
-        /// From the answer to the write.
+        /// The time from the answer to the write.
         after: Duration,
-        /// Of what was read.
+        /// The fraction of parts that are written back.
         part: f64,
     },
 }
 
-/// A stretch that is gone through in parts, several of them at once.
+/// A range that is accessed in parts, several of them at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// From here.
+    /// The first sector.
     pub at: Sector,
-    /// As far as this.
+    /// The length.
     pub length: Sectors,
-    /// In parts of this; the last is what is left.
+    /// The length of a part; the last part may be shorter.
     pub part: Sectors,
-    /// Parts at once: one, and one more for each that is read ahead or written behind.
+    /// The number of parts at once: one, plus the parts that are read ahead or written behind.
     pub at_once: NonZeroU16,
-    /// What is done with each.
+    /// How each part is accessed.
     pub way: Way,
 }
 
-/// What a process does in one go.
+/// The requests that a process makes as one unit of work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Task {
-    /// How long it thinks before its first request.
+    /// The think time before its first request.
     thinks: Duration,
     looks: Looks,
     work: Work,
     beside: Option<Ask>,
-    /// Requests that are not answered, those that follow others for sure included.
+    /// The number of requests not answered, including those that will certainly follow.
     open: u16,
 }
 
-/// Blocks that are read one after the other before anything else.
+/// Blocks that are read one after another at the beginning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Looks {
     at: [Sector; Task::LOOKS],
@@ -83,11 +84,12 @@ struct Looks {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
-    /// A single request, until it is asked.
+    /// A single request, until it is sent.
     Once(Option<Ask>),
-    /// What is left of a stretch.
+    /// The rest of a range.
     Through(Stretch),
-    /// What was looked at is written back after so long, in the same order; so many are.
+    /// The blocks that were read are written back after this time, in the same order; and the
+    /// number written.
     Update { after: Duration, written: u8 },
 }
 
@@ -107,7 +109,7 @@ impl Looks {
 }
 
 impl Task {
-    /// Blocks that a task may look at first.
+    /// The most blocks that a task may read at its beginning.
     pub const LOOKS: usize = 3;
 
     fn new(looks: Looks, work: Work) -> Task {
@@ -119,17 +121,16 @@ impl Task {
         Task::new(Looks::NONE, Work::Once(Some(ask)))
     }
 
-    /// Through a stretch, part by part.
+    /// Accesses a range part by part.
     ///
     /// # Panics
-    /// Where the stretch or its parts are empty.
+    /// If the range or its parts are empty.
     pub fn through(stretch: Stretch) -> Task {
         assert!(!stretch.part.is_zero() && !stretch.length.is_zero(), "a task asks for something");
         Task::new(Looks::NONE, Work::Through(stretch))
     }
 
-    /// Records are read one after the other, thought about for a while, and written back to where
-    /// they were.
+    /// Reads records one after another, pauses, and writes them back.
     ///
     /// # Panics
     /// With no records, or more than [`Task::LOOKS`].
@@ -138,8 +139,8 @@ impl Task {
         Task::new(Looks::new(records, length), Work::Update { after, written: 0 })
     }
 
-    /// The same after opening a file: it thinks for a while, and reads some blocks one after the
-    /// other.
+    /// Adds the opening of a file before the task: a think time, and reads of blocks one after
+    /// another.
     ///
     /// # Panics
     /// With more blocks than [`Task::LOOKS`].
@@ -148,23 +149,23 @@ impl Task {
         Task { thinks, looks: Looks::new(blocks, length), ..self }
     }
 
-    /// The same, and something else is asked for that the task does not wait for.
+    /// Adds a request that the task does not wait for.
     #[must_use]
     pub fn beside(self, ask: Ask) -> Task {
         Task { beside: Some(ask), ..self }
     }
 
-    /// How long it thinks before its first request.
+    /// The think time before its first request.
     pub fn thinks(&self) -> Duration {
         self.thinks
     }
 
-    /// What is asked for beside it, once.
+    /// Takes the request that the task does not wait for.
     pub fn take_beside(&mut self) -> Option<Ask> {
         self.beside.take()
     }
 
-    /// The next request, if there is one that waits for no answer.
+    /// The next request that needs no earlier answer, if there is one.
     pub fn next_ask(&mut self) -> Option<Ask> {
         let looks = &mut self.looks;
         if looks.answered < looks.count {
@@ -184,7 +185,8 @@ impl Task {
         Some(ask)
     }
 
-    /// One of its requests was answered. Says which one follows, and after how long.
+    /// One of its requests was answered. Returns the request that follows, and the time until it is
+    /// sent.
     pub fn answered(&mut self, ask: &Ask, random: &mut Random) -> Option<(Duration, Ask)> {
         self.open -= 1;
         let next = self.follower(ask, random);
@@ -212,7 +214,7 @@ impl Task {
         }
     }
 
-    /// Whether all is asked and answered.
+    /// Whether all requests are sent and answered.
     pub fn is_over(&self) -> bool {
         let asked = match &self.work {
             Work::Once(ask) => ask.is_none(),
@@ -224,7 +226,7 @@ impl Task {
 }
 
 impl Stretch {
-    /// Takes the next part off, if something is left.
+    /// Takes the next part of the range, if something is left.
     fn take(&mut self) -> Option<Ask> {
         let length = self.part.min(self.length);
         if length.is_zero() {
@@ -248,8 +250,8 @@ mod tests {
         Ask { kind, at: Sector::new(at), length: Sectors::new(length) }
     }
 
-    /// All that a task asks for, where each request is answered before the next is looked for, but
-    /// for those at once.
+    /// All requests of a task, if each is answered before the next is sent, except those that are
+    /// sent at once.
     fn asked(mut task: Task) -> Vec<(Kind, u64, u64)> {
         let (mut random, mut open, mut all) = (Random::new(1), std::collections::VecDeque::new(), Vec::new());
         while !task.is_over() {

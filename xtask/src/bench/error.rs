@@ -1,4 +1,4 @@
-//! Why a bench gives no table.
+//! The errors of the benches.
 
 use std::path::PathBuf;
 
@@ -22,28 +22,28 @@ pub(crate) enum BenchError {
     /// fio failed.
     #[error(transparent)]
     Fio(#[from] FioError),
-    /// What was built is not there.
+    /// The built file cannot be read.
     #[error("cannot read {path}: {source}")]
     Unreadable {
-        /// Where it should be.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The program has grown.
+    /// The program is larger than allowed.
     #[error("the program is {size} bytes long, more than {bound}: see above what it is made of")]
     TooLarge {
-        /// How long it is.
+        /// The size of the program, in bytes.
         size: u64,
-        /// How long it may be.
+        /// The largest allowed size, in bytes.
         bound: u64,
     },
-    /// The place to measure in cannot be used.
+    /// The directory for the measurement cannot be used.
     #[error("cannot use {path}: {source}; name another with --memory or --disk")]
     Place {
-        /// Where.
+        /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

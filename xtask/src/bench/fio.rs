@@ -1,4 +1,4 @@
-//! The same fio job for every target.
+//! The fio jobs. Every target runs the same ones.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,42 +7,42 @@ use serde_json::Value;
 
 use super::targets::{Address, Served};
 
-/// What is worked on, in MiB: every target holds at least this much.
+/// The size of the working set, in MiB. Every target has at least this capacity.
 pub(super) const WORKING_SET: u32 = 512;
 
-/// A job: one column of the table.
+/// A job, which is one column of the table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {
     pub(super) name: &'static str,
     rw: &'static str,
     block: &'static str,
     depth: u32,
-    /// A flush after this many writes; 0, none.
+    /// The number of writes between two flushes; 0 for no flushes.
     flush: u32,
     pub(super) sequential: bool,
 }
 
-/// What a job did.
+/// The result of a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Measured {
-    /// Requests a second, or MiB a second for sequential jobs.
+    /// Requests per second, or MiB per second for sequential jobs.
     pub(super) rate: f64,
-    /// Requests in all.
+    /// The number of all requests.
     pub(super) requests: u64,
 }
 
-/// Why there is no figure.
+/// Why a job has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FioError {
-    /// It did not start.
+    /// fio did not start.
     #[error("cannot run fio: {0}")]
     NotStarted(std::io::Error),
-    /// It failed.
+    /// fio failed.
     #[error("fio failed on {target}: {message}")]
     Failed {
-        /// On what.
+        /// The target.
         target: String,
-        /// What it said.
+        /// fio's message.
         message: String,
     },
 }
@@ -67,20 +67,20 @@ const PLAIN: [Job; 8] = [
 ];
 
 impl Job {
-    /// The jobs on memory.
+    /// The jobs for members in memory.
     pub(super) fn on_memory() -> Vec<Job> {
         PLAIN.to_vec()
     }
 
-    /// The jobs on a disk: there also with flushes.
+    /// The jobs for members on a disk, which include flushes.
     pub(super) fn on_disk() -> Vec<Job> {
         let mut jobs = PLAIN.to_vec();
         jobs.insert(6, random("rand write 16, flush/32", "randwrite", 16, 32));
         jobs
     }
 
-    /// What one who syncs does: random writes of 4 KiB, one at a time and sixteen, flushed never,
-    /// now and then, always.
+    /// The jobs of a program that flushes: random writes of 4 KiB, at depth 1 and depth 16, with no
+    /// flushes, some flushes, and a flush after every write.
     pub(super) fn flushed() -> Vec<Job> {
         let job = |name, depth, flush| random(name, "randwrite", depth, flush);
         vec![
@@ -93,7 +93,7 @@ impl Job {
         ]
     }
 
-    /// Runs the job for some seconds.
+    /// Runs the job for this number of seconds.
     pub(super) fn run(&self, served: &Served, seconds: u32) -> Result<Measured, FioError> {
         let mut arguments = vec![
             format!("--rw={}", self.rw),
@@ -112,18 +112,18 @@ impl Job {
         Ok(Measured { rate, requests: job[direction]["total_ios"].as_u64().unwrap_or(0) })
     }
 
-    /// Whether it writes.
+    /// Whether the job writes.
     pub(super) fn writes(&self) -> bool {
         self.rw.ends_with("write")
     }
 }
 
-/// Writes the whole working set once, so that nothing that is read later was never written.
+/// Writes the whole working set once, so that later reads find only written data.
 pub(super) fn fill(served: &Served) -> Result<(), FioError> {
     fio(served, &["--rw=write".into(), "--bs=1m".into(), "--iodepth=4".into()]).map(|_| ())
 }
 
-/// Random small writes for a second.
+/// Runs small random writes for a second.
 pub(super) fn stir(served: &Served) -> Result<(), FioError> {
     let arguments = ["--rw=randwrite", "--bs=4k", "--iodepth=16", "--runtime=1", "--time_based"];
     fio(served, &arguments.map(String::from)).map(|_| ())
@@ -145,7 +145,7 @@ fn fio(served: &Served, arguments: &[String]) -> Result<Value, FioError> {
     let done = command.args(arguments).output().map_err(FioError::NotStarted)?;
     let text = std::fs::read_to_string(&output).unwrap_or_default();
     let failed = |message: String| FioError::Failed { target: served.name().into(), message };
-    // fio puts its remarks before the JSON.
+    // fio prints its remarks before the JSON.
     let json = text.find('{').map_or("", |start| &text[start..]);
     let value: Value = serde_json::from_str(json)
         .map_err(|error| failed(format!("{error}; {}", String::from_utf8_lossy(&done.stderr).trim())))?;

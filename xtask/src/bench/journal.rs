@@ -1,5 +1,5 @@
-//! `cargo xtask bench journal`: what it costs that a record is durable before its data is
-//! overwritten.
+//! `cargo xtask bench journal`: measures the cost of the journal, in which a record is durable
+//! before its data is overwritten.
 
 use clap::Args;
 
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     places: Places,
 }
 
-/// Parity logging twice, alike but for its consistency.
+/// Measures two arrays with parity logging that differ only in their consistency.
 pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let array = |name| Array::new("parity-logging", MEMBERS, MEMBER_MIB).with(name, &["--consistency", name]);
     let targets = ["bitmap", "journal"].map(|name| Target::Parlour(array(name)));

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: tables of what the engine does, each from one run.
+//! `cargo xtask bench`: tables of the engine's performance, each from one run.
 //!
-//! Speeds of a machine that others share drift. So targets take turns, run after run, each time on
-//! fresh members, and the table gives medians with their ranges and ratios to the reference of the
+//! The speed of a shared machine drifts. So the targets take turns in each run, each time with
+//! fresh members, and the table gives medians with their ranges, and ratios to the reference of the
 //! same run.
 
 mod error;
@@ -82,7 +82,7 @@ pub(crate) struct EngineArguments {
     targets: Vec<String>,
 }
 
-/// Carries out a bench.
+/// Runs a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     if matches!(bench, Bench::Engine(_) | Bench::Journal(_) | Bench::Recovery(_)) {
         packages::look(&packages::TESTS)?.install()?;
@@ -104,7 +104,7 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     }
 }
 
-/// One of the programs in `bench`.
+/// Runs one of the programs in `bench`.
 fn program(name: &str, arguments: &[&str]) -> Result<(), BenchError> {
     let mut bench = cargo(&["run", "--release", "--package", "parlour-bench", "--bin", name, "--"]);
     Ok(command::run(bench.args(arguments))?)

@@ -1,4 +1,4 @@
-//! Where benches put their members.
+//! The directories in which benches put their members.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The directories, with what to call members there.
+    /// The directories, each with its title for the table.
     pub(super) fn scratch(&self) -> Result<Vec<(&'static str, tempfile::TempDir)>, BenchError> {
         let mut places = vec![("members on tmpfs", scratch(&self.memory)?)];
         if !self.only_memory {
@@ -32,7 +32,7 @@ impl Places {
     }
 }
 
-/// A directory of our own below `place`, gone at the end.
+/// A new directory below `place`, which is removed at the end.
 pub(super) fn scratch(place: &Path) -> Result<tempfile::TempDir, BenchError> {
     let failed = |source| BenchError::Place { path: place.into(), source };
     tempfile::Builder::new().prefix("parlour-bench").tempdir_in(place).map_err(failed)

@@ -1,4 +1,4 @@
-//! How fast a member is rebuilt, beside how fast the members can be streamed.
+//! Measures how fast a member is rebuilt, compared with streaming the members.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,10 +12,10 @@ use super::fio;
 use super::table::median;
 use super::targets::{Array, Served, Target, run};
 
-/// Fails and replaces a member of an array that nobody uses, and compares the rate at which the new
-/// one is written with two others of the same run: of streaming the members as a rebuild has to
-/// (four are read, one is written) and of copying one member's file, both by one process that
-/// computes nothing.
+/// Fails and replaces a member of an array without clients. Compares the rate at which the new
+/// member is written with two other rates of the same run: of streaming the members like a rebuild
+/// (reading four, writing one), and of copying one member's file. Both of these run in one process
+/// that computes no parity.
 pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchError> {
     let (mut rebuilt, mut streamed, mut copied) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..runs {
@@ -40,14 +40,14 @@ pub(super) fn measure(place: &tempfile::TempDir, runs: u32) -> Result<(), BenchE
     Ok(())
 }
 
-/// The median of `rates`.
+/// The median of `rates`, as text.
 fn rate(rates: &[f64]) -> String {
     let mut sorted = rates.to_vec();
     sorted.sort_by(f64::total_cmp);
     format!("{:.0} MiB/s", median(&sorted))
 }
 
-/// The median and the range of what the rounds' ratios are.
+/// The median and the range of the ratios of the rounds, as text.
 fn ratio(rates: &[f64], references: &[f64]) -> String {
     let mut ratios: Vec<f64> =
         rates.iter().zip(references).map(|(rate, reference)| rate / reference).collect();
@@ -56,7 +56,7 @@ fn ratio(rates: &[f64], references: &[f64]) -> String {
     format!("{:.2} [{:.2}–{:.2}]", median(&ratios), edge(ratios.first()), edge(ratios.last()))
 }
 
-/// MiB/s at which a member that takes the place of `member` is written.
+/// The rate, in MiB/s, at which a member that replaces `member` is written.
 fn rebuild(served: &Served, member: &Path) -> Result<f64, BenchError> {
     run(served.command("fail").arg("1"))?;
     let new = served.directory().join("new");
@@ -79,8 +79,8 @@ fn rebuilding(status: &str) -> bool {
     serde_json::from_str::<Value>(status).is_ok_and(|status| !status["rebuild"].is_null())
 }
 
-/// MiB/s of the last file: all of `from` are read, in accesses of 1 MiB by turns, and the first is
-/// written to `to`.
+/// The rate in MiB/s at which `to` is written. All files of `from` are read in turn, in accesses of
+/// 1 MiB; the content of the first is written to `to`.
 fn stream(from: &[PathBuf], to: &Path) -> Result<f64, BenchError> {
     let failed = |source| BenchError::Place { path: to.into(), source };
     let opened: io::Result<Vec<File>> = from.iter().map(File::open).collect();

@@ -1,4 +1,4 @@
-//! How large the program is that people get, and which crates make it so.
+//! Measures the size of the release program, and which crates contribute to it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,13 +9,13 @@ use crate::command;
 use crate::table::of_numbers;
 use crate::workspace::target;
 
-/// It is not to be larger, in bytes.
+/// The largest allowed size, in bytes.
 const BOUND: u64 = 12_000_000;
 
-/// Crates that the table names.
+/// The number of crates in the table.
 const NAMED: usize = 20;
 
-/// Measures the program, which was built.
+/// Measures the program, which has been built already.
 pub(super) fn measure() -> Result<(), BenchError> {
     let program = target().join("release/parlour");
     let unreadable = |source| BenchError::Unreadable { path: program.clone(), source };
@@ -42,7 +42,8 @@ pub(super) fn measure() -> Result<(), BenchError> {
     if size > BOUND { Err(BenchError::TooLarge { size, bound: BOUND }) } else { Ok(()) }
 }
 
-/// The bytes of each crate, by what nm says: address, size, kind and name of each symbol.
+/// The bytes of each crate. `symbols` is the output of nm: address, size, kind and name of each
+/// symbol.
 fn by_crate(symbols: &str) -> BTreeMap<&str, u64> {
     let mut crates = BTreeMap::new();
     for symbol in symbols.lines() {
@@ -59,7 +60,8 @@ fn by_crate(symbols: &str) -> BTreeMap<&str, u64> {
     crates
 }
 
-/// The crate of the first path in a name: for `<a::B as c::D>::e` that is where its type is.
+/// The crate of the first path in a symbol's name. For `<a::B as c::D>::e` it is the crate of the
+/// type.
 fn crate_of(name: &str) -> &str {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let before = name.split_once("::").map_or("", |(before, _)| before);

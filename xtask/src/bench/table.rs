@@ -1,4 +1,4 @@
-//! Medians, ranges and ratios.
+//! The tables of medians, ranges and ratios.
 
 use comfy_table::Table;
 
@@ -13,7 +13,7 @@ struct Cell {
     requests: u64,
 }
 
-/// What was measured.
+/// All results.
 #[derive(Debug)]
 pub(super) struct Results {
     rows: Vec<(String, Vec<Cell>, u64)>,
@@ -47,7 +47,8 @@ impl Results {
         self.rows[row].2 = self.rows[row].2.max(memory.unwrap_or(0));
     }
 
-    /// The tables: rates with their ranges, ratios to the first row, accesses a request.
+    /// Returns the tables as text: rates with their ranges, ratios to the first row, accesses per
+    /// request.
     pub(super) fn render(&self, title: &str) -> String {
         let rates = self.table(|_, cell| cell.show());
         let ratios = self.table(|column, cell| {
@@ -110,7 +111,7 @@ impl Cell {
     }
 }
 
-/// The middle of sorted figures.
+/// The median of sorted values.
 pub(super) fn median(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => 0.0,

@@ -1,4 +1,4 @@
-//! What is measured: Parlour's organizations, and servers that people know.
+//! The targets of the benches: Parlour's organizations, and well-known servers for comparison.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use serde_json::Value;
 
 use crate::workspace;
 
-/// One row of the table.
+/// A target, which is one row of the table.
 #[derive(Debug, Clone)]
 pub(super) enum Target {
-    /// An array, served by this program.
+    /// An array served by Parlour.
     Parlour(Array),
     /// nbdkit's memory plugin: an NBD server without an array.
     NbdkitMemory,
-    /// nbdkit's file plugin on a file where the members would be.
+    /// nbdkit's file plugin, with a file in the members' directory.
     NbdkitFile,
-    /// btrfs over loop devices: profile, devices, MiB of each.
+    /// btrfs over loop devices: profile, number of devices, MiB of each.
     Btrfs(&'static str, u32, u32),
 }
 
-/// An array as it is created.
+/// The options of a new array.
 #[derive(Debug, Clone)]
 pub(super) struct Array {
     /// Its name in the table.
     pub(super) name: String,
     pub(super) members: u32,
-    /// MiB of each member.
+    /// The size of each member, in MiB.
     pub(super) mib: u64,
     /// Options of `parlour create`.
     pub(super) options: Vec<String>,
@@ -36,34 +36,34 @@ pub(super) struct Array {
 /// Why a target did not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TargetError {
-    /// A program that it needs failed.
+    /// A required program failed.
     #[error("{program}: {message}")]
     Program {
-        /// Which.
+        /// The program.
         program: String,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// A file could not be made.
+    /// A file could not be created.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// How fio reaches a target.
+/// How fio accesses a target.
 #[derive(Debug)]
 pub(super) enum Address {
     /// An NBD URI.
     Nbd(String),
-    /// A file, with O_DIRECT.
+    /// A file, opened with O_DIRECT.
     File(PathBuf),
 }
 
-/// A target that serves; it is stopped and cleared away when this is dropped.
+/// A running target. It is stopped and removed when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Served {
     name: String,
@@ -75,7 +75,7 @@ pub(super) struct Served {
     mounted: Option<PathBuf>,
 }
 
-/// Member accesses and bytes since the start.
+/// The members' accesses and bytes since the start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Accesses {
     pub(super) count: u64,
@@ -83,20 +83,20 @@ pub(super) struct Accesses {
 }
 
 impl Array {
-    /// An organization of this name, with what follows from it.
+    /// An array of the named organization.
     pub(super) fn new(organization: &str, members: u32, mib: u64) -> Array {
         let options = vec!["--organization".into(), organization.into()];
         Array { name: organization.into(), members, mib, options }
     }
 
-    /// The same with further options; `name` tells it from others.
+    /// Adds options; `name` distinguishes the array in the table.
     pub(super) fn with(mut self, name: &str, options: &[&str]) -> Array {
         self.name = format!("{}, {name}", self.name);
         self.options.extend(options.iter().map(|option| (*option).into()));
         self
     }
 
-    /// Creates it on new members in `directory`; returns their paths.
+    /// Creates the array on new members in `directory`, and returns their paths.
     pub(super) fn create(&self, directory: &Path) -> Result<Vec<PathBuf>, TargetError> {
         let members: Vec<PathBuf> =
             (0..self.members).map(|place| directory.join(format!("member{place}"))).collect();
@@ -107,7 +107,7 @@ impl Array {
 }
 
 impl Target {
-    /// All rows.
+    /// All targets.
     pub(super) fn all() -> Vec<Target> {
         let mut all = vec![
             Target::NbdkitMemory,
@@ -138,7 +138,7 @@ impl Target {
         }
     }
 
-    /// Starts it on fresh members below `place`.
+    /// Starts the target with fresh members below `place`.
     pub(super) fn start(&self, place: &Path) -> Result<Served, TargetError> {
         let directory = place.join("run");
         let _ = std::fs::remove_dir_all(&directory);
@@ -202,7 +202,7 @@ impl Served {
         let mut nbdkit = Command::new("nbdkit");
         nbdkit.args(["--foreground", "--unix"]).arg(socket).args(plugin);
         self.server = Some(spawn(&mut nbdkit)?);
-        // It says nothing when it is ready: its socket does.
+        // nbdkit prints nothing when it is ready. It is ready when its socket accepts connections.
         let mut tries = 0;
         while std::os::unix::net::UnixStream::connect(socket).is_err() {
             tries += 1;
@@ -240,8 +240,7 @@ impl Served {
         Ok(())
     }
 
-    /// How often the region of its parity log was reintegrated that was so least often; none
-    /// without a log.
+    /// The smallest number of reintegrations of any region of the parity log; `None` without a log.
     pub(super) fn least_reintegrations(&self) -> Option<u64> {
         self.status()?["log"]["least_reintegrations"].as_u64()
     }
@@ -253,12 +252,12 @@ impl Served {
         serde_json::from_str(&self.status_text().ok()?).ok()
     }
 
-    /// What `parlour status --json` says of it.
+    /// The output of `parlour status --json`.
     pub(super) fn status_text(&self) -> Result<String, TargetError> {
         run(parlour().args(["status", "--json"]).arg(&self.directory))
     }
 
-    /// Member accesses so far, of all classes.
+    /// The members' accesses so far, of all classes.
     pub(super) fn accesses(&self) -> Option<Accesses> {
         let status = self.status()?;
         let mut sum = Accesses::default();
@@ -272,16 +271,16 @@ impl Served {
         Some(sum)
     }
 
-    /// The most memory that the server has held, in bytes.
+    /// The server's current anonymous memory, in bytes. The table has the maximum over all jobs.
     pub(super) fn peak_memory(&self) -> Option<u64> {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.server.as_ref()?.id())).ok()?;
-        // What is mapped from a file (the program) or shared (members on tmpfs) is not the server's
-        // own.
+        // Memory that is mapped from a file (the program) or shared (members on tmpfs) does not
+        // count.
         let field = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
         Some(field.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1_024)
     }
 
-    /// The command line of another subcommand for this target's members.
+    /// The command line of another subcommand for this target's array.
     pub(super) fn command(&self, subcommand: &str) -> Command {
         let mut command = parlour();
         command.args(subcommand.split_whitespace()).arg("--array").arg(&self.directory);
@@ -305,19 +304,19 @@ impl Drop for Served {
     }
 }
 
-/// The program that is measured, as `cargo build --release` leaves it.
+/// The program under test, as built by `cargo build --release`.
 pub(super) fn parlour() -> Command {
     Command::new(workspace::target().join("release/parlour"))
 }
 
-/// Starts a program that nobody listens to.
+/// Starts a program without input and without error output.
 pub(super) fn spawn(command: &mut Command) -> Result<Child, TargetError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let spawned = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn();
     spawned.map_err(|error| TargetError::Program { program, message: error.to_string() })
 }
 
-/// Runs a program to its end; returns what it printed.
+/// Runs a program to its end, and returns its output.
 pub(super) fn run(command: &mut Command) -> Result<String, TargetError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |message: String| TargetError::Program { program: program.clone(), message };

@@ -1,11 +1,11 @@
-//! Targets take turns, for the machine's speed drifts.
+//! Runs the targets in turns, because the machine's speed drifts.
 
 use super::error::BenchError;
 use super::fio::{self, Job};
 use super::table::Results;
 use super::targets::{Served, Target};
 
-/// Each job on each target, run after run.
+/// Runs each job on each target, run after run.
 pub(super) fn measure(
     targets: &[Target],
     jobs: &[Job],
@@ -31,7 +31,7 @@ pub(super) fn measure(
     Ok(results)
 }
 
-/// A parity log is measured as it is in the long run: after each region in use was reintegrated
+/// Brings a parity log to its steady state: runs writes until each region in use was reintegrated
 /// three times.
 fn settle(served: &Served) -> Result<(), BenchError> {
     while served.least_reintegrations().is_some_and(|least| least < 3) {

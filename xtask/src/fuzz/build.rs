@@ -1,4 +1,4 @@
-//! The fuzzers' programs: which there are, and how they are compiled.
+//! Lists the fuzz targets, and builds their programs.
 
 use std::env;
 use std::fs;
@@ -9,8 +9,7 @@ use super::error::FuzzError;
 use crate::command;
 use crate::workspace::{self, cargo};
 
-/// Makes the compiler count edges and report comparisons, as libFuzzer wants it. All of it is
-/// stable.
+/// Instrumentation for libFuzzer: counts edges and reports comparisons. All these flags are stable.
 const FLAGS: [&str; 5] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -19,10 +18,10 @@ const FLAGS: [&str; 5] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
 ];
 
-/// Every target has a source here, by its name.
+/// The directory with a source file for each target, named after the target.
 const SOURCES: &str = "fuzz/runner/targets";
 
-/// The names of all targets, in order.
+/// Returns the sorted names of all targets.
 pub(super) fn targets() -> Result<Vec<String>, FuzzError> {
     let folder = workspace::root().join(SOURCES);
     let unusable = |source| FuzzError::Unusable { path: folder.clone(), source };
@@ -35,10 +34,10 @@ pub(super) fn targets() -> Result<Vec<String>, FuzzError> {
     Ok(names)
 }
 
-/// Programs that were built.
+/// The built programs.
 pub(super) struct Runners {
     programs: PathBuf,
-    /// Where they may leave things.
+    /// The directory for their files.
     pub(super) scratch: PathBuf,
 }
 
@@ -51,7 +50,7 @@ impl Runners {
         let host = host()?;
         let mut build = cargo(&["build", "--release", "--manifest-path", "fuzz/runner/Cargo.toml"]);
         build.args(targets.iter().flat_map(|target| ["--bin", target]));
-        // With a target named, build scripts and macros are compiled without the flags.
+        // With an explicit `--target`, build scripts and macros are compiled without the flags.
         build.args(["--target", &host]).arg("--target-dir").arg(&scratch);
         build.env("RUSTFLAGS", FLAGS.join(" ")).env_remove("CARGO_ENCODED_RUSTFLAGS");
         command::run(&mut build)?;
@@ -63,7 +62,7 @@ impl Runners {
     }
 }
 
-/// What this compiler compiles for unless told otherwise.
+/// The compiler's default target.
 fn host() -> Result<String, FuzzError> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").output().map_err(|_| FuzzError::NoHost)?;

@@ -1,4 +1,4 @@
-//! Inputs: those that are kept with the sources, and those that a fuzzer works with.
+//! The inputs of fuzzers: those that are kept with the sources, and the working corpus.
 
 use std::fs;
 use std::io;
@@ -10,28 +10,28 @@ use super::error::FuzzError;
 use crate::command;
 use crate::workspace;
 
-/// Bytes of the inputs that are kept of a target, at the most.
+/// The largest total size of a target's kept inputs, in bytes.
 const MOST: u64 = 48 << 10;
-/// As many at the most, named ones apart.
+/// The largest number of a target's kept inputs, not counting named ones.
 const MOST_INPUTS: usize = 250;
 
-/// The folders of a target.
+/// The directories of a target.
 pub(super) struct Places {
-    /// With the sources.
+    /// The inputs that are kept with the sources.
     pub(super) kept: PathBuf,
-    /// What the fuzzer found, from one run to the next.
+    /// The working corpus, which lasts from one run to the next.
     pub(super) working: PathBuf,
-    /// Inputs on which the target failed.
+    /// The inputs on which the target failed.
     pub(super) failures: PathBuf,
-    /// What the fuzzer said.
+    /// The fuzzer's output.
     pub(super) log: PathBuf,
-    /// Words that are worth trying, if there are any.
+    /// The dictionary of useful words, if there is one.
     pub(super) dictionary: Option<PathBuf>,
     fresh: PathBuf,
 }
 
 impl Places {
-    /// Those of `target`, made where they are not there.
+    /// Returns the directories of `target`, and creates them if necessary.
     pub(super) fn of(target: &str, runners: &Runners) -> Result<Places, FuzzError> {
         let sources = workspace::root().join("fuzz");
         let dictionary = sources.join("dictionaries").join(target).with_extension("dict");
@@ -50,14 +50,14 @@ impl Places {
     }
 }
 
-/// What is kept of a target.
+/// The inputs of a target that are kept.
 pub(super) struct Kept {
     pub(super) count: usize,
     pub(super) bytes: u64,
 }
 
-/// Keeps few inputs that together reach what was reached; where they are too many, small and large
-/// ones alike. An input that has a name of its own tells a story, and stays.
+/// Keeps a small set of inputs with the same coverage. If they are too many, drops inputs evenly
+/// over all sizes. An input with a name of its own documents a case, and always stays.
 pub(super) fn keep(program: &Path, places: &Places) -> Result<Kept, FuzzError> {
     let _ = fs::remove_dir_all(&places.fresh);
     fs::create_dir_all(&places.fresh).map_err(unusable(&places.fresh))?;
@@ -85,7 +85,7 @@ pub(super) fn keep(program: &Path, places: &Places) -> Result<Kept, FuzzError> {
     Ok(kept)
 }
 
-/// The inputs in a folder with their sizes, the smallest first.
+/// The inputs in a directory with their sizes, the smallest first.
 fn inputs(folder: &Path) -> Result<Vec<(PathBuf, u64)>, FuzzError> {
     let mut inputs = Vec::new();
     for entry in fs::read_dir(folder).map_err(unusable(folder))? {
@@ -96,7 +96,7 @@ fn inputs(folder: &Path) -> Result<Vec<(PathBuf, u64)>, FuzzError> {
     Ok(inputs)
 }
 
-/// Whether somebody named it: the fuzzer names inputs by their hash.
+/// Whether a person named the input: the fuzzer names inputs by their hash.
 fn is_named(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     !(name.len() == 40 && name.chars().all(|c| c.is_ascii_hexdigit()))

@@ -1,4 +1,4 @@
-//! A run of libFuzzer, and what it says of it.
+//! Runs libFuzzer, and reads its output.
 
 use std::fs;
 use std::path::Path;
@@ -8,20 +8,21 @@ use super::corpus::{Places, unusable};
 use super::error::FuzzError;
 use crate::command::{self, CommandError};
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Summary {
-    /// Inputs that were run.
+    /// The number of executed inputs.
     pub(super) executions: u64,
-    /// Edges of the program that were reached.
+    /// The number of edges of the program that were reached.
     pub(super) edges: u64,
-    /// Edges of the program, those of the libraries in it included.
+    /// The number of all edges of the program, including its libraries.
     pub(super) all_edges: u64,
-    /// Edges, each counted anew for every order of magnitude of its passes, and comparisons.
+    /// The number of features: comparisons, and edges, where each order of magnitude of an edge's
+    /// count is a feature of its own.
     pub(super) features: u64,
-    /// Inputs that are worth something, each for what it alone reaches.
+    /// The number of inputs in the corpus; each reaches a feature that no other one does.
     pub(super) corpus: u64,
-    /// What it said, if it failed, with the input's path.
+    /// The failure's message with the input's path, if the run failed.
     pub(super) failure: Option<String>,
 }
 
@@ -46,7 +47,7 @@ pub(super) fn run(program: &Path, places: &Places, seconds: u32) -> Result<Summa
     Ok(summary)
 }
 
-/// What failed, and with which input: a panic's message, or else the fuzzer's own.
+/// The failure's message: that of a panic, or else libFuzzer's, and the path of the input.
 fn failure(said: &str) -> String {
     let panic = said.lines().skip_while(|line| !line.contains(" panicked at ")).take(2);
     let own = said.lines().filter(|line| line.contains("libFuzzer: ") || line.contains("unit written to"));
@@ -54,7 +55,7 @@ fn failure(said: &str) -> String {
 }
 
 impl Summary {
-    /// Reads what the fuzzer said.
+    /// Reads the fuzzer's output.
     fn read(said: &str) -> Summary {
         let progress = said.lines().rfind(|line| line.contains(" cov: ")).unwrap_or_default();
         let loaded = said.lines().find(|line| line.contains("inline 8-bit counters")).unwrap_or_default();
@@ -69,7 +70,7 @@ impl Summary {
     }
 }
 
-/// The number behind the first `label` in `text`.
+/// The number after the first `label` in `text`.
 fn number_after(text: &str, label: &str) -> Option<u64> {
     let (_, behind) = text.split_once(label)?;
     let digits: String = behind.trim_start().chars().take_while(char::is_ascii_digit).collect();

@@ -1,9 +1,9 @@
-//! `cargo xtask fuzz`: runs each fuzzer for a while, and prints one table.
+//! `cargo xtask fuzz`: runs each fuzzer for some time, and prints one table.
 //!
-//! The fuzzers are libFuzzer around the targets of `fuzz/`. They need no toolchain but this one:
-//! what a nightly one would set for them can be set by flags. What they find goes to a folder below
-//! `target/`; `--keep` takes the part of it that matters over into `fuzz/corpus/`, which every test
-//! run replays.
+//! The fuzzers are the targets of `fuzz/`, linked with libFuzzer. They need no nightly toolchain,
+//! because the compiler flags that a nightly tool would set are available on stable. New inputs go
+//! to a directory below `target/`; `--keep` copies a small set of them with the same coverage to
+//! `fuzz/corpus/`, which every test run replays.
 
 mod build;
 mod corpus;
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     keep: bool,
 }
 
-/// Carries it out.
+/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), FuzzError> {
     let targets = chosen(&arguments.targets)?;
     let runners = Runners::build(&targets)?;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), FuzzError> {
     if failed.is_empty() { Ok(()) } else { Err(FuzzError::Failed(failed)) }
 }
 
-/// All targets, or those that were asked for.
+/// All targets, or those named on the command line.
 fn chosen(wanted: &[String]) -> Result<Vec<String>, FuzzError> {
     let all = build::targets()?;
     if let Some(name) = wanted.iter().find(|name| !all.contains(name)) {

@@ -1,4 +1,4 @@
-//! Boots the lab's kernel, which runs one program on the host's files, and is over with it.
+//! Boots the lab's kernel. It runs one program on the host's files, and then ends.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -16,15 +16,15 @@ use tempfile::TempDir;
 use super::error::KernelError;
 use super::init;
 
-/// How often it is looked whether the kernel has ended.
+/// The pause between two checks whether the kernel has ended.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a kernel that is told to end may take.
+/// The time that a kernel gets to end after a signal.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// One boot, as it is asked for.
+/// The parameters of a boot.
 pub(super) struct Boot {
     pub(super) kernel: PathBuf,
-    /// The program, with its arguments.
+    /// The program with its arguments.
     pub(super) program: Vec<OsString>,
     pub(super) mebibytes: u32,
     pub(super) limit: Duration,
@@ -33,23 +33,23 @@ pub(super) struct Boot {
 /// How a boot ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// The program ended, with this status, as a shell says it.
+    /// The program ended with this exit status, in the shell's convention.
     Program(u8),
-    /// The limit was reached.
+    /// The time limit was reached.
     Limit,
-    /// The kernel died, or never ran the program.
+    /// The kernel died, or did not run the program.
     Kernel,
 }
 
-/// What a boot left.
+/// The results of a boot.
 pub(super) struct Report {
     pub(super) end: End,
-    /// What the kernel said.
+    /// The kernel's console output.
     pub(super) console: String,
 }
 
 impl Boot {
-    /// Boots, passes on what the program prints, and waits for its end.
+    /// Boots, passes on the program's output, and waits for the end.
     pub(super) fn carry_out(&self) -> Result<Report, KernelError> {
         let folder = TempDir::with_prefix("parlour-lab-");
         let folder = folder.map_err(KernelError::unusable(&env::temp_dir()))?;
@@ -74,7 +74,7 @@ impl Boot {
         let mut command = Command::new(&self.kernel);
         command.arg(format!("mem={}M", self.mebibytes));
         command.args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw"]);
-        // The program has the first terminal, the kernel the second.
+        // The program's output goes to the first terminal, the kernel's to the second.
         command.args(["console=tty1", "con=null", "con0=null,fd:1", "con1=null,fd:2"]);
         command.arg(joined("init=", script)).arg(joined("uml_dir=", folder));
         if let Some(place) = memory_place(folder, self.mebibytes) {
@@ -85,8 +85,8 @@ impl Boot {
     }
 }
 
-/// The file that holds the guest's memory is in `/dev/shm`, unless that is too small (as in many
-/// containers).
+/// The directory for the file with the guest's memory, if `/dev/shm` is too small (as in many
+/// containers). Otherwise the file is in `/dev/shm`.
 fn memory_place(folder: &Path, mebibytes: u32) -> Option<&Path> {
     let room = rustix::fs::statvfs("/dev/shm").map_or(0, |shm| shm.f_bavail * shm.f_frsize);
     (room < u64::from(mebibytes) << 20).then_some(folder)
@@ -98,7 +98,7 @@ fn joined(key: &str, path: &Path) -> OsString {
     argument
 }
 
-/// How it ended, by what the script wrote down.
+/// How the boot ended, from the status file of the init script.
 fn end(status: &str, in_time: bool) -> End {
     match status.trim().parse() {
         Ok(status) => End::Program(status),
@@ -107,7 +107,8 @@ fn end(status: &str, in_time: bool) -> End {
     }
 }
 
-/// A kernel under way: a process, and one for each of its guest's. They are gone when this is.
+/// A running kernel: its process, and one process for each of its guest's. They are killed when
+/// this value is dropped.
 struct Running {
     child: Child,
     ended: bool,
@@ -119,7 +120,7 @@ impl Running {
         Ok(Running { child, ended: false })
     }
 
-    /// Waits for the end. Says whether it came in time.
+    /// Waits for the end. Returns whether it came within the limit.
     fn wait(&mut self, limit: Duration) -> bool {
         let begin = Instant::now();
         while begin.elapsed() < limit {
@@ -131,13 +132,14 @@ impl Running {
         false
     }
 
-    /// Ends it, if it has not ended, and its guest's processes, which do not all end with it.
+    /// Kills the kernel if it has not ended, and its guest's processes, which do not all end with
+    /// it.
     fn end(&mut self, grace: Duration) {
         if std::mem::replace(&mut self.ended, true) {
             return;
         }
         let group = Pid::from_child(&self.child);
-        // Errors say that nobody is left in the group.
+        // An error means that no process is left in the group.
         let _ = kill_process_group(group, Signal::TERM);
         self.wait(grace);
         let _ = kill_process_group(group, Signal::KILL);
@@ -163,7 +165,7 @@ mod tests {
     fn what_was_written_down_says_how_it_ended() {
         assert_eq!(end("0\n", true), End::Program(0));
         assert_eq!(end("137\n", true), End::Program(137));
-        // It hung only where the power was to be switched off.
+        // The program ended, and the kernel hung only while switching the power off.
         assert_eq!(end("3\n", false), End::Program(3));
         assert_eq!(end("", true), End::Kernel);
         assert_eq!(end("", false), End::Limit);
@@ -176,7 +178,7 @@ mod tests {
         let group = Pid::from_child(&running.child);
         running.end(Duration::ZERO);
         let begin = Instant::now();
-        // Who was killed stays in the group until somebody reaps him.
+        // A killed process stays in the group until it is reaped.
         while kill_process_group(group, Signal::CONT).is_ok() {
             assert!(begin.elapsed() < Duration::from_secs(60), "a child lives on");
             thread::sleep(PAUSE);

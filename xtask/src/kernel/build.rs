@@ -12,16 +12,17 @@ use super::recipe::{Change, LAB, Recipe, ignored};
 use crate::command::{self, CommandError};
 use crate::packages::{self, Wanted};
 
-/// How many lines of the build's log are shown when it fails.
+/// The number of lines of the build's log that are shown after a failure.
 const SHOWN: usize = 30;
 
-/// What is still to be installed before the kernel can be built; nothing if it is there.
+/// The packages that are still missing for the build of the kernel; `None` if the kernel exists.
 pub(crate) fn wanted() -> Result<Option<Wanted>, KernelError> {
     let there = Cache::open()?.kernel(&LAB.key()).is_file();
     Ok(if there { None } else { Some(packages::look(&packages::KERNEL)?) })
 }
 
-/// The kernel's path. Builds it first, with what that needs, if it is not there.
+/// Returns the kernel's path. If the kernel does not exist, installs the build's packages and
+/// builds it first.
 pub(crate) fn ensure() -> Result<PathBuf, KernelError> {
     let cache = Cache::open()?;
     let kernel = cache.kernel(&LAB.key());
@@ -30,14 +31,14 @@ pub(crate) fn ensure() -> Result<PathBuf, KernelError> {
     }
     packages::look(&packages::KERNEL)?.install()?;
     let _alone = cache.lock()?;
-    // Somebody else may have built it meanwhile.
+    // Another process may have built it in the meantime.
     if !kernel.is_file() {
         build(&LAB, &cache, &kernel)?;
     }
     Ok(kernel)
 }
 
-/// Builds it anew, whether it is there or not.
+/// Builds the kernel, even if it exists.
 pub(super) fn anew() -> Result<PathBuf, KernelError> {
     packages::look(&packages::KERNEL)?.install()?;
     let cache = Cache::open()?;
@@ -47,13 +48,13 @@ pub(super) fn anew() -> Result<PathBuf, KernelError> {
     Ok(kernel)
 }
 
-/// Builds a kernel, which appears whole or not at all.
+/// Builds a kernel. The result appears in one step, or not at all.
 fn build(recipe: &Recipe, cache: &Cache, kernel: &Path) -> Result<(), KernelError> {
     let log = cache.log(&recipe.key());
     eprintln!("building the lab's kernel, {}; its log is {}", recipe.key(), log.display());
     let begin = Instant::now();
     let source = cache.building();
-    // Of a build that was killed.
+    // Remove what a killed build may have left.
     let _ = fs::remove_dir_all(&source);
     let built = carry_out(recipe, &source, &log)
         .and_then(|()| fs::rename(source.join("linux"), kernel).map_err(KernelError::unusable(kernel)));
@@ -110,15 +111,15 @@ fn compile(source: &Path, log: &Path) -> Result<(), KernelError> {
 fn make(source: &Path, goal: &str) -> Command {
     let mut make = patient("make");
     make.current_dir(source).args(["ARCH=um", goal]);
-    // Cargo's job server and flags are none of its business.
+    // Cargo's job server and flags must not reach this build.
     for name in ["MAKEFLAGS", "MFLAGS", "CARGO_MAKEFLAGS", "CFLAGS", "LDFLAGS"] {
         make.env_remove(name);
     }
     make
 }
 
-/// A program that leaves most of busy processors to others, but is done in the time in which all
-/// tests are built and run.
+/// A command that runs at a low priority, but still ends within the time in which all tests are
+/// built and run.
 fn patient(program: &str) -> Command {
     let mut nice = Command::new("nice");
     nice.args(["-n", "5", program]);

@@ -1,5 +1,5 @@
-//! Where built kernels are kept: outside of `target`, so that cleaning it, or another worktree,
-//! costs no build.
+//! The cache of built kernels. It is outside of `target`, so that `cargo clean` or another worktree
+//! does not cause a new build.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::error::KernelError;
 
-/// The folder of this user's cache.
+/// The directory of this user's cache.
 pub(super) struct Cache(PathBuf);
 
-/// While it lives, nobody else builds.
+/// The lock for builds. It is released when this value is dropped.
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Cache {
-    /// The usual folder, made if need be.
+    /// Opens the usual directory, and creates it if necessary.
     pub(super) fn open() -> Result<Cache, KernelError> {
         let folder = folder(env::var_os("XDG_CACHE_HOME").map(PathBuf::from), env::home_dir())
             .ok_or(KernelError::NoCache)?;
@@ -26,27 +26,27 @@ impl Cache {
         Ok(Cache(folder))
     }
 
-    /// Where the source is unpacked, by whom has the lock.
+    /// The directory in which the holder of the lock unpacks the source.
     pub(super) fn building(&self) -> PathBuf {
         self.0.join("building")
     }
 
-    /// The kernel that is, or is to be, kept under a key.
+    /// The path of the kernel with this key.
     pub(super) fn kernel(&self, key: &str) -> PathBuf {
         self.0.join(key)
     }
 
-    /// What its build printed, while it is under way and after it failed.
+    /// The log of its build. It exists during the build and after a failure.
     pub(super) fn log(&self, key: &str) -> PathBuf {
         self.0.join(format!("{key}.log"))
     }
 
-    /// Waits until nobody else builds.
+    /// Waits for the lock.
     pub(super) fn lock(&self) -> Result<Lock, KernelError> {
         let path = self.0.join("building.lock");
         let locked = || -> io::Result<File> {
             let file = File::create(&path)?;
-            // The kernel lets go of it when this process ends, however it does.
+            // The kernel releases the lock when this process ends, even if it is killed.
             flock(&file, FlockOperation::LockExclusive)?;
             Ok(file)
         };
@@ -54,8 +54,8 @@ impl Cache {
     }
 }
 
-/// `$XDG_CACHE_HOME/parlour`, or `~/.cache/parlour`. The former counts only if it is absolute, as
-/// its standard says.
+/// `$XDG_CACHE_HOME/parlour`, or `~/.cache/parlour`. The former is used only if it is an absolute
+/// path, as the XDG standard says.
 fn folder(cache: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     let cache = cache.filter(|path| path.is_absolute());
     cache.or_else(|| home.map(|home| home.join(".cache"))).map(|cache| cache.join("parlour"))

@@ -1,4 +1,4 @@
-//! Why the lab does not do its work.
+//! The errors of the lab's kernel.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,28 +6,28 @@ use std::path::{Path, PathBuf};
 use crate::command::CommandError;
 use crate::packages::PackageError;
 
-/// Why the lab did not do its work.
+/// Why the lab failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum KernelError {
-    /// What the build needs is not there.
+    /// Packages for the build are missing.
     #[error(transparent)]
     Packages(#[from] PackageError),
-    /// There is no folder to keep it in.
+    /// There is no directory for the cache.
     #[error("cannot keep a kernel: set HOME or XDG_CACHE_HOME to where there is room for it")]
     NoCache,
-    /// A folder or file cannot be used.
+    /// A directory or file cannot be used.
     #[error("cannot use {path}: {source}", path = path.display())]
     Unusable { path: PathBuf, source: io::Error },
     /// A step of the build failed.
     #[error("the lab's kernel cannot be built: {0}")]
     Build(#[source] CommandError),
-    /// The source is not the one for which the changes were made.
+    /// The source differs from the one for which the changes were made.
     #[error("the kernel's {file} is not as expected; see `CHANGES` in xtask/src/kernel/recipe.rs")]
     OtherSource { file: &'static str },
-    /// The configuration names what the kernel does not have.
+    /// The configuration names an option that the kernel does not have.
     #[error("the kernel's configuration drops {0}; see xtask/src/kernel/config")]
     Ignored(String),
-    /// The limit was reached.
+    /// The time limit was reached.
     #[error("the program did not end in {0} seconds; the kernel was killed")]
     Limit(u64),
     /// The kernel died.
@@ -36,7 +36,7 @@ pub(crate) enum KernelError {
 }
 
 impl KernelError {
-    /// Says that a path cannot be used.
+    /// Makes the error for a path that cannot be used.
     pub(super) fn unusable(path: &Path) -> impl FnOnce(io::Error) -> KernelError {
         let path = path.to_owned();
         move |source| KernelError::Unusable { path, source }

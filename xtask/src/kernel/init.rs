@@ -1,15 +1,16 @@
-//! What the lab's kernel runs first: a script that makes the system usable, runs one program, and
-//! switches the power off.
+//! The init script of the lab's kernel: prepares the system, runs one program, and switches the
+//! power off.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The name by which a program sees that it runs in the lab.
+/// The environment variable that tells a program that it runs in the lab.
 const IN_LAB: &str = "PARLOUR_LAB";
 
-/// The first process's script. `folder` is the host's and the boot's own: what is written to its
-/// file `status` is seen by the host; on `scratch` in it lies the guest's memory.
+/// Returns the init script. `folder` is a directory on the host for this boot: the script writes
+/// the exit status to its file `status`, which the host reads. Its subdirectory `scratch` holds the
+/// guest's memory.
 pub(super) fn script(folder: &Path, here: &Path, program: &[OsString]) -> Vec<u8> {
     let words: Vec<Vec<u8>> = program.iter().map(|word| quoted(word)).collect();
     let folder = quoted(folder.as_os_str());
@@ -55,7 +56,7 @@ echo o >/proc/sysrq-trigger
 while :; do sleep 1; done
 "#;
 
-/// A word as the shell reads it back.
+/// The word, quoted for the shell.
 fn quoted(word: &OsStr) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for &byte in word.as_bytes() {

@@ -1,9 +1,9 @@
-//! `cargo xtask kernel`: a kernel of our own, for what this machine's has not or must not be used
-//! for.
+//! `cargo xtask kernel`: a kernel of our own, for tests that this machine's kernel does not support
+//! or must not run.
 //!
-//! User-mode Linux is a program: it needs no rights, boots in about a second on the host's files,
-//! and takes with it whatever a test has done to its devices. It has one processor, and every
-//! system call costs some microseconds: it is for behaviour, never for speed.
+//! User-mode Linux is a normal program: it needs no special rights and boots in about a second on
+//! the host's files, and all changes that a test makes to devices end with it. It has one
+//! processor, and every system call costs some microseconds: use it to test behaviour, never speed.
 
 mod boot;
 mod build;
@@ -58,7 +58,7 @@ pub(crate) struct Running {
     program: Vec<OsString>,
 }
 
-/// Carries it out. A program's exit status becomes this one's.
+/// Runs the command. The exit status of the program becomes the exit status of this command.
 pub(crate) fn run(kernel: &Kernel) -> Result<ExitCode, KernelError> {
     match kernel {
         Kernel::Build(building) => {

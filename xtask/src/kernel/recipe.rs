@@ -1,13 +1,13 @@
-//! Which kernel the lab runs: its source, its configuration, and what is changed in it.
+//! The recipe of the lab's kernel: its source, its configuration, and changes to the source.
 
 use std::path::{Path, PathBuf};
 
-/// The series; Debian packages its source as `linux-source-` and this.
+/// The series of the kernel. Debian's package of its source is `linux-source-` and this.
 const SERIES: &str = "6.12";
-/// `make allnoconfig` and these lines.
+/// The lines that are added to `make allnoconfig`.
 const CONFIGURATION: &str = include_str!("config");
-/// Sources that nothing of the configuration compiles, and that take most of the time to unpack.
-/// What is left of their folders (`Kconfig`, `Makefile`) is read by every build.
+/// Sources that this configuration does not compile, and that take most of the time to unpack. The
+/// other files of their directories (`Kconfig`, `Makefile`) are needed by every build.
 const NOT_UNPACKED: [&str; 14] = [
     "*/Documentation/*.rst",
     "*/Documentation/*.yaml",
@@ -25,23 +25,23 @@ const NOT_UNPACKED: [&str; 14] = [
     "*/tools/testing/*",
 ];
 
-/// A line of the source that is changed.
+/// A change to one line of the source.
 pub(super) struct Change {
     pub(super) file: &'static str,
     pub(super) from: &'static str,
     pub(super) to: &'static str,
 }
 
-/// User-mode Linux keeps its processes' floating-point state in room for 2,696 bytes, and the
-/// host's kernel takes it back only whole. With AMX it has 11,008 bytes, and the first process dies
-/// ("ptrace set fp regs failed").
+/// User-mode Linux stores the floating-point state of its processes in 2,696 bytes, and the host's
+/// kernel restores it only as a whole. With AMX the state has 11,008 bytes, and the first process
+/// dies ("ptrace set fp regs failed").
 const CHANGES: [Change; 1] = [Change {
     file: "arch/x86/um/user-offsets.c",
     from: "DEFINE_LONGS(HOST_FP_SIZE, 2696);",
     to: "DEFINE_LONGS(HOST_FP_SIZE, 12288);",
 }];
 
-/// A kernel, as far as it is settled before it is built.
+/// All that defines a kernel before it is built.
 pub(super) struct Recipe {
     pub(super) configuration: &'static str,
     pub(super) changes: &'static [Change],
@@ -53,8 +53,8 @@ pub(super) const LAB: Recipe =
     Recipe { configuration: CONFIGURATION, changes: &CHANGES, not_unpacked: &NOT_UNPACKED };
 
 impl Recipe {
-    /// Names what is built: another configuration or change is another kernel, and a newer point
-    /// release is not.
+    /// The key of the kernel. It changes with the configuration and the changes, but not with a
+    /// newer point release.
     pub(super) fn key(&self) -> String {
         let changes = self.changes.iter().flat_map(|change| [change.file, change.from, change.to]);
         let sum = options(self.configuration)
@@ -63,26 +63,26 @@ impl Recipe {
         format!("linux-{SERIES}-{sum:08x}")
     }
 
-    /// The source, packed, as Debian's package installs it.
+    /// The archive of the source, as Debian's package installs it.
     pub(super) fn archive(&self) -> PathBuf {
         Path::new("/usr/src").join(format!("linux-source-{SERIES}.tar.xz"))
     }
 }
 
 impl Change {
-    /// The file's text, changed; `None` if it is not the text that this is meant for.
+    /// Returns the changed text, or `None` if the text is not the expected one.
     pub(super) fn apply(&self, text: &str) -> Option<String> {
         (text.matches(self.from).count() == 1).then(|| text.replace(self.from, self.to))
     }
 }
 
-/// The lines of a configuration that are no remarks.
+/// The lines of a configuration that set options.
 fn options(configuration: &str) -> impl Iterator<Item = &str> {
     configuration.lines().filter(|line| line.starts_with("CONFIG_"))
 }
 
-/// Lines of the configuration that are not in what `make` has made of it: an option that was
-/// renamed, or lacks another.
+/// The lines of the configuration that are missing from the one that `make` has made: an option was
+/// renamed, or another option that it needs is missing.
 pub(super) fn ignored<'a>(wanted: &'a str, made: &str) -> Vec<&'a str> {
     options(wanted).filter(|option| !made.lines().any(|line| line == *option)).collect()
 }

@@ -1,4 +1,4 @@
-//! The copy of the workspace with all changes in it, and the programs that judge them.
+//! Builds the mutated copy of the workspace with all changes in it, and the test programs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,27 +14,27 @@ use super::weave;
 use crate::command::CommandError;
 use crate::workspace::{cargo, root, target};
 
-/// The tests of the fault tester that judge; its seeds are run by themselves.
+/// The integration tests of the fault tester that are run. Its seeds are run by a separate program.
 const FAULT_TESTS: [&str; 2] = ["exhaustive", "stories"];
-/// The program that runs seeds.
+/// The name of the program that runs seeds.
 const SEEDS: &str = "first_violation";
 
-/// A change that panics whenever it is reached is one as good as others.
+/// Attributes that allow a change to compile even if it always panics: it is as good as any other.
 const ALLOWED: &str = "#![allow(warnings, arithmetic_overflow, unconditional_panic)]\n";
 
-/// What was built.
+/// The results of the build.
 pub(crate) struct Built {
-    /// Runs seeds of the fault tester until one breaks a promise.
+    /// The program that runs seeds of the fault tester until one breaks a promise.
     pub(crate) seeds: PathBuf,
-    /// Tests, with their names.
+    /// The tests with their names.
     pub(crate) tests: Vec<(String, PathBuf)>,
-    /// Where they are to be run, by package.
+    /// The directory of the copy, in which tests are run.
     pub(crate) folder: PathBuf,
-    /// Changes that do not compile, or cannot be expressed.
+    /// The changes that do not compile, or cannot be expressed.
     pub(crate) left_out: BTreeSet<u32>,
 }
 
-/// Makes the copy, and leaves out of it what does not compile.
+/// Makes the copy, without the changes that do not compile.
 pub(crate) fn build(mutants: &[Mutant]) -> Result<Built, MutantsError> {
     let copy = target().join("mutants/workspace");
     copy_workspace(&copy)?;
@@ -56,7 +56,8 @@ pub(crate) fn build(mutants: &[Mutant]) -> Result<Built, MutantsError> {
     Ok(Built { seeds, tests, folder: copy, left_out })
 }
 
-/// Files that differ are written anew, so that cargo builds only what has changed.
+/// Copies the workspace. Only files that differ are written, so that cargo builds only what has
+/// changed.
 fn copy_workspace(copy: &Path) -> Result<(), MutantsError> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root());
@@ -66,7 +67,7 @@ fn copy_workspace(copy: &Path) -> Result<(), MutantsError> {
     for name in output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = String::from_utf8_lossy(name).into_owned();
         let from = root().join(&name);
-        // What was removed is listed until that is committed.
+        // A removed file is listed by git until its removal is committed.
         if from.is_file() {
             put(&copy.join(&name), &fs::read(&from).map_err(unusable(&from))?)?;
         }
@@ -83,7 +84,7 @@ fn put(path: &Path, content: &[u8]) -> Result<(), MutantsError> {
     fs::write(path, content).map_err(unusable(path))
 }
 
-/// The woven texts, by the files that have them now.
+/// Writes the woven texts to the copy, and returns them with their files.
 fn weave_all(
     copy: &Path,
     mutants: &[Mutant],
@@ -113,14 +114,14 @@ fn cargo_in(copy: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// A place that does not compile.
+/// A compilation error.
 struct Wrong {
     file: PathBuf,
     bytes: Range<usize>,
     message: String,
 }
 
-/// What does not compile in the array.
+/// The compilation errors of the array's crate.
 fn check(copy: &Path) -> Result<Vec<Wrong>, MutantsError> {
     let lines =
         messages(cargo_in(copy, &["check", "--package", "parlour-array", "--message-format", "json"]))?;
@@ -141,7 +142,7 @@ fn byte(span: &Value, key: &str) -> usize {
     span[key].as_u64().and_then(|byte| usize::try_from(byte).ok()).unwrap_or(0)
 }
 
-/// What cargo says, a value each line.
+/// Cargo's messages, one JSON value per line.
 fn messages(mut command: Command) -> Result<Vec<Value>, MutantsError> {
     let output = command
         .stderr(Stdio::inherit())
@@ -151,7 +152,8 @@ fn messages(mut command: Command) -> Result<Vec<Value>, MutantsError> {
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-/// The changes that are to blame: those that an error touches, the smallest where they are nested.
+/// The changes that cause these errors: those that overlap with an error. Of nested changes, the
+/// smallest.
 fn guilty(errors: &[Wrong], woven: &[(PathBuf, String)]) -> Result<BTreeSet<u32>, MutantsError> {
     let mut numbers = BTreeSet::new();
     for wrong in errors {
@@ -163,7 +165,8 @@ fn guilty(errors: &[Wrong], woven: &[(PathBuf, String)]) -> Result<BTreeSet<u32>
         };
         let text = text.unwrap_or_default();
         let alone = weave::changes(text).into_iter().map(|(bytes, number)| (bytes, vec![number])).collect();
-        // What stands there without a change may not fit to those that were compiled before it.
+        // The original code may not fit the types of the changes that were compiled before it. Then
+        // the error lies in the original code, and all changes of its place are blamed.
         let Some(blamed) = smallest(alone).or_else(|| smallest(weave::choices(text))) else {
             let place = format!("{}, byte {}", wrong.file.display(), wrong.bytes.start);
             return Err(MutantsError::NotBuilt(format!("{} ({place})", wrong.message)));
@@ -173,7 +176,7 @@ fn guilty(errors: &[Wrong], woven: &[(PathBuf, String)]) -> Result<BTreeSet<u32>
     Ok(numbers)
 }
 
-/// Builds the tests; the program that runs seeds comes first.
+/// Builds the tests. Returns the program that runs seeds, and the other tests.
 fn programs(copy: &Path) -> Result<(PathBuf, Vec<(String, PathBuf)>), MutantsError> {
     let packages = ["--package", "parlour-array", "--package", "parlour-fault"];
     let mut arguments = vec!["test", "--no-run", "--message-format", "json"];

@@ -1,4 +1,4 @@
-//! Why mutants cannot be judged.
+//! The errors of `cargo xtask mutants`.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,29 +11,29 @@ pub(crate) enum MutantsError {
     /// A program could not be run.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A file or folder cannot be used.
+    /// A file or directory cannot be used.
     #[error("cannot use {path}: {source}", path = path.display())]
     Unusable { path: PathBuf, source: io::Error },
-    /// cargo-mutants did not answer as it should.
+    /// The output of cargo-mutants is not as expected.
     #[error(
         "`cargo mutants --list` cannot be understood: {0}; is it 27 or newer (`cargo install cargo-mutants`)?"
     )]
     List(String),
-    /// A source is no Rust.
+    /// A source cannot be parsed.
     #[error("{path} cannot be read as Rust: {source}", path = path.display())]
     NoRust { path: PathBuf, source: syn::Error },
-    /// What was woven does not compile, and not because of a change.
+    /// The woven copy does not compile, and no change is the cause.
     #[error("the changed copy does not compile: {0}")]
     NotBuilt(String),
     /// The tests fail without any change.
     #[error("{0} fails without any change")]
     NotGreen(String),
-    /// There is nothing to judge.
+    /// There are no changes to judge.
     #[error("no change is meant")]
     Nothing,
 }
 
-/// Says that a path cannot be used.
+/// Makes the error for a path that cannot be used.
 pub(super) fn unusable(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> MutantsError {
     let path = path.into();
     move |source| MutantsError::Unusable { path, source }

@@ -1,4 +1,4 @@
-//! The changes that cargo-mutants finds.
+//! Lists the changes that cargo-mutants proposes.
 
 use std::process::Stdio;
 
@@ -11,33 +11,33 @@ use crate::workspace::cargo;
 /// One small change.
 #[derive(Clone, Debug)]
 pub(crate) struct Mutant {
-    /// Which one it is, from 1 on; the same as long as the sources are.
+    /// Its number, from 1; it stays the same as long as the sources do.
     pub(crate) number: u32,
-    /// What it is, with its place.
+    /// Its description, with the place.
     pub(crate) name: String,
-    /// Below the workspace's root.
+    /// The path below the workspace's root.
     pub(crate) file: String,
     pub(crate) genre: Genre,
-    /// Where what is replaced begins: line and column, counted from 1, the columns in characters.
+    /// The start of the replaced text: line and column, both from 1, the column in characters.
     pub(crate) start: (usize, usize),
-    /// What stands there instead.
+    /// The text that replaces it.
     pub(crate) replacement: String,
 }
 
-/// What is replaced.
+/// The kind of the replaced text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Genre {
-    /// All that a function does.
+    /// The body of a function.
     Body,
-    /// What stands between two operands.
+    /// An operator between two operands.
     BinaryOperator,
-    /// What stands before one.
+    /// An operator before an operand.
     UnaryOperator,
-    /// When an arm counts.
+    /// The guard of a match arm.
     Guard,
-    /// An arm.
+    /// A match arm.
     Arm,
-    /// A field that is set, with others as they were.
+    /// A field of a struct expression with a base.
     Field,
 }
 
@@ -55,7 +55,7 @@ impl Genre {
     }
 }
 
-/// All changes to the files below `modules`.
+/// Returns all changes to the files below `modules`.
 pub(crate) fn all(modules: &[String]) -> Result<Vec<Mutant>, MutantsError> {
     let mut command = cargo(&["mutants", "--list", "--json", "--package", "parlour-array"]);
     for module in modules {

@@ -16,14 +16,14 @@ use super::error::{MutantsError, unusable};
 use super::found::Mutant;
 use crate::command::CommandError;
 
-/// What became of a change.
+/// The verdict on a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It does not compile.
+    /// The change does not compile.
     LeftOut,
     /// This test failed.
     Caught(String),
-    /// No test did.
+    /// No test failed.
     Survived,
 }
 
@@ -47,20 +47,20 @@ impl Verdict {
     }
 }
 
-/// A test that judges.
+/// A test to run.
 struct Step {
     name: String,
     program: PathBuf,
     arguments: Vec<String>,
-    /// So long may it take.
+    /// Its time limit.
     limit: Duration,
 }
 
-/// More than tests need, and less than would harm the machine: a change may ask for room without
-/// end.
+/// The limit of memory: more than any test needs, and little enough for the machine. A change may
+/// allocate without end.
 const KIBIBYTES: u32 = 8 << 20;
 
-/// The verdicts on `mutants`; those that `file` has are not judged again, and it gets the others.
+/// Returns the verdicts on `mutants`. Verdicts in `file` are reused, and new ones are added to it.
 pub(crate) fn judge(
     mutants: &[&Mutant],
     built: &Built,
@@ -101,15 +101,15 @@ pub(crate) fn judge(
     Ok(results.into_inner().expect("no thread has panicked").1.into_values().collect())
 }
 
-/// What was judged before, by its name.
+/// The verdicts in a file, by the name of the change.
 fn read(file: &Path) -> BTreeMap<String, Verdict> {
     let text = fs::read_to_string(file).unwrap_or_default();
     let parts = text.lines().filter_map(|line| line.split_once('\t'));
     parts.filter_map(|(name, verdict)| Some((name.to_owned(), Verdict::read(verdict)?))).collect()
 }
 
-/// The tests, each of which passes without any change: seeds of parity logging, the array's tests,
-/// all other seeds, and the fault tester's.
+/// The tests: seeds of parity logging, the array's tests, all other seeds, and the fault tester's
+/// tests. Each must pass without any change.
 fn steps(built: &Built, seeds: u64) -> Result<Vec<Step>, MutantsError> {
     let seeds = |name: &str, which: &str| Step {
         name: name.to_owned(),
@@ -136,7 +136,7 @@ fn steps(built: &Built, seeds: u64) -> Result<Vec<Step>, MutantsError> {
         eprintln!("{}: {:.1} s", step.name, taken.as_secs_f64());
         timed.push((taken, step));
     }
-    // Most changes are caught by the seeds.
+    // The seeds stay first, because they catch most changes.
     timed[1..].sort_by_key(|(taken, _)| *taken);
     Ok(timed.into_iter().map(|(_, step)| step).collect())
 }
@@ -150,7 +150,7 @@ fn verdict(number: u32, built: &Built, steps: &[Step]) -> Result<Verdict, Mutant
     Ok(Verdict::Survived)
 }
 
-/// Whether a test passes with a change, in its time.
+/// Whether a test passes with a change within its time limit.
 fn passes(number: u32, built: &Built, step: &Step) -> Result<bool, MutantsError> {
     let mut command = Command::new("sh");
     command
@@ -160,7 +160,7 @@ fn passes(number: u32, built: &Built, step: &Step) -> Result<bool, MutantsError>
         .current_dir(built.folder.join("crates/array"))
         .env("PARLOUR_MUTANT", number.to_string())
         .env("CARGO_MANIFEST_DIR", built.folder.join("crates/array"))
-        // That it fails is enough.
+        // Proptest must not shrink: the failure alone is enough.
         .env("PROPTEST_MAX_SHRINK_ITERS", "0")
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())

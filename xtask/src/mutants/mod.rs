@@ -1,10 +1,10 @@
-//! `cargo xtask mutants`: changes the array's code in one small way at a time, and asks whether a
-//! test notices.
+//! `cargo xtask mutants`: makes small changes to the array's code, one at a time, and checks that a
+//! test fails.
 //!
-//! cargo-mutants says which changes there are. It would build the tests anew for each of them; here
-//! all go into one build of a copy of the workspace ([`weave`]), in which each is switched on by a
-//! variable of the environment. So a change costs seconds, and all of logging, recovery, plans and
-//! rebuild can be judged ([`judge`]).
+//! cargo-mutants lists the changes. It would build the tests anew for each of them. Here one build
+//! of a copy of the workspace contains all changes ([`weave`]), and an environment variable enables
+//! one of them. So a change costs seconds, and all code of logging, recovery, plans and rebuild can
+//! be judged ([`judge`]).
 
 mod build;
 mod error;
@@ -22,8 +22,8 @@ pub(crate) use error::MutantsError;
 use found::Mutant;
 use judge::Verdict;
 
-/// The modules that a change must not slip into: what is logged, recovered, planned, rebuilt and
-/// kept for a member's return.
+/// The modules in which every change must be caught: logging, recovery, plans, rebuild, and the
+/// information that is kept for returning members.
 const MODULES: [&str; 7] = [
     "crates/array/src/away.rs",
     "crates/array/src/log",
@@ -62,7 +62,7 @@ fn part(text: &str) -> Result<(usize, usize), String> {
     }
 }
 
-/// Carries it out.
+/// Runs the command.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), MutantsError> {
     let modules: Vec<String> = match &arguments.modules[..] {
         [] => MODULES.map(str::to_owned).to_vec(),
@@ -92,7 +92,7 @@ impl Arguments {
     }
 }
 
-/// How many of each file were caught.
+/// The table of caught changes for each file.
 fn table(mutants: &[&Mutant], verdicts: &[Verdict]) -> Table {
     let mut table = of_numbers([
         "file",

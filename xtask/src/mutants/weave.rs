@@ -1,4 +1,4 @@
-//! All changes of a file in one text: each place asks which change is switched on.
+//! Weaves all changes of a file into one text: the code at each place asks which change is enabled.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,14 +8,14 @@ use syn::visit::{self, Visit};
 
 use super::found::{Genre, Mutant};
 
-/// How the text asks; the number follows.
+/// The call that asks for a change; the number follows.
 const ASK: &str = "crate::mutation::is(";
-/// What ends the change that was asked for.
+/// The mark at the end of a change; the number follows.
 const END: &str = "/*end of change ";
-/// What ends all that may stand in one place; their numbers follow.
+/// The mark at the end of all changes at one place; their numbers follow.
 const END_OF_ALL: &str = "/*end of changes ";
 
-/// What the changed copy has as `mutation.rs`.
+/// The content of `mutation.rs` in the changed copy.
 pub(crate) const MODULE: &str = r#"//! Which change is switched on.
 use std::sync::LazyLock;
 static CHOSEN: LazyLock<u32> =
@@ -25,13 +25,13 @@ pub(crate) fn is(number: u32) -> bool {
 }
 "#;
 
-/// What becomes of a range of the source.
+/// The replacement of a range of the source.
 enum Site {
-    /// An expression that has others in its place.
+    /// An expression with its alternatives.
     Instead { range: Range<usize>, others: Vec<(u32, String)> },
-    /// A guard; or one where there was none (the range is empty).
+    /// A guard. The range is empty if the arm has no guard.
     Guard { range: Range<usize>, chain: bool, always: Option<u32>, never: Vec<u32> },
-    /// Something more.
+    /// An insertion.
     Insert { at: usize, text: String },
 }
 
@@ -44,7 +44,7 @@ impl Site {
     }
 }
 
-/// The text with these changes; what cannot be expressed is left out.
+/// Returns the text with these changes. Changes that cannot be expressed are left out.
 pub(crate) fn weave(source: &str, mutants: &[&Mutant]) -> Result<String, syn::Error> {
     let file = syn::parse_file(source)?;
     let mut places = Places { source, ..Places::default() };
@@ -53,7 +53,7 @@ pub(crate) fn weave(source: &str, mutants: &[&Mutant]) -> Result<String, syn::Er
     for mutant in mutants {
         if let Some(site) = places.site(mutant) {
             let range = site.range();
-            // Outer ones come first, and a guard before the expression that it is.
+            // Outer sites come first, and a guard comes before the expression that it consists of.
             let key = (range.start, usize::MAX - range.end, !matches!(site, Site::Guard { .. }));
             match sites.remove(&key) {
                 None => sites.insert(key, site),
@@ -85,7 +85,7 @@ fn merge(known: Site, more: Site) -> Site {
     }
 }
 
-/// The source of `range`, with the sites that are in it.
+/// The source of `range`, with the sites in it.
 fn render(source: &str, range: Range<usize>, sites: &[Site]) -> String {
     let mut text = String::new();
     let (mut at, mut rest) = (range.start, sites);
@@ -129,12 +129,12 @@ fn render_site(source: &str, site: &Site, inner: &[Site]) -> String {
     }
 }
 
-/// The question, and what is done if the answer is yes.
+/// The code of a change: the question, and the replacement that is used if the answer is yes.
 fn change(number: u32, what: &str) -> String {
     format!("{ASK}{number}) {{ {what} }}{END}{number}*/")
 }
 
-/// The changes in a woven text, each with its bytes.
+/// The changes in a woven text, each with its range of bytes.
 pub(crate) fn changes(text: &str) -> Vec<(Range<usize>, u32)> {
     let asked = text.match_indices(ASK).filter_map(|(at, _)| Some((at, number_at(text, at + ASK.len())?)));
     asked
@@ -145,8 +145,8 @@ pub(crate) fn changes(text: &str) -> Vec<(Range<usize>, u32)> {
         .collect()
 }
 
-/// The changes that may stand in one place, each time with the bytes of all and of what stands
-/// there without them.
+/// The alternatives at each place of a woven text: the range of all of them with the original code,
+/// and their numbers.
 pub(crate) fn choices(text: &str) -> Vec<(Range<usize>, Vec<u32>)> {
     let ends = text.match_indices(END_OF_ALL).filter_map(|(at, _)| {
         let (numbers, _) = text[at + END_OF_ALL.len()..].split_once('*')?;
@@ -164,21 +164,22 @@ fn number_at(text: &str, at: usize) -> Option<u32> {
     digits.parse().ok()
 }
 
-/// Where things that can be changed are, each by the byte at which what cargo-mutants replaces
-/// begins.
+/// The places that can be changed. Each is stored by the byte at which the text that cargo-mutants
+/// replaces begins.
 #[derive(Default)]
 struct Places<'a> {
     source: &'a str,
-    /// The operator; its whole expression.
+    /// For an operator: its range, and the range of the whole expression.
     binary: BTreeMap<usize, (Range<usize>, Range<usize>)>,
     unary: BTreeMap<usize, (Range<usize>, Range<usize>)>,
-    /// Of a guard: its bytes, and whether it binds.
+    /// For a guard: its range, and whether it binds names.
     guards: BTreeMap<usize, (Range<usize>, bool)>,
-    /// Of an arm: its guard, or where one would stand, and whether it binds.
+    /// For an arm: the range of its guard, or the position for one, and whether the guard binds
+    /// names.
     arms: BTreeMap<usize, (Range<usize>, bool)>,
-    /// Of a function, by its first statement: where that is to be preceded.
+    /// For a function, by its first statement: the position of an insertion before the body.
     bodies: BTreeMap<usize, usize>,
-    /// Of a field: its value, its name and where others come from.
+    /// For a field: the range of its value, and the code for the value from its base.
     fields: BTreeMap<usize, (Range<usize>, String)>,
 }
 
@@ -218,7 +219,7 @@ impl Places<'_> {
         }
     }
 
-    /// The byte of a line and a column, both counted from 1.
+    /// The byte offset of a line and a column, both from 1.
     fn byte(&self, (line, column): (usize, usize)) -> Option<usize> {
         let start: usize = self.source.split_inclusive('\n').take(line - 1).map(str::len).sum();
         let within = self.source[start..].char_indices().nth(column - 1)?.0;
@@ -226,7 +227,8 @@ impl Places<'_> {
     }
 
     fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
-        // Each `impl` stands for one type; what cargo-mutants would return there is another.
+        // Each `impl Trait` stands for one type. The value that cargo-mutants returns there has
+        // another type.
         let output = &self.source[signature.output.span().byte_range()];
         if output.contains("impl ") {
             return;
@@ -238,7 +240,7 @@ impl Places<'_> {
     }
 }
 
-/// Whether it is a chain of conditions that binds names.
+/// Whether the expression is a chain of conditions that binds names.
 fn binds(expression: &syn::Expr) -> bool {
     match expression {
         syn::Expr::Let(_) => true,
@@ -310,7 +312,7 @@ impl<'ast> Visit<'ast> for Places<'_> {
 mod tests {
     use super::*;
 
-    /// `source` woven with changes of what begins with each text (at the last character of it).
+    /// Weaves changes into `source`. Each change begins at the last character of its text.
     fn woven(source: &str, changed: &[(Genre, &str, &str)]) -> String {
         let mutants: Vec<Mutant> = (1..)
             .zip(changed)
@@ -325,7 +327,7 @@ mod tests {
             .collect();
         let text = weave(source, &mutants.iter().collect::<Vec<_>>()).expect("it is Rust");
         syn::parse_file(&text).expect("it still is");
-        // Without the marks it can be read.
+        // Without the marks the text is easier to read.
         let mut plain = text.replace(ASK, "is(");
         while let Some(start) = plain.find("/*") {
             let end = start + plain[start..].find("*/").expect("it ends") + 2;

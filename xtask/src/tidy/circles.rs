@@ -1,6 +1,6 @@
-//! Arrows between the files of a crate go round in no circle.
+//! House rule: the references between the files of a crate form no cycle.
 //!
-//! Files in a circle are one thing in several pieces: none of them can be read, tested or changed
+//! Files in a cycle are one unit in several pieces: none of them can be read, tested or changed
 //! without the others.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,12 +13,12 @@ const TURN: &str = "move what is named into a file that both may know, or let it
 const STRIKE: &str = "strike it from CIRCLES, so that it stays so";
 const PART: &str = "list them apart, so that they stay so";
 
-/// Checks every target; the circles that are listed in `debts` may still be there, and must be.
+/// Checks every target. The cycles listed in `debts` are allowed, and must still exist.
 pub(super) fn check(targets: &[Target], debts: &[Circle]) -> Vec<Finding> {
     let mut arrows: BTreeMap<&str, Arrows<'_>> = BTreeMap::new();
     for target in targets {
         let arrows = arrows.entry(&target.folder).or_default();
-        // A library and a program may share their folder.
+        // A library and a program may share their directory.
         target.references.iter().for_each(|reference| arrows.add(reference));
     }
     let circles: BTreeMap<&str, Vec<Files<'_>>> =
@@ -41,7 +41,7 @@ pub(super) fn check(targets: &[Target], debts: &[Circle]) -> Vec<Finding> {
 
 type Files<'a> = BTreeSet<&'a str>;
 
-/// A listed circle that is not as it is listed any more; that it has grown is found otherwise.
+/// The finding for a listed cycle that has changed. A cycle that has grown is found elsewhere.
 fn check_debt(debt: &Circle, circles: &[Files<'_>]) -> Option<Finding> {
     let listed = paths(debt);
     let still: Vec<&Files<'_>> =
@@ -66,7 +66,7 @@ fn check_debt(debt: &Circle, circles: &[Files<'_>]) -> Option<Finding> {
     })
 }
 
-/// A circle, and a shortest way round in it that is not listed yet.
+/// The finding for a cycle, with a shortest path around it through a reference that is not listed.
 fn describe(arrows: &Arrows<'_>, circle: &Files<'_>, listed: &[BTreeSet<String>]) -> Finding {
     let is_listed = |reference: &Reference| {
         listed.iter().any(|files| files.contains(&reference.from) && files.contains(&reference.to))
@@ -85,7 +85,7 @@ fn describe(arrows: &Arrows<'_>, circle: &Files<'_>, listed: &[BTreeSet<String>]
     Finding::new(path, line, wrong, TURN)
 }
 
-/// Who is in a circle; of one that has grown, who was not in it before.
+/// The files of a cycle. For a cycle that has grown, its new files.
 fn who(circle: &Files<'_>, listed: &[BTreeSet<String>]) -> String {
     let is_listed = |file: &str| listed.iter().any(|files| files.contains(file));
     let new: Vec<&str> = circle.iter().copied().filter(|file| !is_listed(file)).collect();
@@ -97,7 +97,7 @@ fn who(circle: &Files<'_>, listed: &[BTreeSet<String>]) -> String {
     }
 }
 
-/// Which file names which of the same target: of each pair the first place.
+/// The references between the files of a target: for each pair of files, the first one.
 #[derive(Default)]
 struct Arrows<'a>(BTreeMap<&'a str, BTreeMap<&'a str, &'a Reference>>);
 
@@ -108,7 +108,7 @@ impl<'a> Arrows<'a> {
         }
     }
 
-    /// Sets of files of which each is reached from each.
+    /// The sets of files in which each file is reachable from each other one.
     fn circles(&self) -> Vec<Files<'a>> {
         let reached: BTreeMap<&str, Files<'a>> =
             self.0.keys().map(|&file| (file, self.reached(file))).collect();
@@ -123,7 +123,7 @@ impl<'a> Arrows<'a> {
         found.into_iter().collect()
     }
 
-    /// Every file that arrows lead to from this one; this one only if they lead back.
+    /// All files that are reachable from this one. It contains this file only if it is on a cycle.
     fn reached(&self, from: &'a str) -> Files<'a> {
         let mut reached = Files::new();
         let mut ahead = vec![from];
@@ -140,7 +140,7 @@ impl<'a> Arrows<'a> {
         self.0.values().flat_map(BTreeMap::values).copied().filter(both)
     }
 
-    /// A shortest circle that begins with this arrow.
+    /// A shortest cycle that begins with this reference.
     fn round(&self, first: &'a Reference) -> Vec<&'a Reference> {
         let mut ways: VecDeque<Vec<&'a Reference>> = VecDeque::from([vec![first]]);
         let mut seen = Files::new();
@@ -167,7 +167,7 @@ fn paths(debt: &Circle) -> BTreeSet<String> {
     debt.files.iter().map(|file| format!("{}/{file}", debt.folder)).collect()
 }
 
-/// The files' names as the list has them.
+/// The names of the files as they stand in the list.
 fn short(folder: &str, files: &[&str]) -> String {
     let names = files.iter().map(|file| file.strip_prefix(folder).unwrap_or(file).trim_start_matches('/'));
     names.collect::<Vec<_>>().join(", ")
@@ -178,7 +178,7 @@ mod tests {
     use super::super::arrows::of;
     use super::*;
 
-    /// Three files, of which `a` and `b` name each other, and `c` names both.
+    /// Three files: `a` and `b` name each other, and `c` names both.
     const PLANTED: [(&str, &str); 4] = [
         ("crates/house/src/lib.rs", "mod a; mod b; mod c;"),
         ("crates/house/src/a.rs", "pub struct A;\nimpl A { pub fn f() { crate::b::g() } }"),
@@ -256,7 +256,7 @@ mod tests {
         let third = ("crates/house/src/c.rs", "use crate::a::A;\npub fn h() {}");
         let found = findings(&[PLANTED[0], PLANTED[1], grown, third], &[&["a.rs", "b.rs"]]);
         assert_eq!(found.len(), 1);
-        // The way round goes where nothing is listed.
+        // The reported path uses references that are not listed.
         assert!(found[0].contains("names `h`, which is in crates/house/src/c.rs"), "{}", found[0]);
         let told = "crates/house/src/b.rs:2: a circle that is listed has grown to 3 files, with crates/house/src/c.rs\n";
         assert!(found[0].starts_with(told), "{}", found[0]);

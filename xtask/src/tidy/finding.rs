@@ -1,4 +1,4 @@
-//! What a rule says of a place.
+//! A finding of a rule, and the file that rules check.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: String,
-    /// Counted from 1.
+    /// The line's number, from 1.
     pub(super) line: usize,
     pub(super) wrong: String,
     remedy: &'static str,
@@ -24,9 +24,9 @@ impl fmt::Display for Finding {
     }
 }
 
-/// One file to be checked.
+/// A file to check.
 pub(super) struct File<'a> {
-    /// Below the workspace's root, with `/` between its parts.
+    /// The path below the workspace's root, with `/` as separator.
     pub(super) path: &'a str,
     pub(super) text: &'a str,
 }

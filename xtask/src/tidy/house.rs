@@ -1,15 +1,17 @@
-//! Dependencies run down the house, never up.
+//! House rule: the crates have an order, and dependencies go only from later crates to earlier
+//! ones.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::finding::{File, Finding};
 
-/// The crates, each below those that it may depend on.
+/// The order of the crates. A crate may depend only on crates before it.
 const ORDER: [&str; 12] =
     ["units", "codec", "array", "drive", "workload", "sim", "model", "engine", "nbd", "fault", "lab", "cli"];
 
-/// Pairs that the order would allow and the house does not: the first never knows of the second.
+/// Pairs that the order would allow, but that are forbidden: the first crate must not depend on the
+/// second.
 const STRANGERS: [(&str, &str); 5] =
     [("drive", "array"), ("workload", "array"), ("workload", "drive"), ("nbd", "array"), ("fault", "engine")];
 
@@ -18,7 +20,7 @@ const TURN_AROUND: &str = "move what is needed into a crate that both may depend
 const KEEP_APART: &str = "pass it as data, or do this in a crate that knows both";
 const MEND_TOML: &str = "mend the manifest";
 
-/// Checks a manifest; those outside `crates/` may depend on what they like.
+/// Checks a manifest. Packages outside `crates/` may depend on any crate.
 pub(super) fn check(file: &File<'_>) -> Vec<Finding> {
     let Some(name) = file.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml"))
     else {
@@ -39,10 +41,10 @@ pub(super) fn check(file: &File<'_>) -> Vec<Finding> {
     }
 }
 
-/// A dependency as a manifest names it.
+/// A dependency in a manifest.
 struct Dependency {
     package: String,
-    /// Where in the manifest, in bytes.
+    /// Its position in the manifest, in bytes.
     offset: usize,
 }
 
@@ -66,7 +68,8 @@ fn judge(file: &File<'_>, place: usize, dependency: &Dependency) -> Option<Findi
     }
 }
 
-/// Every dependency of a manifest: ordinary, for development, for building, and for one target.
+/// All dependencies of a manifest: normal, development and build dependencies, and those for one
+/// platform.
 fn dependencies(table: &DeTable<'_>) -> Vec<Dependency> {
     let mut found = Vec::new();
     for (key, value) in table {
@@ -81,12 +84,12 @@ fn dependencies(table: &DeTable<'_>) -> Vec<Dependency> {
 }
 
 fn dependency<'a>(key: &Spanned<impl AsRef<str>>, value: &Spanned<DeValue<'a>>) -> Dependency {
-    // A renamed dependency tells its real name under `package`.
+    // A renamed dependency has its real name under `package`.
     let renamed = value.get_ref().get("package").and_then(|package| package.get_ref().as_str());
     Dependency { package: renamed.unwrap_or(key.get_ref().as_ref()).to_owned(), offset: key.span().start }
 }
 
-/// The crate of one of our own packages; `None` for a stranger's.
+/// The crate of a package of ours; `None` for other packages.
 fn crate_of(package: &str) -> Option<&str> {
     if package == "parlour" { Some("cli") } else { package.strip_prefix("parlour-") }
 }

@@ -1,6 +1,6 @@
-//! The parts of the array do not know the whole.
+//! House rule: the components of the array do not depend on `Array`.
 //!
-//! `array.rs` puts the components together; a component that names `Array` can reach into all the
+//! `array.rs` puts the components together. A component that names `Array` could access all the
 //! others.
 
 use super::arrows::Target;
@@ -9,15 +9,16 @@ use super::finding::Finding;
 
 const FOLDER: &str = "crates/array/src";
 
-/// What stands outside the array, and so may name it: what is re-exported, and what records and
-/// replays it.
+/// Files that use the array from outside, and so may name it: the re-exports, and recording and
+/// replay.
 const OUTSIDE: [&str; 2] = ["lib.rs", "record/"];
 
 const ANSWER: &str =
     "own what it needs, take the rest as arguments, and answer with what is to happen elsewhere";
 const STRIKE: &str = "strike it from NAMING_ARRAY, so that it stays so";
 
-/// Checks the array's files; those that are listed in `debts` may still name it, and must.
+/// Checks the array's files. Those listed in `debts` are allowed to name `Array`, and must still do
+/// so.
 pub(super) fn check(targets: &[Target], debts: &[&str]) -> Vec<Finding> {
     let array = format!("{FOLDER}/array.rs");
     let references = targets.iter().filter(|target| target.folder == FOLDER).flat_map(|t| &t.references);
@@ -52,7 +53,7 @@ mod tests {
     use super::super::arrows::of;
     use super::*;
 
-    /// The array with one part that names it, and the world outside.
+    /// An array with one component that names `Array`, and files outside of it.
     const PLANTED: [(&str, &str); 6] = [
         (
             "crates/array/src/lib.rs",

@@ -1,4 +1,4 @@
-//! The rules for one Rust source.
+//! House rules for a single Rust source.
 
 use std::str::FromStr;
 
@@ -6,16 +6,16 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 
 use super::finding::{File, Finding};
 
-/// A file longer than this is more than one thought.
+/// The largest number of lines of a file.
 const LONGEST: usize = 900;
 
-/// Words that mark unfinished work. Written in halves, so that this file passes its own check.
+/// Words that mark unfinished work. They are split here, so that this file passes its own check.
 const MARKS: [&str; 3] = [concat!("FIX", "ME"), concat!("TO", "DO"), concat!("XX", "X")];
 
-/// The crates that carry out what the array decides, and so must not know what it is organized as.
+/// The crates that carry out the array's decisions. They must not depend on its organization.
 const NAMELESS: [&str; 3] = ["crates/engine/src/", "crates/fault/src/", "crates/sim/src/"];
 
-/// Macros that stand where code should.
+/// Macros that stand for missing code.
 const STUBS: [&str; 2] = ["todo", "unimplemented"];
 
 const SPLIT_IT: &str = "split it where its thoughts part";
@@ -26,7 +26,7 @@ const MOVE_IT: &str =
     "`unsafe` lives in crates/codec and crates/engine/src/uring*: write it safely, or move it there";
 const MEND_IT: &str = "see what rustc says of it";
 
-/// Checks one source against every rule that holds for its place.
+/// Checks one source against all rules that apply to its path.
 pub(super) fn check(file: &File<'_>) -> Vec<Finding> {
     let mut findings = lines(file);
     match TokenStream::from_str(file.text) {
@@ -36,7 +36,7 @@ pub(super) fn check(file: &File<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The rules that see lines, comments included.
+/// Checks the rules on lines, including comments.
 fn lines(file: &File<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (line, text) in (1..).zip(file.text.lines()) {
@@ -54,7 +54,7 @@ fn lines(file: &File<'_>) -> Vec<Finding> {
     findings
 }
 
-/// The rules that see code, outside comments and strings.
+/// Checks the rules on code, outside comments and strings.
 fn tokens(file: &File<'_>, tokens: &[TokenTree]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
@@ -70,7 +70,7 @@ fn tokens(file: &File<'_>, tokens: &[TokenTree]) -> Vec<Finding> {
     findings
 }
 
-/// A source's tokens in order, those inside brackets too.
+/// The tokens of a source in order, including those inside brackets.
 fn flatten(stream: TokenStream) -> Vec<TokenTree> {
     let mut flat = Vec::new();
     for tree in stream {
@@ -99,7 +99,7 @@ fn is_in_src(path: &str) -> bool {
     path.starts_with("crates/") && path.contains("/src/")
 }
 
-/// Whether `word` stands in `text` with no letter, digit or underscore on either side.
+/// Whether `word` occurs in `text` with no letter, digit or underscore next to it.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(start, _)| {
@@ -107,9 +107,9 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a line holds an organization's name as configuration or code would spell it: `raid5`,
-/// `Raid10`, `RAID_4`, `parity-logging`, `ParityLogging`, `"simple"`. In prose, with a space, the
-/// field's words are free.
+/// Whether a line contains an organization's name as configuration or code would spell it: `raid5`,
+/// `Raid10`, `RAID_4`, `parity-logging`, `ParityLogging`, `"simple"`. The same words with a space,
+/// as in prose, are allowed.
 fn names_an_organization(line: &str) -> bool {
     let compact = line.to_ascii_lowercase().replace(['-', '_'], "");
     let numbered = compact
@@ -122,7 +122,7 @@ fn names_an_organization(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The lines of the findings whose fault contains `wrong`.
+    /// The lines of the findings whose text contains `wrong`.
     fn lines_with(path: &str, text: &str, wrong: &str) -> Vec<usize> {
         let findings = check(&File { path, text });
         findings.iter().filter(|finding| finding.wrong.contains(wrong)).map(|finding| finding.line).collect()

@@ -1,19 +1,19 @@
-//! Comments are narrower than code: lines of text that are read one after the other must not be
-//! long.
+//! House rule: comments are narrower than code, because long lines of running text are hard to
+//! read.
 
 use std::collections::BTreeMap;
 
 use super::debts;
 use super::finding::Finding;
 
-/// The columns of a line that is nothing but a comment.
+/// The largest number of columns of a line that contains only a comment.
 const WIDEST: usize = 100;
 
 const WRAP: &str = "wrap it";
 const STRIKE: &str = "strike it from WIDE_COMMENTS, so that it stays so";
 
-/// Checks every source; in the packages that are listed in `debts` comments may still be wider, and
-/// must.
+/// Checks every source. In the packages listed in `debts` comments are allowed to be wider, and
+/// some must still be.
 pub(super) fn check(texts: &BTreeMap<String, String>, debts: &[&str]) -> Vec<Finding> {
     let mut found: Vec<(&str, Finding)> = Vec::new();
     for (path, text) in texts.iter().filter(|(path, _)| path.ends_with(".rs")) {
@@ -37,7 +37,7 @@ pub(super) fn check(texts: &BTreeMap<String, String>, debts: &[&str]) -> Vec<Fin
     findings
 }
 
-/// The lines, and their columns, that are comments and too wide.
+/// The lines with too wide comments, and their numbers of columns.
 fn wide_comments(text: &str) -> impl Iterator<Item = (usize, usize)> {
     (1..)
         .zip(text.lines())
@@ -46,7 +46,8 @@ fn wide_comments(text: &str) -> impl Iterator<Item = (usize, usize)> {
         .filter(|(_, width)| *width > WIDEST)
 }
 
-/// `crates/array` of `crates/array/src/lib.rs`; `xtask` of `xtask/src/main.rs`.
+/// The package of a path: `crates/array` of `crates/array/src/lib.rs`; `xtask` of
+/// `xtask/src/main.rs`.
 fn package_of(path: &str) -> &str {
     let folders = if path.starts_with("crates/") { 2 } else { 1 };
     path.match_indices('/').nth(folders - 1).map_or(path, |(end, _)| &path[..end])

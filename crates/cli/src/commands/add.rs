@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The slot that a new spare has taken at once.
+/// The slot that a new spare has taken at once, if any.
 fn taken(answer: &Value, array: &ArrayOption) -> Result<Option<u64>, Failure> {
     let number = answer["member"].as_u64();
     let account = rebuild::account(array)?;

@@ -15,7 +15,7 @@ pub(crate) struct Options {
     shell: Shell,
 }
 
-/// Prints those of a command line.
+/// Prints the completions of the command line `line`.
 pub(crate) fn run(options: &Options, mut line: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut line, "parlour", &mut script);

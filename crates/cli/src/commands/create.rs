@@ -41,7 +41,7 @@ pub(crate) struct Options {
     log: LogSettings,
 }
 
-/// What was created.
+/// The answer: the new array.
 #[derive(Serialize)]
 struct Created<'a> {
     name: &'a str,
@@ -52,7 +52,8 @@ struct Created<'a> {
     capacity: Bytes,
     stripe_unit: Bytes,
     block: Bytes,
-    /// Whether the redundancy fits from the start; if not, it is synced while the array is served.
+    /// Whether the check units fit from the start. If not, they are resynced while the array is
+    /// served.
     in_sync: bool,
     notes: &'a [String],
 }
@@ -72,7 +73,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where a member does not exist, the option that would make it is named.
+/// The failure of a creation. For a missing member it names the option that makes it.
 fn failure(error: CreateError, size: Option<Size>) -> Failure {
     match error {
         CreateError::Member(MemberError::Missing { path }) if size.is_none() => {
@@ -85,7 +86,7 @@ fn failure(error: CreateError, size: Option<Size>) -> Failure {
     }
 }
 
-/// What the engine is asked for.
+/// The request for the engine.
 ///
 /// # Errors
 /// The settings do not go together.

@@ -1,4 +1,4 @@
-//! `parlour examine`: what a member says of itself.
+//! `parlour examine`: shows a member's metadata.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -60,7 +60,7 @@ fn list_text(list: &BadBlockLogSummary) -> String {
     format!("Bad-block log at byte {}: sequence {}, {blocks}\n", list.at, list.sequence)
 }
 
-/// The log segments on the member, summed up by region.
+/// The log segments on the member, one line per region.
 fn log_text(examination: &Examination) -> String {
     let mut columns =
         Columns::new(["Region", "Segments", "Updates", "Overwrites", "Cancels", "Records"]).right(0..5);
@@ -156,8 +156,8 @@ fn date(seconds: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02} UTC ({ago})")
 }
 
-/// Days since 1970-01-01 as year, month and day of the Gregorian calendar: years are counted from
-/// March, so that the day that leap years add comes last.
+/// Converts days since 1970-01-01 to year, month and day of the Gregorian calendar. Years are
+/// counted from March, so that a leap day is the last day of its year.
 fn civil(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let era = days / 146_097;

@@ -1,5 +1,5 @@
-//! Files of experiments, as `parlour simulate` and `parlour model` take them, and what is shown of
-//! each.
+//! The experiment files of `parlour simulate` and `parlour model`, and the common parts of their
+//! answers.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub(super) struct Files {
     set: Vec<String>,
 }
 
-/// Why experiments show nothing.
+/// Why experiments have no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FilesError {
     #[error(transparent)]
@@ -34,14 +34,14 @@ pub(crate) enum FilesError {
     NoModel(usize, String),
 }
 
-/// An experiment, and by run: its values, and all that it needs.
+/// An experiment. For each run: the values of its axes, and everything that the run needs.
 pub(super) struct Ready {
     experiment: Experiment,
     labels: Vec<Vec<String>>,
     pub(super) prepared: Vec<Prepared>,
 }
 
-/// An experiment and what its runs have shown.
+/// An experiment and the results of its runs.
 #[derive(Serialize)]
 pub(super) struct Shown<T> {
     pub(super) file: String,
@@ -51,18 +51,18 @@ pub(super) struct Shown<T> {
     pub(super) runs: Vec<Run<T>>,
 }
 
-/// A run of it.
+/// The result of one run.
 #[derive(Serialize)]
 pub(super) struct Run<T> {
-    /// By axis.
+    /// The value of each axis.
     pub(super) values: Vec<String>,
     #[serde(flatten)]
     pub(super) shown: T,
 }
 
 impl Files {
-    /// Reads them all; what is wrong with any is said before the first is run. These keys are set
-    /// besides.
+    /// Reads all files. Errors in any file are reported before the first run starts. `besides` sets
+    /// one more key in all of them.
     pub(super) fn prepare(&self, besides: Option<String>) -> Result<Vec<Ready>, FilesError> {
         let set: Vec<String> = self.set.iter().cloned().chain(besides).collect();
         self.files.iter().map(|file| Ready::of(file, &set)).collect()
@@ -85,7 +85,7 @@ impl Ready {
         Ok(Ready { experiment, labels, prepared })
     }
 
-    /// With what was shown, by run.
+    /// Combines the experiment with the results of its runs.
     pub(super) fn shown<T>(&self, shown: impl IntoIterator<Item = T>) -> Shown<T> {
         let runs = self.labels.iter().zip(shown);
         Shown {
@@ -103,14 +103,15 @@ fn with(labels: &str) -> String {
 }
 
 impl<T> Shown<T> {
-    /// What stands above its tables.
+    /// The heading above its tables.
     pub(super) fn heading(&self) -> String {
         let about = self.about.iter().map(|about| format!("{}\n", about.trim()));
         format!("{}\n{}\n", self.title, about.collect::<String>())
     }
 }
 
-/// Digits enough to compare: two behind the point, fewer of large numbers.
+/// Formats a number with enough digits for comparisons: two after the point, fewer for large
+/// numbers.
 pub(super) fn digits(value: f64) -> String {
     match value.abs() {
         large if large >= 1_000.0 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! `parlour explain`: what one request will do, step by step.
+//! `parlour explain`: shows what one request does, step by step.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(crate) struct Options {
     shape: ShapeOptions,
 }
 
-/// What the client asks.
+/// The operation of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OperationName {
     /// A read.
@@ -89,7 +89,7 @@ fn sentence(geometry: &Geometry, explanation: &Explanation) -> String {
     )
 }
 
-/// Pieces of the map that are shown; a long request has more than anybody reads.
+/// The most pieces of the map that are shown; a long request has too many to read.
 const SHOWN: usize = 32;
 
 fn map(pieces: &[MappedPiece]) -> String {

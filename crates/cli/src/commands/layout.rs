@@ -1,4 +1,4 @@
-//! `parlour layout`: draws where units live, as the papers' figures do.
+//! `parlour layout`: draws the positions of units, as the figures of the papers do.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     shape: ShapeOptions,
 }
 
-/// What parity is called.
+/// The label of parity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ParityLabel {
     /// Data units, as in Stodolsky figure 1.
@@ -43,7 +43,7 @@ enum ParityLabel {
     Stripe,
 }
 
-/// A drawing, and the shape of the array.
+/// The answer: a drawing, and the geometry of the array.
 #[derive(Serialize)]
 struct Drawing {
     organization: &'static str,
@@ -61,7 +61,7 @@ struct Drawing {
     blocks: Option<Vec<Row<Vec<Block>>>>,
 }
 
-/// The sizes of regions, in words of the paper.
+/// The sizes of regions, in the terms of the paper.
 #[derive(Serialize)]
 struct RegionSizes {
     count: u32,
@@ -135,7 +135,7 @@ fn text(geometry: &Geometry, drawing: &Drawing, parity: ParityLabel) -> String {
     text
 }
 
-/// What is drawn, in words.
+/// A description of the array in words.
 fn heading(geometry: &Geometry, drawing: &Drawing) -> String {
     let groups = match drawing.groups {
         1 => String::new(),
@@ -162,8 +162,8 @@ fn heading(geometry: &Geometry, drawing: &Drawing) -> String {
     text + "\n"
 }
 
-/// The number of a row of units. Where copies are far, rows between those of two sections are left
-/// out.
+/// The number of a row of units. With far copies, the rows between the rows of two sections are
+/// left out.
 fn number(drawing: &Drawing, index: usize, row: &Row<Option<Cell>>) -> u64 {
     let at = |cell: &Cell| (cell.at.get() - drawing.data_start.get()) / drawing.stripe_unit.get();
     let first = row.iter().flatten().next().filter(|_| drawing.regions.is_none());

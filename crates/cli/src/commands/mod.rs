@@ -1,4 +1,4 @@
-//! The subcommands, a file each: its options, and what it does.
+//! The subcommands, one file each: the options, and what the command does.
 
 pub(crate) mod add;
 pub(crate) mod completions;
@@ -30,10 +30,10 @@ use crate::arguments::{Arguments, Command};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Does what was asked, and says what to exit with.
+/// Runs the command, and returns the exit status.
 ///
 /// # Errors
-/// It could not be done.
+/// The command has failed.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let console = Console { json: arguments.json };
     let done = match &arguments.command {

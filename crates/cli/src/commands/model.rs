@@ -1,4 +1,5 @@
-//! `parlour model`: experiments by closed forms, in no time.
+//! `parlour model`: predicts the results of experiments with closed-form models, without
+//! simulation.
 
 use clap::Args;
 use parlour_lab::experiment::predict::{Clocks, Prediction};
@@ -21,7 +22,7 @@ pub(crate) struct Options {
     files: Files,
 }
 
-/// What closed forms say of a run, or why they say nothing.
+/// The prediction for a run, or why there is none.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Modelled {
     pub(super) model: Option<Prediction>,
@@ -29,7 +30,7 @@ pub(super) struct Modelled {
 }
 
 impl Modelled {
-    /// Of a run.
+    /// The prediction for one run.
     pub(super) fn of(prepared: &Prepared, clocks: &mut Clocks) -> Modelled {
         match prepared.predict(clocks) {
             Ok(prediction) => Modelled { model: Some(prediction), unmodelled: None },
@@ -83,7 +84,7 @@ fn cells(prediction: &Prediction) -> [String; HEADER.len()] {
     ]
 }
 
-/// What was assumed of all, or some, and of which runs nothing is said.
+/// The assumptions of all or some runs, and the runs without a prediction.
 pub(super) fn remarks<'a>(runs: impl Iterator<Item = (&'a [String], &'a Modelled)>) -> String {
     let (mut assumed, mut refused, mut count) = (Vec::<(&str, usize)>::new(), String::new(), 0);
     for (values, modelled) in runs {

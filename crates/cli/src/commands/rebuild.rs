@@ -1,4 +1,4 @@
-//! `parlour rebuild`: goes on with a rebuild that has stopped, or rebuilds onto a spare.
+//! `parlour rebuild`: continues a rebuild that has stopped, or rebuilds onto a spare.
 
 use clap::Args;
 use parlour_engine::control::{ControlError, Request};
@@ -45,26 +45,26 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The array's state.
+/// The array's status.
 ///
 /// # Errors
-/// The server cannot be asked.
+/// The server does not answer.
 pub(crate) fn account(array: &ArrayOption) -> Result<Account, Failure> {
     let answer = control::call(&array.array, &Request::Status)?;
     Ok(Account::parse(&answer).map_err(CommandError::from)?)
 }
 
-/// Waits until the member in `slot` is rebuilt and recorded as active, showing how far it is.
+/// Waits until the member in `slot` is rebuilt and recorded as active, and shows the progress.
 ///
 /// # Errors
-/// The rebuild stopped before its end, or the new member failed, or the server ended.
+/// The rebuild stopped before its end, the new member failed, or the server ended.
 pub(crate) fn wait(array: &ArrayOption, slot: u64, console: Console) -> Result<(), Failure> {
     let mut state = String::new();
     let last = waiting::until_done(console, || {
         let account = account(array)?;
         let member = account.members.iter().find(|member| u64::from(member.slot) == slot);
         state = member.map_or_else(String::new, |member| member.state.clone());
-        // The superblocks record the end a moment after the last stripe is rebuilt.
+        // The superblocks record the end of a rebuild shortly after the last stripe is rebuilt.
         let recording = Task { done: 1, total: 1, left_seconds: None, stopped: false };
         Ok(account.rebuild.or((state == "rebuilding").then_some(recording)))
     })?;

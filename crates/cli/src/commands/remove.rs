@@ -1,4 +1,4 @@
-//! `parlour remove`: lets go of a failed member.
+//! `parlour remove`: forgets a failed member.
 
 use clap::Args;
 use parlour_engine::control::Request;

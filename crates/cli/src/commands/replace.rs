@@ -1,4 +1,4 @@
-//! `parlour replace`: puts a new member into a place.
+//! `parlour replace`: puts a new member into a slot.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `parlour reproduce`: the papers' numbers and figures, ours beside theirs.
+//! `parlour reproduce`: the papers' numbers and figures beside the program's own results.
 
 mod error;
 
@@ -55,7 +55,7 @@ impl FromStr for Choice {
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let pace = if options.quick { Pace::Quick } else { Pace::Full };
     let plan = Plan::new(&options.papers(), pace).map_err(ReproduceError::from)?;
-    // That it cannot be written is said before anybody waits.
+    // If the report cannot be written, this is reported before the long computation.
     let file = options.report.as_deref().map(open).transpose()?;
     let bar = console.progress(plan.runs());
     let report = plan.carry_out(|| {
@@ -85,7 +85,7 @@ impl Options {
     }
 }
 
-/// Where the report goes. What stands there stays until there is another.
+/// The path of the report. An existing report stays until the new one is written.
 fn open(directory: &Path) -> Result<PathBuf, ReproduceError> {
     let path = directory.join("index.html");
     let opened = fs::create_dir_all(directory)
@@ -151,7 +151,7 @@ fn cells(number: &Number) -> [String; HEADER.len()] {
     ]
 }
 
-/// Characters of a quantity that fit into the table; the page has all of it.
+/// The most characters of a quantity in the table. The report page shows all of them.
 const QUANTITY: usize = 44;
 
 fn shortened(quantity: &str) -> String {
@@ -159,12 +159,12 @@ fn shortened(quantity: &str) -> String {
         return quantity.to_owned();
     }
     let cut: String = quantity.chars().take(QUANTITY - 1).collect();
-    // Not in the middle of a word, where there is another.
+    // The text is cut between words if possible.
     let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(whole, _)| whole);
     format!("{}…", cut.trim_end_matches([',', ';', ':']))
 }
 
-/// Numbers of which the same is to be said.
+/// Numbers with the same remark.
 struct Remark<'a> {
     verdict: Verdict,
     erratum: Option<&'a str>,
@@ -172,10 +172,10 @@ struct Remark<'a> {
     ids: Vec<&'a str>,
 }
 
-/// Names in a line; the table has all of them.
+/// The most names in one line. The table has all of them.
 const NAMES: usize = 4;
 
-/// What is to be said of verdicts, once for all numbers of which it is the same.
+/// The remarks on the verdicts, each once with all numbers that it applies to.
 fn remarks(chapter: &Chapter) -> String {
     let mut remarks: Vec<Remark<'_>> = Vec::new();
     for number in &chapter.numbers {
@@ -211,7 +211,7 @@ impl Remark<'_> {
     }
 }
 
-/// How many numbers of each kind came to which verdict.
+/// The count of each verdict, by kind of number.
 fn summary(report: &Report) -> String {
     let header = ["kind"].into_iter().chain(Verdict::ALL.map(Verdict::name)).chain(["all"]);
     let mut columns = Columns::new(header).right(1..Verdict::ALL.len() + 2);

@@ -1,4 +1,4 @@
-//! `parlour scrub`: reads and compares all redundancy.
+//! `parlour scrub`: reads and compares all units.
 
 use clap::{Args, ValueEnum};
 use parlour_engine::control::{Repairing, Request};
@@ -71,7 +71,7 @@ fn task(answer: &Value) -> Result<Option<Task>, CommandError> {
     Ok(Account::parse(answer)?.scrub)
 }
 
-/// What was found; mismatches that are left are a failure.
+/// Reports the result. Fails if mismatches are left.
 fn report(answer: &Value, options: &Options, console: Console) -> Result<(), Failure> {
     let account = Account::parse(answer).map_err(CommandError::from)?;
     let Some(scrub) = account.last_scrub else { return Err(Failure::ScrubVanished) };

@@ -1,4 +1,4 @@
-//! `parlour simulate`: experiments in virtual time, on models of drives.
+//! `parlour simulate`: runs experiments in virtual time, on drive models.
 
 mod follow;
 
@@ -42,14 +42,14 @@ pub(crate) struct Options {
     csv: bool,
 }
 
-/// What a run has shown.
+/// The result of a run.
 #[derive(Serialize)]
 struct Simulated {
     figures: Option<Figures>,
     error: Option<String>,
-    /// An interrupt has broken it off, or kept it from beginning.
+    /// An interrupt has ended the run early or kept it from starting.
     partial: bool,
-    /// What closed forms say, if that was asked.
+    /// The prediction of the closed-form models, if it was requested.
     #[serde(flatten)]
     model: Option<Modelled>,
 }
@@ -127,7 +127,7 @@ fn text(shown: &Shown<Simulated>) -> String {
 
 const BESIDE: [&str; 8] = ["requests/s", "model", "off", "response", "model", "off", "busy", "model"];
 
-/// What closed forms say beside what was simulated.
+/// The table of predictions beside the simulated figures.
 fn table_of_models(shown: &Shown<Simulated>) -> String {
     let first = shown.axes.len();
     let mut columns =
@@ -154,7 +154,7 @@ fn table_of_models(shown: &Shown<Simulated>) -> String {
         + &model::remarks(shown.runs.iter().filter_map(|run| Some((&*run.values, run.shown.model.as_ref()?))))
 }
 
-/// What happened to members, and why a run shows nothing.
+/// The incidents of members, and why a run has no result.
 fn remarks(shown: &Shown<Simulated>) -> String {
     let mut text = String::new();
     for run in &shown.runs {
@@ -186,7 +186,7 @@ fn remarks(shown: &Shown<Simulated>) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// A row for processors, for the channel, and for all buses together.
+/// A table with one row for processors, one for the channel, and one for all buses together.
 fn table_of_paths(shown: &Shown<Simulated>) -> String {
     let first = shown.axes.len();
     let header = shown.axes.iter().map(String::as_str).chain(["path", "served", "busy", "waited for"]);
@@ -199,13 +199,13 @@ fn table_of_paths(shown: &Shown<Simulated>) -> String {
     columns.text()
 }
 
-/// Paths whose names differ by a number only.
+/// Groups paths whose names differ only by a number.
 fn alike(paths: &[PathFigures]) -> impl Iterator<Item = &[PathFigures]> {
     let kind = |path: &PathFigures| path.name.split(' ').next().unwrap_or_default().to_owned();
     paths.chunk_by(move |one, other| kind(one) == kind(other))
 }
 
-/// What they served together, and the means.
+/// The sum of what the paths served, and the means of their other figures.
 fn path_cells(paths: &[PathFigures]) -> [String; 4] {
     let count = paths.len() as f64;
     let mean = |part: fn(&PathFigures) -> f64| paths.iter().map(part).sum::<f64>() / count;
@@ -227,7 +227,7 @@ impl Shown<Simulated> {
     }
 }
 
-/// A row a run; with what was found first, where something was.
+/// A table with one row per run. If a setting was searched for, its value comes first.
 fn table(shown: &Shown<Simulated>) -> String {
     let found =
         shown.figures().find_map(|figures| figures.control.as_ref()).map(|control| match control.setting {
@@ -245,7 +245,7 @@ fn table(shown: &Shown<Simulated>) -> String {
     columns.text()
 }
 
-/// How a run was set, and whether that is what was wanted.
+/// The setting that was found for a run, and whether it meets the target.
 fn setting_cell(control: &ControlFigures) -> String {
     let missed = if control.met { "" } else { " (not met)" };
     match control.setting {
@@ -254,7 +254,7 @@ fn setting_cell(control: &ControlFigures) -> String {
     }
 }
 
-/// A row a source: its transactions or files, or else its requests.
+/// A table with one row per source: its transactions, files or requests.
 fn table_of_sources(shown: &Shown<Simulated>) -> String {
     let first = shown.axes.len();
     let header = shown.axes.iter().map(String::as_str).chain(OF_SOURCES);
@@ -303,12 +303,12 @@ fn cells(figures: &Figures) -> [String; HEADER.len()] {
     ]
 }
 
-/// Half the width of an interval; too few values say nothing sure.
+/// Half the width of a confidence interval; `?` if there are too few values.
 fn sure(interval: Option<f64>) -> String {
     interval.map_or_else(|| "?".to_owned(), digits)
 }
 
-/// A line a run: the file, its axes, all figures that are one number.
+/// One line per run: the file, the values of its axes, and all figures that are single numbers.
 fn csv(shown: &[Shown<Simulated>]) -> String {
     let mut text = String::new();
     for shown in shown {
@@ -333,8 +333,8 @@ fn csv(shown: &[Shown<Simulated>]) -> String {
     text
 }
 
-/// The numbers of a run, by their names in JSON; what is listed by member, by source or over time
-/// is left out.
+/// The figures of a run that are single numbers, by their names in JSON. Figures by member, by
+/// source or over time are left out.
 fn flat(run: &Run<Simulated>) -> Map<String, Value> {
     let mut row = Map::new();
     if let Some(figures) = &run.shown.figures {
@@ -356,7 +356,7 @@ fn flatten(name: &str, value: Value, row: &mut Map<String, Value>) {
     }
 }
 
-/// Cells with what could be taken for a separator in quotes (RFC 4180).
+/// Joins cells with commas. A cell with a comma, quote or line feed is quoted (RFC 4180).
 fn line<'a>(cells: impl Iterator<Item = &'a str>) -> String {
     let quoted = cells.map(|cell| match cell.contains([',', '"', '\n']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),

@@ -1,4 +1,4 @@
-//! `parlour status`: how an array is.
+//! `parlour status`: shows the state of an array.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 const CHECK_HELP: &str = "Exit status with --check: 0 healthy, 1 degraded, 2 at risk (data is lost, may read wrong, or cannot \
                           be written), 3 it cannot be told. Of several arrays the worst counts.";
 
-/// What is known of one array.
+/// The state of one array.
 struct Shown {
     json: Value,
     name: String,
@@ -64,7 +64,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<ExitCode, Failu
             print(&texts.join("\n"))?;
         }
     }
-    // The arrays that could be looked at are printed above.
+    // The arrays that could be examined are printed above.
     failures.iter().for_each(|failure| note(failure));
     Ok(match (failures.is_empty(), options.check) {
         (true, true) => ExitCode::from(worst.exit_status()),
@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<ExitCode, Failu
     })
 }
 
-/// One array as it is; several in a list.
+/// The JSON of one array, or of several in a list.
 fn json_of(shown: &[Shown]) -> Value {
     match shown {
         [one] => one.json.clone(),
@@ -82,7 +82,7 @@ fn json_of(shown: &[Shown]) -> Value {
     }
 }
 
-/// All arrays that are meant, and why nothing can be said of some.
+/// The state of all requested arrays, and the failures for arrays that could not be examined.
 fn look(options: &Options) -> Result<(Vec<Shown>, Vec<Failure>), Failure> {
     let named: Vec<PathBuf> = options.paths.iter().chain(&options.array).cloned().collect();
     let found = if named.is_empty() { control::find_any()? } else { control::find(&named)? };
@@ -101,7 +101,8 @@ fn look(options: &Options) -> Result<(Vec<Shown>, Vec<Failure>), Failure> {
     Ok((shown, failures))
 }
 
-/// What commands need to name the array of `socket`: what the user has written, if that is unique.
+/// The option with which other commands name the array of `socket`: the user's own text, if it
+/// names only this array.
 fn naming(named: &[PathBuf], socket: &Path, only: bool) -> String {
     match named {
         [] if only && Path::new(DEFAULT_DIRECTORY).is_dir() => String::new(),

@@ -1,5 +1,5 @@
-//! `parlour torture`: the array on members in memory, with every fault that disks and power have,
-//! seed by seed.
+//! `parlour torture`: runs the fault tester, seed by seed: the array on members in memory, with all
+//! faults of disks and power.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic;
@@ -19,11 +19,11 @@ use crate::failure::Failure;
 use crate::interrupt::stop_when_interrupted;
 use crate::settings::ConsistencyName;
 
-/// Seeds, where neither a count nor a time is given.
+/// The number of seeds, if neither a count nor a time is given.
 const SEEDS: u64 = 1_000;
-/// Runs in search of the shortest story.
+/// The most runs in the search for the shortest failing script.
 const ATTEMPTS: u32 = 1_000;
-/// Lines of a trace that people are shown; JSON has them all.
+/// The most lines of a trace in the text output. The JSON output has all of them.
 const LAST_LINES: usize = 60;
 
 /// Try to make arrays lose data: crashes, torn writes, dying members, unreadable sectors
@@ -58,7 +58,7 @@ pub(crate) struct Options {
     consistency: Option<ConsistencyName>,
 }
 
-/// A time that can be waited for.
+/// Parses a time in minutes that the clock can represent.
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text.parse().map_err(|error: std::num::ParseFloatError| error.to_string())?;
     match Duration::try_from_secs_f64(minutes * 60.0).ok().and_then(|time| Instant::now().checked_add(time)) {
@@ -67,7 +67,7 @@ fn minutes(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What was found.
+/// The answer: the results of all seeds.
 #[derive(Serialize)]
 struct Found {
     first_seed: u64,
@@ -82,7 +82,7 @@ struct Found {
     violation: Option<Told>,
 }
 
-/// How much an organization was tried.
+/// The amount of testing of an organization.
 #[derive(Serialize)]
 struct Tried {
     organization: &'static str,
@@ -92,7 +92,7 @@ struct Tried {
     faults: u64,
 }
 
-/// How often a fault met a state.
+/// How often a fault was injected in a state.
 #[derive(Serialize)]
 struct Met {
     fault: &'static str,
@@ -100,7 +100,7 @@ struct Met {
     count: u64,
 }
 
-/// A violation and its story.
+/// A violation and its trace.
 #[derive(Serialize)]
 struct Told {
     seed: u64,
@@ -113,7 +113,7 @@ struct Told {
     replay: String,
 }
 
-/// What all threads have seen.
+/// The results of all threads.
 #[derive(Default)]
 struct Seen {
     coverage: Coverage,
@@ -148,7 +148,7 @@ fn torture(options: &Options, limits: &Limits, console: Console) -> (Coverage, F
     let until = options.minutes.map(|minutes| began + Duration::from_secs_f64(minutes * 60.0));
     let count = options.seeds.unwrap_or(if until.is_some() { u64::MAX - options.seed } else { SEEDS });
     let bar = console.shows_progress().then(|| progress(options, count));
-    // An assertion that fires is told as the run's violation.
+    // A failed assertion is reported as the run's violation.
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| {}));
     let seen = run_all((options.seed, count), (until, options.keep_going), limits, &stop, bar.as_ref());
@@ -232,7 +232,7 @@ fn progress(options: &Options, count: u64) -> ProgressBar {
     ProgressBar::new(count).with_style(style)
 }
 
-/// The story of a run that failed.
+/// The shortest description of a failing run.
 fn tell(report: &Report, limits: &Limits, options: &Options) -> Option<Told> {
     let Story { seed, array, violation, events, trace } = explain(report.seed, limits, ATTEMPTS)?;
     let organization = options.organization.as_ref().map(|name| format!(" --organization {name}"));
@@ -296,7 +296,7 @@ fn text(coverage: &Coverage, found: &Found) -> String {
     let header = std::iter::once("Fault").chain(State::ALL.map(State::name));
     let mut columns = Columns::new(header).right(1..=State::ALL.len());
     for fault in Fault::ALL {
-        // What is not promised is not tried.
+        // A combination that is not promised is not tried.
         let counts = State::ALL.map(|state| match coverage.count(fault, state) {
             0 if !is_promised(fault, state) => "-".to_owned(),
             count => count.to_string(),

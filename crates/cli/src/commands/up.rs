@@ -1,4 +1,5 @@
-//! `parlour up`: an array out of files in one directory, served: the embedded default.
+//! `parlour up`: makes an array out of files in one directory and serves it, with defaults for
+//! everything.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
             note_ignored(options);
             members
         }
-        // A directory that is not there, or has no member, gets an array.
+        // If the directory does not exist or has no member, a new array is made.
         Err(MembersError::EmptyDirectory { .. }) | Ok(_) => make(options)?,
         Err(error) => return Err(error.into()),
     };
@@ -69,7 +70,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     Ok(Service::new(open, &serving)?.run(console, |served| attach::text(served, &options.dir))?)
 }
 
-/// Says so where options that describe a new array meet one that exists.
+/// Prints a note if options for a new array are given but the array exists.
 fn note_ignored(options: &Options) {
     let organization = &options.organization;
     let describes = options.members.is_some()
@@ -99,7 +100,8 @@ fn make(options: &Options) -> Result<Vec<PathBuf>, Failure> {
         Ok(report) => report.notes.iter().for_each(|line| note(line)),
         Err(failure) => {
             if made {
-                // Only if it is empty: what was refused leaves nothing behind.
+                // Only an empty directory is removed, so that a refused creation leaves nothing
+                // behind.
                 let _ = std::fs::remove_dir(&options.dir);
             }
             return Err(failure);

@@ -1,4 +1,4 @@
-//! How people use what is served: the lines that `parlour up` prints.
+//! The instructions for clients that `parlour up` prints.
 
 use std::path::Path;
 

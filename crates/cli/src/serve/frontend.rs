@@ -1,6 +1,6 @@
-//! The array's way to the network: NBD's server as the engine's frontend.
+//! Connects the array to the network: the NBD server as the engine's frontend.
 //!
-//! A request's token is the tag that the array carries, so nothing is kept or allocated for a
+//! The array's tag of a request is the NBD server's token, so nothing is stored or allocated per
 //! request here.
 
 use std::io;
@@ -18,17 +18,16 @@ pub(crate) struct NbdFrontend {
     desk: Desk,
 }
 
-/// What is kept between the server's calls.
+/// The state between the server's calls.
 #[derive(Debug, Default)]
 struct Desk {
-    /// Buffers by their numbers, as far as they were ever given out: a handle carries the number
-    /// only.
+    /// Buffers by number, for all numbers that were ever used. A handle carries only the number.
     buffers: Vec<Option<BufferId>>,
-    /// Requests that need no work, answered before the turn ends.
+    /// Requests that need no access, to be answered before the turn ends.
     done: Vec<RequestToken>,
 }
 
-/// The NBD server's view of the array.
+/// The array, as the NBD server sees it.
 struct Counter<'a, 'b> {
     port: &'a mut Port<'b>,
     desk: &'a mut Desk,
@@ -43,7 +42,7 @@ impl NbdFrontend {
         (&mut self.server, Counter { port, desk: &mut self.desk })
     }
 
-    /// Answers what needs no work. Says whether there was any.
+    /// Answers the requests that need no access. Returns whether there were any.
     fn answer_done(&mut self, port: &mut Port<'_>) -> bool {
         let mut done = std::mem::take(&mut self.desk.done);
         let any = !done.is_empty();
@@ -51,7 +50,7 @@ impl NbdFrontend {
             let (server, mut counter) = self.parts(port);
             server.complete(token, Ok(()), &mut counter);
         }
-        // Kept for its memory.
+        // The vector is kept for its capacity.
         self.desk.done = done;
         any
     }
@@ -73,7 +72,8 @@ impl Frontend for NbdFrontend {
     }
 
     fn flush(&mut self, port: &mut Port<'_>) {
-        // Replies give buffers back; who waited for one goes on at once, and may be done at once.
+        // Replies release buffers. A client that waits for one continues at once, and may complete
+        // at once.
         loop {
             self.answer_done(port);
             let (server, mut counter) = self.parts(port);
@@ -141,15 +141,14 @@ impl Backend for Counter<'_, '_> {
     }
 }
 
-/// What the array is to do, where and how much. None for what needs no work: there is nothing to
-/// read ahead into, and everything counts as allocated.
+/// The array's operation for a request, its offset and length. None for a request that needs no
+/// access: there is no cache to read into, and every block is reported as allocated.
 fn operation(request: Request) -> Option<(Operation, u64, u32)> {
     match request {
         Request::Read { offset, length } => Some((Operation::Read, offset, length)),
         Request::Write { offset, length, fua } => Some((Operation::Write { durable: fua }, offset, length)),
         Request::Flush => Some((Operation::Flush, 0, 0)),
-        // What is read after a trim is not defined, so there is nothing that could fail to be
-        // durable.
+        // After a trim the content is undefined, so there is nothing to make durable.
         Request::Trim { offset, length, fua: _ } => Some((Operation::Trim, offset, length)),
         Request::WriteZeroes { offset, length, fua, no_hole, fast_zero } => {
             let zeroes = Operation::WriteZeroes { may_unmap: !no_hole, fast_only: fast_zero, durable: fua };
@@ -159,7 +158,7 @@ fn operation(request: Request) -> Option<(Operation, u64, u32)> {
     }
 }
 
-/// The protocol's number for what went wrong.
+/// The NBD error for a failed request.
 fn on_the_wire(error: RequestError) -> NbdError {
     match error {
         RequestError::ReadOnly => NbdError::Eperm,

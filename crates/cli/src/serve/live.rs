@@ -1,5 +1,4 @@
-//! What people see while an array is served: what happens, a line each, and on a terminal one line
-//! that lives.
+//! The output of a server: one line per event, and on a terminal a live status line.
 
 use std::io;
 
@@ -11,34 +10,34 @@ use super::outlet::{Outlet, Screen};
 use crate::console::{self, Console, note};
 use crate::status::{Account, brief};
 
-/// How long the end waits for whoever reads what was said.
+/// How long the server waits at its end until its output is written.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Tells what a server does, without waiting for anybody who reads it.
+/// Prints messages and the status without waiting for the reader.
 pub(crate) struct Live {
     /// Standard error.
     notes: Outlet,
     /// Standard output.
     answers: Outlet,
-    /// Whether a person looks on, and sees a line that lives.
+    /// Whether a live status line is shown.
     lives: bool,
 }
 
 impl Live {
     /// # Errors
-    /// The system has no threads left.
+    /// No thread can be started.
     pub(crate) fn new(console: Console) -> io::Result<Live> {
         let lives = console.shows_progress();
         let notes = Outlet::new("standard-error", Terminal { line: lives.then(line) })?;
         Ok(Live { notes, answers: Outlet::new("standard-output", Output)?, lives })
     }
 
-    /// A line that people should read.
+    /// Prints a message for people.
     pub(crate) fn note(&self, line: &str) {
         self.notes.say(line);
     }
 
-    /// What was asked for, on standard output.
+    /// Prints the requested answer on standard output.
     pub(crate) fn answer(&self, text: &str) {
         self.answers.say(text);
     }
@@ -63,7 +62,7 @@ fn line() -> ProgressBar {
     line
 }
 
-/// Standard error, with the line that lives, if one does.
+/// Standard error, with the live status line if there is one.
 struct Terminal {
     line: Option<ProgressBar>,
 }
@@ -89,7 +88,7 @@ impl Screen for Terminal {
     }
 }
 
-/// Standard output. A server goes on though it cannot be written.
+/// Standard output. The server continues if it cannot be written.
 struct Output;
 
 impl Screen for Output {
@@ -102,7 +101,7 @@ impl Screen for Output {
     fn clear(&mut self) {}
 }
 
-/// Throughput and response time, at the same places in every line.
+/// Throughput and response time, at fixed columns.
 pub(crate) fn rates(rates: &Rates) -> String {
     let per_second = |count: u64| if rates.seconds > 0.0 { count as f64 / rates.seconds } else { 0.0 };
     let bytes = |moved: Bytes| Bytes::new(per_second(moved.get()) as u64);
@@ -120,7 +119,7 @@ pub(crate) fn rates(rates: &Rates) -> String {
 }
 
 fn time(nanoseconds: u64) -> String {
-    // Three digits are enough for people.
+    // Three significant digits are enough.
     let rounded = match nanoseconds {
         0..=999_999 => nanoseconds / 1_000 * 1_000,
         1_000_000..=999_999_999 => nanoseconds / 10_000 * 10_000,

@@ -1,4 +1,4 @@
-//! Serving an array: its sockets, its server, what people see meanwhile, and how it stops.
+//! Serves an array: its sockets, its server, its output, and the end of the server.
 
 pub(crate) mod attach;
 mod frontend;
@@ -24,7 +24,7 @@ use crate::wording::sentence;
 use frontend::NbdFrontend;
 use live::Live;
 
-/// Why an array could not be served, or not to the end.
+/// Why an array could not be served, or the server failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ServiceError {
     #[error(transparent)]
@@ -37,21 +37,22 @@ pub(crate) enum ServiceError {
     System(#[from] io::Error),
 }
 
-/// How an array is served.
+/// The parameters of serving an array.
 #[derive(Debug)]
 pub(crate) struct Serving<'a> {
     pub(crate) settings: &'a ServingSettings,
-    /// The Unix socket, if none is set: in this directory, or beside the control socket.
+    /// The directory of the Unix socket, if no socket path is set; none for the directory of the
+    /// control socket.
     pub(crate) directory: Option<&'a Path>,
     pub(crate) timeouts: &'a TimeoutSettings,
-    /// What names the members, as it was given: absent members may appear there.
+    /// The paths of members as the user gave them. Absent members may appear there.
     pub(crate) named: &'a [PathBuf],
     pub(crate) read_only: bool,
-    /// Take any free port where the usual one is taken.
+    /// Use any free TCP port if the usual one is in use.
     pub(crate) any_port: bool,
 }
 
-/// The name of the socket in an array's directory.
+/// The name of the NBD socket in an array's directory.
 const SOCKET: &str = "nbd.sock";
 
 /// Where an array is served.
@@ -61,10 +62,10 @@ pub(crate) struct Served {
     event: &'static str,
     name: String,
     array: String,
-    /// The Unix socket, absolute.
+    /// The Unix socket's absolute path.
     pub(crate) unix: Option<PathBuf>,
     pub(crate) tcp: Option<SocketAddr>,
-    /// Where the server is commanded.
+    /// The control socket's path.
     control: PathBuf,
     read_only: bool,
     capacity: u64,
@@ -75,20 +76,20 @@ pub(crate) struct Served {
 pub(crate) struct Service {
     server: parlour_engine::Server<NbdFrontend>,
     served: Served,
-    /// The array in a sentence.
+    /// A description of the array in one sentence.
     about: String,
-    /// What people should know about how it is served.
+    /// Notes about the serving.
     notes: Vec<String>,
 }
 
-/// Requests up to this long: what clients commonly ask at the most.
+/// The longest request: the usual maximum of clients.
 const LONGEST_REQUEST: u32 = 32 << 20;
 
 impl Service {
-    /// Listens, and makes everything ready.
+    /// Listens on the sockets, and prepares the server.
     ///
     /// # Errors
-    /// A socket is taken, or the system refuses something.
+    /// A socket is in use, or a system call fails.
     pub(crate) fn new(open: OpenArray, serving: &Serving<'_>) -> Result<Service, ServiceError> {
         let Serving { settings, read_only, .. } = *serving;
         let mut nbd = Server::new(terms(&open, settings.export.as_deref(), read_only)?)?;
@@ -120,10 +121,10 @@ impl Service {
         Ok(Service { server, served, about, notes })
     }
 
-    /// Serves until stopped. `guide` says how to use what is served.
+    /// Serves until stopped. `guide` returns the instructions for clients.
     ///
     /// # Errors
-    /// The system fails the server.
+    /// A system call of the server fails.
     pub(crate) fn run(
         mut self,
         console: Console,
@@ -140,7 +141,7 @@ impl Service {
 
     fn announcement(&self, console: Console, guide: impl FnOnce(&Served) -> String) -> io::Result<String> {
         if console.json {
-            // One line, so that it can be waited for.
+            // One line, so that a script can wait for it.
             let mut line = serde_json::to_string(&self.served)?;
             line.push('\n');
             return Ok(line);
@@ -157,7 +158,7 @@ impl Service {
     }
 }
 
-/// What the export is, and what a client may use up.
+/// The properties of the export, and the limits of a client.
 fn terms(open: &OpenArray, export: Option<&str>, read_only: bool) -> Result<Terms, ConfigError> {
     let geometry = open.geometry();
     let block = u32::try_from(geometry.block().bytes().get()).expect("a block is 4 KiB at the most");
@@ -174,7 +175,7 @@ fn terms(open: &OpenArray, export: Option<&str>, read_only: bool) -> Result<Term
 }
 
 impl Serving<'_> {
-    /// Where the Unix socket is, absolute. `control` is where the control socket is.
+    /// The Unix socket's absolute path. `control` is the control socket's path.
     fn unix(&self, control: &Path) -> io::Result<PathBuf> {
         let path = match (&self.settings.unix, self.directory) {
             (Some(path), _) => path.clone(),
@@ -185,8 +186,8 @@ impl Serving<'_> {
     }
 }
 
-/// A socket with the name of the control socket, but for its beginning. Below /run the directory is
-/// made, for its owner.
+/// The NBD socket beside the control socket, with `nbd-` in place of `parlour-` in its name. Below
+/// /run its directory is made, with access only for its owner.
 fn beside(control: &Path) -> io::Result<PathBuf> {
     let name = control.file_name().unwrap_or_default().to_string_lossy();
     let path = control.with_file_name(name.replacen("parlour-", "nbd-", 1));
@@ -197,16 +198,16 @@ fn beside(control: &Path) -> io::Result<PathBuf> {
 }
 
 impl ServingSettings {
-    /// Who may use the Unix socket.
+    /// The permissions of the Unix socket.
     fn access(&self) -> Result<SocketAccess, ListenError> {
         let group = self.socket_group.as_deref().map(group_number).transpose()?;
-        // A group is named to be let in.
+        // If a group is named, it gets access.
         let usual = if group.is_some() { 0o660 } else { SocketAccess::default().mode };
         Ok(SocketAccess { mode: self.socket_mode.as_ref().map_or(usual, |mode| mode.0), group })
     }
 }
 
-/// Listens by TCP where that is asked for; returns the address with the port that it really is.
+/// Listens on TCP if this is set. Returns the address with the actual port.
 fn listen_tcp(
     server: &mut Server,
     serving: &Serving<'_>,
@@ -227,7 +228,7 @@ fn listen_tcp(
     Ok(Some(bound))
 }
 
-/// What TCP means.
+/// The warning about the security of TCP.
 fn warning(address: SocketAddr) -> String {
     let whoever = match address.ip().is_loopback() {
         true => "every user and program of this machine",

@@ -1,8 +1,8 @@
-//! Saying something without waiting for whoever reads it.
+//! Writes messages without waiting for the reader.
 //!
-//! A terminal that is halted with Ctrl-S, and a pipe whose reader is stuck, block whoever writes to
-//! them. A server must not be blocked: so a thread writes, and takes what it is to write from a
-//! queue. When the queue is full lines are dropped, and counted; of a status only the last counts.
+//! A terminal stopped with Ctrl-S, or a pipe whose reader does not read, blocks the writer. A
+//! server must not block, so a thread writes messages from a queue. If the queue is full, messages
+//! are dropped and counted. Only the latest status is kept.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,22 +10,22 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-/// Lines that wait to be written.
+/// The most lines that wait to be written.
 const LINES: usize = 1_000;
 
-/// Where lines go in the end.
+/// The destination of the messages.
 pub(crate) trait Screen: Send {
-    /// A line, that stays.
+    /// Writes a line.
     fn line(&mut self, line: &str);
 
-    /// The status, in place of the last.
+    /// Shows the status in place of the previous one.
     fn status(&mut self, status: &str);
 
-    /// There is no status any more.
+    /// Removes the status.
     fn clear(&mut self);
 }
 
-/// The way to a screen.
+/// The sending side of the queue to a screen.
 pub(crate) struct Outlet {
     shared: Arc<Shared>,
 }
@@ -41,15 +41,15 @@ struct Queue {
     dropped: u64,
     status: Option<String>,
     closed: bool,
-    /// All is written, and the thread is over.
+    /// All is written, and the thread has ended.
     over: bool,
 }
 
 impl Outlet {
-    /// The way to `screen`.
+    /// Starts the thread that writes to `screen`.
     ///
     /// # Errors
-    /// The system has no thread left.
+    /// No thread can be started.
     pub(crate) fn new(name: &str, screen: impl Screen + 'static) -> io::Result<Outlet> {
         let shared = Arc::new(Shared { queue: Mutex::default(), changed: Condvar::new() });
         let writer = Arc::clone(&shared);
@@ -57,7 +57,7 @@ impl Outlet {
         Ok(Outlet { shared })
     }
 
-    /// Has a line written.
+    /// Queues a line.
     pub(crate) fn say(&self, line: &str) {
         let mut queue = self.shared.lock();
         if queue.lines.len() < LINES {
@@ -68,29 +68,29 @@ impl Outlet {
         self.shared.changed.notify_all();
     }
 
-    /// Has the status shown.
+    /// Replaces the status.
     pub(crate) fn show(&self, status: String) {
         self.shared.lock().status = Some(status);
         self.shared.changed.notify_all();
     }
 
-    /// Waits until all is written, but not for ever: nobody may be reading.
+    /// Waits until all is written, for a limited time: the reader may not read.
     pub(crate) fn close(&self, patience: Duration) {
         let mut queue = self.shared.lock();
         queue.closed = true;
         self.shared.changed.notify_all();
-        // How it ended makes no difference.
+        // The result does not matter.
         let _ = self.shared.changed.wait_timeout_while(queue, patience, |queue| !queue.over);
     }
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Every change under the lock is complete at every point.
+        // Every change under the lock is complete at every point, so a poisoned lock is usable.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The thread's life: writes what comes until the queue is closed and empty.
+    /// Runs the thread: writes messages until the queue is closed and empty.
     fn write_all(&self, mut screen: impl Screen) {
         while let Some(Queue { lines, dropped, status, .. }) = self.next() {
             lines.iter().for_each(|line| screen.line(line));
@@ -107,7 +107,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// All that is to be written now; none when it is over.
+    /// Waits for messages and returns all of them; none if the queue is closed and empty.
     fn next(&self) -> Option<Queue> {
         let empty = |queue: &Queue| queue.lines.is_empty() && queue.status.is_none() && queue.dropped == 0;
         let idle = |queue: &mut Queue| empty(queue) && !queue.closed;
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// A screen that shows nothing until the gate is open.
+    /// A screen that blocks until the gate is open.
     struct Halted {
         gate: Receiver<()>,
         shown: Sender<String>,
@@ -135,7 +135,7 @@ mod tests {
     impl Screen for Halted {
         fn line(&mut self, line: &str) {
             self.shown.send(line.to_owned()).expect("the test listens");
-            // Open for good once the other end is gone.
+            // The gate stays open once the sender is gone.
             let _ = self.gate.recv();
         }
 
@@ -154,7 +154,7 @@ mod tests {
         let outlet = Outlet::new("test", Halted { gate, shown }).unwrap();
         outlet.say("first");
         assert_eq!(screen.recv().unwrap(), "first");
-        // The screen is halted in the middle of the first line.
+        // The screen blocks in the first line.
         for number in 0..LINES + 500 {
             outlet.say(&number.to_string());
             outlet.show(number.to_string());

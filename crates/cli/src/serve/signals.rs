@@ -1,4 +1,4 @@
-//! What a server makes of signals.
+//! The server's signal handlers.
 
 use std::io;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use std::sync::atomic::AtomicBool;
 use parlour_engine::Stopper;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
-/// Has the signals that ask for an end stop the server properly; the terminal's hanging up is one,
-/// unless the server was started to outlive it (nohup). A file that reaches the limit on its size
-/// is an error of that write only.
+/// SIGINT, SIGTERM and SIGHUP stop the server cleanly. SIGHUP, which a terminal sends when it is
+/// closed, is left alone if the server was started with nohup. A file that reaches its size limit
+/// (SIGXFSZ) fails only the write.
 pub(super) fn handle(stopper: &Stopper) -> io::Result<()> {
     let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         signal_hook::low_level::pipe::register(signal, stopper.descriptor()?)?;
     }
-    // Whatever the handler does, the write returns EFBIG then, and the process lives.
+    // With any handler installed, the write returns EFBIG and the process continues.
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
     Ok(())
 }
 
-/// Whether whoever started this process had it ignore `signal`.
+/// Whether the parent of this process made it ignore `signal`.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored_in(&status, signal)
 }
 
-/// The same, of the text of `/proc/self/status`.
+/// The same, for the text of `/proc/self/status`.
 fn ignored_in(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

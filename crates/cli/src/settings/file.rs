@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LogSettings, OrganizationSettings, ServingSettings, TimeoutSettings, TuningSettings};
 
-/// All that a configuration file may say.
+/// The content of a configuration file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct ConfigFile {
@@ -41,10 +41,10 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the file at `path`; none is an empty one.
+    /// Reads the file at `path`. Without a path, returns an empty configuration.
     ///
     /// # Errors
-    /// It cannot be read, or says what is not known.
+    /// The file cannot be read, or has unknown keys or values.
     pub(crate) fn load(path: Option<&Path>) -> Result<ConfigFile, FileError> {
         match path {
             Some(path) => ConfigFile::parse(path, &file::read(path)?),
@@ -52,10 +52,10 @@ impl ConfigFile {
         }
     }
 
-    /// Takes `text` as what stands in the file at `path`.
+    /// Parses `text` as the content of the file at `path`.
     ///
     /// # Errors
-    /// It says what is not known.
+    /// It has unknown keys or values.
     pub(crate) fn parse(path: &Path, text: &str) -> Result<ConfigFile, FileError> {
         file::parse(path, text)
     }

@@ -1,4 +1,4 @@
-//! What can be set, as options and as keys of a configuration file alike. An option wins over the
+//! The settings that are both options and keys of a configuration file. An option overrides the
 //! file.
 
 mod file;

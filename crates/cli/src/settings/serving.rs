@@ -1,4 +1,4 @@
-//! Settings of how an array is served.
+//! The settings for serving an array.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ pub(crate) struct ServingSettings {
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct SocketMode(pub(crate) u32);
 
-/// A text that is no such mode.
+/// The text is not a socket mode.
 #[derive(Debug, thiserror::Error)]
 #[error("'{0}' is no mode of a socket; write three or four octal digits, such as 0660")]
 pub(crate) struct ModeError(String);
@@ -97,7 +97,7 @@ pub(crate) enum IoChoice {
 #[serde(try_from = "String")]
 pub(crate) struct Address(pub(crate) SocketAddr);
 
-/// The port that is registered for NBD.
+/// The registered port of NBD.
 const NBD_PORT: u16 = 10809;
 const NBD_PORT_TEXT: &str = "10809";
 
@@ -106,13 +106,13 @@ impl Address {
         Address(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
     }
 
-    /// Whether it is the one that is used where none is named.
+    /// Whether it is the default address.
     pub(crate) fn is_usual(self) -> bool {
         self == Address::loopback(NBD_PORT)
     }
 }
 
-/// A text that is no address.
+/// The text is not an address.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "'{0}' is no address; write a port (10809) or an IP address and a port (127.0.0.1:10809, [::1]:10809)"

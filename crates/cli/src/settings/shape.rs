@@ -1,4 +1,4 @@
-//! The shape of an array that need not exist, or of one that does: for `layout` and `explain`.
+//! The geometry of an existing array or of one that options describe, for `layout` and `explain`.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct ShapeOptions {
     pub(crate) log: LogSettings,
 }
 
-/// Why there is no shape to look at.
+/// Why there is no geometry.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShapeError {
     #[error(transparent)]
@@ -39,11 +39,11 @@ pub(crate) enum ShapeError {
 }
 
 impl ShapeOptions {
-    /// The shape of the array that `existing` are members of, or of the one that the options
+    /// The geometry of the array with the members `existing`, or of the array that the options
     /// describe.
     ///
     /// # Errors
-    /// There can be no such array, or there is none.
+    /// The array is impossible or does not exist.
     pub(crate) fn geometry(&self, existing: &[PathBuf]) -> Result<Geometry, ShapeError> {
         if existing.is_empty() {
             return self.imagined();

@@ -1,4 +1,4 @@
-//! Settings of how long is waited for members.
+//! The timeouts for members.
 
 use clap::Args;
 use parlour_engine::ACCESS_TIMEOUT;
@@ -29,20 +29,20 @@ impl TimeoutSettings {
         fill!(self, file, [access_timeout, wait])
     }
 
-    /// How long an access may take: at least long enough that a busy system is not taken for a hung
-    /// member.
+    /// The time limit of an access. It has a minimum, so that a busy system is not mistaken for a
+    /// member that does not answer.
     pub(crate) fn access_timeout(&self) -> Duration {
         self.access_timeout.map_or(ACCESS_TIMEOUT, |Time(time)| time.max(LEAST_ACCESS_TIMEOUT))
     }
 
-    /// How long to wait for members that are not there yet.
+    /// How long to wait for absent members.
     pub(crate) fn wait(&self) -> std::time::Duration {
         let Time(wait) = self.wait.unwrap_or(Time(WAIT));
         std::time::Duration::from_nanos(wait.nanoseconds())
     }
 }
 
-/// As long as it takes the slowest disks of a machine to be found.
+/// The time until the slowest disks of a machine are found.
 const WAIT: Duration = Duration::from_secs(30);
-/// Shorter times are taken as this one.
+/// Shorter access timeouts are raised to this one.
 const LEAST_ACCESS_TIMEOUT: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! A server's account of its array, as it comes through the control socket.
+//! A server's status of its array, received through the control socket.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use parlour_units::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What of a server's account is put into words.
+/// The part of a server's status that the text output uses.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Account {
     pub(crate) name: String,
@@ -35,7 +35,7 @@ pub(crate) struct Account {
     pub(crate) log: Option<LogAccount>,
     pub(crate) counters: CounterAccount,
     pub(crate) paths: Vec<PathAccount>,
-    /// Where relative paths start.
+    /// The directory from which relative paths start.
     #[serde(default)]
     pub(crate) directory: PathBuf,
     pub(crate) notes: Vec<String>,
@@ -65,7 +65,7 @@ pub(crate) struct Traffic {
     pub(crate) write_bytes: u64,
 }
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct Task {
     pub(crate) done: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Task {
     pub(crate) stopped: bool,
 }
 
-/// What a scrub found.
+/// The result of a scrub.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct ScrubAccount {
     pub(crate) stripes: u64,
@@ -88,7 +88,7 @@ pub(crate) struct ScrubAccount {
     pub(crate) cancelled: bool,
 }
 
-/// A place where redundancy does not fit.
+/// A mismatch between data and check units.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct MismatchAccount {
     pub(crate) stripe: u64,
@@ -112,7 +112,7 @@ pub(crate) struct CounterAccount {
     pub(crate) out_of_space: bool,
 }
 
-/// Where a member is.
+/// The path of a member.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct PathAccount {
     pub(crate) member: u16,
@@ -120,15 +120,15 @@ pub(crate) struct PathAccount {
 }
 
 impl Account {
-    /// From what came through the control socket.
+    /// Parses the answer from the control socket.
     ///
     /// # Errors
-    /// A server of another version tells something else.
+    /// The server has another version with a different answer.
     pub(crate) fn parse(value: &Value) -> Result<Account, serde_json::Error> {
         Account::deserialize(value)
     }
 
-    /// From a server in this process.
+    /// The status of a server in this process.
     pub(crate) fn of_server(status: &ServerStatus) -> Option<Account> {
         Account::parse(&serde_json::to_value(status).ok()?).ok()
     }
@@ -147,7 +147,7 @@ impl Account {
         self.paths.iter().find(|path| path.member == member)
     }
 
-    /// A path as it is shown: as it was given to the server, or absolute if the client runs in
+    /// The text for a path: as it was given to the server, or absolute if the command runs in
     /// another directory.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let here = std::env::current_dir().is_ok_and(|here| here == self.directory);

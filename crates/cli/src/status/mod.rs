@@ -1,4 +1,4 @@
-//! An array's state: as its server tells it, or as its members' superblocks do, in words.
+//! The state of an array in words: from its server, or from its members' superblocks.
 
 mod account;
 mod offline;

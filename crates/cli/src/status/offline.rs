@@ -1,4 +1,4 @@
-//! The state of an array that nobody serves, from its members' superblocks.
+//! The state of an array that is not served, from its members' superblocks.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::settings::describe;
 
 use super::verdict::{Finding, Health, Verdict};
 
-/// Why nothing can be said.
+/// Why the state is unknown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OfflineError {
     #[error(transparent)]
@@ -22,13 +22,13 @@ pub(crate) enum OfflineError {
     Assembly(#[from] AssemblyError),
 }
 
-/// What the members say.
+/// The state according to the members.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Offline {
     served: bool,
     name: String,
     identity: String,
-    /// "stopped", or "unclean" where it was not shut down cleanly.
+    /// "stopped", or "unclean" if the array was not shut down cleanly.
     mode: &'static str,
     organization: &'static str,
     consistency: Consistency,
@@ -37,7 +37,7 @@ pub(crate) struct Offline {
     about: String,
     #[serde(skip)]
     survives: bool,
-    /// Whether the array keeps parity, which a member's data may have to be computed from.
+    /// Whether the array has parity, from which a member's data may have to be computed.
     #[serde(skip)]
     keeps_parity: bool,
     capacity: Bytes,
@@ -45,11 +45,11 @@ pub(crate) struct Offline {
     stripe_unit: Bytes,
     fault_tolerance: u16,
     members: Vec<OfflineMember>,
-    /// Files that are no members of this array that could be used.
+    /// Files that are not usable members of this array.
     others: Vec<OfflineMember>,
 }
 
-/// A slot, or a file that has none.
+/// A slot, or a file without a slot.
 #[derive(Clone, Debug, Serialize)]
 struct OfflineMember {
     slot: Option<u16>,
@@ -58,10 +58,10 @@ struct OfflineMember {
 }
 
 impl Offline {
-    /// Looks at `paths`, which may be one directory.
+    /// Examines the members at `paths`, which may be one directory.
     ///
     /// # Errors
-    /// They are no members, or make no array.
+    /// They are not members, or form no array.
     pub(crate) fn look(paths: &[PathBuf]) -> Result<Offline, OfflineError> {
         let looks = Looks::default();
         let candidates: Vec<Candidate> =
@@ -106,12 +106,12 @@ impl Offline {
         self.consistency == Consistency::Journal
     }
 
-    /// Whether all data can be had from the members that are there.
+    /// Whether the present members have all data.
     fn survives(&self) -> bool {
         self.survives
     }
 
-    /// Members that are missing, failed or not rebuilt, in words.
+    /// The members that are missing, failed or not rebuilt, in words.
     fn absent(&self) -> Vec<String> {
         let absent = self.members.iter().filter(|member| member.state != "active");
         let told = |member: &OfflineMember| {
@@ -192,7 +192,7 @@ fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
     assembly.verdicts.iter().zip(candidates).filter_map(other).collect()
 }
 
-/// The verdict on it.
+/// The verdict on an array that is not served.
 fn judge(offline: &Offline) -> Verdict {
     let findings = [idle_absent(offline), idle_unclean(offline)];
     let active = counted(offline.members.len() as u64, "member");

@@ -1,4 +1,4 @@
-//! The verdict on an array that is served: all that its server's account gives rise to.
+//! The verdict on a served array, from its server's status.
 
 use parlour_units::Bytes;
 
@@ -7,7 +7,7 @@ use super::verdict::{Finding, Health, Verdict};
 use crate::console::counted;
 use crate::wording::duration;
 
-/// The verdict on it. `naming` is what commands need to mean the array.
+/// The verdict on a served array. `naming` is the option that names the array in commands.
 pub(crate) fn judge(account: &Account, naming: &str) -> Verdict {
     let findings = [
         too_much_failed(account),
@@ -28,7 +28,7 @@ pub(crate) fn judge(account: &Account, naming: &str) -> Verdict {
     Verdict::from_findings(findings.into_iter().flatten().collect(), &well)
 }
 
-/// What is said where nothing is wrong.
+/// The text if nothing is wrong.
 fn well(account: &Account) -> String {
     let members = match account.members.len() {
         1 => "its member is active".to_owned(),
@@ -50,8 +50,7 @@ fn survives(account: &Account) -> String {
     }
 }
 
-/// Members that have had many read errors of late: they go on serving, and will perhaps not for
-/// long.
+/// Members with many recent read errors. They still serve, but may fail soon.
 fn failing(account: &Account, naming: &str) -> Option<Finding> {
     let failing: Vec<u16> =
         account.members.iter().filter(|member| member.failing).map(|member| member.slot).collect();
@@ -160,7 +159,7 @@ fn absent(account: &Account, naming: &str) -> Option<Finding> {
     })
 }
 
-/// What to do about failed members, unless a rebuild is under way.
+/// The remedy for failed members, unless a rebuild is running.
 fn replacement(account: &Account, naming: &str) -> Option<String> {
     let failed = account.members.iter().find(|member| member.state == "failed")?;
     if account.rebuild.is_some_and(|task| !task.stopped) {
@@ -175,8 +174,8 @@ fn replacement(account: &Account, naming: &str) -> Option<String> {
     Some(format!("replace it with 'parlour replace {slot} NEW-MEMBER{naming}'{back}"))
 }
 
-/// Who is not there: `member 1 (b) has failed, and member 2 (d) is being rebuilt (43%, 2 min 10 s
-/// left)`.
+/// The members that are not active, such as `member 1 (b) has failed, and member 2 (d) is being
+/// rebuilt (43%, 2 min 10 s left)`.
 fn absence(account: &Account) -> String {
     let name = |member: &MemberAccount| {
         let path = member.member.and_then(|number| account.path(number));
@@ -201,8 +200,8 @@ fn progress(task: Option<Task>) -> String {
     format!(" ({:.0}%{left})", task.percent())
 }
 
-/// Regions to be resynced while all members are active. A resync that waits for missing members is
-/// no finding of its own.
+/// Regions that must be resynced while all members are active. A resync that waits for missing
+/// members is not a separate finding.
 fn out_of_sync(account: &Account, naming: &str) -> Option<Finding> {
     let task = account.resync.filter(|_| account.absent().next().is_none())?;
     let regions = counted(task.total.saturating_sub(task.done), "region");
@@ -230,7 +229,7 @@ mod tests {
 
     type Change = fn(&mut Value);
 
-    /// A served array of four members that is well.
+    /// The status of a healthy served array of four members.
     fn account() -> Value {
         let member = |slot: u16| json!({ "slot": slot, "member": slot, "state": "active", "may_return": false, "errors": 0, "failing": false, "traffic": [] });
         let path = |member: u16| json!({ "member": member, "path": format!("m{member}") });
@@ -251,7 +250,7 @@ mod tests {
         judge(&Account::parse(&account).unwrap(), " --array x")
     }
 
-    /// What a scrub found that has repaired one mismatch.
+    /// The result of a scrub that has repaired one mismatch.
     fn found(mismatches: u64, unreadable: u64) -> Value {
         json!({
             "stripes": 9, "skipped": 0, "mismatches": mismatches, "repaired": 1, "unreadable": unreadable,
@@ -278,7 +277,7 @@ mod tests {
         let verdict = verdict(|account| {
             account["members"][1]["state"] = "failed".into();
             account["spare_redundancy"] = 0.into();
-            // `fail` leaves regions of parity logs to be resynced after the rebuild.
+            // `fail` leaves regions of parity logs that are resynced after the rebuild.
             account["resync"] = task(0, true);
         });
         assert_eq!(verdict.state, Health::Degraded);

@@ -1,4 +1,4 @@
-//! An array's state in words, read like `zpool status`.
+//! The state of an array as text, in the style of `zpool status`.
 
 use parlour_units::Bytes;
 
@@ -8,7 +8,7 @@ use super::verdict::Verdict;
 use crate::console::{Columns, counted};
 use crate::wording::duration;
 
-/// A served array's state, the verdict on it first.
+/// The state of a served array. The verdict comes first.
 pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
     let mut text = format!("{}\n\n", verdict.sentence);
     let mut line = |label: &str, value: &str| text += &format!("{label:>9}: {value}\n");
@@ -50,7 +50,7 @@ pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
     text
 }
 
-/// State and what is being done about it, for a line.
+/// The state and the running tasks, in one line.
 pub(crate) fn brief(account: &Account) -> String {
     let mut parts = vec![judge(account, "").state.word().to_owned()];
     match account.mode.as_str() {
@@ -87,7 +87,7 @@ fn layout(account: &Account) -> String {
     )
 }
 
-/// What cannot be recovered, and where.
+/// The unrecoverable data, and its stripes.
 fn unreadable(account: &Account) -> Option<String> {
     const SHOWN: usize = 8;
     let stripes = &account.unreadable_stripes;
@@ -101,7 +101,7 @@ fn unreadable(account: &Account) -> Option<String> {
         .then(|| format!("{} cannot be recovered, {place} {}{more}", account.unreadable, shown.join(", ")))
 }
 
-/// What the array survives now.
+/// The failures that the array survives now.
 fn protection(account: &Account) -> String {
     let degraded = account.absent().next().is_some();
     let survives = match (account.fault_tolerance, account.spare_redundancy) {
@@ -134,10 +134,10 @@ fn last_scrub(account: &Account) -> Option<String> {
     Some(scrub_text(scrub, "           ").trim_end().to_owned())
 }
 
-/// Mismatches that are listed for people; all of them are in the JSON.
+/// The most mismatches in the text output. The JSON output has all of them.
 const LISTED: usize = 8;
 
-/// What a scrub found; the lines behind the first are indented.
+/// The result of a scrub. The lines after the first one are indented.
 pub(crate) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
     let end = match (scrub.complete, scrub.cancelled) {
         (true, _) => "",

@@ -1,28 +1,28 @@
-//! A verdict on an array: its health, the reasons, and the remedy.
+//! The verdict on an array: its health, the reasons, and the remedy.
 
 use serde::Serialize;
 
-/// How an array is.
+/// The health of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Health {
-    /// Nothing is to be done.
+    /// Nothing needs to be done.
     Healthy,
-    /// All data is there and can be written, but the array survives less than it could.
+    /// All data is present and writable, but the array tolerates fewer failures than it could.
     Degraded,
-    /// Something is lost, may read wrong, or cannot be written.
+    /// Data is lost, may be read wrong, or cannot be written.
     AtRisk,
 }
 
-/// A verdict and what it rests on.
+/// A verdict and its reasons.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Verdict {
     pub(crate) state: Health,
-    /// All of it in one sentence.
+    /// The whole verdict in one sentence.
     pub(crate) sentence: String,
-    /// What is wrong, the worst first; empty where nothing is.
+    /// The findings, the worst first; empty if nothing is wrong.
     pub(super) reasons: Vec<String>,
-    /// What to do; none if nothing, or only waiting, helps.
+    /// What to do; none if nothing helps, or only waiting.
     pub(super) remedy: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Finding {
 }
 
 impl Health {
-    /// What `status --check` exits with.
+    /// The exit status of `status --check`.
     pub(crate) fn exit_status(self) -> u8 {
         match self {
             Health::Healthy => 0,
@@ -62,7 +62,7 @@ impl Health {
 }
 
 impl Verdict {
-    /// From what was found; `well` is what is said where that is nothing.
+    /// Combines the findings. `well` is the text if there are none.
     pub(super) fn from_findings(mut findings: Vec<Finding>, well: &str) -> Verdict {
         // The sort is stable: findings of the same health keep their order.
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.health));

@@ -1,4 +1,4 @@
-//! The program as people use it, in a directory of its own that goes away with the test.
+//! The `parlour` program, run in a temporary directory for each test.
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// Seconds: no command that ends by itself takes as long.
+/// A limit in seconds: every command that ends by itself needs less.
 const LONGEST: &str = "400";
 
 /// A directory to work in.
@@ -16,7 +16,7 @@ pub(crate) struct Workbench {
     directory: TempDir,
 }
 
-/// What a command answered.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: i32,
@@ -38,8 +38,8 @@ impl Workbench {
         self.with_arguments(Command::new(env!("CARGO_BIN_EXE_parlour")), arguments)
     }
 
-    /// Runs `parlour` to its end. One that never ends (a server that was to refuse) is ended, with
-    /// code 124.
+    /// Runs `parlour` to its end. A command that does not end (such as a server that should have
+    /// refused to start) is killed, with code 124.
     pub(crate) fn run(&self, arguments: &str) -> Answer {
         let mut command = Command::new("timeout");
         command.args(["--kill-after=5", LONGEST, env!("CARGO_BIN_EXE_parlour")]);
@@ -52,14 +52,14 @@ impl Workbench {
         command
     }
 
-    /// Runs `parlour`, which is to succeed; returns what it printed.
+    /// Runs `parlour`, which must succeed, and returns its output.
     pub(crate) fn succeed(&self, arguments: &str) -> String {
         let answer = self.run(arguments);
         assert_eq!(answer.code, 0, "parlour {arguments}: {}", answer.error);
         answer.out
     }
 
-    /// Runs `parlour`, which is to fail with `code` and one clear line. Returns the line.
+    /// Runs `parlour`, which must fail with `code` and a one-line message, and returns the message.
     pub(crate) fn fail(&self, arguments: &str, code: i32) -> String {
         let answer = self.run(arguments);
         assert_eq!(answer.code, code, "parlour {arguments}: {} {}", answer.out, answer.error);
@@ -69,7 +69,8 @@ impl Workbench {
         line
     }
 
-    /// The same, and nothing is to be changed here; for arrays that nobody serves.
+    /// Runs `parlour` like [`fail`](Self::fail), and checks that no file in this directory changes.
+    /// For arrays that are not being served.
     pub(crate) fn refuse(&self, arguments: &str, code: i32) -> String {
         let before = self.contents();
         let line = self.fail(arguments, code);
@@ -85,7 +86,7 @@ impl Workbench {
         }
     }
 
-    /// Names and contents of all files, sockets apart.
+    /// The names and contents of all files, without sockets.
     fn contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         collect(self.directory.path(), &mut found);
@@ -98,7 +99,7 @@ impl Workbench {
         self.serve_telling(arguments, Stdio::piped())
     }
 
-    /// The same, started by a shell that does `first` before.
+    /// The same, started by a shell that runs `first` before.
     pub(crate) fn serve_under(&self, first: &str, arguments: &str) -> Served {
         let mut command = Command::new("sh");
         let script = format!("{first}; exec \"$0\" \"$@\"");
@@ -135,21 +136,21 @@ impl Answer {
     }
 }
 
-/// A server that is ready. It is killed when it is dropped.
+/// A running server. It is killed when dropped.
 pub(crate) struct Served {
     child: Child,
     out: BufReader<ChildStdout>,
-    /// What it printed until it was ready.
+    /// Its output until it was ready.
     pub(crate) greeting: String,
 }
 
 impl Served {
-    /// Starts a server that is not started by itself alone, and waits until it is ready.
+    /// Starts a server through another command, and waits until it is ready.
     pub(crate) fn start(command: &mut Command) -> Served {
         Served::wait(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
     }
 
-    /// Waits until a server that was started is ready.
+    /// Waits until a started server is ready.
     pub(crate) fn wait(mut child: Child) -> Served {
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut greeting = String::new();
@@ -178,7 +179,7 @@ impl Served {
         assert!(status.expect("kill is there").success());
     }
 
-    /// Waits for the end. Returns how it ended and what was said on standard error.
+    /// Waits for the end. Returns the exit status and the standard error output.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
         let mut rest = String::new();
         let _ = self.out.read_to_string(&mut rest);
@@ -189,7 +190,7 @@ impl Served {
         (self.child.wait().expect("it ends"), error)
     }
 
-    /// Stops it as people do, and returns what was said on standard error.
+    /// Stops the server with SIGTERM, and returns its standard error output.
     pub(crate) fn stop(self) -> String {
         self.signal("TERM");
         let (status, error) = self.end();
@@ -200,7 +201,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // Gone already, if the test went as it should.
+        // The process has ended already if the test passed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

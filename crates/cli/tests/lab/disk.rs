@@ -1,5 +1,5 @@
-//! Disks that do as they are told: device-mapper's targets over loop devices over files in the
-//! guest's memory.
+//! Disks with faults on command: device-mapper targets over loop devices over files in the guest's
+//! memory.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::tools::{demand, succeed, until};
 
 const SECTOR: u64 = 512;
 
-/// A disk as `/dev/mapper/NAME`. It is never taken apart: the kernel goes with the test.
+/// A disk at `/dev/mapper/NAME`. It is never removed: the guest's kernel ends with the test.
 pub(crate) struct Disk {
     name: String,
     below: PathBuf,
@@ -33,44 +33,44 @@ impl Disk {
         PathBuf::from("/dev/mapper").join(&self.name)
     }
 
-    /// Makes it another kind of disk, between two accesses.
+    /// Changes the kind of the disk, between two accesses.
     pub(crate) fn turn_into(&self, kind: Kind) {
         self.dmsetup(&["load", &self.name, "--table", &self.table(kind)]);
         self.dmsetup(&["suspend", "--nolockfs", &self.name]);
         self.resume();
     }
 
-    /// From now on no access ends, nor does one that is under way.
+    /// From now on no access completes, including those under way.
     pub(crate) fn suspend(&self) {
         self.dmsetup(&["suspend", "--nolockfs", "--noflush", &self.name]);
     }
 
-    /// Goes on with all accesses that have waited.
+    /// Lets all waiting accesses continue.
     pub(crate) fn resume(&self) {
         self.dmsetup(&["resume", &self.name]);
     }
 
-    /// Waits until nobody has it open, nor does the kernel for a process that has ended.
+    /// Waits until the disk is closed, also by the kernel for a process that has ended.
     pub(crate) fn until_closed(&self) {
         let count = ["info", "--columns", "--noheadings", "-o", "open", &self.name];
         until("the disk is closed", || (self.dmsetup(&count).trim() == "0").then_some(()));
     }
 
-    /// Speaks to the target, and returns what it answers.
+    /// Sends a message to the target, and returns its answer.
     pub(crate) fn message(&self, words: &str) -> String {
         let mut arguments = vec!["message", &self.name, "0"];
         arguments.extend(words.split_whitespace());
         self.dmsetup(&arguments)
     }
 
-    /// The line of its table by which it is of a kind.
+    /// The line of the device-mapper table for a kind of disk.
     fn table(&self, kind: Kind) -> String {
         let below = self.below.display();
         let target = match kind {
             Kind::Linear => format!("linear {below} 0"),
             Kind::Dust => format!("dust {below} 0 {SECTOR}"),
             Kind::Delay { milliseconds } => format!("delay {below} 0 {milliseconds}"),
-            // Down all the time: windows of time would make another test of every run.
+            // Always in its "down" state: with periods of time, the runs of a test would differ.
             Kind::ErrorWrites => format!("flakey {below} 0 0 3600 1 error_writes"),
             Kind::DropWrites => format!("flakey {below} 0 0 3600 1 drop_writes"),
         };
@@ -78,22 +78,22 @@ impl Disk {
     }
 
     fn dmsetup(&self, arguments: &[&str]) -> String {
-        // Nobody makes and removes names but dmsetup itself.
+        // Only dmsetup itself creates and removes the device nodes.
         succeed(Command::new(demand("dmsetup")).env("DM_DISABLE_UDEV", "1").args(arguments))
     }
 }
 
-/// What a disk does.
+/// The behaviour of a disk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
-    /// What it should.
+    /// No faults.
     Linear,
-    /// Sectors that a message names cannot be read until they are written.
+    /// Sectors named by a message cannot be read until they are written.
     Dust,
-    /// Every access takes longer.
+    /// Every access is delayed.
     Delay { milliseconds: u32 },
     /// Every write fails.
     ErrorWrites,
-    /// Every write is answered, and forgotten.
+    /// Every write is answered, but not carried out.
     DropWrites,
 }

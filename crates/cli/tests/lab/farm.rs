@@ -1,4 +1,4 @@
-//! An array on disks that do as they are told, served in the lab.
+//! An array on disks with faults on command, served in the lab.
 
 use serde_json::Value;
 
@@ -10,17 +10,17 @@ use crate::tools::{Array, json, until};
 /// Enough for the metadata and some MiB of data.
 const MEBIBYTES: u64 = 16;
 
-/// Disks, the array on the first of them, and its server.
+/// The disks, the array on the first of them, and its server.
 pub(crate) struct Farm {
-    // Dropped in this order: the server before its members.
+    // The fields are dropped in this order: the server before its members.
     served: Option<Served>,
     bench: Workbench,
-    /// By the members' numbers.
+    /// The disks by the members' slots.
     pub(crate) disks: Vec<Disk>,
 }
 
 impl Farm {
-    /// Makes an array of so many disks.
+    /// Makes an array with this number of disks.
     pub(crate) fn new(organization: &str, members: usize) -> Farm {
         let bench = Workbench::new();
         let mut farm = Farm { served: None, bench, disks: Vec::new() };
@@ -29,7 +29,7 @@ impl Farm {
         farm
     }
 
-    /// A further disk, which is no member.
+    /// Adds a disk that is not a member.
     pub(crate) fn add_disk(&mut self) {
         let name = format!("disk{}", self.disks.len());
         self.disks.push(Disk::new(&self.bench, &name, MEBIBYTES));
@@ -40,7 +40,7 @@ impl Farm {
         paths.collect::<Vec<_>>().join(" ")
     }
 
-    /// Serves it from all disks that there are, with further options.
+    /// Serves the array from all existing disks, with further options.
     pub(crate) fn serve(&mut self, options: &str) {
         let command = format!("serve {} --unix nbd.sock --json {options}", self.paths());
         self.served = Some(self.bench.serve(&command));
@@ -50,7 +50,7 @@ impl Farm {
         &self.bench
     }
 
-    /// Asks the server for something, which is to succeed.
+    /// Sends a command to the server, which must succeed.
     pub(crate) fn ask(&self, command: &str) -> String {
         self.bench.succeed(&format!("{command} -a {}", self.disks[0].path().display()))
     }
@@ -59,12 +59,12 @@ impl Farm {
         json(&self.bench.succeed(&format!("status {} --json", self.disks[0].path().display())))
     }
 
-    /// Waits until the status is as `what` says.
+    /// Waits until the status meets the condition.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         until(what, || Some(self.status()).filter(|status| is_so(status)))
     }
 
-    /// Waits until the member in a place is excluded, and returns what is said of that.
+    /// Waits until the member in a slot is excluded, and returns the events.
     pub(crate) fn until_failed(&self, place: usize) -> String {
         let is_failed = |status: &Value| Array::state(status, place) == "failed";
         let status = self.until("the member is excluded", is_failed);
@@ -72,7 +72,7 @@ impl Farm {
         status["events"].to_string()
     }
 
-    /// Waits until every place has an active member and nothing is rebuilt or resynced.
+    /// Waits until every slot has an active member, and no rebuild or resync is under way.
     pub(crate) fn until_whole(&self) {
         self.until("the array is whole", |status| {
             let mut members = status["members"].as_array().expect("there are members").iter();
@@ -81,12 +81,12 @@ impl Farm {
         });
     }
 
-    /// Connects.
+    /// Connects a client.
     pub(crate) fn client(&self) -> Client {
         Client::connect(&self.bench.path("nbd.sock"))
     }
 
-    /// Writes all of the array.
+    /// Writes the whole array.
     pub(crate) fn fill(&self) -> Written {
         let capacity = self.status()["capacity"].as_u64().expect("the capacity is told");
         let mut written = Written::none(capacity);
@@ -94,18 +94,17 @@ impl Farm {
         written
     }
 
-    /// A host that goes on writing.
+    /// Starts a host that writes continuously.
     pub(crate) fn host(&self, written: Written) -> Host {
         Host::start(self.client(), written)
     }
 
-    /// The array reads as it was written.
+    /// Checks that the array reads as it was written.
     pub(crate) fn verify(&self, written: &Written) {
         written.verify(&mut self.client());
     }
 
-    /// Compares all redundancy. Says how many mismatches there are, and how many blocks cannot be
-    /// read.
+    /// Scrubs. Returns the numbers of mismatches and of unreadable blocks.
     pub(crate) fn scrub(&self) -> (u64, u64) {
         let scrub = format!("scrub --json -a {}", self.disks[0].path().display());
         let report = json(&self.bench.run(&scrub).out);
@@ -119,14 +118,14 @@ impl Farm {
         (number("mismatches"), number("unreadable"))
     }
 
-    /// Errors of the members, by place.
+    /// The errors of each member, by slot.
     pub(crate) fn errors(&self) -> Vec<u64> {
         let status = self.status();
         let members = status["members"].as_array().expect("there are members").iter();
         members.map(|member| member["errors"].as_u64().expect("a number")).collect()
     }
 
-    /// Stops the server by its command, and waits until it has ended.
+    /// Stops the server with its command, and waits until it has ended.
     pub(crate) fn stop(&mut self) {
         let served = self.served.take().expect("it is served");
         self.ask("stop");

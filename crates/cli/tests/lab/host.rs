@@ -1,4 +1,4 @@
-//! A host that writes, knows what it has written, and reads it again.
+//! A host that writes, records what it has written, and reads it back.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use crate::tools::{Random, until};
 
-/// What is written at a time.
+/// The size of each write.
 const BLOCK: usize = 32 << 10;
-/// How many writes are under way.
+/// The number of writes under way.
 const DEPTH: usize = 8;
-/// How long an answer may take before it is said to hang. No test depends on its length.
+/// The time after which an answer counts as missing. No test depends on its length.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 const READ: u16 = 0;
 const WRITE: u16 = 1;
 const FLUSH: u16 = 3;
 
-/// A connection to an NBD server, as the protocol's simplest client has one.
+/// A connection to an NBD server, with the simplest form of the protocol.
 pub(crate) struct Client(UnixStream);
 
 impl Client {
@@ -56,7 +56,7 @@ impl Client {
         self.0.write_all(&request).expect("the server reads");
     }
 
-    /// Waits for an answer: the request's cookie, and its error.
+    /// Waits for an answer, and returns the request's cookie and its error.
     fn answer(&mut self) -> (u64, u32) {
         let answer = self.take(16).expect("an answer, in time");
         assert_eq!(answer[..4], 0x6744_6698_u32.to_be_bytes(), "a simple reply");
@@ -64,7 +64,7 @@ impl Client {
         (u64::from_be_bytes(answer[8..].try_into().expect("eight bytes")), error)
     }
 
-    /// Reads, with the error if there is one.
+    /// Reads; returns the data or the error.
     pub(crate) fn read(&mut self, offset: u64, length: usize) -> Result<Vec<u8>, u32> {
         self.ask(READ, 0, offset, length, &[]);
         match self.answer() {
@@ -90,17 +90,17 @@ impl Client {
     }
 }
 
-/// What a host knows of what it has written: the version of each block.
+/// The record of written data: the version of each block.
 #[derive(Clone)]
 pub(crate) struct Written(Vec<u32>);
 
 impl Written {
-    /// Nothing yet, of so many bytes.
+    /// No writes yet, for this capacity in bytes.
     pub(crate) fn none(capacity: u64) -> Written {
         Written(vec![0; capacity as usize / BLOCK])
     }
 
-    /// Writes each block once, or only one of so many.
+    /// Writes each block once, or only one block in `one_of`.
     pub(crate) fn write_each(&mut self, one_of: usize, client: &mut Client) {
         for block in (0..self.0.len()).step_by(one_of) {
             self.0[block] += 1;
@@ -110,7 +110,7 @@ impl Written {
         assert_eq!(client.flush(), Ok(()));
     }
 
-    /// Every block reads as it was written last.
+    /// Checks that every block has the content that was written last.
     pub(crate) fn verify(&self, client: &mut Client) {
         let blocks = 0..self.0.len();
         let wrong: Vec<String> = blocks.filter_map(|block| self.wrong(block, client)).collect();
@@ -134,7 +134,7 @@ fn content(block: usize, version: u32) -> Vec<u8> {
     Random((block as u64) << 32 | u64::from(version)).bytes(BLOCK)
 }
 
-/// A host that goes on writing, here and there, until it is told to stop.
+/// A host that writes to random blocks until it is told to stop.
 pub(crate) struct Host {
     answered: Arc<AtomicU64>,
     enough: Arc<AtomicBool>,
@@ -152,7 +152,7 @@ impl Host {
         Host { answered, enough, thread }
     }
 
-    /// Waits until so many further writes are answered.
+    /// Waits until this number of further writes are answered.
     pub(crate) fn until_more(&self, count: u64) {
         let enough = self.answered.load(Ordering::Relaxed) + count;
         until("the host's writes go on", || {
@@ -161,7 +161,7 @@ impl Host {
         });
     }
 
-    /// Waits until all that is under way is answered.
+    /// Waits until all writes under way are answered.
     pub(crate) fn stop(self) -> Written {
         self.enough.store(true, Ordering::Relaxed);
         self.thread.join().expect("every write is answered, and well")

@@ -1,8 +1,8 @@
-//! The lab: a test runs in a kernel of its own, on devices that fail as it says.
+//! The lab: runs a test in a kernel of its own, with devices that fail on command.
 //!
 //! On the host a test boots the kernel (`cargo xtask kernel run`), which runs the same test of the
-//! same program again, on the host's files. There it may do what no host would like: its devices go
-//! with it.
+//! same program again, on the host's files. There the test may do things that are not allowed on a
+//! host: its devices end with the kernel.
 
 pub(crate) mod disk;
 pub(crate) mod farm;
@@ -10,12 +10,13 @@ pub(crate) mod host;
 
 use std::process::{Command, Stdio};
 
-/// Seconds that a boot may take, with all that is done in it. Nothing depends on its length.
+/// The limit of a boot with its test, in seconds. No test depends on its length.
 const LIMIT: &str = "240";
-/// What is said in the guest, so that a test that did not run is not taken for one that passed.
+/// The line that the guest prints, so that a test that did not run does not count as passed.
 const DONE: &str = "done in the lab";
 
-/// Runs a test's body in the lab. The body is a closure in the test itself, which so names it.
+/// Runs the body of a test in the lab. The body is a closure in the test; its type contains the
+/// test's name.
 pub(crate) fn in_lab<F: FnOnce()>(body: F) {
     // crate::test::{{closure}}
     let name = std::any::type_name::<F>().split("::").nth(1).expect("it is in a test in a crate");

@@ -1,4 +1,4 @@
-//! Other people's programs that use what is served, and an array that is served to them.
+//! Programs of other projects as clients, and an array that is served to them.
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
@@ -15,25 +15,26 @@ use serde_json::Value;
 
 use crate::common::{Served, Workbench};
 
-/// How long anything may take before it is said to hang. No test depends on its length.
+/// The time after which a program counts as hanging. No test depends on its length.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often something is looked at that cannot be waited for.
+/// The pause between two checks of a condition.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The Python that has libnbd's module.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
 const INSTALL: &str = "`cargo xtask test` installs what the end-to-end tests need";
 
-/// The path of a program that a test cannot do without.
+/// The path of a program that a test needs.
 pub(crate) fn demand(program: &str) -> PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    // Debian keeps the file systems' tools where no ordinary user's PATH looks.
+    // Debian installs the file systems' tools in directories that are not in an ordinary user's
+    // PATH.
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
     let found = folders.map(|folder| folder.join(program)).find(|file| file.is_file());
     found.unwrap_or_else(|| panic!("{program} is not installed; {INSTALL}"))
 }
 
-/// Another program, to be run in the bench's directory, and not for ever.
+/// A command for another program, run in the bench's directory and with a time limit.
 pub(crate) fn tool(bench: &Workbench, program: &str) -> Command {
     let mut command = Command::new(demand("timeout"));
     command.args(["--kill-after=10", &PATIENCE.as_secs().to_string()]).arg(demand(program));
@@ -41,7 +42,7 @@ pub(crate) fn tool(bench: &Workbench, program: &str) -> Command {
     command
 }
 
-/// A Python script that lies beside the tests.
+/// A Python script in the tests' directory.
 pub(crate) fn script(bench: &Workbench, name: &str) -> Command {
     let has_module = Command::new(PYTHON).args(["-c", "import nbd"]).stderr(Stdio::null()).status();
     let has_module = has_module.is_ok_and(|status| status.success());
@@ -51,7 +52,7 @@ pub(crate) fn script(bench: &Workbench, name: &str) -> Command {
     command
 }
 
-/// fio with its engine that speaks NBD; writes what it found to `fio.json`.
+/// fio with its NBD engine. It writes its report to `fio.json`.
 pub(crate) fn fio(array: &Array) -> Command {
     let engines = succeed(tool(&array.bench, "fio").arg("--enghelp"));
     assert!(engines.lines().any(|line| line.trim() == "nbd"), "fio has no engine for NBD; {INSTALL}");
@@ -61,7 +62,7 @@ pub(crate) fn fio(array: &Array) -> Command {
     command
 }
 
-/// Runs a command that is to succeed; returns what it printed.
+/// Runs a command that must succeed, and returns its output.
 pub(crate) fn succeed(command: &mut Command) -> String {
     let output = command.output().expect("it starts");
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -70,18 +71,19 @@ pub(crate) fn succeed(command: &mut Command) -> String {
     out
 }
 
-/// Whether the tests may mount. Where they may not, a line says that `behaviour` was not tested.
+/// Whether the test may mount file systems. If not, prints that `behaviour` was not tested.
 pub(crate) fn is_root(behaviour: &str) -> bool {
     let root = std::fs::metadata("/proc/self").expect("there is /proc").uid() == 0;
     if !root {
-        // Past the harness, which shows only what failing tests print.
+        // Written directly to standard error, because the harness shows only the output of failing
+        // tests.
         let _ =
             writeln!(std::io::stderr(), "not tested, because loop devices and mounts need root: {behaviour}");
     }
     root
 }
 
-/// Looks at something until it is there.
+/// Calls `look` until it returns a value.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -93,7 +95,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A process whose lines are waited for. It is killed when it is dropped.
+/// A process whose lines are waited for. It is killed when dropped.
 pub(crate) struct Talker {
     child: Child,
     lines: Receiver<String>,
@@ -105,7 +107,7 @@ impl Talker {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
         let out = BufReader::new(child.stdout.take().expect("a pipe"));
         let (sender, lines) = channel();
-        // Ends with the process, or with the test.
+        // The thread ends with the process, or with the test.
         thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         Talker { child, lines, said: Vec::new() }
     }
@@ -120,7 +122,7 @@ impl Talker {
         }
     }
 
-    /// Waits for the end, which is to be a good one. Returns all that was said.
+    /// Waits for the end, which must be successful, and returns all lines.
     pub(crate) fn end(mut self) -> Vec<String> {
         let status = self.wait();
         let mut said = std::mem::take(&mut self.said);
@@ -129,7 +131,7 @@ impl Talker {
         said
     }
 
-    /// Waits for the end, which is to be a bad one.
+    /// Waits for the end, which must be a failure.
     pub(crate) fn end_badly(mut self) {
         assert!(!self.wait().success(), "it has not missed what was taken away from it");
     }
@@ -146,7 +148,8 @@ impl Drop for Talker {
         }
         // `timeout` passes this signal on.
         let _ = Command::new("kill").args(["-s", "TERM", &self.child.id().to_string()]).output();
-        // One that waits for what does not answer ends when that is taken away, not before.
+        // A process that is blocked in an access without an answer ends only when the device is
+        // removed.
         let begin = Instant::now();
         while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < Duration::from_secs(20) {
             thread::sleep(PAUSE);
@@ -154,7 +157,7 @@ impl Drop for Talker {
     }
 }
 
-/// A row of the table, and how many members the tests give it.
+/// An organization, and the number of members that the tests use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
@@ -180,7 +183,7 @@ pub(crate) const PARITY_LOGGING: Row = row("parity-logging", 5, true);
 
 /// An array that is served on a Unix socket.
 pub(crate) struct Array {
-    // Dropped in this order: the server before its members.
+    // The fields are dropped in this order: the server before its members.
     served: Option<Served>,
     pub(crate) bench: Workbench,
     row: Row,
@@ -188,8 +191,8 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Makes an array of a row and serves it. `create` and `serve` are further options of these
-    /// commands, the latter for this time only.
+    /// Creates an array and serves it. `create` and `serve` are further options of these commands,
+    /// the latter only for this session.
     pub(crate) fn new(row: Row, mebibytes: u64, create: &str, serve: &str) -> Array {
         let bench = Workbench::new();
         let members: Vec<String> = (0..row.members).map(|place| format!("member{place}")).collect();
@@ -203,16 +206,16 @@ impl Array {
         array
     }
 
-    /// Serves it (again), with further options.
+    /// Serves the array (again), with further options.
     pub(crate) fn serve(&mut self, options: &str) {
         assert!(self.served.is_none(), "it is served already");
-        // Members that a test has taken away do not come.
+        // Do not wait for members that a test has removed.
         let served = self.bench.serve(&format!("serve . --unix nbd.sock --json --wait 0s {options}"));
         self.ready = json(&served.greeting);
         self.served = Some(served);
     }
 
-    /// Stops the server as people do; returns what it said on standard error.
+    /// Stops the server with SIGTERM, and returns its standard error output.
     pub(crate) fn stop(&mut self) -> String {
         let told = self.served.take().expect("it is served").stop();
         assert!(!told.contains("panicked"), "{told}");
@@ -226,7 +229,7 @@ impl Array {
         served.end();
     }
 
-    /// The most memory that the server has had so far, in bytes.
+    /// The peak memory of the server so far, in bytes.
     pub(crate) fn peak_memory(&self) -> u64 {
         let process = self.served.as_ref().expect("it is served").id();
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
@@ -247,7 +250,7 @@ impl Array {
         json(&self.bench.succeed("status . --json"))
     }
 
-    /// Waits until the status is as `what` says.
+    /// Waits until the status meets the condition.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let begin = Instant::now();
         loop {
@@ -260,7 +263,7 @@ impl Array {
         }
     }
 
-    /// The state of the member at a place.
+    /// The state of the member in a slot.
     pub(crate) fn state(status: &Value, place: usize) -> &str {
         status["members"][place]["state"].as_str().expect("members have states")
     }
@@ -271,7 +274,7 @@ impl Array {
         assert_eq!(Array::state(&status, place), "failed", "{status}");
     }
 
-    /// Waits until every place has an active member and nothing is rebuilt or resynced.
+    /// Waits until every slot has an active member, and no rebuild or resync is under way.
     pub(crate) fn until_whole(&self) {
         let is_whole = |status: &Value| {
             let members = status["members"].as_array().expect("there are members");
@@ -285,7 +288,7 @@ impl Array {
         assert_eq!(status["spare_redundancy"], status["fault_tolerance"], "{status}");
     }
 
-    /// All redundancy is read and fits.
+    /// Scrubs, and checks that all redundancy is right.
     pub(crate) fn assert_consistent(&self) {
         let report = json(&self.bench.succeed("scrub -a . --json"));
         assert_eq!(
@@ -296,7 +299,7 @@ impl Array {
         assert!(report["stripes"].as_u64().expect("a number") > 0, "{report}");
     }
 
-    /// What is left to be looked at when clients are done with it.
+    /// The checks after the clients have finished.
     pub(crate) fn close(mut self) {
         let status = self.status();
         assert_eq!(status["lost"], false, "{status}");
@@ -314,7 +317,7 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// SplitMix64: seeded bytes that no array computes by itself.
+/// SplitMix64: seeded pseudo-random bytes, which no array computes by itself.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -334,7 +337,8 @@ impl Random {
     }
 }
 
-/// Makes a disk image of `length` bytes: random at its begin, its end and between, and holes.
+/// Makes a disk image of `length` bytes: random data at its beginning, in its middle and at its
+/// end, and holes.
 pub(crate) fn make_image(path: &Path, length: u64, seed: u64) {
     let mut random = Random(seed);
     let file = File::create(path).expect("a file");
@@ -351,7 +355,7 @@ pub(crate) fn is_same(left: &Path, right: &Path) -> bool {
     std::fs::read(left).expect("a file") == std::fs::read(right).expect("a file")
 }
 
-/// Interrupts a command (Ctrl-C) as soon as it catches that.
+/// Interrupts a command (Ctrl-C) as soon as it catches the signal.
 pub(crate) fn interrupt(process: u32) {
     let status = format!("/proc/{process}/status");
     until("interrupts are caught", || {

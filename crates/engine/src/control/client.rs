@@ -1,4 +1,4 @@
-//! The client's side.
+//! The client's side of the control socket.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -9,16 +9,16 @@ use super::message::Answer;
 use super::{ControlError, Request, Response};
 use crate::joining::absolute;
 
-/// How long an answer may take, apart from those that wait for members.
+/// How long the client waits for an answer, except for commands whose answer waits for members.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a server of NBD begins.
+/// The first bytes that an NBD server sends.
 const NBD_GREETING: &[u8] = b"NBDMAGIC";
 
-/// Has the server at `path` carry out `request`, and waits for the answer.
+/// Sends `request` to the server at `path`, and waits for the answer.
 ///
 /// # Errors
-/// If there is no server, or it refuses.
+/// If no server listens, or it refuses the request.
 pub fn call(path: &Path, request: &Request) -> Result<Response, ControlError> {
     let stream = UnixStream::connect(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
@@ -48,7 +48,7 @@ pub fn call(path: &Path, request: &Request) -> Result<Response, ControlError> {
     }
 }
 
-/// Whether the first bytes are those of an NBD server. (A signal may interrupt the wait for them.)
+/// Whether the first bytes are those of an NBD server. A signal may interrupt the wait for them.
 fn begins_with_greeting(reader: &mut impl BufRead) -> io::Result<bool> {
     loop {
         match reader.fill_buf() {
@@ -58,7 +58,7 @@ fn begins_with_greeting(reader: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-/// The request with its path as the server must see it.
+/// The request with an absolute path: the server may run in another directory.
 fn resolved(request: &Request) -> Request {
     match request.clone() {
         Request::Add { path, force } => Request::Add { path: absolute(&path), force },
@@ -67,7 +67,7 @@ fn resolved(request: &Request) -> Request {
     }
 }
 
-/// The failure to read an answer: a time-out, or an error.
+/// The error for an answer that could not be read: a timeout or an I/O error.
 fn unanswered(path: &Path) -> impl FnOnce(io::Error) -> ControlError + use<> {
     let path = path.to_owned();
     move |source| match source.kind() {

@@ -1,4 +1,4 @@
-//! One client's connection. What it does wrong costs itself only.
+//! One client's connection. An error of a client affects only its own connection.
 
 use parlour_units::words::bad_value;
 use parlour_units::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::message::{Answer, Request};
 /// The longest line that a client may send.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// A connection. Its next command is read when the last one is answered and the answer sent.
+/// A connection. Its next command is read when the answer to the last one has been sent.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: OwnedFd,
@@ -22,16 +22,16 @@ pub(super) struct Connection {
     output: Vec<u8>,
     /// A command is being carried out.
     waiting: bool,
-    /// The client sends nothing more.
+    /// The client has closed its sending side.
     finished: bool,
     heard: Instant,
 }
 
-/// The connection is to be closed.
+/// The connection must be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Over;
 
-/// What is wrong with a command, without line and column.
+/// What is wrong with a command, without the line and column.
 fn wrong(error: &serde_json::Error) -> String {
     let told = error.to_string();
     let told = told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told);
@@ -63,12 +63,13 @@ impl Connection {
         self.heard
     }
 
-    /// When it is closed for its silence: not while it is the server that is silent.
+    /// When the connection is closed because its client is silent. While the client waits for an
+    /// answer it is not closed.
     pub(super) fn deadline(&self, silence: Duration) -> Option<Instant> {
         (!self.waiting).then(|| self.heard + silence)
     }
 
-    /// What is of interest about the socket. Hanging up always is.
+    /// The socket's events to wait for. A hang-up is always reported.
     pub(super) fn wanted(&self) -> EventFlags {
         if !self.output.is_empty() {
             EventFlags::OUT
@@ -90,7 +91,8 @@ impl Connection {
         self.output.push(b'\n');
     }
 
-    /// Sends and receives as far as that goes, and hands over the next command.
+    /// Sends and receives as much as possible without waiting, and passes the next command to
+    /// `take`.
     pub(super) fn exchange(&mut self, now: Instant, mut take: impl FnMut(Request)) -> Result<(), Over> {
         loop {
             self.send()?;
@@ -129,11 +131,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether the client is still there while nothing is read from it.
+    /// Checks, while nothing is read from the client, that it is still connected.
     fn check_peer(&self) -> Result<(), Over> {
         let mut byte = [0];
         match recv(&self.socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
-            // One that has only finished sending still gets its answer.
+            // A client that has only closed its sending side still gets its answer.
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(_) => Err(Over),
         }
@@ -146,7 +148,7 @@ impl Connection {
         Some(line)
     }
 
-    /// Receives once; says whether something came.
+    /// Receives once. Returns whether anything was received.
     fn receive(&mut self) -> Result<bool, Over> {
         let mut bytes = [0; 4096];
         match recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {

@@ -1,12 +1,12 @@
-//! Why a server cannot be commanded.
+//! Why a control command fails, or a control socket cannot be opened.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a server cannot be commanded, or cannot take commands.
+/// Why a control command fails, or a control socket cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// Nobody listens.
+    /// No server listens.
     #[error("{path}: no server listens here; is the array being served?", path = .path.display())]
     NoServer {
         /// The socket.
@@ -18,7 +18,7 @@ pub enum ControlError {
         /// The socket.
         path: PathBuf,
     },
-    /// It is an NBD socket.
+    /// The socket is an NBD socket.
     #[error(
         "{path}: this socket is for NBD clients; name the array's directory, one of its members or its control socket \
          (parlour-….sock)",
@@ -46,21 +46,21 @@ pub enum ControlError {
         /// The socket.
         path: PathBuf,
     },
-    /// Something else is in the way.
+    /// The path exists and is not a socket.
     #[error("{path}: is no socket; remove it, or name another path", path = .path.display())]
     NotASocket {
         /// The path.
         path: PathBuf,
     },
-    /// The system refused something.
+    /// A system call failed.
     #[error("{path}: cannot be used: {source}", path = .path.display())]
     Io {
         /// The socket.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The answer is none.
+    /// The answer is not valid.
     #[error("{path}: the server's answer is not understood ({what}); is it of another version?", path = .path.display())]
     Answer {
         /// The socket.

@@ -1,4 +1,4 @@
-//! Finding the servers of this machine by the sockets that they listen on.
+//! Finds the servers of this machine by their control sockets.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use parlour_array::Identity;
 
 use super::socket_name;
 
-/// The control sockets that servers listen on, wherever these lie.
+/// The control sockets of all listening servers, in any directory.
 pub fn listening() -> Vec<PathBuf> {
     let mut sockets = in_table(&std::fs::read("/proc/net/unix").unwrap_or_default());
     sockets.sort();
@@ -24,14 +24,14 @@ pub fn socket_of(array: Identity) -> Option<PathBuf> {
     listening().into_iter().find(|path| path.file_name().is_some_and(|found| *found == *name))
 }
 
-/// The process that listens on `socket`, if we may connect to it.
+/// The process that listens on `socket`, if the caller may connect to it.
 pub fn process_behind(socket: &Path) -> Option<u32> {
     let stream = UnixStream::connect(socket).ok()?;
     let peer = rustix::net::sockopt::socket_peercred(&stream).ok()?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
 }
 
-/// The control sockets in `directory` that somebody listens on, we or another user.
+/// The control sockets in `directory` that a server of this or another user listens on.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -52,8 +52,8 @@ pub fn sockets_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(sockets)
 }
 
-/// Control sockets in the kernel's table, which has a line each with the path (which may contain
-/// blanks) at its end.
+/// The control sockets in the kernel's table of sockets. Each line ends with the path, which may
+/// contain blanks.
 fn in_table(table: &[u8]) -> Vec<PathBuf> {
     let path = |line: &[u8]| {
         let at = line.windows(2).position(|pair| pair == b" /")?;
@@ -63,7 +63,7 @@ fn in_table(table: &[u8]) -> Vec<PathBuf> {
     table.split(|byte| *byte == b'\n').filter_map(path).collect()
 }
 
-/// Whether a path has the name of a control socket.
+/// Whether the path's file name is that of a control socket.
 fn is_control_socket(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let middle = name.strip_prefix("parlour-").and_then(|rest| rest.strip_suffix(".sock"));

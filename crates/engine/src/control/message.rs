@@ -1,4 +1,4 @@
-//! Commands and their answers.
+//! The commands of the control socket, and their answers.
 
 use std::path::PathBuf;
 
@@ -10,41 +10,41 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// The array's state.
+    /// Report the array's state.
     Status,
     /// Exclude the member in a slot.
     Fail {
-        /// The place.
+        /// The slot.
         member: u16,
-        /// Though something that it holds can be had from no other member.
+        /// Fail the member even if no other member has some of its data.
         #[serde(default)]
         force: bool,
     },
     /// Forget the failed member in a slot.
     Remove {
-        /// The place.
+        /// The slot.
         member: u16,
     },
     /// Add a spare.
     Add {
-        /// Its path, absolute.
+        /// The new member's absolute path.
         path: PathBuf,
-        /// Overwrite what somebody keeps there.
+        /// Overwrite foreign data on the new member.
         #[serde(default)]
         force: bool,
     },
-    /// Put a new member into a place and rebuild it.
+    /// Put a new member into a slot and rebuild it.
     Replace {
-        /// The place.
+        /// The slot.
         member: u16,
-        /// The new member's path, absolute.
+        /// The new member's absolute path.
         path: PathBuf,
-        /// Overwrite what somebody keeps there; and though something that the old member holds can
-        /// be had from no other.
+        /// Overwrite foreign data on the new member, and replace the old member even if no other
+        /// member has some of its data.
         #[serde(default)]
         force: bool,
     },
-    /// Go on with a rebuild that has stopped, or rebuild onto a spare.
+    /// Continue a rebuild that has stopped, or rebuild onto a spare.
     Rebuild,
     /// Compare all redundancy.
     Scrub {
@@ -52,11 +52,11 @@ pub enum Request {
         #[serde(default)]
         repair: Repairing,
     },
-    /// Break off the scrub that is under way.
+    /// Cancel the running scrub.
     ScrubCancel,
-    /// How far the scrub has come, and what the last one found.
+    /// Report the progress of the scrub, and the result of the last one.
     ScrubStatus,
-    /// Stop the array and its server. The answer comes when it is stopped.
+    /// Stop the array and its server. The answer is sent when the array has stopped.
     Stop,
 }
 
@@ -67,9 +67,9 @@ pub enum Repairing {
     /// Count and list it.
     #[default]
     Nothing,
-    /// Where three or more copies are kept, follow what most of them say.
+    /// Where three or more copies are kept, write the content of the majority.
     Majority,
-    /// Believe the data, and compute parity from it.
+    /// Trust the data, and compute parity from it.
     ParityFromData,
 }
 
@@ -96,7 +96,7 @@ impl From<Repair> for Repairing {
 /// The answer to a command that was carried out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
-    /// What it says; `docs/control.md` tells which command is answered with what.
+    /// The content of the answer. `docs/control.md` describes it for each command.
     pub ok: Value,
 }
 
@@ -106,6 +106,6 @@ pub struct Response {
 pub(super) enum Answer {
     /// The command was carried out.
     Ok(Value),
-    /// It was not, and this is why.
+    /// The command was not carried out, for this reason.
     Error(String),
 }

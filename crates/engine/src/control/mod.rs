@@ -1,4 +1,4 @@
-//! Commanding a server: JSON lines over a Unix socket beside the members. `docs/control.md`
+//! Commands to a server: JSON lines over a Unix socket beside the members. `docs/control.md`
 //! describes them.
 
 mod client;
@@ -28,15 +28,15 @@ pub use find::{listening, process_behind, socket_of, sockets_in};
 pub use message::{Repairing, Request, Response};
 use socket::Listener;
 
-/// Connections at once; beyond, the one that was silent the longest is closed, and one that waits
-/// for an answer last.
+/// The most connections at once. One more closes the connection that was silent the longest; a
+/// connection that waits for an answer is closed last.
 const CONNECTIONS: usize = 16;
-/// A connection that waits for no answer and is silent this long is closed.
+/// A connection that is silent this long, and waits for no answer, is closed.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Marks the listener's events; the others are places of connections.
+/// Marks the listener's events. Other values are indices of connections.
 const LISTENER: u64 = u64::MAX;
 
-/// Names a client until its connection is closed.
+/// Identifies a client until its connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientId {
     place: usize,
@@ -55,8 +55,8 @@ pub(crate) struct Control {
     now: Instant,
 }
 
-/// Where a server of `array` is controlled: beside its first member, or under /run where that is a
-/// device.
+/// The usual path of the control socket of `array`: beside its first member, or under /run if that
+/// is a device.
 pub fn path_for(first_member: &Path, array: Identity) -> PathBuf {
     let name = socket_name(array);
     let absolute = std::path::absolute(first_member).unwrap_or_else(|_| first_member.to_owned());
@@ -68,9 +68,10 @@ pub fn path_for(first_member: &Path, array: Identity) -> PathBuf {
     }
 }
 
-/// Where a server of `array` listens: where [`path_for`] says, or, where that cannot be made (on a
-/// file system that is read-only, in a directory of somebody else, behind a path too long), in the
-/// directory that the system has for what runs: `$XDG_RUNTIME_DIR`, or for root `/run/parlour`.
+/// The path of the control socket of `array`. It is the path of [`path_for`] if a socket can be
+/// made there. It cannot on a read-only file system, in another user's directory, or if the path is
+/// too long. The socket is then made in the system's directory for run-time files:
+/// `$XDG_RUNTIME_DIR`, or `/run/parlour` for root.
 pub fn place_for(first_member: &Path, array: Identity) -> PathBuf {
     let usual = path_for(first_member, array);
     let fits = usual.as_os_str().len() <= LONGEST_PATH && usual.parent().is_some_and(may_be_written);
@@ -81,10 +82,11 @@ pub fn place_for(first_member: &Path, array: Identity) -> PathBuf {
     runtime.filter(|_| !fits).map_or(usual, |directory| directory.join(socket_name(array)))
 }
 
-/// The longest path that a socket may have, in bytes.
+/// The longest path of a socket, in bytes.
 const LONGEST_PATH: usize = 107;
 
-/// Whether a socket can be made in `directory`, or in the one above, which it is made in then.
+/// Whether a socket can be made in `directory`. `/run/parlour` may also be missing, if it can be
+/// made.
 fn may_be_written(directory: &Path) -> bool {
     match rustix::fs::access(directory, Access::WRITE_OK) {
         Err(Errno::NOENT) if directory == Path::new("/run/parlour") => may_be_written(Path::new("/run")),
@@ -94,13 +96,13 @@ fn may_be_written(directory: &Path) -> bool {
     }
 }
 
-/// What a control socket is called.
+/// The file name of the control socket.
 fn socket_name(array: Identity) -> String {
     format!("parlour-{}.sock", &array.to_string()[..8])
 }
 
 impl Control {
-    /// Listens at `path`, with mode 0600. A socket that nobody listens on is replaced.
+    /// Listens at `path`, with mode 0600. A socket on which no server listens is replaced.
     pub(crate) fn listen(path: &Path) -> Result<Control, ControlError> {
         let listener = Listener::new(path)?;
         let failed = |errno: Errno| ControlError::Io { path: path.into(), source: errno.into() };
@@ -126,12 +128,12 @@ impl Control {
         self.epoll.as_fd()
     }
 
-    /// When a silent connection is to be closed.
+    /// When the next silent connection is to be closed.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.connections.iter().flatten().filter_map(|connection| connection.deadline(SILENCE)).min()
     }
 
-    /// Takes and reads what has come, and sends what could not be sent before.
+    /// Accepts connections, reads commands, and sends answers that could not be sent before.
     pub(crate) fn poll(&mut self, now: Instant) -> io::Result<()> {
         self.now = now;
         let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
@@ -161,7 +163,7 @@ impl Control {
         self.requests.pop_front()
     }
 
-    /// Answers a client, if it is still there.
+    /// Answers a client, if it is still connected.
     pub(crate) fn answer(&mut self, client: ClientId, answer: Result<Value, String>) {
         let connection = self.connections.get_mut(client.place).and_then(Option::as_mut);
         let Some(connection) = connection.filter(|connection| connection.generation == client.generation)
@@ -172,14 +174,14 @@ impl Control {
         self.serve(client.place);
     }
 
-    /// Answers all waiting clients, with the reason where the array could not be stopped, and
-    /// closes.
+    /// Answers all waiting clients and closes the socket. The answer contains the reason if the
+    /// array could not be stopped.
     pub(crate) fn end(&mut self, result: Result<(), String>) {
         let answer = result.map(|()| serde_json::json!({ "stopped": true }));
         for connection in self.connections.iter_mut().flatten() {
             if connection.is_waiting() {
                 connection.answer(self.now, answer.clone());
-                // Who has no room for so little does not want to know.
+                // If the socket's buffer is full the answer is dropped: the client does not read.
                 let _ = connection.send();
             }
         }
@@ -198,8 +200,8 @@ impl Control {
         }
     }
 
-    /// A free place; if there is none, that of the connection that was silent the longest. What was
-    /// commanded by one that waits goes on without it.
+    /// The index of a free connection. If none is free, the connection that was silent the longest
+    /// is closed. A command that its client sent is still carried out.
     fn make_room(&mut self) -> usize {
         if let Some(place) = self.connections.iter().position(Option::is_none) {
             return place;
@@ -217,7 +219,7 @@ impl Control {
         place
     }
 
-    /// Moves bytes of one connection, and closes it when it is over.
+    /// Sends and receives on one connection, and closes it when it is over.
     fn serve(&mut self, place: usize) {
         let Some(connection) = self.connections.get_mut(place).and_then(Option::as_mut) else { return };
         let client = ClientId { place, generation: connection.generation };

@@ -1,4 +1,4 @@
-//! The listening socket.
+//! The listening control socket, and its file.
 
 use std::fs;
 use std::io;
@@ -13,15 +13,15 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::ControlError;
 
-/// Connections that may wait to be accepted.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 16;
 
-/// A listening socket; its file is removed with it.
+/// A listening socket. Dropping it removes its file.
 #[derive(Debug)]
 pub(super) struct Listener {
     socket: OwnedFd,
     path: PathBuf,
-    /// Device and inode: only what is still ours is removed.
+    /// Device and inode. The file is removed only if it is still the one that was made here.
     file: (u64, u64),
 }
 
@@ -55,7 +55,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         let found = fs::symlink_metadata(&self.path);
         if found.is_ok_and(|found| (found.dev(), found.ino()) == self.file) {
-            // One that stays behind is recognised as stale.
+            // A file that cannot be removed is later recognised as stale.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -64,7 +64,7 @@ impl Drop for Listener {
 fn bind(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // The file takes its mode from the socket: there is no moment at which others may connect.
+    // The file gets its mode from the socket, so other users cannot connect at any moment.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     rustix::net::listen(&socket, BACKLOG)?;

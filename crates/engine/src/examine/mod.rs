@@ -1,4 +1,4 @@
-//! What a file or device says of itself, without opening its array.
+//! Examines a file or device: its superblocks and other metadata, without opening its array.
 
 use std::path::{Path, PathBuf};
 
@@ -13,25 +13,25 @@ use serde::Serialize;
 use crate::member::{Member, MemberError, Mode};
 use crate::opening::superblock_copies;
 
-/// Why nothing can be said.
+/// Why a member cannot be examined.
 #[derive(Debug, thiserror::Error)]
 pub enum ExamineError {
-    /// It cannot be opened or read.
+    /// The file or device cannot be opened or read.
     #[error(transparent)]
     Member(#[from] MemberError),
-    /// It is no member.
+    /// The file or device is not a member.
     #[error("{path}: {error}{foreign}", path = .path.display())]
     NoSuperblock {
         /// The path.
         path: PathBuf,
-        /// What is wrong with the better of both superblocks.
+        /// What is wrong with the better of the two superblocks.
         error: SuperblockError,
-        /// What it holds instead, in words; empty if there is nothing to say.
+        /// What the file or device holds instead, in words; empty if nothing was recognised.
         foreign: String,
     },
 }
 
-/// What a member says.
+/// The metadata of one member.
 #[derive(Clone, Debug, Serialize)]
 pub struct Examination {
     /// Its path.
@@ -40,31 +40,31 @@ pub struct Examination {
     pub length: Bytes,
     /// Its block size.
     pub block: Bytes,
-    /// Both copies of its superblock; the one that counts is the sound one with the higher
-    /// sequence.
+    /// Both copies of its superblock. The valid copy with the higher sequence number counts.
     pub superblocks: [SuperblockSummary; 2],
-    /// The array's shape as it is kept.
+    /// The array's geometry as it is stored.
     pub geometry: StoredGeometry,
-    /// What hosts can store in the array.
+    /// The array's capacity for hosts' data.
     pub capacity: Bytes,
     /// The organization's name, if it has one.
     pub organization: &'static str,
-    /// What a crash may cost.
+    /// The consistency: what a crash may cost.
     pub consistency: Consistency,
     /// Its write-intent bitmaps, if they can be read.
     pub bitmaps: Vec<BitmapSummary>,
     /// Its bad-block logs, if they were ever written and can be read.
     pub bad_block_logs: Vec<BadBlockLogSummary>,
-    /// Log segments on it that hold records, in the regions that its bitmaps call dirty.
+    /// The log segments on it that hold records, in the regions that are dirty in its newest
+    /// bitmap.
     pub log: Vec<SegmentSummary>,
 }
 
 /// One copy of a superblock.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SuperblockSummary {
-    /// The byte at which it lies; none where the member is too short.
+    /// The first byte of the copy; none if the member is too short.
     pub at: Option<u64>,
-    /// What is wrong with it; the rest is empty then.
+    /// What is wrong with the copy. The other fields are empty in this case.
     pub error: Option<String>,
     /// The array's identity.
     pub array: String,
@@ -72,13 +72,13 @@ pub struct SuperblockSummary {
     pub name: String,
     /// The member's identity.
     pub member: String,
-    /// The member's line in the table.
+    /// The member's entry in the table of members.
     pub entry: u16,
-    /// Rises with each writing.
+    /// Incremented with each write of the superblock.
     pub sequence: u64,
-    /// Rises with each opening of the array.
+    /// Incremented each time the array is opened for writing.
     pub session_number: u64,
-    /// This opening's identity first, then those before it.
+    /// The identities of the sessions: the current one first, then earlier ones.
     pub sessions: Vec<String>,
     /// Whether the array was shut down cleanly.
     pub clean: bool,
@@ -91,35 +91,35 @@ pub struct SuperblockSummary {
 /// One copy of a write-intent bitmap.
 #[derive(Clone, Debug, Serialize)]
 pub struct BitmapSummary {
-    /// The byte at which it lies.
+    /// The first byte of the copy.
     pub at: u64,
-    /// Rises with each writing.
+    /// Incremented with each write of the bitmap.
     pub sequence: u64,
-    /// Regions in the array.
+    /// The number of regions in the array.
     pub regions: u32,
-    /// Regions that may be inconsistent.
+    /// The number of regions that are dirty.
     pub dirty: u32,
-    /// Regions whose check units are known not to fit.
+    /// The number of regions whose check units are known not to fit.
     pub resync: u32,
-    /// Regions in which members that are away may lack what was written.
+    /// The number of regions that are out of sync: a member that may return lacks writes there.
     pub out_of_sync: u32,
 }
 
 /// One copy of the bad-block log.
 #[derive(Clone, Debug, Serialize)]
 pub struct BadBlockLogSummary {
-    /// The byte at which it lies.
+    /// The first byte of the copy.
     pub at: u64,
-    /// Rises with each writing.
+    /// Incremented with each write of the log.
     pub sequence: u64,
-    /// Blocks: the place, and the first byte on the member there.
+    /// The unrecoverable blocks: the slot, and the first byte on the member in that slot.
     pub blocks: Vec<(u16, u64)>,
 }
 
-/// Examines the member at `path`; it may be in use.
+/// Examines the member at `path`, which may be in use.
 ///
 /// # Errors
-/// If it cannot be opened, or has no superblock that can be used.
+/// If it cannot be opened, or has no valid superblock.
 pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
     let member = Member::open(path, Mode::Looking)?;
     let [first, second] = superblock_copies(&member).map(Result::unwrap_or_default);
@@ -129,7 +129,7 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
     };
     let geometry = Geometry::from_stored(superblock.geometry);
     let copies = long_places(member.length());
-    // Of one that is cut short nothing is read by what its superblock says of lengths.
+    // If the member is truncated, the lengths in its superblock cannot be used to read more.
     let whole = member.length() >= geometry.least_member_length();
     let bitmaps = if whole { bitmaps(&member, &superblock, &geometry) } else { Vec::new() };
     let newest = bitmaps.iter().max_by_key(|(_, map)| map.sequence);
@@ -206,7 +206,7 @@ fn state(state: EntryState) -> String {
     }
 }
 
-/// The headers of the log segments that lie on this member.
+/// The headers of the log segments that this member holds.
 fn log(
     member: &Member,
     superblock: &Superblock,
@@ -233,7 +233,7 @@ fn log(
     found
 }
 
-/// The write-intent bitmaps that can be read, and where they lie.
+/// The write-intent bitmaps that can be read, and their first bytes.
 fn bitmaps(member: &Member, superblock: &Superblock, geometry: &Geometry) -> Vec<(u64, BitmapContent)> {
     let copies = (0..2).filter_map(|bank| {
         let at = geometry.bitmap_at(bank);

@@ -1,4 +1,5 @@
-//! Members that do not answer: when their accesses are given up, and what becomes of them.
+//! Members that do not answer: when their accesses are given up, and what happens to these
+//! accesses.
 
 use parlour_array::{EffectId, Fault, Outcome};
 use parlour_units::Instant;
@@ -9,13 +10,14 @@ use crate::fault::Failure;
 use crate::memory::Buffer;
 
 impl Machine {
-    /// When members are to be looked at that perhaps do not answer.
+    /// When to look for members that do not answer.
     pub(crate) fn hang_deadline(&self) -> Option<Instant> {
         (self.in_flight() > 0).then_some(self.look_at)
     }
 
-    /// Gives members up that have left an access unanswered for too long. They are few, and so are
-    /// the looks: the next is when the oldest access of today has taken too long.
+    /// Gives up members with an access that has been under way for too long. Such members are rare,
+    /// so the flights are checked rarely: the next check is when the oldest access now under way
+    /// would take too long.
     pub(crate) fn give_up_hung(&mut self) {
         if self.hang_deadline().is_none_or(|due| self.now < due) {
             return;
@@ -36,12 +38,12 @@ impl Machine {
         }
     }
 
-    /// Answers all accesses of `member` as gone, and asks it for nothing until the kernel has
-    /// answered them.
+    /// Reports all accesses of `member` as failed (gone). The member gets no new accesses until the
+    /// kernel has answered the old ones.
     pub(crate) fn give_up(&mut self, member: u16) {
         let Some(open) = self.roster.get(member).cloned() else { return };
         open.give_up();
-        // What the kernel has not been asked for it is never asked for.
+        // Accesses that were not submitted to the kernel are withdrawn.
         let mut withdrawn = Vec::new();
         self.io.give_up(&open, &mut withdrawn);
         withdrawn.into_iter().for_each(|done| self.land(done));
@@ -53,7 +55,8 @@ impl Machine {
         self.ask_again(member);
     }
 
-    /// Has all of `member`'s flights go on without anybody waiting for them. Returns their effects.
+    /// Gives up all of `member`'s flights, and puts their memory in quarantine. Returns their
+    /// effects.
     fn quarantine_flights(&mut self, member: u16) -> Vec<EffectId> {
         let mut effects = Vec::new();
         for slot in 0..self.flights.len() {
@@ -68,7 +71,7 @@ impl Machine {
             effects.push(effect);
             self.locate(effect, metadata);
             for part in &self.parts {
-                // The effect's own bytes stay with the flight.
+                // The effect's own bytes stay with the flight, so only payload needs quarantine.
                 if let Buffer::Payload(number) = part.buffer {
                     self.memory.quarantine(number);
                 }

@@ -1,9 +1,9 @@
-//! What lies under a block device, and what lies over a file: one disk must not be served by two
-//! names.
+//! The devices and files under a block device, and the loop devices over a file. Two servers must
+//! not serve one disk under two names.
 //!
-//! A loop device over a member's file is another inode, so the lock on the one says nothing of the
-//! other. Who opens a device locks what it stands on as well, and who opens a file looks for loop
-//! devices over it that somebody uses.
+//! A loop device over a member's file has another inode, so a lock on one does not protect the
+//! other. Opening a device therefore also locks the files and devices under it, and opening a file
+//! looks for loop devices over it that are in use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use rustix::io::Errno;
 use super::lock::lock;
 use super::{MemberError, Mode};
 
-/// Devices over devices over files are followed so far.
+/// Stacks of devices and files are followed to this depth.
 const DEEPEST: usize = 8;
 
-/// Locks all that the block device `number` at `path` stands on. What cannot be opened is passed
-/// over.
+/// Locks the files and devices under the block device `number` at `path`. Those that cannot be
+/// opened are skipped.
 pub(super) fn lock_below(path: &Path, number: u64, mode: Mode) -> Result<Vec<OwnedFd>, MemberError> {
     let mut locks = Vec::new();
     if mode == Mode::Looking {
@@ -42,13 +42,13 @@ pub(super) fn lock_below(path: &Path, number: u64, mode: Mode) -> Result<Vec<Own
     Ok(locks)
 }
 
-/// Files and devices that the block device `number` stands on.
+/// The files and devices under the block device `number`.
 fn below(number: u64, depth: usize) -> Vec<PathBuf> {
     if depth == 0 {
         return Vec::new();
     }
     let directory = directory(number);
-    // A partition has its loop device one level up.
+    // A partition's loop device is in the parent directory.
     let backing = ["loop", "../loop"].iter().find_map(|name| backing_file(&directory.join(name)));
     let mut found = Vec::new();
     if let Some(path) = backing {
@@ -57,7 +57,7 @@ fn below(number: u64, depth: usize) -> Vec<PathBuf> {
         }
         found.push(path);
     }
-    // What a mapped device stands on.
+    // The devices under a device-mapper device.
     for slave in entries(&directory.join("slaves")) {
         let number = fs::read_to_string(slave.join("dev")).ok().and_then(|text| parse_number(&text));
         found.extend(number.map(|number| self::below(number, depth - 1)).unwrap_or_default());
@@ -65,7 +65,7 @@ fn below(number: u64, depth: usize) -> Vec<PathBuf> {
     found
 }
 
-/// A loop device over the file `found` that is mounted, served or otherwise claimed.
+/// A loop device over the file `found` that is mounted, served or claimed in another way.
 pub(super) fn claimed_loop_over(found: &Stat) -> Option<PathBuf> {
     entries(Path::new("/sys/block")).into_iter().find_map(|block| {
         let path = backing_file(&block.join("loop"))?;
@@ -76,7 +76,7 @@ pub(super) fn claimed_loop_over(found: &Stat) -> Option<PathBuf> {
     })
 }
 
-/// Whether somebody has the block device for himself.
+/// Whether the block device is open exclusively.
 fn is_claimed(device: &Path) -> bool {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
     open(device, flags, rustix::fs::Mode::empty()).is_err_and(|errno| errno == Errno::BUSY)
@@ -97,7 +97,7 @@ fn directory(number: u64) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{major}:{minor}"))
 }
 
-/// The number in "7:0".
+/// The device number in a text such as "7:0".
 fn parse_number(text: &str) -> Option<u64> {
     let (major, minor) = text.trim().split_once(':')?;
     Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))

@@ -1,4 +1,4 @@
-//! Making a member's file, and setting space aside on a member.
+//! Makes a member's file, and sets space aside on a member.
 
 use std::path::Path;
 
@@ -11,15 +11,16 @@ use crate::fault::{Failure, Fault};
 use crate::member::open::refusal;
 use crate::memory::zeroes;
 
-/// How much is rewritten at once where space cannot be set aside otherwise.
+/// The bytes that are rewritten at a time where the file system has no other way to set space
+/// aside.
 const CHUNK: u64 = 1 << 20;
 
 impl Member {
-    /// Makes a sparse file of `length` bytes at `path`, readable by its owner only, and opens it as
+    /// Makes a sparse file of `length` bytes at `path`, readable only by its owner, and opens it as
     /// [`Member::open`] does. All of it is known to be zero.
     ///
     /// # Errors
-    /// If there is something at the path, or the file cannot be made so long.
+    /// If the path exists, or a file of this length cannot be made.
     pub fn create_file(path: impl AsRef<Path>, length: Bytes) -> Result<Member, MemberError> {
         let path = path.as_ref();
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
@@ -31,10 +32,10 @@ impl Member {
         let made =
             ftruncate(&file, length.get()).and_then(|()| fsync(&file)).and_then(|()| sync_directory(path));
         if let Err(errno) = made {
-            // Nothing is to be left behind by what failed.
+            // An incomplete file is removed.
             let _ = std::fs::remove_file(path);
             return Err(match Failure::of_write(errno).fault() {
-                // INVAL: longer than any file may be.
+                // INVAL: longer than the largest possible file.
                 _ if matches!(errno, Errno::FBIG | Errno::INVAL) => {
                     MemberError::TooLong { path: path.into(), length }
                 }
@@ -46,24 +47,24 @@ impl Member {
         Member::open(path, Mode::ReadWrite)
     }
 
-    /// Sets space aside for a range, so that writing there cannot run out of it. What is there
-    /// stays.
+    /// Sets space aside for a range, so that a write to it does not run out of space. The content
+    /// of the range stays.
     ///
     /// # Errors
-    /// If there is no space.
+    /// If there is not enough space.
     pub fn preallocate(&self, at: Sector, length: Sectors) -> Result<(), MemberError> {
         if self.kind == Kind::Device || length.is_zero() {
             return Ok(());
         }
         match fallocate(self.file(), FallocateFlags::KEEP_SIZE, at.bytes(), length.bytes().get()) {
             Ok(()) => Ok(()),
-            // Writing what is there already makes the file system find room for it.
+            // Rewriting the existing content makes the file system allocate space.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.rewrite(at, length),
             Err(errno) => Err(self.no_space(length, "set space aside")(Failure::of_write(errno))),
         }
     }
 
-    /// Makes a range read as zeroes, durably once flushed.
+    /// Makes a range read as zeroes. Durable after a flush.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -103,7 +104,7 @@ impl Member {
     }
 }
 
-/// A range in chunks: each one's place and length in bytes.
+/// Splits a range into chunks: the start of each, and its length in bytes.
 fn chunks(at: Sector, length: Sectors) -> impl Iterator<Item = (Sector, usize)> {
     let total = length.bytes().get();
     (0..total.div_ceil(CHUNK)).map(move |index| {
@@ -112,7 +113,7 @@ fn chunks(at: Sector, length: Sectors) -> impl Iterator<Item = (Sector, usize)> 
     })
 }
 
-/// Makes the name of a new file durable.
+/// Makes the directory entry of a new file durable.
 fn sync_directory(path: &Path) -> Result<(), Errno> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -1,21 +1,21 @@
-//! Signs that somebody else keeps data on a member.
+//! Recognises foreign data on a member by its signatures.
 
 use std::fmt;
 
 use super::{Member, MemberError, bounce};
 
-/// How much of the beginning is looked at.
+/// How much of the beginning is searched.
 const HEAD: u64 = 1 << 20;
-/// How much of the end: enough for a superblock that lies in the last 64 KiB that are aligned to 64
-/// KiB.
+/// How much of the end is searched: enough for a superblock in the last 64 KiB block that is
+/// aligned to 64 KiB.
 const TAIL: u64 = 128 << 10;
 
-/// Content of somebody else's.
+/// Foreign data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// What it is.
+    /// The kind of data.
     pub name: &'static str,
-    /// Where the sign of it was found, in bytes from the member's start.
+    /// The position of its signature, in bytes from the member's start.
     pub at: u64,
 }
 
@@ -26,9 +26,9 @@ impl fmt::Display for Foreign {
 }
 
 impl Member {
-    /// Looks for file systems, partition tables, other arrays, volume managers and encryption,
-    /// without changing anything. Finding nothing is no proof: data without a signature looks like
-    /// noise.
+    /// Looks for file systems, partition tables, other arrays, volume managers and encryption.
+    /// Nothing is changed. An empty result is no proof: data without a signature cannot be
+    /// recognised.
     ///
     /// # Errors
     /// If the beginning or the end cannot be read.
@@ -57,7 +57,7 @@ impl Member {
     }
 }
 
-/// A sign at a fixed place near the beginning.
+/// A signature at a fixed position near the beginning.
 struct Signature {
     name: &'static str,
     at: usize,
@@ -117,18 +117,18 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))
 }
 
-/// Swap space: its sign ends the first page, whatever the page's size.
+/// Swap space: its signature is at the end of the first page, for any page size.
 fn swap(head: &[u8]) -> Option<Foreign> {
     let places = [4096, 8192, 16_384, 65_536].map(|page: usize| page - 10);
     let at = places.into_iter().find(|at| has(head, *at, b"SWAPSPACE2") || has(head, *at, b"SWAP-SPACE"))?;
     Some(Foreign { name: "swap space", at: at as u64 })
 }
 
-/// ext2, ext3, ext4: one magic, told apart by features.
+/// ext2, ext3 and ext4 have the same magic number, and are distinguished by features.
 fn extended(head: &[u8]) -> Option<Foreign> {
     const SUPERBLOCK: usize = 1024;
     const MAGIC: u16 = 0xef53;
-    /// Features of ext4 that make older ones refuse it: extents, 64 bit, flexible groups.
+    /// Features that only ext4 has: extents, 64 bit, flexible block groups.
     const INCOMPATIBLE_EXT4: u32 = 0x40 | 0x80 | 0x200;
     const COMPATIBLE_JOURNAL: u32 = 0x4;
     if u16_at(head, SUPERBLOCK + 0x38)? != MAGIC {
@@ -146,7 +146,7 @@ fn extended(head: &[u8]) -> Option<Foreign> {
     Some(Foreign { name, at: SUPERBLOCK as u64 + 0x38 })
 }
 
-/// ZFS: the ring of uberblocks in one of the two labels at the front.
+/// ZFS: the uberblock ring in one of the two labels at the front.
 fn zfs(head: &[u8]) -> Option<Foreign> {
     const LABEL: usize = 256 << 10;
     const RING: std::ops::Range<usize> = 128 << 10..LABEL;
@@ -188,7 +188,7 @@ fn partitions(head: &[u8], tail: &[u8], tail_start: u64, known: bool) -> Option<
             at: tail_start + at as u64,
         });
     }
-    // Boot sectors of file systems bear an MBR's sign too, and code where it has its table.
+    // Boot sectors of file systems have the MBR's signature too, and code in place of its table.
     (!known && has_mbr_partition(head)).then_some(Foreign { name: "MBR partition table", at: 510 })
 }
 
@@ -198,7 +198,7 @@ fn has_mbr_partition(head: &[u8]) -> bool {
         return false;
     }
     let entries: Vec<&[u8]> = head[TABLE..510].chunks(16).collect();
-    // Byte 0 says whether to boot from it, byte 4 is the type, and the last four are the length.
+    // Byte 0 is the boot flag, byte 4 is the type, and the last four bytes are the length.
     entries.iter().all(|entry| matches!(entry[0], 0 | 0x80))
         && entries.iter().any(|entry| entry[4] != 0 && entry[12..].iter().any(|byte| *byte != 0))
 }

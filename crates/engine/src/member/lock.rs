@@ -1,4 +1,4 @@
-//! Locks that keep others off a member.
+//! Locks that keep other servers off a member.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use super::{MemberError, Mode};
 
-/// Tries for a lock, because others (udev, blkid) hold shared ones for a moment.
+/// The number of attempts. Other programs (udev, blkid) hold shared locks for a moment.
 const LOCK_TRIES: u32 = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Locks what was opened at `path`, for as long as it is open.
+/// Locks the file that was opened at `path`. The lock lasts until the file is closed.
 pub(super) fn lock(path: &Path, file: &OwnedFd, mode: Mode) -> Result<(), MemberError> {
     let operation = match mode {
         Mode::Looking => return Ok(()),

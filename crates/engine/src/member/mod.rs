@@ -1,8 +1,7 @@
-//! A member: an open, locked file or block device, what is known of it, and its synchronous
-//! accesses.
+//! A member: an open, locked file or block device, its properties, and its synchronous accesses.
 //!
-//! Those are for superblocks while an array is assembled or created; an array at work goes through
-//! [`Io`](crate::Io).
+//! The synchronous accesses are for superblocks while an array is assembled or created. A served
+//! array uses [`Io`](crate::Io).
 
 mod backing;
 mod create;
@@ -33,16 +32,16 @@ use crate::witness::Witness;
 /// What a member is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Looking at metadata, whoever uses the member: takes no lock, so what is read may be
-    /// changing.
+    /// Reading metadata while others may use the member. Takes no lock, so the data may change
+    /// while it is read.
     Looking,
-    /// Reading only: shares the member with others who read.
+    /// Reading only. Shares the member with other readers.
     ReadOnly,
-    /// Serving: excludes everybody else.
+    /// Serving. Excludes all other users.
     ReadWrite,
 }
 
-/// What a member is made of.
+/// The kind of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     File,
@@ -54,7 +53,7 @@ enum Kind {
 pub struct Member {
     serial: Serial,
     path: PathBuf,
-    /// Taken when it is dropped.
+    /// `None` only while the member is dropped.
     file: Option<OwnedFd>,
     kind: Kind,
     mode: Mode,
@@ -62,24 +61,24 @@ pub struct Member {
     block: Bytes,
     direct: bool,
     on_memory: bool,
-    /// Whether to ask for something may take as long as to have it done.
+    /// Whether submitting an access may block for as long as the access takes.
     blocks: bool,
-    /// Nobody waits for its accesses any more.
+    /// The member was given up: the answers to its accesses no longer count.
     given_up: AtomicBool,
-    /// It is shorter than it was, as somebody found who could wait.
+    /// A helper thread found that the member is shorter than it was when it was opened.
     short: AtomicBool,
-    /// Somebody is looking.
+    /// A helper thread is checking the length.
     looking: AtomicBool,
-    /// The best way to have zeroes that did not fail yet.
+    /// The best way to zero a range that has not failed yet.
     zeroing: AtomicU8,
-    /// The last round in which its length was found right.
+    /// The last round in which the length was checked and found right.
     checked: AtomicU64,
     witness: Option<Arc<dyn Witness>>,
-    /// What it stands on, locked as long as it is open.
+    /// The files and devices under it, locked while the member is open.
     _below: Vec<OwnedFd>,
 }
 
-/// Tells members apart, also those that were opened by the same path.
+/// Distinguishes members, even if they were opened by the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Serial(u64);
 
@@ -90,13 +89,13 @@ impl Serial {
     }
 }
 
-/// Accesses that are begun together, for which one look at a member is enough.
+/// Accesses that are begun together. One check of the member's length is enough for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round(u64);
 
 impl Round {
     pub(crate) fn begin() -> Round {
-        // Members start with round 0, in which nothing was looked at.
+        // Members start with round 0, in which no check was made.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Round(NEXT.fetch_add(1, Ordering::Relaxed))
     }
@@ -108,12 +107,12 @@ impl Member {
         &self.path
     }
 
-    /// Its length when it was opened, in whole blocks.
+    /// Its length in whole blocks, when it was opened.
     pub fn length(&self) -> Sectors {
         Sectors::from_bytes(self.length).expect("blocks are whole sectors")
     }
 
-    /// Its logical block size, 512 or 4096 bytes: the grain of every access.
+    /// Its logical block size, 512 or 4096 bytes. Every access is a multiple of it.
     pub fn block(&self) -> Bytes {
         self.block
     }
@@ -123,12 +122,12 @@ impl Member {
         self.mode
     }
 
-    /// Whether accesses go round the page cache (O_DIRECT).
+    /// Whether accesses bypass the page cache (O_DIRECT).
     pub fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// Whether it is a file in memory (tmpfs, ramfs), where no access waits for a device.
+    /// Whether it is a file in memory (tmpfs, ramfs), where an access does not wait for a device.
     pub fn is_on_memory(&self) -> bool {
         self.on_memory
     }
@@ -138,18 +137,19 @@ impl Member {
         self.kind == Kind::Device
     }
 
-    /// Whether all of it is known to read as zeroes, without reading it: a file without data.
+    /// Whether all of it is known to read as zeroes without reading it, because the file has no
+    /// data.
     pub fn is_known_zero(&self) -> bool {
         self.kind == Kind::File && seek(self.file(), SeekFrom::Data(0)) == Err(Errno::NXIO)
     }
 
-    /// Reads at `at`, as much as `bytes` holds: whole blocks.
+    /// Fills `bytes`, which has the length of whole blocks, from the position `at`.
     ///
     /// # Errors
-    /// As an access under way would fail.
+    /// The same as for an [`Access`](crate::Access).
     ///
     /// # Panics
-    /// If the place or the length is not of whole blocks.
+    /// If the position or the length is not whole blocks.
     pub fn read_at(&self, at: Sector, bytes: &mut [u8]) -> Result<(), Failure> {
         self.assert_blocks(at, bytes.len());
         if self.direct && !is_aligned(bytes) {
@@ -161,14 +161,14 @@ impl Member {
         self.read_aligned(at.bytes(), bytes)
     }
 
-    /// Writes `bytes`, whole blocks, at `at`; if `durable`, returns when they are on stable
-    /// storage.
+    /// Writes `bytes`, which has the length of whole blocks, at the position `at`. If `durable`,
+    /// returns when they are on stable storage.
     ///
     /// # Errors
-    /// As an access under way would fail.
+    /// The same as for an [`Access`](crate::Access).
     ///
     /// # Panics
-    /// If the place or the length is not of whole blocks.
+    /// If the position or the length is not whole blocks.
     pub fn write_at(&self, at: Sector, bytes: &[u8], durable: bool) -> Result<(), Failure> {
         self.assert_blocks(at, bytes.len());
         self.check_length()?;
@@ -180,15 +180,15 @@ impl Member {
         self.write_aligned(at.bytes(), bytes, durable)
     }
 
-    /// Makes all that was written durable.
+    /// Makes all completed writes durable.
     ///
     /// # Errors
-    /// As an access under way would fail.
+    /// The same as for an [`Access`](crate::Access).
     pub fn flush(&self) -> Result<(), Failure> {
         fdatasync(self.file()).map_err(Failure::of_write)
     }
 
-    /// Lets `witness` see each change that accesses make from now on.
+    /// Reports each later change of the member to `witness`.
     pub(crate) fn be_witnessed(&mut self, witness: Arc<dyn Witness>) {
         self.witness = Some(witness);
     }
@@ -205,8 +205,8 @@ impl Member {
         self.serial
     }
 
-    /// Whether to ask the system for something may take as long as to have it done: nobody who must
-    /// not wait may ask.
+    /// Whether submitting an access may block for as long as the access takes. The server's thread
+    /// must not submit such accesses itself.
     pub(crate) fn blocks(&self) -> bool {
         self.blocks
     }
@@ -216,12 +216,12 @@ impl Member {
         self.direct = direct;
     }
 
-    /// Nobody waits for what it was asked for any more.
+    /// Marks the member as given up: the answers to its accesses no longer count.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
 
-    /// All that it was asked for is answered, and it may be asked again.
+    /// Ends [`Member::give_up`]: all accesses were answered, and the member may be accessed again.
     pub(crate) fn take_back(&self) {
         self.given_up.store(false, Ordering::Relaxed);
     }
@@ -230,8 +230,8 @@ impl Member {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    /// Has somebody look at the length of a member that [blocks](Member::blocks), unless somebody
-    /// does.
+    /// Starts a helper thread that checks the length of a member that [blocks](Member::blocks),
+    /// unless one is running.
     pub(crate) fn look_at_length(self: &Arc<Member>) {
         if !self.blocks || self.looking.swap(true, Ordering::Relaxed) {
             return;
@@ -248,7 +248,8 @@ impl Member {
         }
     }
 
-    /// [`Member::check_length`], once a round: it costs a third of a short write to memory.
+    /// Does [`Member::check_length`] once per round, because the check takes a third of the time of
+    /// a short write to memory.
     pub(crate) fn check_length_in(&self, round: Round) -> Result<(), Failure> {
         if self.checked.load(Ordering::Relaxed) != round.0 {
             self.check_length()?;
@@ -257,8 +258,8 @@ impl Member {
         Ok(())
     }
 
-    /// Refuses a file that is shorter than it was. Of one that blocks, that is known from the last
-    /// look.
+    /// Fails if a file is shorter than it was when it was opened. For a member that blocks, the
+    /// result is that of the last check by a helper thread.
     pub(crate) fn check_length(&self) -> Result<(), Failure> {
         match (self.kind, self.blocks) {
             (Kind::Device, _) => Ok(()),
@@ -322,19 +323,20 @@ impl Member {
 }
 
 impl Drop for Member {
-    /// To close a member that does not answer can take as long as its last access.
+    /// Closing a member that does not answer can take as long as its last access, so a thread does
+    /// it.
     fn drop(&mut self) {
         if !*self.given_up.get_mut() && !self.blocks {
             return;
         }
         if let Some(file) = self.file.take() {
-            // Where there can be no thread, it is closed here.
+            // If no thread can be started, the file is closed here.
             let _ = Builder::new().name("member-close".into()).spawn(move || drop(file));
         }
     }
 }
 
-/// Whether the kernel takes the bytes for O_DIRECT on any member.
+/// Whether the bytes are aligned enough for O_DIRECT on any member.
 fn is_aligned(bytes: &[u8]) -> bool {
     bytes.as_ptr().addr().is_multiple_of(PAGE)
 }

@@ -1,4 +1,4 @@
-//! Opening a member: lock it, and find out what it is.
+//! Opens a member, locks it, and finds out its properties.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -19,7 +19,7 @@ use crate::uring::{PAGE, Pages};
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 const RAMFS_MAGIC: u64 = 0x8584_58f6;
 
-/// File systems on local disks that take O_DIRECT transfers without waiting for them.
+/// File systems on local disks on which the submission of an O_DIRECT transfer does not block.
 const LOCAL_MAGICS: [u64; 6] = [
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // XFS
@@ -36,17 +36,19 @@ impl Member {
     /// Opens and locks the member at `path`.
     ///
     /// # Errors
-    /// If it is not there, not a file or block device, in use by somebody else, or not permitted.
+    /// If the path does not exist, is neither a file nor a block device, is in use, or may not be
+    /// opened.
     pub fn open(path: impl AsRef<Path>, mode: Mode) -> Result<Member, MemberError> {
         let path = path.as_ref();
-        // Before it is opened: opening a FIFO or a terminal can block or do worse.
+        // The kind is checked before the path is opened, because opening a FIFO or a terminal can
+        // block or have other effects.
         let found = rustix::fs::stat(path).map_err(|errno| refusal(path, errno))?;
         let kind = kind(path, FileType::from_raw_mode(found.st_mode))?;
         let (file, direct) = open_best(path, kind, mode)?;
         Member::adopt(path, file, kind, mode, direct)
     }
 
-    /// Locks what was opened, and finds out what it is.
+    /// Locks the opened file, and finds out its properties.
     fn adopt(
         path: &Path,
         file: OwnedFd,
@@ -116,13 +118,14 @@ fn kind(path: &Path, found: FileType) -> Result<Kind, MemberError> {
     Err(MemberError::Unsuitable { path: path.into(), what })
 }
 
-/// Opens with O_DIRECT, or without where that is refused; says which.
+/// Opens with O_DIRECT, or without it where the kernel refuses it. Returns whether O_DIRECT is
+/// used.
 fn open_best(path: &Path, kind: Kind, mode: Mode) -> Result<(OwnedFd, bool), MemberError> {
     let access = match mode {
         Mode::Looking | Mode::ReadOnly => OFlags::RDONLY,
         Mode::ReadWrite => OFlags::RDWR,
     };
-    // On a block device O_EXCL keeps off mounts, other arrays and everybody else who claims it.
+    // On a block device O_EXCL excludes mounts, other arrays and all others that claim the device.
     let claim = if kind == Kind::Device && mode == Mode::ReadWrite { OFlags::EXCL } else { OFlags::empty() };
     let flags = access | claim | OFlags::CLOEXEC;
     match open(path, flags | OFlags::DIRECT, rustix::fs::Mode::empty()) {
@@ -134,7 +137,7 @@ fn open_best(path: &Path, kind: Kind, mode: Mode) -> Result<(OwnedFd, bool), Mem
     }
 }
 
-/// Why a path could not be opened, in words that say what to do.
+/// The error for a path that could not be opened. Its message says what to do.
 pub(super) fn refusal(path: &Path, errno: Errno) -> MemberError {
     let path = path.to_path_buf();
     match errno {
@@ -173,13 +176,13 @@ fn block_size(path: &Path, file: &OwnedFd, kind: Kind, direct: bool) -> Result<(
     }
 }
 
-/// What a file system says about O_DIRECT on a file.
+/// A file system's answer about O_DIRECT on a file.
 enum Alignment {
-    /// It works in blocks of this size.
+    /// O_DIRECT works with blocks of this size.
     Blocks(u64),
-    /// It works as with the page cache, or in blocks that no member may have.
+    /// O_DIRECT has no effect, or needs blocks larger than a member may have.
     Refused,
-    /// Nothing; only trying helps.
+    /// No answer: O_DIRECT must be tried.
     Unknown,
 }
 
@@ -192,18 +195,20 @@ fn direct_alignment(file: &OwnedFd) -> Alignment {
     }
     let place = u64::from(told.stx_dio_offset_align);
     let memory = u64::from(told.stx_dio_mem_align);
-    // Parts of buffers start at multiples of the block, so memory must not need more.
+    // Parts of buffers start at multiples of the block size, so the memory alignment must not be
+    // larger.
     match BLOCKS.iter().find(|block| place <= **block && memory <= **block) {
         Some(block) if place > 0 => Alignment::Blocks(*block),
         _ => Alignment::Refused,
     }
 }
 
-/// Whether a block can be read at a place and to an address that are multiples of it and no more.
+/// Whether O_DIRECT can read a block at a position and into an address that are aligned to the
+/// block size only.
 fn read_works(file: &OwnedFd, block: u64) -> bool {
     let length = block as usize;
     let mut pages = Pages::zeroed(2 * PAGE);
-    // Only EINVAL speaks against O_DIRECT: a bad sector or an empty file does not.
+    // Only EINVAL means that O_DIRECT does not work; a bad sector or an empty file does not.
     pread(file, pages.write(length..2 * length), block) != Err(Errno::INVAL)
 }
 
@@ -215,11 +220,11 @@ fn is_on_local_disk(file: &OwnedFd) -> bool {
     fstatfs(file).is_ok_and(|system| LOCAL_MAGICS.contains(&(system.f_type as u64)))
 }
 
-/// The best way to have zeroes here, as far as can be known without changing anything.
+/// The best way to zero a range here, as far as it can be found out without changing anything.
 fn best_zeroing(file: &OwnedFd, kind: Kind, mode: Mode, length: Bytes, device: u64) -> Zeroing {
     let punches = match kind {
         _ if mode == Mode::ReadOnly => false,
-        // Behind the end of a file there is nothing that a hole could take away.
+        // The hole is beyond the end of the file, so it removes no data.
         Kind::File => {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             fallocate(file, flags, length.get().next_multiple_of(PAGE as u64), PAGE as u64).is_ok()
@@ -229,11 +234,11 @@ fn best_zeroing(file: &OwnedFd, kind: Kind, mode: Mode, length: Bytes, device: u
     if punches { Zeroing::Punch } else { Zeroing::Range }
 }
 
-/// Whether a block device has a command for zeroes, by its own account.
+/// Whether a block device reports a command for zeroing.
 fn device_zeroes_fast(device: u64) -> bool {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let directory = format!("/sys/dev/block/{major}:{minor}");
-    // A partition has its queue one level up.
+    // A partition's queue is in the parent directory.
     ["queue", "../queue"].iter().any(|queue| {
         std::fs::read_to_string(format!("{directory}/{queue}/write_zeroes_max_bytes"))
             .is_ok_and(|text| text.trim() != "0")

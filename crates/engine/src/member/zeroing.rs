@@ -10,16 +10,16 @@ use super::Member;
 /// A way to make a range read as zeroes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Zeroing {
-    /// Punch a hole: fast, and gives the space back.
+    /// Punch a hole: fast, and frees the space.
     Punch,
-    /// Let the kernel see to it; it may write.
+    /// Let the kernel zero the range. It may write zeroes.
     Range,
     /// Write zeroes.
     Write,
 }
 
 impl Zeroing {
-    /// What to ask fallocate for; `None` if there is nothing to ask it.
+    /// The flags for fallocate; `None` if fallocate is not used.
     pub(crate) fn flags(self) -> Option<FallocateFlags> {
         match self {
             Zeroing::Punch => Some(FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE),
@@ -28,7 +28,8 @@ impl Zeroing {
         }
     }
 
-    /// Whether `errno` says that this way is not known here, so that another must be tried.
+    /// Whether `errno` means that this way is not supported here, so that the next one must be
+    /// tried.
     pub(crate) fn is_unsupported(self, errno: Errno) -> bool {
         self != Zeroing::Write
             && matches!(errno, Errno::OPNOTSUPP | Errno::INVAL | Errno::NODEV | Errno::NOSYS | Errno::NOTTY)
@@ -55,7 +56,7 @@ impl Zeroing {
 }
 
 impl Member {
-    /// Whether zeroes are fast and give space back.
+    /// Whether zeroing is fast and frees space.
     pub fn can_punch(&self) -> bool {
         self.zeroing() == Zeroing::Punch
     }
@@ -64,9 +65,9 @@ impl Member {
         Zeroing::from_cell(self.zeroing.load(Ordering::Relaxed))
     }
 
-    /// Remembers that `way` failed, and answers which to try instead.
+    /// Records that `way` failed, and returns the next way to try.
     pub(crate) fn give_up_zeroing(&self, way: Zeroing) -> Zeroing {
-        // Ways only ever get worse, so racing threads agree in the end.
+        // The value only increases, so threads that race agree in the end.
         let before = self.zeroing.fetch_max(way.next() as u8, Ordering::Relaxed);
         Zeroing::from_cell(before).max(way.next())
     }

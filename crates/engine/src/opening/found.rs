@@ -1,4 +1,4 @@
-//! What is read from a member before the array is put together.
+//! Reads a member's metadata before the array is assembled.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -22,16 +22,16 @@ pub(super) struct Found {
     superblocks: [Vec<u8>; 2],
 }
 
-/// A member neither copy of whose superblock can be read.
+/// A member on which neither copy of the superblock can be read.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) path: PathBuf,
-    /// What the kernel said.
+    /// The kernel's error.
     pub(super) failure: Failure,
 }
 
 impl Found {
-    /// Reads the superblocks of `member`. One copy that can be read is enough.
+    /// Reads the superblocks of `member`. One readable copy is enough.
     pub(super) fn read(member: Member) -> Result<Found, Unread> {
         match superblock_copies(&member) {
             [Err(failure), Err(_)] => Err(Unread { path: member.path().into(), failure }),
@@ -58,7 +58,8 @@ impl Found {
     }
 }
 
-/// Both copies of a member's superblock, as they are; empty where it is too short to have them.
+/// Both copies of a member's superblock, not decoded. A copy is empty if the member is too short
+/// for it.
 pub(crate) fn superblock_copies(member: &Member) -> [Result<Vec<u8>, Failure>; 2] {
     let length = member.length();
     if !is_long_enough(length) {
@@ -71,7 +72,7 @@ pub(crate) fn superblock_copies(member: &Member) -> [Result<Vec<u8>, Failure>; 2
     Geometry::superblocks_at(length).map(|at| read(member, at, SUPERBLOCK_BYTES))
 }
 
-/// When a member answered last, while its records are read.
+/// The time of a member's last answer, while its records are read.
 #[derive(Debug)]
 pub(super) struct LastAnswer(Mutex<Clock>);
 
@@ -89,23 +90,23 @@ impl LastAnswer {
     }
 }
 
-/// What is read of a member once it is known which array it belongs to.
+/// The metadata that is read from a member once its array is known.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     bitmaps: Banks,
     tables: Banks,
     bad_block_logs: Banks,
     commits: CommitLogContent,
-    /// The bytes of the commit log, for a recording; empty where it cannot be read.
+    /// The bytes of the commit log, for a recording; empty if it cannot be read.
     commit_log: Vec<u8>,
 }
 
-/// How much of a commit log is read at a time: it is long, and those of all members are longer than
-/// is to be kept in memory.
+/// A commit log is read in pieces of this size, because those of all members are too long to be
+/// kept in memory.
 const PIECE: usize = 1 << 20;
 
 impl Records {
-    /// Reads those of `member`, and notes each time that it answers.
+    /// Reads the records of `member`, and notes the time of each answer.
     pub(super) fn read(member: &Member, assembly: &Assembly, recorded: bool, last: &LastAnswer) -> Records {
         let geometry = &assembly.geometry;
         let read = |at: Sector, length: Sectors| {
@@ -134,7 +135,8 @@ impl Records {
         }
     }
 
-    /// Adds those of the member in the next slot to `inputs`. Returns what its commit log holds.
+    /// Adds the records of the member in the next slot to `inputs`. Returns the content of its
+    /// commit log.
     pub(super) fn add_to(self, geometry: &Geometry, inputs: &mut OpeningInputs) -> CommitLogContent {
         inputs.bitmaps.push(self.bitmaps);
         if geometry.layout().logs().is_some() {
@@ -166,7 +168,7 @@ fn read_commit_log(member: &Member, assembly: &Assembly, last: &LastAnswer) -> C
     reader.finish()
 }
 
-/// `length` of the member from `at`, if it can be read.
+/// Reads `length` of the member from `at`; none if it cannot be read.
 pub(crate) fn read_block(member: &Member, at: Sector, length: Sectors) -> Option<Vec<u8>> {
     read(member, at, length.bytes().as_usize()).ok()
 }

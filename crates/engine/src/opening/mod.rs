@@ -1,4 +1,4 @@
-//! Opening an array from its members, in whatever order they are named.
+//! Opens an array from its members, which may be named in any order.
 
 mod found;
 mod note;
@@ -27,36 +27,36 @@ pub use note::Note;
 pub(crate) use found::{read_block, superblock_copies};
 pub(crate) use note::unequal;
 
-/// How often superblocks are read back, to see whether another server has opened the array.
+/// How often superblocks are read again, to find out whether another server has opened the array.
 const LOOK_AGAIN: parlour_units::Duration = parlour_units::Duration::from_secs(2);
 
-/// What is to be opened, and how.
+/// A request to open an array.
 #[derive(Clone, Debug)]
 pub struct OpenRequest {
     /// Members and spares, in any order.
     pub members: Vec<PathBuf>,
-    /// Write nothing.
+    /// Open for reading only: nothing is written.
     pub read_only: bool,
-    /// Open though something may be lost.
+    /// Open even if data may be lost.
     pub force: bool,
-    /// Bounds, thresholds and pace.
+    /// The limits, thresholds and rates of the array.
     pub tuning: Tuning,
-    /// How accesses are carried out.
+    /// The choice of backend.
     pub io: Choice,
-    /// Members that do not answer for so long when they are opened are done without.
+    /// A member that does not answer for this long while the array is opened is left out.
     pub access_timeout: parlour_units::Duration,
-    /// Whether what passes the array's seam is to be recorded. What it is opened from, commit logs
-    /// and all, is kept in memory then.
+    /// Whether the calls between the array and the driver are to be recorded. The inputs of the
+    /// opening, including the commit logs, are then kept in memory.
     pub recorded: bool,
 }
 
 /// Why an array cannot be opened. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// No member was named.
+    /// No member is named.
     #[error("no members were named; name the files or devices that the array is made of")]
     NoMembers,
-    /// Two paths lead to the same file.
+    /// Two paths refer to the same file.
     #[error("{one} and {other} are the same file; name each member once", one = .one.display(), other = .other.display())]
     Repeated {
         /// One path.
@@ -64,15 +64,15 @@ pub enum OpenError {
         /// The other.
         other: PathBuf,
     },
-    /// A member cannot be had, and none of the others can either, or it is in use.
+    /// A member is in use, or no member can be opened.
     #[error(transparent)]
     Member(#[from] MemberError),
-    /// The members make no array, or not one that may be opened.
+    /// The members do not form an array, or the array may not be opened.
     #[error("{source}{}", hints(.notes))]
     Assembly {
-        /// Why not.
+        /// The reason.
         source: AssemblyError,
-        /// What was remarkable on the way.
+        /// Notes about the members.
         notes: Vec<Note>,
     },
     /// A member's blocks are larger than the array's.
@@ -88,21 +88,21 @@ pub enum OpenError {
         /// The array's block size.
         array: Bytes,
     },
-    /// A member is opened and read by a thread of its own: without one it is not known what it
-    /// holds.
+    /// No thread can be started to open or read a member. Without it the member's content is
+    /// unknown.
     #[error(
         "no thread can be started to open a member: {source}; free memory, or raise the limit on threads"
     )]
     Thread {
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// There is no identity for the session.
+    /// There are no random numbers for the session's identity.
     #[error(transparent)]
     Random(#[from] RandomError),
 }
 
-/// An array that is open and not yet served. Nothing was written so far.
+/// An array that is open but not yet served. Nothing has been written so far.
 #[derive(Debug)]
 pub struct OpenArray {
     pub(crate) array: Array,
@@ -110,12 +110,12 @@ pub struct OpenArray {
     pub(crate) roster: Roster,
     pub(crate) io: Choice,
     pub(crate) began: Clock,
-    /// Whether `inputs` are whole.
+    /// Whether `inputs` are complete.
     pub(crate) recorded: bool,
     identity: Identity,
     name: String,
     notes: Vec<Note>,
-    /// The members that were found, whether they are used or not.
+    /// The members that were found, including those that are not used.
     present: Vec<Identity>,
     control_path: PathBuf,
 }
@@ -123,8 +123,8 @@ pub struct OpenArray {
 /// Opens an array.
 ///
 /// # Errors
-/// If the members do not make an array that may be opened so, or one of them is in use. Members
-/// that cannot be opened are noted where the array does without them.
+/// If the members do not form an array that may be opened as requested, or one of them is in use. A
+/// member that cannot be opened is noted, if the array can be opened without it.
 pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
     let first = request.members.first().ok_or(OpenError::NoMembers)?;
     if let Some((one, other)) = repeated(&request.members) {
@@ -146,7 +146,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
     let array = match inputs.open_with(assembly, commits) {
         Ok(array) => array,
         Err(source) => {
-            // Who is missing is in the error.
+            // The error names the missing members already.
             notes.retain(|note| !matches!(note, Note::Missing { .. } | Note::Degraded { .. }));
             return Err(OpenError::Assembly { source, notes });
         }
@@ -184,17 +184,17 @@ fn assembled(
 }
 
 impl OpenArray {
-    /// What was remarkable about the members.
+    /// Notes about the members.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// The members that were found, whether they are used or not.
+    /// The members that were found, including those that are not used.
     pub(crate) fn present(&self) -> &[Identity] {
         &self.present
     }
 
-    /// The array's shape.
+    /// The array's geometry.
     pub fn geometry(&self) -> &Geometry {
         self.array.geometry()
     }
@@ -214,25 +214,25 @@ impl OpenArray {
         &self.array
     }
 
-    /// Where a server of this array is controlled, unless told otherwise.
+    /// The default path of the array's control socket.
     pub fn control_path(&self) -> PathBuf {
         self.control_path.clone()
     }
 }
 
-/// Two of `paths` that lead to the same file.
+/// Two of `paths` that refer to the same file.
 pub(crate) fn repeated(paths: &[PathBuf]) -> Option<(PathBuf, PathBuf)> {
     let mut seen: Vec<((u64, u64), &PathBuf)> = Vec::new();
     for path in paths {
         let Ok(found) = rustix::fs::stat(path) else {
-            // What does not exist yet can be named twice too.
+            // A path that does not exist yet can be named twice too.
             let twin = paths.iter().filter(|other| *other == path).count() > 1;
             if twin {
                 return Some((path.clone(), path.clone()));
             }
             continue;
         };
-        // Two nodes of one device are the same member.
+        // Two device nodes with one device number are the same member.
         let device = rustix::fs::FileType::from_raw_mode(found.st_mode) == rustix::fs::FileType::BlockDevice;
         let key = if device { (found.st_rdev, u64::MAX) } else { (found.st_dev, found.st_ino) };
         if let Some((_, other)) = seen.iter().find(|(other, _)| *other == key) {
@@ -243,7 +243,7 @@ pub(crate) fn repeated(paths: &[PathBuf]) -> Option<(PathBuf, PathBuf)> {
     None
 }
 
-/// Opens and locks what can be opened, and reads the superblocks.
+/// Opens and locks the members that can be opened, and reads their superblocks.
 fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenError> {
     let mode = if request.read_only { Mode::ReadOnly } else { Mode::ReadWrite };
     let mut found = Vec::new();
@@ -268,16 +268,16 @@ fn no_members(request: &OpenRequest, notes: Vec<Note>) -> OpenError {
     OpenError::Assembly { source: AssemblyError::NoMembers(paths.join(", ")), notes }
 }
 
-/// What became of opening a member and reading its superblocks.
+/// The result of opening a member and reading its superblocks.
 type Opened = Result<Result<Found, Note>, MemberError>;
 
-/// Opens the member at `path` in a thread of its own: it may never answer, and must not keep the
-/// others waiting.
+/// Opens the member at `path` in a separate thread: if it never answers, the other members do not
+/// wait for it.
 fn open_apart(path: &Path, mode: Mode) -> Result<Receiver<Opened>, OpenError> {
     let (sender, receiver) = channel();
     let owned = path.to_owned();
     let open = move || {
-        // Who has waited too long does not listen any more, and what was opened is closed again.
+        // After a timeout the receiver is gone, and the member is closed again.
         let _ = sender.send(Member::open(&owned, mode).map(|member| Found::read(member).map_err(Note::from)));
     };
     Builder::new().name("member-open".into()).spawn(open).map_err(|source| OpenError::Thread { source })?;
@@ -292,7 +292,7 @@ fn unanswered(path: &Path, action: &'static str, error: RecvTimeoutError) -> Mem
     MemberError::Refused { path: path.into(), action, errno }
 }
 
-/// Members that make an array, and what was read of them.
+/// Members that form an array, and what was read from them.
 #[derive(Debug)]
 struct Together {
     found: Vec<Found>,
@@ -302,8 +302,8 @@ struct Together {
     records: Vec<Records>,
 }
 
-/// Puts the array together from what was found, and reads its members' records. It is put together
-/// again without those that do not answer.
+/// Assembles the array from the members found, and reads their records. If some members do not
+/// answer, assembles it again without them.
 fn put_together(
     request: &OpenRequest,
     mut found: Vec<Found>,
@@ -338,8 +338,8 @@ fn put_together(
     }
 }
 
-/// Those of which an array is put together again where others did not answer. What these have said
-/// counts: whom their superblocks call old, or do not know, is not believed without them.
+/// The members to assemble again, after others did not answer. The superblocks of the silent
+/// members still count: a member that they call stale, or do not know, is not used.
 fn without_silent(answers: Vec<Option<Answer>>, assembly: &Assembly, notes: &mut Vec<Note>) -> Vec<Found> {
     let mut counted = Vec::new();
     for (answer, verdict) in answers.into_iter().zip(&assembly.verdicts) {
@@ -367,11 +367,11 @@ fn inputs_of(request: &OpenRequest, found: &[Found]) -> Result<OpeningInputs, Op
     })
 }
 
-/// A member that was read: its records, where it stands in a slot.
+/// A member that was read, and its records if it stands in a slot.
 type Answer = (Found, Option<Records>);
 
-/// Reads the records of members that stand in slots, each in a thread of its own. Returns the
-/// members, in their order, with what was read; those that did not answer in time are noted.
+/// Reads the records of the members in slots, with one thread for each. Returns the members in
+/// their order, with their records. Members that did not answer in time are noted.
 fn read_records(
     request: &OpenRequest,
     found: Vec<Found>,
@@ -385,14 +385,14 @@ fn read_records(
         let last = Arc::new(LastAnswer::now());
         let waited = (path, receiver, Arc::clone(&last));
         if !assembly.slots.contains(&Some(index)) {
-            // (Whoever listens is here.)
+            // The receiver exists, so this does not fail.
             let _ = sender.send((found, None));
             return Ok(waited);
         }
         let (assembly, recorded) = (Arc::clone(&shared), request.recorded);
         let read = move || {
             let records = Records::read(&found.member, &assembly, recorded, &last);
-            // Who has waited too long does not listen any more, and the member is closed.
+            // After a timeout the receiver is gone, and the member is closed.
             let _ = sender.send((found, Some(records)));
         };
         helper::spawn("member-records", read).map_err(|source| OpenError::Thread { source })?;
@@ -407,7 +407,7 @@ fn read_records(
     Ok(waited.into_iter().map(read).collect())
 }
 
-/// Receives what a member is read for, unless it is silent for longer than `patience`.
+/// Receives a member's records, unless the member does not answer for longer than `patience`.
 fn receive<T>(answer: &Receiver<T>, last: &LastAnswer, patience: Duration) -> Result<T, RecvTimeoutError> {
     loop {
         let until = last.at() + patience;
@@ -427,8 +427,7 @@ fn check_blocks(assembly: &Assembly, found: &[Found]) -> Result<(), OpenError> {
     }
 }
 
-/// Numbers the members as the array does: slots in order, then spares. Those that are not used are
-/// closed.
+/// Numbers the members as the array does: slots in order, then spares. Unused members are closed.
 fn enrol(found: Vec<Found>, order: &[Option<usize>], slots: usize) -> Roster {
     let mut members: Vec<Option<Member>> = found.into_iter().map(|found| Some(found.member)).collect();
     let mut take = |index: &Option<usize>| index.and_then(|index| members[index].take());
@@ -440,7 +439,7 @@ fn enrol(found: Vec<Found>, order: &[Option<usize>], slots: usize) -> Roster {
     roster
 }
 
-/// What was remarkable, behind the reason why an array cannot be opened.
+/// The notes, to be appended to the reason why an array cannot be opened.
 fn hints(notes: &[Note]) -> String {
     notes.iter().map(|note| format!("; {note}")).collect()
 }

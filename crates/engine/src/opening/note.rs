@@ -1,4 +1,4 @@
-//! What is remarkable about the members of an array, in one clear line each.
+//! Notes about the members of an array that is opened, one line each.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,79 +10,79 @@ use super::found::{Found, Unread};
 use crate::fault::Failure;
 use crate::member::{Member, MemberError};
 
-/// Something that people should know about an array that was opened.
+/// A note for people about an array that was opened.
 #[derive(Debug)]
 pub enum Note {
-    /// A path that was named cannot be opened.
+    /// A named path cannot be opened.
     Unavailable(MemberError),
     /// Neither copy of a superblock can be read.
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         failure: Failure,
     },
-    /// It was excluded from the array, or the array was used without it.
+    /// The member was excluded from the array, or missed a session.
     Stale {
         /// The path.
         path: PathBuf,
         /// The slot in which it stood.
         slot: Slot,
     },
-    /// It belongs to another array.
+    /// The member belongs to another array.
     Foreign {
         /// The path.
         path: PathBuf,
         /// The other array's name and identity.
         array: String,
     },
-    /// The array does not know it any more.
+    /// The array does not know the member any more.
     Unknown {
         /// The path.
         path: PathBuf,
     },
-    /// It is shorter than it was.
+    /// The member is shorter than it was.
     Truncated {
         /// The path.
         path: PathBuf,
         /// The slot in which it stood.
         slot: Slot,
-        /// How long it is.
+        /// Its length.
         length: Bytes,
-        /// How long it must be.
+        /// The length that a member needs.
         needs: Bytes,
     },
-    /// It is a spare, and too small.
+    /// A spare is too small.
     SmallSpare {
         /// The path.
         path: PathBuf,
-        /// How long it is.
+        /// Its length.
         length: Bytes,
-        /// How long it must be.
+        /// The length that a member needs.
         needs: Bytes,
     },
-    /// It has no superblock that can be used.
+    /// The member has no valid superblock.
     Damaged {
         /// The path.
         path: PathBuf,
-        /// How long it is.
+        /// Its length.
         length: Bytes,
         /// What is wrong.
         error: SuperblockError,
     },
-    /// Nobody stands in this slot.
+    /// The slot has no member.
     Missing {
         /// The slot.
         slot: Slot,
     },
     /// The array is degraded.
     Degraded {
-        /// Members that are missing.
+        /// The number of missing members.
         missing: u16,
-        /// Members that it should have.
+        /// The number of members that the array should have.
         members: u16,
     },
-    /// A member is being rebuilt, from where the rebuild stopped.
+    /// A rebuild continues where it stopped.
     Rebuilding {
         /// The slot.
         slot: Slot,
@@ -98,7 +98,7 @@ pub enum Note {
     },
     /// The array was not shut down cleanly.
     Unclean {
-        /// Whether nothing is written now.
+        /// Whether the array is opened for reading only.
         read_only: bool,
     },
 }
@@ -168,7 +168,7 @@ impl From<Unread> for Note {
     }
 }
 
-/// What the assembly says of each candidate, and of the array.
+/// The notes about each candidate and about the array.
 pub(super) fn of_assembly(assembly: &Assembly, found: &[Found], read_only: bool) -> Vec<Note> {
     let mut notes: Vec<Note> = assembly
         .verdicts
@@ -229,7 +229,7 @@ fn rebuilding(assembly: &Assembly) -> impl Iterator<Item = Note> {
     })
 }
 
-/// A note if the members' lengths differ by what metadata is aligned to, or more.
+/// A note if the members' lengths differ by at least the alignment of metadata.
 pub(crate) fn unequal(members: &[&Member]) -> Option<Note> {
     let smallest = members.iter().min_by_key(|member| member.length())?;
     let longest = members.iter().map(|member| member.length()).max()?;

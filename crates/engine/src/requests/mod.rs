@@ -1,9 +1,10 @@
-//! Hosts' requests: which of them the array gets next, and what became of them.
+//! Hosts' requests: the order in which the array gets them, and their answers.
 //!
-//! Short requests and long ones wait in queues of their own, by client, and clients take turns
-//! ([`turns`]). Long requests are cut into slices of whole stripes; how much of them is under way
-//! at once follows from how fast other clients' short requests are answered ([`pace`]). So neither
-//! the number nor the length of one client's requests decides how long another waits.
+//! Short and long requests wait in separate queues, with one queue for each client, and clients are
+//! served in turn ([`turns`]). Long requests are cut into slices of whole stripes. The number of
+//! bytes of long requests under way is limited by how fast the array answers other clients' short
+//! requests ([`pace`]). So neither the number nor the length of one client's requests determines
+//! how long another client waits.
 
 mod pace;
 #[cfg(test)]
@@ -18,33 +19,32 @@ use parlour_units::{Bytes, Instant, Sector, Sectors};
 use pace::{Kind, Pace};
 use turns::Turns;
 
-/// A request of at most so many bytes is short.
+/// A request of at most this many bytes is short.
 const SHORT: u64 = 64 << 10;
-/// What a request costs beside its bytes.
+/// The cost of a request, in bytes, in addition to its length.
 const BASE: u64 = 4 << 10;
-/// Bytes of short requests that are under way at once.
+/// The most bytes of short requests that are under way at once.
 const SHORT_WINDOW: u64 = 8 << 20;
-/// A long request is cut so that so many slices fill the window.
+/// A long request is cut so that this many slices fill the window.
 const SLICES: u64 = 4;
-/// Giving space back is mostly metadata: so many bytes of it cost what one byte costs that is
-/// moved.
+/// Freeing space is mostly work on metadata: this many freed bytes cost as much as one moved byte.
 const UNMAPPED: u64 = 8;
 
-/// What a request moves.
+/// The direction in which a request moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Read,
     Write,
-    /// Nothing: flushes, trims.
+    /// The request moves no data: a flush or a trim.
     Neither,
 }
 
-/// What a host asks.
+/// A host's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// The frontend's number of the client.
     pub(crate) client: u32,
-    /// The frontend's name for the request.
+    /// The frontend's tag of the request.
     pub(crate) tag: u64,
     pub(crate) operation: Operation,
     pub(crate) at: Sector,
@@ -52,7 +52,7 @@ pub(crate) struct Asked {
     pub(crate) buffer: Option<BufferId>,
 }
 
-/// What the array is to do next: a request, or a slice of one.
+/// The next work for the array: a request, or a slice of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     pub(crate) tag: Tag,
@@ -60,14 +60,14 @@ pub(crate) struct Slice {
     pub(crate) at: Sector,
     pub(crate) length: Sectors,
     pub(crate) buffer: Option<BufferId>,
-    /// Where its payload begins in the buffer.
+    /// The offset of its payload in the buffer.
     pub(crate) start: Sectors,
 }
 
-/// A request that is answered.
+/// An answered request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Answered {
-    /// The frontend's name for it.
+    /// The frontend's tag of the request.
     pub(crate) tag: u64,
     pub(crate) began: Instant,
     pub(crate) direction: Direction,
@@ -80,49 +80,49 @@ pub(crate) struct Answered {
 struct Pending {
     asked: Asked,
     began: Instant,
-    /// What comes from here on has not gone to the array.
+    /// The part from here on was not passed to the array.
     cursor: Sectors,
-    /// Slices that are with the array.
+    /// The number of slices that the array has not completed.
     under_way: u32,
-    /// A slice was done: where zeroes are to be fast, they are.
+    /// A slice has completed. If the host asks for fast zeroes only, the array has fast zeroes.
     proven: bool,
-    /// The first error; the rest is not begun then.
+    /// The first error. After an error no more slices are begun.
     error: Option<RequestError>,
 }
 
 impl Pending {
-    /// Whether nothing more may be begun before the first slice is done: if zeroes cannot be fast,
-    /// nothing may have changed.
+    /// Whether no more slices may be begun before the first slice has completed. A host that asks
+    /// for fast zeroes only gets an error if they are not fast, and nothing may have changed then.
     fn is_on_trial(&self) -> bool {
         !self.proven && self.under_way > 0 && is_fast_only(self.asked.operation)
     }
 }
 
-/// A slice that is with the array.
+/// A slice that the array has not completed.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     request: u32,
     cost: u64,
     admitted: Instant,
-    /// What was under way when a short request was admitted.
+    /// The other requests that were under way when a short request was passed to the array.
     beside: Beside,
 }
 
-/// What a short request shares the array with.
+/// The requests that a short request shares the array with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beside {
-    /// Short requests only; so many, itself among them.
+    /// Only short requests: their number, including this one.
     Short(u64),
-    /// Long requests of other clients, too.
+    /// Long requests of other clients too; the number of short requests as above.
     Long(u64),
-    /// Long requests of the same client, or it is long itself.
+    /// Long requests of the same client; or the request itself is long.
     Own,
 }
 
-/// See the module.
+/// The requests, described in the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    /// The data of a stripe: slices end where stripes do.
+    /// The data of one stripe. Slices end where stripes end.
     stripe: Sectors,
     pending: Table<Pending>,
     under_way: Table<UnderWay>,
@@ -131,16 +131,16 @@ pub(crate) struct Requests {
     short_cost: u64,
     short_count: u64,
     long_cost: u64,
-    /// Slices of long requests that are with the array, by client.
+    /// The number of slices of long requests that the array has not completed, by client.
     long_count: Vec<u32>,
     pace: Pace,
     answered: VecDeque<Answered>,
-    /// Nothing is begun any more.
+    /// No more requests are passed to the array.
     closed: bool,
 }
 
 impl Requests {
-    /// Requests to an array whose stripes hold so much data.
+    /// For an array whose stripes hold this much data.
     pub(crate) fn new(stripe: Sectors) -> Requests {
         Requests {
             stripe,
@@ -158,7 +158,7 @@ impl Requests {
         }
     }
 
-    /// A request came.
+    /// Takes a new request.
     pub(crate) fn push(&mut self, asked: Asked, now: Instant) {
         let pending =
             Pending { asked, began: now, cursor: Sectors::ZERO, under_way: 0, proven: false, error: None };
@@ -173,12 +173,12 @@ impl Requests {
         }
     }
 
-    /// Whether a request, or a slice of one, may go to the array now.
+    /// Whether a request, or a slice of one, may be passed to the array now.
     pub(crate) fn may_begin(&mut self, now: Instant) -> bool {
         self.first_short().is_some() || self.first_long(now).is_some()
     }
 
-    /// The short request that may go on: its slot and cost.
+    /// The short request that may be passed to the array next: its slot and cost.
     fn first_short(&mut self) -> Option<(u32, u64)> {
         let pending = &self.pending;
         let cost = |slot: u32| cost(&pending.get(slot).asked, pending.get(slot).asked.length);
@@ -187,7 +187,7 @@ impl Requests {
         (self.short_cost == 0 || self.short_cost + cost <= SHORT_WINDOW).then_some((slot, cost))
     }
 
-    /// The next short request, as far as one may be begun.
+    /// Returns the next short request, if one may begin.
     pub(crate) fn next_short(&mut self, now: Instant) -> Option<Slice> {
         let (slot, cost) = self.first_short()?;
         self.short.advance(cost, true);
@@ -203,7 +203,7 @@ impl Requests {
         Some(self.begin(slot, length, UnderWay { request: slot, cost, admitted: now, beside }))
     }
 
-    /// The long request of which a slice may go on: its slot, the slice's length and cost.
+    /// The long request that may continue: its slot, and the length and cost of its next slice.
     fn first_long(&mut self, now: Instant) -> Option<(u32, Sectors, u64)> {
         let (pending, pace, stripe) = (&self.pending, &self.pace, self.stripe);
         let piece = |slot: u32| {
@@ -218,7 +218,7 @@ impl Requests {
         (fits && !pending.get(slot).is_on_trial()).then_some((slot, length, cost))
     }
 
-    /// The next slice of a long request, as far as one may be begun.
+    /// Returns the next slice of a long request, if one may begin.
     pub(crate) fn next_long(&mut self, now: Instant) -> Option<Slice> {
         let (slot, length, cost) = self.first_long(now)?;
         let Pending { asked, cursor, .. } = self.pending.get(slot);
@@ -252,9 +252,9 @@ impl Requests {
         self.long_count.iter().enumerate().any(|(other, count)| other != client as usize && *count > 0)
     }
 
-    /// The array has done what was begun.
+    /// The array has completed a slice.
     pub(crate) fn complete(&mut self, now: Instant, completion: Completion) {
-        // Tags are places in a table of at most 2^32.
+        // Tags are indices of a table with at most 2^32 entries.
         let UnderWay { request, cost, admitted, beside } = self.under_way.take(completion.tag.0 as u32);
         let client = self.pending.get(request).asked.client;
         if is_short(&self.pending.get(request).asked) {
@@ -272,7 +272,7 @@ impl Requests {
         pending.error = pending.error.or(completion.result.err());
         let over = pending.cursor == pending.asked.length;
         if pending.error.is_some() && first && !over {
-            // It still waits for its turn: what is left of it is passed over then.
+            // The rest of the request still waits for its turn. It is skipped.
             pending.cursor = pending.asked.length;
             self.long.remove(client, request);
         }
@@ -310,8 +310,8 @@ impl Requests {
         self.answered.push_back(Answered { tag, began, direction, moved, result: error.map_or(Ok(()), Err) });
     }
 
-    /// Begins nothing any more: what waits, or has only been begun in part, is refused because the
-    /// array stops.
+    /// Refuses all requests that wait, and the rest of those that have begun, because the array
+    /// stops.
     pub(crate) fn close(&mut self) {
         self.closed = true;
         let waiting: Vec<u32> = self.short.drain().chain(self.long.drain()).collect();
@@ -325,17 +325,17 @@ impl Requests {
         self.answer_if_over(slot);
     }
 
-    /// A request that is answered.
+    /// Returns an answered request.
     pub(crate) fn poll_answer(&mut self) -> Option<Answered> {
         self.answered.pop_front()
     }
 
-    /// Whether there is an answer.
+    /// Whether a request has been answered.
     pub(crate) fn has_answers(&self) -> bool {
         !self.answered.is_empty()
     }
 
-    /// Requests that are not answered, or whose answer was not taken.
+    /// The number of requests that are not answered, or whose answer was not polled.
     pub(crate) fn in_flight(&self) -> usize {
         self.pending.len() + self.answered.len()
     }
@@ -345,7 +345,7 @@ fn is_short(asked: &Asked) -> bool {
     cost(asked, asked.length) <= SHORT + BASE
 }
 
-/// Whether space is given back, where members can.
+/// Whether the operation may free space, where the members can.
 fn unmaps(operation: Operation) -> bool {
     matches!(operation, Operation::Trim | Operation::WriteZeroes { may_unmap: true, durable: false, .. })
 }
@@ -354,19 +354,19 @@ fn is_fast_only(operation: Operation) -> bool {
     matches!(operation, Operation::WriteZeroes { fast_only: true, .. })
 }
 
-/// What `length` of a request costs, in bytes.
+/// The cost of `length` of a request, in bytes.
 fn cost(asked: &Asked, length: Sectors) -> u64 {
     let bytes = length.bytes().get();
     BASE + if unmaps(asked.operation) { bytes / UNMAPPED } else { bytes }
 }
 
-/// How much of a request goes next, where `target` bytes would be best.
+/// The length of the next slice of a request, if `target` bytes would be best.
 fn slice(pending: &Pending, target: u64, stripe: Sectors) -> Sectors {
     let Pending { asked, cursor, .. } = pending;
     let rest = asked.length - *cursor;
     let whole = |place: Sectors| place.is_multiple_of(stripe);
     if is_fast_only(asked.operation) && !(whole(asked.at.from_start()) && whole(asked.length)) {
-        // It is refused as a whole, or done as a whole.
+        // The array refuses or does the whole request.
         return rest;
     }
     let target = if unmaps(asked.operation) { target * UNMAPPED } else { target };
@@ -375,8 +375,8 @@ fn slice(pending: &Pending, target: u64, stripe: Sectors) -> Sectors {
     rest.min((from + target).round_down(stripe) - from)
 }
 
-/// Whether zeroes are fast is asked of the first slice alone: after it something has changed, and a
-/// refusal would be untrue.
+/// Only the first slice asks for fast zeroes only. After it some data has changed, and the error
+/// for slow zeroes, which promises that nothing has changed, would be wrong.
 fn slice_operation(operation: Operation, start: Sectors) -> Operation {
     match operation {
         Operation::WriteZeroes { may_unmap, fast_only: true, durable } if !start.is_zero() => {
@@ -386,7 +386,7 @@ fn slice_operation(operation: Operation, start: Sectors) -> Operation {
     }
 }
 
-/// Values by small numbers that are used again.
+/// Values with small numbers, which are reused.
 #[derive(Debug)]
 struct Table<T> {
     slots: Vec<Option<T>>,

@@ -1,43 +1,44 @@
-//! How much of long requests may be under way beside other clients' short ones.
+//! Limits the bytes of long requests under way, to protect other clients' short requests.
 //!
-//! Alone, a client has all that members can use. Beside short requests of another client, only so
-//! much is under way that these are answered about as fast as they are when nothing else is going
-//! on. How much that is depends on members and array, so it is learnt: the window shrinks by half
-//! with each short request that takes much longer than usual, and grows slowly with each that does
-//! not.
+//! A client that is alone may use all that the members can do. Beside short requests of another
+//! client, the limit (the window) is such that these are answered about as fast as without long
+//! requests. The right window depends on the members and the array, so it is learnt. Each short
+//! request that takes much longer than usual halves the window; each other one enlarges it a
+//! little.
 
 use parlour_array::Operation;
 use parlour_units::{Duration, Instant};
 
-/// Bytes of long requests under way when no other client would wait.
+/// The window, in bytes, if no other client sends short requests.
 pub(super) const ALONE: u64 = 8 << 20;
-/// The least that is under way beside others; one piece always is.
+/// The smallest window. One slice is always under way.
 const LEAST: u64 = 256 << 10;
-/// How fast the window grows: so many bytes an answer.
+/// The window grows by this many bytes with each answer.
 const STEP: u64 = 32 << 10;
-/// A short request may take so many times as long as usual.
+/// A short request may take this many times as long as usual.
 const TOLERANCE: u64 = 3;
-/// A client that sent a short request is expected to send more for so long.
+/// A client that sent a short request is expected to send more within this time.
 const MEMORY: Duration = Duration::from_secs(10);
-/// What is usual follows one answer in so many.
+/// The usual time moves towards each new time by one part in this many.
 const INERTIA: u64 = 8;
 
-/// See the module.
+/// The pace, described in the module's documentation.
 #[derive(Debug)]
 pub(super) struct Pace {
     window: u64,
-    /// How long short requests take while no long one is under way; by kind.
+    /// How long short requests take while no long request is under way, by kind.
     usual: [Option<u64>; 3],
-    /// The clients that sent short requests last, and when: the last, and the last that is another.
+    /// The two clients that most recently sent short requests, and when. The second is another
+    /// client than the first.
     recent: [Option<(u32, Instant)>; 2],
 }
 
-/// Requests that take about equally long.
+/// A kind of request whose requests take about equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
     Write,
-    /// Durable writes, flushes.
+    /// Durable writes and flushes.
     Durable,
 }
 
@@ -60,7 +61,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// A short request of `client` came.
+    /// Records that a short request of `client` has arrived.
     pub(super) fn came(&mut self, client: u32, now: Instant) {
         if self.recent[0].is_some_and(|(last, _)| last != client) {
             self.recent[1] = self.recent[0];
@@ -68,20 +69,21 @@ impl Pace {
         self.recent[0] = Some((client, now));
     }
 
-    /// Bytes of long requests that may be under way, of which the next is `client`'s.
+    /// The bytes of long requests that may be under way if the next one is `client`'s.
     pub(super) fn window(&self, client: u32, now: Instant) -> u64 {
         let waits = |(other, at): (u32, Instant)| other != client && now.since(at) <= MEMORY;
         if self.recent.into_iter().flatten().any(waits) { self.window } else { ALONE }
     }
 
-    /// A short request took so long while no long one was under way.
+    /// Records the time of a short request that ran while no long request was under way.
     pub(super) fn learn(&mut self, kind: Kind, took: Duration) {
         let usual = &mut self.usual[kind as usize];
         let took = took.nanoseconds();
         *usual = Some(usual.map_or(took, |usual| usual - usual / INERTIA + took / INERTIA));
     }
 
-    /// A short request took so long beside a long one of another client.
+    /// Records the time of a short request that ran beside a long request of another client, and
+    /// adapts the window.
     pub(super) fn adapt(&mut self, kind: Kind, took: Duration) {
         let usual = self.usual[kind as usize];
         if usual.is_some_and(|usual| took.nanoseconds() <= usual.saturating_mul(TOLERANCE)) {

@@ -1,10 +1,10 @@
-//! The order in which requests go to the array.
+//! Tests of the order in which the array gets requests.
 
 use super::pace::ALONE;
 use super::*;
 use parlour_units::Duration;
 
-/// A stripe of the tests' array.
+/// The data of a stripe in the tests' array, in bytes.
 const STRIPE: u64 = 256 << 10;
 const ZEROES: Operation = Operation::WriteZeroes { may_unmap: false, fast_only: false, durable: false };
 const WRITE: Operation = Operation::Write { durable: false };
@@ -13,7 +13,7 @@ struct Rig {
     requests: Requests,
     now: Instant,
     tag: u64,
-    /// Slices that are with the array, oldest first.
+    /// Slices that the array has not completed, oldest first.
     array: VecDeque<Slice>,
 }
 
@@ -23,7 +23,7 @@ impl Rig {
         Rig { requests, now: Instant::ZERO, tag: 0, array: VecDeque::new() }
     }
 
-    /// A request of `client`; its tag.
+    /// Submits a request of `client`. Returns its tag.
     fn ask(&mut self, client: u32, operation: Operation, at: u64, length: u64) -> u64 {
         self.tag += 1;
         let (at, length) = (Sector::ZERO + sectors(at), sectors(length));
@@ -32,7 +32,8 @@ impl Rig {
         self.tag
     }
 
-    /// What goes to the array now: where it is, and its length.
+    /// Passes all requests to the array that may begin. Returns their positions and lengths in
+    /// bytes.
     fn admit(&mut self) -> Vec<(u64, u64)> {
         let mut admitted = Vec::new();
         while let Some(slice) =
@@ -44,7 +45,7 @@ impl Rig {
         admitted
     }
 
-    /// The array has done its oldest slice.
+    /// Completes the array's oldest slice.
     fn complete(&mut self, result: Result<(), RequestError>) {
         let slice = self.array.pop_front().expect("something is with the array");
         self.requests.complete(self.now, Completion { tag: slice.tag, result });
@@ -64,7 +65,7 @@ impl Rig {
         std::iter::from_fn(|| self.requests.poll_answer()).map(|answer| (answer.tag, answer.result)).collect()
     }
 
-    /// Bytes of long requests that are with the array.
+    /// The bytes of long requests that the array has not completed.
     fn bytes_under_way(&self) -> u64 {
         let lengths = self.array.iter().map(|slice| slice.length.bytes().get());
         lengths.filter(|length| *length > 4096).sum()

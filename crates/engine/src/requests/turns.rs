@@ -1,32 +1,32 @@
-//! Taking turns among clients: deficit round robin (Shreedhar and Varghese, 1995).
+//! Serves clients in turn: deficit round robin (Shreedhar and Varghese, 1995).
 //!
-//! Each turn of a client is worth so many bytes, and what it does not use it keeps as long as it
-//! waits. So clients that always wait move equally many bytes, whatever the lengths of their
-//! requests, and one that comes waits for one turn of each other.
+//! Each turn of a client is worth a fixed number of bytes. A client that waits keeps what it did
+//! not use. So clients that always have requests move equally many bytes, whatever the lengths of
+//! their requests. A new client waits for at most one turn of each other client.
 
 use std::collections::VecDeque;
 
-/// What a turn is worth, in bytes.
+/// The bytes of one turn.
 const QUANTUM: u64 = 256 << 10;
 
-/// Requests that wait, by client.
+/// Waiting requests, by client.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// By the client's number.
     clients: Vec<Client>,
-    /// Clients with something to do; the first has its turn.
+    /// Clients with waiting requests. The first one has its turn.
     ring: VecDeque<u32>,
 }
 
 #[derive(Debug, Default)]
 struct Client {
     queue: VecDeque<u32>,
-    /// What is left of its turn, in bytes.
+    /// The unused bytes of its turns.
     credit: u64,
 }
 
 impl Turns {
-    /// Request `slot` of `client` waits.
+    /// Adds the waiting request `slot` of `client`.
     pub(super) fn push(&mut self, client: u32, slot: u32) {
         let index = client as usize;
         if index >= self.clients.len() {
@@ -40,7 +40,7 @@ impl Turns {
         entry.queue.push_back(slot);
     }
 
-    /// The request whose turn it is. `cost` tells the cost of the next piece of a request.
+    /// The request whose turn it is. `cost` returns the cost of the next slice of a request.
     pub(super) fn first(&mut self, cost: impl Fn(u32) -> u64) -> Option<u32> {
         loop {
             let client = &mut self.clients[*self.ring.front()? as usize];
@@ -53,7 +53,8 @@ impl Turns {
         }
     }
 
-    /// A piece of the first request goes on at this cost; it is the request's last if `whole`.
+    /// Takes a slice of the first request, with this cost. It is the request's last slice if
+    /// `whole`.
     pub(super) fn advance(&mut self, cost: u64, whole: bool) {
         let Some(first) = self.ring.front() else { return };
         let client = &mut self.clients[*first as usize];
@@ -66,7 +67,7 @@ impl Turns {
         }
     }
 
-    /// Request `slot` of `client` no longer waits.
+    /// Removes the waiting request `slot` of `client`.
     pub(super) fn remove(&mut self, client: u32, slot: u32) {
         let queue = &mut self.clients[client as usize].queue;
         queue.retain(|waiting| *waiting != slot);
@@ -75,7 +76,7 @@ impl Turns {
         }
     }
 
-    /// All that waits, and no longer does.
+    /// Removes and returns all waiting requests.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> {
         self.ring.clear();
         self.clients.iter_mut().flat_map(|client| client.queue.drain(..))
@@ -86,7 +87,8 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Requests that go first while so many pieces go, each of `cost` bytes; none is ever over.
+    /// The requests whose turn it is for each of `count` slices. Slices cost `costs`, by request,
+    /// and no request ever ends.
     fn order(turns: &mut Turns, costs: &[u64], count: usize) -> Vec<u32> {
         let mut order = Vec::new();
         for _ in 0..count {

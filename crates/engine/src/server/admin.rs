@@ -1,4 +1,4 @@
-//! What people command while the array is served.
+//! Carries out administrators' commands while the array is served.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(super) enum Refusal {
 }
 
 impl<F: Frontend> Server<F> {
-    /// Answers commands.
+    /// Takes commands from clients, and answers those that are done.
     pub(super) fn serve_control(&mut self, ready: &Ready) -> io::Result<()> {
         if ready.reception {
             while let Some((waiting, result)) = self.reception.poll() {
@@ -55,10 +55,11 @@ impl<F: Frontend> Server<F> {
         Ok(())
     }
 
-    /// Somebody has looked at `path`, and perhaps found a member that is back.
+    /// A search at `path` has ended. It may have found a returning member.
     fn receive_returned(&mut self, path: &Path, result: Result<JoiningMember, JoiningError>) {
         self.returns.has_looked_at(path);
-        // Who may not return, or not now, is asked again the next time. The array says who is back.
+        // A member that may not return, or not yet, is ignored; the next search finds it again. The
+        // array reports a member that has returned.
         if let Ok(joining) = result {
             let _ = self.take_in(joining, None, false);
         }
@@ -74,7 +75,7 @@ impl<F: Frontend> Server<F> {
         let answer = match request {
             Request::Add { path, force } => self.apply(client, path, force, None),
             Request::Replace { member, path, force } => self.apply(client, path, force, Some(member)),
-            // Answered when the array is stopped.
+            // Answered when the array has stopped.
             Request::Stop => {
                 self.begin_stop();
                 Ok(None)
@@ -126,7 +127,7 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Has a joining looked at; the answer comes later.
+    /// Begins to examine a joining member. The answer follows later.
     fn apply(
         &mut self,
         client: ClientId,
@@ -147,14 +148,14 @@ impl<F: Frontend> Server<F> {
         Ok(None)
     }
 
-    /// Whether the member in `slot`, if there is one, may be given up.
+    /// Whether the array may lose the member in `slot`, if there is one.
     fn may_lose(&self, slot: Option<u16>, force: bool) -> Result<(), AdminError> {
         let slot = slot.filter(|_| !force).map(Slot::new);
         slot.map_or(Ok(()), |slot| self.machine.array.get().may_lose(slot))
     }
 
-    /// A joining was looked at: the array takes it as a spare or into `asked`, a member that
-    /// returns into its own slot; or not.
+    /// Takes a joining member that was examined: into `asked` or as a spare, or a returning member
+    /// into its own slot. Fails if the array refuses it.
     fn take_in(&mut self, joining: JoiningMember, asked: Option<u16>, force: bool) -> Result<Value, Refusal> {
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);

@@ -1,28 +1,28 @@
-//! Looking again for a moment before going to sleep.
+//! Polls for a moment before the thread sleeps.
 //!
-//! A host that asks one thing at a time asks the next within microseconds of the answer, and to be
-//! woken takes longer than that. So when the last wait was short the next one is spent awake; a
-//! wait that outlasts the moment is slept through, and no other is watched until one is short
-//! again.
+//! A host that sends one request at a time sends the next within microseconds of the answer, and
+//! waking a thread takes longer than that. So after a short wait, the next wait begins with
+//! polling. If nothing arrives within the moment, the thread sleeps, and does not poll again until
+//! a wait has been short.
 
 use parlour_units::Duration;
 
-/// How long to stay awake: about what going to sleep and being woken costs.
+/// How long to poll: about the time that sleeping and waking cost.
 const MOMENT: Duration = Duration::from_micros(50);
 
-/// Whether staying awake has been worth it of late.
+/// Whether the last wait was short, so that polling is useful.
 #[derive(Debug, Default)]
 pub(super) struct BusyPoll {
     awake: bool,
 }
 
 impl BusyPoll {
-    /// Whether to look once more after so long.
+    /// Whether to poll once more after waiting this long.
     pub(super) fn is_worth(&self, waited: Duration) -> bool {
         self.awake && waited < MOMENT
     }
 
-    /// A wait is over that took so long.
+    /// Records the length of a wait that has ended.
     pub(super) fn learn(&mut self, waited: Duration) {
         self.awake = waited < MOMENT;
     }

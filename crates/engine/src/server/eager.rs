@@ -1,31 +1,32 @@
-//! Asking the frontend again without asking the kernel first whether that is worth it.
+//! Polls the frontend directly, without first asking the kernel whether it is ready.
 //!
-//! Under load it is: the next requests have come while the last were served, and a system call is
-//! saved. When it turns out that nothing has come, a call was wasted, and it is left for a while.
+//! Under load this saves a system call, because the next requests have arrived while the last ones
+//! were served. If none have arrived, a call was wasted, and direct polling stops for a number of
+//! turns.
 
 use super::ready::Ready;
 
-/// Turns in a row without looking at anything but the frontend and the members.
+/// The most turns in a row that look only at the frontend and the members.
 const TURNS: u32 = 16;
-/// Turns with requests that pass after a vain attempt.
+/// The number of turns with requests before the next attempt, after one that found no requests.
 const RELUCTANCE: u32 = 8;
 
-/// Whether it has been worth it of late.
+/// Whether direct polling has been useful recently.
 #[derive(Debug, Default)]
 pub(super) struct Eagerness {
-    /// Turns that may still pass before everything is looked at.
+    /// The turns that may still pass before all descriptors are checked.
     turns: u32,
-    /// Turns with requests until it is tried again.
+    /// The turns with requests before the next attempt.
     reluctant: u32,
 }
 
 impl Eagerness {
-    /// Whether the frontend is to be asked at once.
+    /// Whether to poll the frontend directly.
     pub(super) fn is_eager(&self) -> bool {
         self.turns > 0
     }
 
-    /// A turn is done that looked at what is `ready` and got so many requests.
+    /// Records a turn: the descriptors that it checked, and the number of requests that it got.
     pub(super) fn learn(&mut self, ready: &Ready, submitted: u32) {
         match (ready.everything, submitted) {
             (true, 0) => {}

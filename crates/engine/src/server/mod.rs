@@ -1,4 +1,4 @@
-//! One array, one thread: hosts, members and commands in one loop.
+//! The server of one array: one thread, with one loop for hosts, members and commands.
 
 mod admin;
 mod busy_poll;
@@ -34,7 +34,7 @@ use ready::Poller;
 use returning::Returns;
 use waiting::Waiting;
 
-/// Serves an array to hosts, until it is stopped.
+/// Serves an array to hosts until it is stopped.
 #[derive(Debug)]
 pub struct Server<F: Frontend> {
     machine: Machine,
@@ -51,29 +51,30 @@ pub struct Server<F: Frontend> {
     rates: Rates,
     notes: Vec<String>,
     history: Vec<String>,
-    /// What happened since the last pulse.
+    /// Events since the last pulse.
     news: Vec<String>,
     eagerness: Eagerness,
     busy_poll: BusyPoll,
 }
 
-/// How far stopping has come.
+/// The stages of stopping a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Serving,
-    /// The frontend finishes what is under way, until then.
+    /// The frontend completes requests in progress, until this time.
     Draining(Instant),
-    /// The array finishes what is under way and records that all is well. What waited is refused.
+    /// The array completes requests in progress and records a clean shutdown. Requests that waited
+    /// are refused.
     Stopping,
     Stopped,
 }
 
 impl<F: Frontend> Server<F> {
-    /// Makes everything ready to serve `open` through `frontend`.
+    /// Prepares to serve `open` through `frontend`.
     ///
     /// # Errors
-    /// If accesses cannot be carried out, the system has no descriptors, or the control socket is
-    /// taken.
+    /// If no backend can be started, there are no free file descriptors, or the control socket is
+    /// in use.
     pub fn new(open: OpenArray, frontend: F, options: ServeOptions) -> Result<Server<F>, ServeError> {
         let io = Io::new(open.io)?;
         let control = options.control.as_deref().map(Control::listen).transpose()?;
@@ -120,12 +121,12 @@ impl<F: Frontend> Server<F> {
         })
     }
 
-    /// A way to ask for a stop from another thread or a signal's handler.
+    /// A handle to stop the server from another thread or from a signal handler.
     pub fn stopper(&self) -> Stopper {
         self.stop.stopper()
     }
 
-    /// What serves the hosts.
+    /// The frontend.
     pub fn frontend(&self) -> &F {
         &self.frontend
     }
@@ -147,8 +148,8 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Does what an event means for the files: nobody waits for a member that is out, which is
-    /// closed as soon as its last access has returned.
+    /// Does what an event requires of the driver: an excluded member is given up, and is closed as
+    /// soon as its last access has returned.
     fn follow(&mut self, event: &Event) {
         match event {
             Event::MemberFailed { slot, cause } => {
@@ -182,7 +183,7 @@ impl<F: Frontend> Server<F> {
     }
 }
 
-/// Released memory that is worth keeping: as much as the array may have in use.
+/// How much released memory to keep: as much as the array may use.
 fn retained(tuning: &Tuning, geometry: &Geometry) -> Bytes {
     let logs = if geometry.layout().logs().is_some() {
         tuning.log_memory + tuning.reintegration_memory * u64::from(tuning.reintegration_buffers)

@@ -1,4 +1,4 @@
-//! How an array is served, and why it cannot be.
+//! The options for serving an array, and why serving fails.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,29 +11,29 @@ use crate::io::StartError;
 use crate::recorder::Recorder;
 use crate::witness::Witness;
 
-/// How long an access may take unless somebody says otherwise: longer than a drive needs for its
-/// own retries, and than a path needs to be tried again.
+/// The default limit on the time of an access. It is longer than a drive's own retries, and longer
+/// than a path failover.
 pub const ACCESS_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How an array is served.
+/// The options for serving an array.
 #[derive(Debug)]
 pub struct ServeOptions {
-    /// Where to take commands; nowhere if absent.
-    /// [`OpenArray::control_path`](crate::OpenArray::control_path) is where clients look.
+    /// The path of the control socket; none for no control socket. Clients look for it at
+    /// [`OpenArray::control_path`](crate::OpenArray::control_path).
     pub control: Option<PathBuf>,
-    /// Who writes down what passes between the array and its driver.
+    /// Records the calls between the array and its driver.
     pub recorder: Option<Recorder>,
-    /// Who sees what the kernel is asked to do with members.
+    /// Sees the changes that the kernel is asked to make on members.
     pub witness: Option<Arc<dyn Witness>>,
-    /// How long an access of a member may take: then the member is excluded, and goes on without
-    /// anybody waiting for it.
+    /// The longest time of an access. If an access takes longer, its member is excluded, and the
+    /// access is given up.
     pub access_timeout: Duration,
-    /// Where members may come back from: their paths, and directories.
+    /// Where to look for returning members: paths of members, and directories.
     pub watched: Vec<PathBuf>,
-    /// How often it is looked there while a member is away, and how long one that has gone away is
-    /// left alone at first.
+    /// How often to look there while a member is missing. Also the first waiting time of a member
+    /// that has disappeared, before it may return.
     pub look_every: Duration,
-    /// How long hosts may take to finish when the server is stopped.
+    /// How long hosts may take to complete their requests when the server is stopped.
     pub grace: Duration,
     /// The time between two calls of the observer.
     pub pulse: Duration,
@@ -54,16 +54,16 @@ impl Default for ServeOptions {
     }
 }
 
-/// Why an array cannot be served (any more).
+/// Why an array cannot be served, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// There is no way to carry accesses out.
+    /// No backend can be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// Commands cannot be taken.
+    /// The control socket cannot be opened.
     #[error(transparent)]
     Control(#[from] ControlError),
-    /// Another server has opened the array meanwhile.
+    /// Another server has opened the array in the meantime.
     #[error(
         "another server has opened this array while it was served here: nothing more was written from here, and what was not \
          flushed may be lost; check that no two hosts serve it (a disk that both see, a loop device over a member), then \
@@ -77,10 +77,10 @@ pub enum ServeError {
          again"
     )]
     Halted,
-    /// What a recording begins with was not kept.
+    /// The inputs of the opening, with which a recording begins, were not kept.
     #[error("the array was opened without what its recording begins with; open it to be recorded")]
     NotRecorded,
-    /// The system fails the server itself.
+    /// A system call of the server itself failed.
     #[error("the system fails the server: {0}; serve the array again")]
     System(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! Waiting for whatever comes first.
+//! Waits until any descriptor of the server is ready.
 
 use std::io;
 
@@ -14,7 +14,7 @@ const IO: u64 = 2;
 const RECEPTION: u64 = 3;
 const CONTROL: u64 = 4;
 
-/// What is waited for.
+/// The descriptors to wait for.
 pub(super) struct Descriptors<'a> {
     pub(super) stop: BorrowedFd<'a>,
     pub(super) frontend: BorrowedFd<'a>,
@@ -23,27 +23,27 @@ pub(super) struct Descriptors<'a> {
     pub(super) control: Option<BorrowedFd<'a>>,
 }
 
-/// What is ready. Members are always asked.
+/// Which descriptors are ready. Members are polled in every turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ready {
     pub(super) stop: bool,
     pub(super) frontend: bool,
     pub(super) reception: bool,
     pub(super) control: bool,
-    /// Whether anything is ready, members among it.
+    /// Whether any descriptor is ready, including that of the members.
     pub(super) any: bool,
-    /// Whether everything was looked at.
+    /// Whether all descriptors were checked.
     pub(super) everything: bool,
 }
 
 impl Ready {
-    /// The frontend is to be asked, and nothing else was looked at.
+    /// Polls the frontend; no other descriptor was checked.
     pub(super) fn frontend_only() -> Ready {
         Ready { frontend: true, ..Ready::default() }
     }
 }
 
-/// Waits.
+/// Waits for descriptors.
 #[derive(Debug)]
 pub(super) struct Poller {
     epoll: OwnedFd,
@@ -67,7 +67,7 @@ impl Poller {
         Ok(Poller { epoll })
     }
 
-    /// Waits at most `timeout`, or for ever.
+    /// Waits until a descriptor is ready, at most for `timeout` if there is one.
     pub(super) fn wait(&self, timeout: Option<Duration>) -> io::Result<Ready> {
         let timeout = timeout.map(timespec);
         let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };

@@ -34,7 +34,7 @@ pub(super) struct Returns {
 #[derive(Debug)]
 struct Gone {
     member: Identity,
-    /// From when on it may return.
+    /// The time from which it may return.
     from: Instant,
     /// How long it had to wait this time.
     waited: Duration,
@@ -52,7 +52,7 @@ impl Returns {
         self.due
     }
 
-    /// `member` at `path` was excluded.
+    /// Records that `member` at `path` was excluded.
     pub(super) fn excluded(&mut self, member: Identity, path: &Path, cause: FailureCause, now: Instant) {
         self.settled.retain(|settled| *settled != member);
         if cause != FailureCause::Gone {
@@ -72,7 +72,7 @@ impl Returns {
         }
     }
 
-    /// Whether it is time to look; if so, the next time is set.
+    /// Whether a search is due. If so, sets the time of the next one.
     pub(super) fn begin(&mut self, now: Instant) -> bool {
         let is_due = self.due <= now;
         if is_due {
@@ -81,18 +81,18 @@ impl Returns {
         is_due
     }
 
-    /// Paths to look at: those that are not `open` members, and at which no thread is looking.
+    /// The paths to search: not those of `open` members, and not those that a thread is searching.
     pub(super) fn places(&self, open: &[PathBuf]) -> Vec<PathBuf> {
         let free = |path: &&PathBuf| !open.contains(path) && !self.looking.contains(path);
         self.watched.iter().filter(free).cloned().collect()
     }
 
-    /// A thread looks at `path` from now on.
+    /// Records that a thread searches `path`.
     pub(super) fn looks_at(&mut self, path: PathBuf) {
         self.looking.push(path);
     }
 
-    /// The thread that looked at `path` has ended.
+    /// Records that the search of `path` has ended.
     pub(super) fn has_looked_at(&mut self, path: &Path) {
         self.looking.retain(|looking| looking != path);
     }

@@ -1,4 +1,4 @@
-//! Starts the search for members that return by themselves.
+//! Starts the searches for members that return by themselves.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ impl<F: Frontend> Server<F> {
                 array: identity,
                 geometry: geometry.clone(),
             };
-            // Without a thread it is tried again next time.
+            // If no thread can be started, the next search tries again.
             if self.reception.scout(Waiting::Return(path.clone()), scouting).is_ok() {
                 self.returns.looks_at(path);
             }

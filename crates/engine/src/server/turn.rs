@@ -1,5 +1,5 @@
-//! A turn of the loop asks the frontend for requests, does all foreground work that needs no
-//! waiting, sends the answers, does a piece of background work, and sleeps if nothing is left to
+//! A turn of the server's loop polls the frontend for requests, does all foreground work that needs
+//! no waiting, sends the answers, does a batch of background work, and sleeps if nothing is left to
 //! do.
 
 use std::io;
@@ -15,18 +15,19 @@ use crate::events;
 use crate::frontend::{Frontend, Port};
 use crate::pulse::Pulse;
 
-/// How long to wait before the kernel is asked again, when it was out of memory.
+/// How long to wait before the next attempt when the kernel was out of memory.
 const STALL: Duration = Duration::from_millis(10);
 
-/// Lines of what has happened that are kept for those who ask.
+/// The number of events that are kept for the status.
 const HISTORY: usize = 100;
 
 impl<F: Frontend> Server<F> {
-    /// Serves until stopped: then hosts are drained, the array is stopped, and this returns.
-    /// `observer` is called once a second and when something has happened.
+    /// Serves until stopped. Then hosts' requests are completed, the array is stopped, and this
+    /// returns. `observer` is called once a second and after each event.
     ///
     /// # Errors
-    /// If the system fails the server itself. What fails on members is the array's affair.
+    /// If a system call of the server itself fails, or the array was abandoned. Failures of members
+    /// are handled by the array.
     pub fn run(&mut self, observer: &mut dyn FnMut(&Pulse<'_>)) -> Result<(), ServeError> {
         self.next_pulse = self.machine.tick() + self.pulse;
         while self.stage != Stage::Stopped {
@@ -38,7 +39,7 @@ impl<F: Frontend> Server<F> {
         self.end(Ok(()))
     }
 
-    /// Members are closed before waiting clients are answered.
+    /// Closes the members before the waiting clients are answered.
     fn end(&mut self, result: Result<(), ServeError>) -> Result<(), ServeError> {
         self.machine.roster.close_all();
         if let Some(control) = &mut self.control {
@@ -59,8 +60,7 @@ impl<F: Frontend> Server<F> {
         self.machine.admit_short();
         self.machine.run_foreground()?;
         self.answer_hosts();
-        // Short requests are through, where nothing keeps them waiting, before a long one is worked
-        // on.
+        // Short requests are completed, as far as they need not wait, before a long one begins.
         if self.machine.admit_long() {
             self.machine.run_foreground()?;
             self.answer_hosts();
@@ -78,7 +78,7 @@ impl<F: Frontend> Server<F> {
         Ok(())
     }
 
-    /// Sleeps until there is something to do. While hosts keep it busy, only they are looked at.
+    /// Sleeps until there is something to do. Under load, only the frontend is polled.
     fn wait(&mut self) -> io::Result<Ready> {
         if self.eagerness.is_eager() {
             return Ok(Ready::frontend_only());
@@ -96,7 +96,7 @@ impl<F: Frontend> Server<F> {
         Ok(ready)
     }
 
-    /// Looks again and again instead of sleeping, for the moment that this is worth.
+    /// Polls instead of sleeping, as long as that is useful.
     fn watch(&mut self, began: Instant) -> io::Result<Option<Ready>> {
         let deadline = self.next_deadline();
         while self.busy_poll.is_worth(self.machine.tick().since(began)) && deadline != Some(Duration::ZERO) {
@@ -129,7 +129,7 @@ impl<F: Frontend> Server<F> {
         self.frontend.deadline().is_some_and(|due| from_std(due) <= self.machine.now())
     }
 
-    /// Lets the frontend take requests; says how many came.
+    /// Takes requests from the frontend. Returns their number.
     fn poll_frontend(&mut self) -> io::Result<u32> {
         let now = to_std(self.machine.now());
         let mut port = Port::new(&mut self.machine);
@@ -158,7 +158,7 @@ impl<F: Frontend> Server<F> {
         }
     }
 
-    /// Why the array was left as it is, if it was and all hosts know.
+    /// Why the array was abandoned, if it was and all requests are answered.
     fn abandoned(&mut self) -> Option<ServeError> {
         let error = match self.machine.array.get().mode() {
             Mode::Superseded => ServeError::Superseded,
@@ -174,7 +174,7 @@ impl<F: Frontend> Server<F> {
             && !self.machine.has_work()
     }
 
-    /// Tells the observer when a second is over or something has happened.
+    /// Calls the observer when a second is over or there are events.
     fn beat(&mut self, observer: &mut dyn FnMut(&Pulse<'_>)) {
         let now = self.machine.now();
         let due = self.next_pulse <= now;

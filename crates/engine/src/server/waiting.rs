@@ -1,20 +1,20 @@
-//! What is done with a member that is looked at in a thread, once it is known.
+//! What happens with a member that a thread examines, once the result is known.
 
 use std::path::PathBuf;
 
 use crate::control::ClientId;
 
-/// Who waits for it.
+/// Who receives the result.
 #[derive(Debug)]
 pub(super) enum Waiting {
     /// A client waits for it.
     Client {
         client: ClientId,
-        /// What it is to become: a spare, if there is no slot.
+        /// The slot that it is to take; none for a spare.
         slot: Option<u16>,
-        /// What cannot be had without the member that is there may be lost.
+        /// Replace the old member even if no other member has some of its data.
         force: bool,
     },
-    /// It was away, perhaps, and is back at a path that is watched.
+    /// A watched path, at which a member may have returned.
     Return(PathBuf),
 }

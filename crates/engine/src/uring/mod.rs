@@ -1,8 +1,8 @@
-//! Memory that the kernel works on while the program goes on, and the io_uring that it does so for.
+//! The io_uring backend, and memory that the kernel works on while the program continues.
 //!
-//! All `unsafe` code of this crate is here. It rests on one rule, kept by `pages`: a part of a
-//! buffer that is lent to an access can be reached only as the loan allows, and is not freed before
-//! the loan is given back.
+//! All `unsafe` code of this crate is here. It depends on one rule, which `pages` enforces: a part
+//! of a buffer that is lent to an access can be used only as the loan allows, and is not freed
+//! before the loan is given back.
 
 #![allow(unsafe_code)]
 

@@ -1,12 +1,13 @@
-//! Page-aligned memory whose parts can be lent out and are then checked as a borrow is, while
-//! running.
+//! Page-aligned memory whose parts can be lent. Loans are checked at run time by the rules of
+//! Rust's borrows.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// Alignment and grain of buffers: fits every O_DIRECT member and the kernel's pages.
+/// The alignment and granularity of buffers: right for every O_DIRECT member and the kernel's
+/// pages.
 pub(crate) const PAGE: usize = 4096;
 
 /// An allocation of whole pages. It never moves.
@@ -14,11 +15,11 @@ pub(crate) const PAGE: usize = 4096;
 pub(crate) struct Pages {
     address: NonNull<u8>,
     length: usize,
-    /// Loans that are out; few at a time, so a list is the fastest table.
+    /// The current loans. There are few at a time, so a list is fastest.
     loans: Vec<Loan>,
 }
 
-/// Which bytes are lent, and whether to be changed.
+/// Which bytes are lent, and whether they may be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Loan {
     start: usize,
@@ -26,30 +27,31 @@ struct Loan {
     exclusive: bool,
 }
 
-/// The right to read, or to read and change, some bytes of a buffer, wherever the lease travels.
+/// The right to read, or to read and change, some bytes of a buffer. A lease has no lifetime, and
+/// can move to other threads.
 ///
-/// Made by [`Memory`](crate::Memory) and to be given back to it. A lease that is lost keeps its
-/// bytes lent for ever: a leak, never a dangling address.
+/// A lease is made by [`Memory`](crate::Memory) and must be given back to it. The bytes of a lease
+/// that is lost stay lent forever: this is a leak, but never a dangling address.
 #[derive(Debug)]
 pub struct Lease {
     address: NonNull<u8>,
     length: usize,
     exclusive: bool,
-    /// Whose they are: the memory's own mark, to find the way back.
+    /// The memory's own number of the buffer, to find it when the lease is given back.
     owner: u32,
 }
 
-// SAFETY: an exclusive lease is the only way to its bytes, and while shared leases are out nobody
-// can change theirs (`Pages` refuses); so a lease may be used from any thread, as a `&mut [u8]` or
-// `&[u8]` might.
+// SAFETY: an exclusive lease is the only way to its bytes, and `Pages` lets no code change the
+// bytes of shared leases; so a lease may be used from any thread, as a `&mut [u8]` or `&[u8]`
+// might.
 unsafe impl Send for Lease {}
 
-// SAFETY: the raw address is reached through `&self` and `&mut self` under the borrow checker's
+// SAFETY: the raw address is used only through `&self` and `&mut self` under the borrow checker's
 // rules, and through leases under the rule above.
 unsafe impl Send for Pages {}
 
 impl Pages {
-    /// `length` zero bytes, a multiple of [`PAGE`] and not none.
+    /// `length` zero bytes. The length is a multiple of [`PAGE`] and not zero.
     pub(crate) fn zeroed(length: usize) -> Pages {
         let layout = Self::layout(length);
         // SAFETY: `layout` has a size that is not zero.
@@ -63,16 +65,16 @@ impl Pages {
         Layout::from_size_align(length, PAGE).expect("a buffer fits the address space")
     }
 
-    /// The bytes, for ever.
+    /// The bytes, which are never freed.
     pub(crate) fn leak(self) -> &'static [u8] {
         let pages = ManuallyDrop::new(self);
         assert!(pages.loans.is_empty(), "lent bytes cannot be given away");
-        // SAFETY: initialised, never freed (no drop) and, `self` being gone and no lease out, never
-        // changed.
+        // SAFETY: initialised and never freed, as there is no drop. `self` is gone and there is no
+        // lease, so the bytes never change.
         unsafe { std::slice::from_raw_parts(pages.address.as_ptr(), pages.length) }
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.length
     }
@@ -85,30 +87,30 @@ impl Pages {
     /// The bytes in `range`.
     ///
     /// # Panics
-    /// If the range is out of bounds or lent to be changed.
+    /// If the range is out of bounds or lent for writing.
     pub(crate) fn read(&self, range: Range<usize>) -> &[u8] {
         self.admit(&range, false);
         // SAFETY: in bounds and initialised (allocated zeroed). Until the returned borrow of `self`
-        // ends, no `write` and no `lend_mut` can be called, and no exclusive lease that overlaps is
-        // out.
+        // ends, no `write` and no `lend_mut` can be called, and there is no exclusive lease that
+        // overlaps.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr().add(range.start), range.len()) }
     }
 
-    /// The bytes in `range`, to be changed.
+    /// The bytes in `range`, for writing.
     ///
     /// # Panics
     /// If the range is out of bounds or lent.
     pub(crate) fn write(&mut self, range: Range<usize>) -> &mut [u8] {
         self.admit(&range, true);
         // SAFETY: in bounds and initialised (allocated zeroed). `self` is borrowed for as long, and
-        // no lease that overlaps is out, so this is the only way to these bytes.
+        // there is no lease that overlaps, so this is the only way to these bytes.
         unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr().add(range.start), range.len()) }
     }
 
-    /// Lends `range`; to be changed if `exclusive`.
+    /// Lends `range`; for writing if `exclusive`.
     ///
     /// # Panics
-    /// If the range is out of bounds, or lent in a way that excludes this.
+    /// If the range is out of bounds, or overlaps a loan that excludes this one.
     pub(crate) fn lend(&mut self, range: Range<usize>, exclusive: bool, owner: u32) -> Lease {
         self.admit(&range, exclusive);
         self.loans.push(Loan { start: range.start, end: range.end, exclusive });
@@ -117,14 +119,14 @@ impl Pages {
         Lease { address, length: range.len(), exclusive, owner }
     }
 
-    /// Where in this buffer the bytes of `lease` start, if they are of this buffer.
+    /// The offset of the bytes of `lease` in this buffer, if they are in this buffer.
     pub(crate) fn place_of(&self, lease: &Lease) -> Option<usize> {
         let start = lease.address.as_ptr().addr().wrapping_sub(self.address.as_ptr().addr());
         (start < self.length && lease.length <= self.length - start).then_some(start)
     }
 
-    /// Copies all bytes to `other`, which is as long, but for those that are lent to be changed:
-    /// they are not settled.
+    /// Copies all bytes to `other`, which has the same length, except those that are lent for
+    /// writing: their content is not settled.
     ///
     /// # Panics
     /// If the other is shorter, or any part of it is lent.
@@ -150,7 +152,7 @@ impl Pages {
         self.loans.swap_remove(index);
     }
 
-    /// A borrow that has to be checked while running, since leases know no lifetimes.
+    /// Checks a borrow at run time, because leases have no lifetimes.
     fn admit(&self, range: &Range<usize>, exclusive: bool) {
         assert!(
             range.start <= range.end && range.end <= self.length,
@@ -168,11 +170,10 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         if self.is_lent() {
-            // Somebody, perhaps the kernel, may still work on these bytes: leaking them is the safe
-            // end.
+            // An access, perhaps in the kernel, may still use these bytes: leaking them is safe.
             return;
         }
-        // SAFETY: allocated in `zeroed` with this layout; no lease is out and `self` is not
+        // SAFETY: allocated in `zeroed` with this layout; there is no lease and `self` is not
         // borrowed.
         unsafe { dealloc(self.address.as_ptr(), Self::layout(self.length)) }
     }
@@ -184,12 +185,12 @@ impl Lease {
         Lease { address: NonNull::from(bytes).cast(), length: bytes.len(), exclusive: false, owner }
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether it is of no bytes at all.
+    /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -203,15 +204,15 @@ impl Lease {
         self.owner
     }
 
-    /// Where the bytes start, for the kernel.
+    /// The address of the first byte, for the kernel.
     pub(super) fn address(&self) -> *mut u8 {
         self.address.as_ptr()
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: the bytes stay allocated until the lease is given back, which consumes it. If it
-        // is shared, nobody can change them till then; if exclusive, only this lease can, and it is
-        // borrowed.
+        // SAFETY: the bytes stay allocated until the lease is given back, which consumes it. Until
+        // then, the bytes of a shared lease cannot change; those of an exclusive lease can change
+        // only through this lease, which is borrowed.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length) }
     }
 
@@ -219,7 +220,7 @@ impl Lease {
     /// If the lease is shared.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         assert!(self.exclusive, "a shared lease does not let its bytes be changed");
-        // SAFETY: as in `bytes`; exclusive and borrowed as such, so this is the only way to the
+        // SAFETY: as in `bytes`; exclusive and borrowed mutably, so this is the only way to the
         // bytes.
         unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.length) }
     }

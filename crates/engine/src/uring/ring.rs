@@ -1,4 +1,4 @@
-//! Accesses through io_uring: one ring, one system call a batch.
+//! An I/O backend that uses io_uring: one ring, one system call per batch.
 
 use std::fmt;
 use std::io;
@@ -15,24 +15,26 @@ use crate::backlog::Backlog;
 use crate::fault::Failure;
 use crate::member::{Member, Round};
 
-/// Entries of the submission queue: the largest batch of one system call.
+/// The entries of the submission queue: the largest batch of one system call.
 const BATCH: u32 = 256;
-/// Accesses with the kernel at once, but for those that were given up. The completion queue has
-/// room for so many; what comes on top the kernel keeps until there is room.
+/// The most accesses that are submitted at once, without those that were given up. The completion
+/// queue has room for this many; the kernel keeps further completions until there is room.
 const DEPTH: usize = 4096;
-/// Of one member.
+/// The most accesses of one member that are submitted at once.
 const WIDTH: usize = 128;
-/// The kernel's own threads for what would keep the caller waiting: enough for all accesses of some
-/// members that do not answer, so that others do not wait behind them.
+/// The most worker threads of the kernel, which carry out accesses that would block the caller.
+/// They are enough for all accesses of several members that do not answer, so that other members do
+/// not wait for these.
 const WORKERS: u32 = 1024;
-/// Parts per operation, the kernel's limit (IOV_MAX). Longer lists go on where the first ones end.
+/// The most parts of one operation, the kernel's limit (IOV_MAX). A longer list takes several
+/// operations.
 const PARTS: usize = 1024;
 
-/// I/O priority of what nobody waits for: best effort, the lowest level. The others have the
-/// process's own.
+/// The I/O priority of background accesses: best effort, the lowest level. Other accesses have the
+/// priority of the process.
 const BACKGROUND: u16 = 2 << 13 | 7;
 
-/// An io_uring and the accesses that are with it.
+/// An io_uring, and the accesses submitted to it.
 pub(crate) struct Ring {
     ring: IoUring,
     slots: Vec<Slot>,
@@ -40,19 +42,18 @@ pub(crate) struct Ring {
     /// Slots whose next operation is not in the submission queue yet.
     ready: Vec<usize>,
     backlog: Backlog,
-    /// Refused before the kernel was asked.
+    /// Accesses that failed before they were submitted.
     done: Vec<Done>,
-    /// The kernel was out of memory when it was last asked.
+    /// The kernel was out of memory at the last submission.
     stalled: bool,
 }
 
-/// A place for an access that is with the kernel. Its number is the operation's user data.
+/// The slot of an access that is submitted. The slot's number is the user data of its operations.
 #[derive(Debug, Default)]
 struct Slot {
     access: Option<Access>,
     vectors: Vec<Vector>,
-    /// The pause that comes before the next operation. Boxed, since the kernel is given its
-    /// address.
+    /// The pause before the next operation. Boxed, because the kernel uses its address.
     pause: Option<Box<types::Timespec>>,
 }
 
@@ -65,7 +66,7 @@ struct Vector {
 }
 
 // SAFETY: the addresses are those of the leases in the slot's own access, which is `Send`, and of
-// static zeroes; they are used by nobody but the kernel.
+// static zeroes. Only the kernel uses them.
 unsafe impl Send for Slot {}
 
 impl Ring {
@@ -74,17 +75,17 @@ impl Ring {
             let mut builder = IoUring::builder();
             builder.setup_cqsize(DEPTH as u32).setup_clamp();
             if cooperative {
-                // Completions are collected when this thread next enters the kernel: no interrupts
-                // for them.
+                // Completions are collected when this thread next enters the kernel, so they need
+                // no interrupts.
                 builder.setup_coop_taskrun();
             }
             builder.build(BATCH)
         };
-        // Kernels before 5.19 do not know cooperation.
+        // Kernels before 5.19 do not support this flag.
         let ring: IoUring = build(true).or_else(|_| build(false))?;
         check_operations(&ring)?;
-        // Kernels before 5.15 do not, and there some members that hang would keep all others
-        // waiting.
+        // Kernels before 5.15 do not support this limit. With them, some members that hang would
+        // block all others.
         ring.submitter().register_iowq_max_workers(&mut [WORKERS, 0])?;
         Ok(Ring {
             ring,
@@ -101,12 +102,12 @@ impl Ring {
         self.slots.len() - self.free.len()
     }
 
-    /// Those with the kernel that somebody waits for.
+    /// The number of submitted accesses that were not given up.
     fn awaited(&self) -> usize {
         self.with_kernel() - self.backlog.given_up()
     }
 
-    /// Hands to the kernel as much as it has room for.
+    /// Submits as many accesses as the limits allow.
     fn pump(&mut self) -> io::Result<()> {
         let round = Round::begin();
         while self.awaited() < DEPTH
@@ -145,17 +146,17 @@ impl Ring {
     /// Puts the next operation of a slot's access into the submission queue, which has room.
     fn push(&mut self, number: usize) {
         let entry = self.slots[number].entry().user_data(number as u64);
-        // SAFETY: the entry's file, vectors and bytes are held by the slot's access and vectors
-        // until the kernel has answered (`settle`): the file by an `Arc`, the bytes by leases that
-        // admit no other use and are not freed, even if this ring is leaked; the vectors are not
-        // touched while the access is placed.
+        // SAFETY: the slot's access and vectors keep the entry's file, vectors and bytes until the
+        // kernel has answered (`settle`): the file by an `Arc`, the bytes by leases that admit no
+        // other use and are not freed, even if this ring is leaked. The vectors are not changed
+        // while the access is in the slot.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "there is room in the submission queue");
     }
 
-    /// One system call for all that is in the submission queue. Says no where the kernel is out of
-    /// memory for the moment: then it is to be asked again later, and what it has already goes on
-    /// meanwhile.
+    /// Submits all entries of the submission queue with one system call. Returns false if the
+    /// kernel is out of memory for the moment: the caller must try again later. Operations that
+    /// were submitted before continue meanwhile.
     fn enter(&mut self) -> io::Result<bool> {
         loop {
             self.stalled = false;
@@ -174,9 +175,9 @@ impl Ring {
         }
     }
 
-    /// Takes the kernel's answers.
+    /// Takes the completions from the kernel.
     fn collect(&mut self, done: &mut Vec<Done>) {
-        // The queue is left before the answers are looked at, since that needs the rest of `self`.
+        // The borrow of the queue ends before `settle`, which needs all of `self`.
         while let Some(entry) = { self.ring.completion().next() } {
             self.settle(entry.user_data() as usize, entry.result(), done);
         }
@@ -200,7 +201,7 @@ impl Ring {
         }
     }
 
-    /// A slot's access is over.
+    /// Removes a completed access from its slot.
     fn vacate(&mut self, number: usize, result: Result<(), Failure>) -> Option<Done> {
         let access = self.slots[number].access.take()?;
         self.slots[number].pause = None;
@@ -220,7 +221,7 @@ impl Slot {
         let fd = types::Fd(access.member().file().as_raw_fd());
         let at = access.position();
         let priority = if access.priority() == Priority::Background { BACKGROUND } else { 0 };
-        // The kernel's threads wait where this one must not.
+        // The kernel's worker threads wait for operations that would block this thread.
         let flags = if access.member().blocks() { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
         let step = access.begin_step();
         self.vectors.clear();
@@ -241,7 +242,7 @@ impl Slot {
     }
 }
 
-/// A read or write of `vectors`; the plain operations are cheaper than the vectored ones.
+/// A read or write of `vectors`. The plain operations are cheaper than the vectored ones.
 fn transfer(fd: types::Fd, at: u64, step: Step, priority: u16, vectors: &[Vector]) -> squeue::Entry {
     let flags = step.flags().bits().cast_signed();
     let list = vectors.as_ptr().cast();
@@ -267,12 +268,12 @@ fn fill(vectors: &mut Vec<Vector>, access: &mut Access) {
     let (_, rest, mut skip) = access.rest();
     vectors.extend(rest.iter().take(PARTS).map(|part: &Lease| {
         let skipped = std::mem::take(&mut skip);
-        // The sum stays within the part: `rest` skips less than the first part's length.
+        // The address stays within the part: `rest` skips less than the first part's length.
         Vector { address: part.address().wrapping_add(skipped), length: part.len() - skipped }
     }));
 }
 
-/// Refuses kernels that have io_uring but not all that is needed (before 5.6).
+/// Refuses kernels whose io_uring lacks an operation that is needed (before 5.6).
 fn check_operations(ring: &IoUring) -> io::Result<()> {
     let needed = [
         opcode::Read::CODE,
@@ -307,7 +308,7 @@ impl IoBackend for Ring {
 
     fn give_up(&mut self, member: &Member, done: &mut Vec<Done>) {
         let serial = member.serial();
-        // What the kernel has not been asked for yet it is never asked for.
+        // Accesses whose next operation was not submitted are withdrawn.
         let of_member = |slots: &[Slot], number: usize| {
             slots[number].access.as_ref().is_some_and(|access| access.member().serial() == serial)
         };
@@ -343,9 +344,9 @@ impl fmt::Debug for Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for the kernel, so that what was submitted is done and members are closed when this
-    /// returns; but not for what was given up. What the kernel still has then, or if waiting fails,
-    /// is lost, and with it its memory, which nobody may use again.
+    /// Waits until the kernel has completed the submitted accesses, so that members are closed when
+    /// this returns; but not for accesses that were given up. If an access is left, or waiting
+    /// fails, the access's memory is leaked and never used again.
     fn drop(&mut self) {
         let mut done = Vec::new();
         loop {

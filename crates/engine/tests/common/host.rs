@@ -13,7 +13,7 @@ use parlour_units::{Bytes, Sector, Sectors};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A request and where its answer goes.
+/// A request, and the channel for its answer.
 struct Job {
     operation: Operation,
     at: u64,
@@ -23,40 +23,40 @@ struct Job {
     tag: usize,
 }
 
-/// A request that is with the array.
+/// A request that was submitted to the array.
 struct Pending {
     reply: Sender<Reply>,
     tag: usize,
     buffer: Option<BufferId>,
-    /// How many bytes are read.
+    /// The number of bytes that are read.
     reads: usize,
 }
 
-/// An answer: which request, and a read's payload.
+/// An answer: the tag of the request, and the payload of a read.
 pub(crate) type Reply = (usize, Result<Vec<u8>, RequestError>);
 
-/// Sees requests in the order in which the array does.
+/// Observes requests in the order in which the array gets them.
 pub(crate) trait HostWatch: Send + Sync {
-    /// The request that was posted with `tag` goes to the array.
+    /// The request that was posted with `tag` is submitted to the array.
     fn begins(&self, tag: usize);
-    /// It is answered.
+    /// The request is answered.
     fn ends(&self, tag: usize, answer: &Result<Vec<u8>, RequestError>);
 }
 
 enum Message {
     Job(Job),
-    /// End the server as a signal that cannot be caught would.
+    /// End the server like a signal that cannot be caught.
     Kill,
 }
 
-/// The hosts' side. Clones are other hosts.
+/// The hosts' side of the frontend. Each clone is another host.
 #[derive(Clone)]
 pub(crate) struct Host {
     jobs: Sender<Message>,
     event: Arc<OwnedFd>,
 }
 
-/// The server's side.
+/// The server's side of the frontend.
 pub(crate) struct Double {
     jobs: Receiver<Message>,
     event: Arc<OwnedFd>,
@@ -67,7 +67,7 @@ pub(crate) struct Double {
     watch: Option<Arc<dyn HostWatch>>,
 }
 
-/// A host, and what serves it.
+/// Makes the two sides of a frontend.
 pub(crate) fn host(watch: Option<Arc<dyn HostWatch>>) -> (Host, Double) {
     let (sender, jobs) = channel();
     let event = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).expect("an eventfd"));
@@ -86,12 +86,12 @@ pub(crate) fn host(watch: Option<Arc<dyn HostWatch>>) -> (Host, Double) {
 
 impl Host {
     fn send(&self, message: Message) {
-        // A server that is gone answers nothing, and the channel of replies says so.
+        // A server that has ended sends no answer; then the channel of replies is closed.
         let _ = self.jobs.send(message);
         rustix::io::write(&*self.event, &1_u64.to_ne_bytes()).expect("an eventfd takes this");
     }
 
-    /// Sends a request whose answer goes to `reply` with `tag`.
+    /// Sends a request. Its answer goes to `reply` with `tag`.
     pub(crate) fn post(
         &self,
         tag: usize,
@@ -188,7 +188,7 @@ impl Frontend for Double {
         if let Some(watch) = &self.watch {
             watch.ends(pending.tag, &answer);
         }
-        // Nobody listens after a test has failed.
+        // After a failed test the receiver may be gone.
         let _ = pending.reply.send((pending.tag, answer));
     }
 

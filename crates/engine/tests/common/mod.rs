@@ -1,4 +1,4 @@
-//! What the tests of members and of accesses share.
+//! Helpers for the tests of members and accesses.
 #![allow(dead_code, reason = "each test program uses its part of this")]
 
 pub(crate) mod host;
@@ -13,7 +13,7 @@ use parlour_engine::{
 use parlour_units::{Bytes, Sector, Sectors};
 use tempfile::TempDir;
 
-/// Memory and a way to carry accesses out, driven one batch at a time.
+/// Memory with a backend, used for one batch at a time.
 pub(crate) struct Driver {
     pub(crate) memory: Memory,
     pub(crate) io: Io,
@@ -26,7 +26,7 @@ impl Driver {
         Driver { memory: Memory::new(Bytes::mib(64)), io, next: 0 }
     }
 
-    /// An access of `member` whose bytes are those of `parts`.
+    /// An access of `member` whose payload is in `parts`.
     pub(crate) fn access(
         &mut self,
         member: &Arc<Member>,
@@ -45,7 +45,7 @@ impl Driver {
         self.bare(member, operation, at, length as u64, leases)
     }
 
-    /// A zeroing or a flush.
+    /// An access without payload: zeroing or a flush.
     pub(crate) fn plain(
         &mut self,
         member: &Arc<Member>,
@@ -70,8 +70,7 @@ impl Driver {
         Access::new(self.next, Arc::clone(member), priority, operation, range, leases)
     }
 
-    /// Carries `batch` out, gives all leases back and returns the results in the order of the
-    /// batch.
+    /// Carries out `batch`, releases all leases, and returns the results in the order of the batch.
     pub(crate) fn run(&mut self, batch: Vec<Access>) -> Vec<Result<(), Fault>> {
         let mut batch = batch;
         let count = batch.len();
@@ -99,7 +98,7 @@ impl Driver {
     }
 }
 
-/// Waits until there may be something to reap.
+/// Waits until a completion may be available.
 pub(crate) fn wait(io: &Io) {
     let fd = io.wait_fd();
     let mut polled = [rustix::event::PollFd::new(&fd, rustix::event::PollFlags::IN)];
@@ -111,7 +110,7 @@ pub(crate) fn wait(io: &Io) {
     }
 }
 
-/// The ways that there are here: io_uring may be refused, as it is in many containers.
+/// The available backends: many containers refuse io_uring.
 pub(crate) fn ways() -> Vec<Choice> {
     static URING: LazyLock<bool> = LazyLock::new(|| match Io::new(Choice::Uring) {
         Ok(_) => true,
@@ -135,7 +134,7 @@ pub(crate) fn payload(number: u32, start: usize, length: usize) -> Part {
     Part { buffer: Buffer::Payload(number), start, length }
 }
 
-/// A small generator of numbers that look random, the same each time.
+/// A small generator of pseudo-random numbers with a fixed seed.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
@@ -158,28 +157,28 @@ impl Numbers {
     }
 }
 
-/// A directory on a disk.
+/// A temporary directory on a disk.
 pub(crate) fn on_disk() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
-/// A directory in memory, where there is one.
+/// A directory in memory, if available.
 pub(crate) fn on_memory() -> Option<TempDir> {
     tempfile::tempdir_in("/dev/shm").ok()
 }
 
-/// Directories of all the kinds that there are here.
+/// The available kinds of directories.
 pub(crate) fn places() -> Vec<TempDir> {
     [Some(on_disk()), on_memory()].into_iter().flatten().collect()
 }
 
-/// Runs a command; its output if it succeeded.
+/// Runs a command, and returns its output if it succeeded.
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A loop device, taken away when dropped. `None` where the caller may not have one.
+/// A loop device that is detached when dropped. `None` if the caller has no permission.
 pub(crate) struct LoopDevice(pub(crate) String);
 
 impl LoopDevice {
@@ -195,7 +194,7 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A tiny file system in memory, unmounted when dropped. `None` where the caller may not mount.
+/// A tiny file system in memory that is unmounted when dropped. `None` if the caller may not mount.
 pub(crate) struct TinyFileSystem(pub(crate) TempDir);
 
 impl TinyFileSystem {

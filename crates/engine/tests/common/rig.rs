@@ -1,4 +1,4 @@
-//! An array on temporary files, served by a thread of the test.
+//! A test array on temporary files, served by a thread of the test.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
@@ -20,9 +20,9 @@ use serde_json::Value;
 use super::Numbers;
 use super::host::{Host, HostWatch, host};
 
-/// Members of most arrays here: fits every organization in the table.
+/// The number of members of most test arrays. It suits every organization in the table.
 pub(crate) const MEMBERS: usize = 4;
-/// Their length.
+/// The length of each member, in bytes.
 pub(crate) const LENGTH: u64 = 24 << 20;
 
 pub(crate) fn member_paths(directory: &Path, count: usize) -> Vec<PathBuf> {
@@ -54,7 +54,7 @@ pub(crate) fn create(named: &NamedOrganization, members: &[PathBuf]) -> CreateRe
 }
 
 pub(crate) fn open_request(members: &[PathBuf]) -> OpenRequest {
-    // Short, so that regions are marked clean within a test's life.
+    // A short time, so that regions are marked clean within the duration of a test.
     let tuning = Tuning {
         clean_after: parlour_units::Duration::from_millis(200),
         host_memory: Sectors::new(4_096),
@@ -93,7 +93,7 @@ pub(crate) fn serve_open(open: OpenArray, recorder: Option<Recorder>) -> Served 
     serve_watched(open, ServeOptions { recorder, ..ServeOptions::default() }, None)
 }
 
-/// Serves with `options`, and a control socket; `watch` sees what hosts ask.
+/// Serves with `options` and a control socket; `watch` observes hosts' requests.
 pub(crate) fn serve_watched(
     open: OpenArray,
     options: ServeOptions,
@@ -113,33 +113,33 @@ pub(crate) fn serve_watched(
 }
 
 impl Served {
-    /// Stops the server properly.
+    /// Stops the server cleanly.
     pub(crate) fn stop(self) {
         self.stopper.request_stop();
         self.thread.join().expect("the server does not panic").expect("the server ends well");
     }
 
-    /// Ends the server without any farewell, whatever has become of it.
+    /// Ends the server without a shutdown, in whatever state it is.
     pub(crate) fn abandon(self) {
         self.host.kill();
-        // How it ends is of no interest any more.
+        // The server's result does not matter here.
         let _ = self.thread.join();
     }
 
-    /// Ends the server without any farewell.
+    /// Ends the server without a shutdown.
     pub(crate) fn kill(self) {
         self.host.kill();
         self.thread.join().expect("the server does not panic").expect_err("it was killed");
     }
 
-    /// Waits for a server that ends by itself; returns how, and what has happened.
+    /// Waits for a server that ends by itself. Returns its result, and its events.
     pub(crate) fn ended(self) -> (Result<(), ServeError>, String) {
         let ended = self.thread.join().expect("the server does not panic");
         let story = self.events.lock().expect("no test panics here").join("\n");
         (ended, story)
     }
 
-    /// Waits for a server that was asked to stop by others.
+    /// Waits for a server that another client has stopped.
     pub(crate) fn join(self) {
         self.thread.join().expect("the server does not panic").expect("the server ends well");
     }
@@ -152,7 +152,7 @@ impl Served {
         self.command(&Request::Status).expect("the server tells its state")
     }
 
-    /// Waits until the state is as it should be.
+    /// Waits until the status meets the condition.
     pub(crate) fn until(&self, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -174,7 +174,7 @@ impl Served {
         });
     }
 
-    /// Scrubs and expects no mismatch.
+    /// Scrubs, and checks that there are no mismatches.
     pub(crate) fn assert_consistent(&self) {
         let repair = control::Repairing::Nothing;
         self.command(&Request::Scrub { repair }).expect("a scrub begins");
@@ -191,23 +191,23 @@ impl Served {
         self.story().contains(words)
     }
 
-    /// What has happened, a line each.
+    /// Returns the events, one per line.
     pub(crate) fn story(&self) -> String {
-        // What was answered before this command has been told when it is answered.
+        // When this command is answered, all earlier events have been reported.
         self.status();
         self.events.lock().expect("no test panics here").join("\n")
     }
 }
 
-/// What the array should hold.
+/// The expected content of the array.
 pub(crate) struct Reference {
     pub(crate) bytes: Vec<u8>,
     pub(crate) numbers: Numbers,
 }
 
-/// Requests of one burst.
+/// The requests of one burst.
 const BURST: usize = 12;
-/// The longest of them in sectors.
+/// The longest request, in sectors.
 const LONGEST: u64 = 200;
 
 impl Reference {
@@ -215,7 +215,8 @@ impl Reference {
         Reference { bytes: vec![0; served.capacity as usize], numbers: Numbers(seed) }
     }
 
-    /// Writes, zeroes, reads and flushes at random, several at once, and checks what is read.
+    /// Writes, zeroes, reads and flushes at random, several requests at once, and checks the
+    /// content of reads.
     pub(crate) fn exercise(&mut self, served: &Served, bursts: usize) {
         for _ in 0..bursts {
             self.burst(served);
@@ -228,7 +229,7 @@ impl Reference {
         let mut ranges: Vec<(u64, u64, bool)> = Vec::new();
         while ranges.len() < BURST {
             let (at, length) = self.range();
-            // Requests that are under way together do not touch.
+            // Requests that are under way at the same time must not overlap.
             if ranges.iter().any(|(other, size, _)| at < other + size && *other < at + length) {
                 continue;
             }
@@ -267,7 +268,7 @@ impl Reference {
             2 => 32 * (self.numbers.below(6) + 1),
             _ => self.numbers.below(LONGEST) + 1,
         };
-        // Mostly in the first part, so that the same stripes are written again and again.
+        // Mostly in the first part, so that the same stripes are written repeatedly.
         let span = if self.numbers.below(3) == 0 { sectors } else { sectors / 8 };
         (self.numbers.below(span - length) * 512, length * 512)
     }
@@ -286,7 +287,7 @@ impl Reference {
         }
     }
 
-    /// Reads all of the array.
+    /// Reads the whole array and compares its content.
     pub(crate) fn verify(&self, served: &Served) {
         let step = 256 << 10;
         for at in (0..self.bytes.len()).step_by(step) {

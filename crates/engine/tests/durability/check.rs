@@ -1,4 +1,4 @@
-//! What a power cut left is opened, recovers, and is looked at.
+//! Checks the state after a power cut: opens the array, lets it recover, and verifies its content.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -19,44 +19,45 @@ use crate::oracle::Expected;
 use crate::session::{Focus, Kept, Session};
 use crate::story::{Client, Setup, journal_of, scrub, serve};
 
-/// Values of writes of a second session: unlike those of the first.
+/// The first value of a second session's writes; the first session does not use these values.
 const SECOND: Value = 1 << 20;
 
-/// A member's file: its name and what it holds.
+/// A member's file: its name and its content.
 type Image = (PathBuf, Vec<u8>);
 
 /// A power cut.
 #[derive(Debug)]
 pub(crate) struct Cut {
-    /// What is left.
+    /// The members' content after the cut.
     images: Vec<Image>,
-    /// A member that is lost with it.
+    /// A member that is lost together with the power.
     gone: Option<Image>,
     expected: Expected,
-    /// The same where the array has to be forced to open.
+    /// The expected content if the array has to be forced open.
     forced: Option<Expected>,
-    /// Whether all members are there.
+    /// Whether all members are present.
     whole: bool,
-    /// Whether one is there again that was lost before.
+    /// Whether a member returns that was lost before.
     returns: bool,
-    /// In words.
+    /// A description for messages.
     pub(crate) about: String,
 }
 
-/// What came of a cut.
+/// The result of a cut.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// All is as it should be.
+    /// The array opened, and its content is right.
     Right,
-    /// The array did not open, as it should not: it would have to trust parity.
+    /// The array refused to open, as expected: it would have to trust parity that may be stale.
     Refused,
-    /// It was opened and cut off again, some time. The member that was lost before may come back.
+    /// The array was opened, and power was cut again later. The member that was lost before may
+    /// return.
     Again { session: Box<Session>, before: Expected, gone: Option<Image> },
 }
 
 impl Cut {
-    /// Pulls power in `session`, which began with `before`; `returning` was lost before and is
-    /// there again.
+    /// Cuts power at a random time in `session`, which began with `before`. `returning` is a member
+    /// that was lost before and is present again.
     pub(crate) fn draw(
         setup: Setup,
         session: &Session,
@@ -92,11 +93,11 @@ impl Cut {
         Cut { images, gone, expected, forced, whole, returns, about }
     }
 
-    /// Opens what is left, and looks whether it is as it should be; or writes, if accesses are to
-    /// be carried out by `again`, a journal of what follows.
+    /// Opens the array and checks its content. If `again` names a backend, the array is served with
+    /// that backend instead, and a journal of the new session is returned.
     ///
     /// # Errors
-    /// It is not.
+    /// The content is wrong.
     pub(crate) fn check(
         self,
         setup: Setup,
@@ -132,8 +133,8 @@ impl Cut {
                 expected = forced;
                 setup.open(&members, io, true).map_err(told)?
             }
-            // Who alone knew that an opening had come to its end went a way of its own: a person
-            // has to choose.
+            // Only the returning member recorded the end of an opening, and has diverged from the
+            // others: a person has to choose.
             (Err(OpenError::Assembly { source: AssemblyError::Diverged(..), .. }), _) if returns => {
                 return Ok(Outcome::Refused);
             }
@@ -165,15 +166,15 @@ impl Cut {
     }
 }
 
-/// Whether the array does not open because it would have to trust parity that may not fit.
+/// Whether the array refuses to open because it would have to trust parity that may be stale.
 fn trusts_parity(error: &OpenError) -> bool {
     use AssemblyError::{UncleanAndDegraded, UnsyncedAndDegraded};
     let OpenError::Assembly { source, .. } = error else { return false };
     matches!(source, UncleanAndDegraded { .. } | UnsyncedAndDegraded { .. })
 }
 
-/// Whether all members are active, by what stands on them: what was not recorded when power was
-/// pulled has not happened.
+/// Whether all members are active according to their superblocks. A change of the table that was
+/// not recorded before the cut has not happened.
 fn is_recorded_whole(images: &[Image]) -> bool {
     let superblock = |(_, image): &Image| {
         let copies = Geometry::superblocks_at(Sectors::new((image.len() / SECTOR) as u64));
@@ -184,7 +185,7 @@ fn is_recorded_whole(images: &[Image]) -> bool {
     newest.is_some_and(|newest| newest.table.iter().all(|entry| entry.state == EntryState::Active))
 }
 
-/// Writes a file, with holes where it is zero.
+/// Writes a file, with holes for zeroes.
 fn put(path: &Path, image: &[u8]) {
     use std::os::unix::fs::FileExt;
     const CHUNK: usize = 1 << 14;
@@ -195,7 +196,7 @@ fn put(path: &Path, image: &[u8]) {
     }
 }
 
-/// All is read twice, redundancy fits, and where a member is missing another one takes its place.
+/// Reads everything twice, checks the redundancy, and replaces a missing member.
 fn look_at(
     served: &Served,
     setup: Setup,
@@ -233,7 +234,7 @@ fn look_at(
     expected.see(0, &client.read_all())
 }
 
-/// Waits until all redundancy is there.
+/// Waits until the redundancy is complete.
 fn until_whole(served: &Served) -> Result<(), String> {
     let rebuilt = |status: &Json| {
         let members = status["members"].as_array().expect("members are listed");
@@ -248,7 +249,7 @@ fn until_whole(served: &Served) -> Result<(), String> {
     if whole(&status) { Ok(()) } else { Err(format!("it does not become whole: {status:#}")) }
 }
 
-/// Hosts read and write while what is left recovers; some time it is cut off.
+/// Hosts read and write while the array recovers; power is cut at some time.
 fn go_on(
     served: &Served,
     journal: &Arc<Journal>,

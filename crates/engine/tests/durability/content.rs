@@ -1,17 +1,17 @@
-//! What stands in a sector: bytes that follow from which write they are of and where they belong,
-//! so that no mixture of two is taken for either.
+//! The content of sectors. The bytes of a sector follow from the write and from the sector's
+//! number, so that a mixture of two writes is not mistaken for either.
 
 use parlour_codec::xor::is_zero;
 
 pub(crate) const SECTOR: usize = 512;
 
-/// Which write a sector's content is of. The first is what was there before all: zeroes.
+/// The write to which a sector's content belongs. The first value is the initial content: zeroes.
 pub(crate) type Value = u32;
 
 pub(crate) const ZEROES: Value = 0;
-/// Of any write, or of none: nothing is promised.
+/// The content of any write, or of none: nothing is promised.
 pub(crate) const ANY: Value = Value::MAX - 1;
-/// Of no write.
+/// The content of no known write.
 pub(crate) const STRANGE: Value = Value::MAX;
 
 /// Puts the content of `value` in `sector` into `bytes`.
@@ -24,7 +24,7 @@ pub(crate) fn put(value: Value, sector: u64, bytes: &mut [u8]) {
     }
 }
 
-/// Whose content `bytes` are in `sector`.
+/// Returns the value to which the content `bytes` of `sector` belongs.
 pub(crate) fn of(sector: u64, bytes: &[u8]) -> Value {
     if is_zero(bytes) {
         return ZEROES;
@@ -37,7 +37,8 @@ pub(crate) fn of(sector: u64, bytes: &[u8]) -> Value {
     if value != ZEROES && fits(value) { value } else { STRANGE }
 }
 
-/// The first word names the write and the sector; those of different ones are unlike in every word.
+/// The words of a sector. The first word contains the value and the sector's number; the contents
+/// of two different sectors or values differ in every word.
 fn words(value: Value, sector: u64) -> impl Iterator<Item = u64> {
     let name = u64::from(value) | sector << 32;
     let mut word = name.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d;

@@ -1,5 +1,5 @@
-//! What happened while an array was served, in order: what the kernel was asked to change on
-//! members and when it had done it, and what hosts asked and were answered.
+//! A journal of all events while an array is served, in their order: the changes of members that
+//! the kernel was asked for and has completed, and hosts' requests and their answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,20 +14,21 @@ use crate::content::{self, SECTOR, Value};
 /// Not yet, or never.
 pub(crate) const NEVER: usize = usize::MAX;
 
-/// One thing that happened. Its place in the journal is its time.
+/// An event. Its index in the journal is its time.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The kernel is asked to change a member's file.
     Asked { file: usize, change: Change },
-    /// It has done so many bytes of what it was asked at a time.
+    /// The kernel has completed this number of bytes of the change that was asked for at this time.
     Answered { asked: usize, done: Option<u64> },
-    /// A host's request goes to the array, or is answered.
+    /// A host's request is submitted to the array, or is answered.
     Host,
-    /// From here on these files hold the array.
+    /// From here on the array consists of these files.
     Whole(Vec<usize>),
-    /// From here on a member is missing, or is about to: the array does without any one of these.
+    /// From here on a member is missing, or will soon be: the array can work without any one of
+    /// these files.
     Degraded(Vec<usize>),
-    /// That member is missing by now.
+    /// The member is excluded now.
     Excluded,
 }
 
@@ -41,7 +42,7 @@ impl Event {
     }
 }
 
-/// What a host asked.
+/// The kind of a host's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Write { value: Value, durable: bool },
@@ -49,7 +50,7 @@ pub(crate) enum Kind {
     Flush,
 }
 
-/// A host's request, of sectors.
+/// A host's request, in sectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) kind: Kind,
@@ -58,16 +59,16 @@ pub(crate) struct Request {
     pub(crate) begun: usize,
     pub(crate) ended: usize,
     pub(crate) succeeded: bool,
-    /// What was read, by sector.
+    /// The values that were read, by sector.
     pub(crate) read: Vec<Value>,
 }
 
-/// A file that is or becomes a member, and what it holds at first.
+/// A file that is or becomes a member, with its initial content.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
     pub(crate) initial: Arc<Vec<u8>>,
-    /// When it came.
+    /// The time at which it was added.
     pub(crate) since: usize,
 }
 
@@ -78,21 +79,21 @@ struct Pages {
     requests: Vec<Request>,
 }
 
-/// What takes long, where accesses are done by several threads, so that others overtake.
+/// The accesses that are delayed in the thread backend, so that others overtake them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "the others find what is planted"))]
 pub(crate) enum Slow {
-    /// Now and then a change, and often metadata on all members.
+    /// Some changes, and often metadata on all members.
     #[default]
     Some,
-    /// Always metadata.
+    /// All changes of metadata.
     Metadata,
-    /// Always all else.
+    /// All other changes.
     Data,
 }
 
-/// Writes it down. Its lock gives each event its time: what the kernel is asked is noted before it
-/// is, what it has done after that.
+/// Records the journal. Its lock orders the events: a request to the kernel is recorded before it
+/// is made, a completion after it has happened.
 #[derive(Debug)]
 pub(crate) struct Journal {
     pages: Mutex<Pages>,
@@ -102,8 +103,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Of an array whose accesses are carried out by `io`. `metadata` is how far metadata reaches
-    /// from the start of each member, in bytes.
+    /// A journal for an array with the backend `io`. `metadata` is the length of the metadata at
+    /// the start of each member, in bytes.
     pub(crate) fn new(io: Choice, slow: Slow, metadata: u64) -> Journal {
         Journal { pages: Mutex::default(), io, slow, metadata }
     }
@@ -116,7 +117,7 @@ impl Journal {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets others overtake.
+    /// Delays an access, so that others overtake it.
     fn dawdle(&self, now: usize, change: &Change) {
         let drawn = |of: usize| (of as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let metadata = matches!(change, Change::Write { at, .. } if *at < self.metadata);
@@ -137,7 +138,7 @@ impl Journal {
         pages.events.len() - 1
     }
 
-    /// A file that will be a member. Returns its number.
+    /// Adds a file that will be a member, and returns its number.
     pub(crate) fn add_file(&self, path: &Path, initial: Vec<u8>) -> usize {
         let mut pages = self.pages();
         let since = pages.events.len();
@@ -145,7 +146,7 @@ impl Journal {
         pages.files.len() - 1
     }
 
-    /// A request that is going to be posted. Returns the tag to post it with.
+    /// Adds a request that will be posted, and returns its tag.
     pub(crate) fn add_request(&self, kind: Kind, at: u64, length: u64) -> usize {
         let mut pages = self.pages();
         let request =
@@ -154,22 +155,23 @@ impl Journal {
         pages.requests.len() - 1
     }
 
-    /// From here on these files hold the array.
+    /// Records that from here on the array consists of these files.
     pub(crate) fn whole(&self, files: &[usize]) {
         self.note(Event::Whole(files.to_vec()));
     }
 
-    /// From here on a member is missing, or is about to: the array does without any one of these.
+    /// Records that from here on a member is missing, or will soon be: the array can work without
+    /// any one of these files.
     pub(crate) fn degraded(&self, files: &[usize]) {
         self.note(Event::Degraded(files.to_vec()));
     }
 
-    /// The member that was about to be missing is.
+    /// Records that the member is excluded now.
     pub(crate) fn excluded(&self) {
         self.note(Event::Excluded);
     }
 
-    /// All that was written down, when nobody writes any more.
+    /// Returns all recorded events, when the array is no longer served.
     pub(crate) fn close(&self) -> (Vec<Event>, Vec<File>, Vec<Request>) {
         let pages = std::mem::take(&mut *self.pages());
         (pages.events, pages.files, pages.requests)
@@ -197,7 +199,7 @@ impl HostWatch for Journal {
         let mut pages = self.pages();
         pages.events.push(Event::Host);
         let now = pages.events.len() - 1;
-        // Those that are not written down have no number here.
+        // Requests that are not recorded have no number here.
         if let Some(request) = pages.requests.get_mut(tag) {
             request.begun = now;
         }

@@ -1,6 +1,6 @@
-//! What is promised to last, lasts: the real engine's changes of its members are written down,
-//! power is pulled at any of them, and what is left, with all that no flush had covered lost or
-//! kept at random, is opened again.
+//! Tests of durability: records all changes that the real engine makes to members, cuts power after
+//! any of them, and opens the remaining state again. Data that no flush has covered is lost or kept
+//! at random.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -26,7 +26,7 @@ use parlour_engine::Choice;
 use session::{Focus, Session};
 use story::{Setup, Story, Told, tell};
 
-/// A story that is told, and what came of cutting it.
+/// A story with its journal, and the results of its power cuts.
 struct Trial {
     setup: Setup,
     session: Session,
@@ -37,13 +37,13 @@ struct Trial {
     counts: BTreeMap<&'static str, usize>,
 }
 
-/// How power is pulled.
+/// How power is cut.
 #[derive(Clone, Copy, Debug)]
 struct Aim {
     focus: Focus,
-    /// Of one in so many cuts what is left is cut again while it recovers.
+    /// One in this number of cuts is followed by a second cut during recovery.
     again: u64,
-    /// When that is cut.
+    /// The time of the second cut.
     then: Focus,
     slow: Slow,
 }
@@ -64,7 +64,7 @@ impl Trial {
         Trial { setup, session, before, io, aim, numbers, counts: BTreeMap::new() }
     }
 
-    /// Pulls power once, and perhaps once more while what is left recovers.
+    /// Cuts power once, and sometimes again during recovery.
     fn cut(&mut self) -> Result<(), String> {
         let Trial { setup, session, before, io, aim, numbers, counts } = self;
         let again = (numbers.below(aim.again) == 0).then_some(*io);

@@ -1,5 +1,6 @@
-//! What may be read after a power cut: of each sector the last write that was answered before a
-//! completed flush began, or was answered durably, or any later one. What was read once stays.
+//! The content that may be read after a power cut: for each sector, the last write that was
+//! answered before a completed flush began, or was answered as durable, or any later write. Content
+//! that was read once must stay.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +9,16 @@ use crate::journal::{Kind, NEVER, Request};
 use crate::session::Session;
 use crate::story::Setup;
 
-/// What each sector may hold.
+/// The values that each sector may hold.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     one: Vec<Value>,
-    /// Where there is a choice: all values.
+    /// The sectors with several possible values.
     several: BTreeMap<usize, Vec<Value>>,
 }
 
 impl Expected {
-    /// A new array's.
+    /// The expected content of a new array.
     pub(crate) fn zeroes(sectors: u64) -> Expected {
         Expected { one: vec![ZEROES; sectors as usize], several: BTreeMap::new() }
     }
@@ -38,9 +39,9 @@ impl Expected {
         }
     }
 
-    /// What may be read where power is cut at `cut` in `session`, which began with this.
-    /// `reads_last` says whether what was read stays: the papers' behaviour does not promise it
-    /// where a member is lost.
+    /// The expected content after a cut at `cut` in `session`, which began with this content.
+    /// `reads_last` says whether content that was read must stay: with the papers' behaviour that
+    /// is not guaranteed if a member is lost.
     pub(crate) fn after(&self, session: &Session, cut: usize, reads_last: bool) -> Expected {
         let mut after = self.clone();
         let writes = writes_of(session, cut, 0);
@@ -60,9 +61,9 @@ impl Expected {
         after
     }
 
-    /// The same for an array that is forced to trust its parity, a member being missing since
-    /// `excluded`: where all members were flushed after the last write to a stripe, its parity
-    /// fits. Elsewhere anything may be.
+    /// The expected content of an array that is forced to trust its parity, with a member missing
+    /// since `excluded`. The parity of a stripe is right if all members were flushed after the last
+    /// write to it. Other stripes may have any content.
     pub(crate) fn after_force(
         &self,
         setup: Setup,
@@ -72,8 +73,8 @@ impl Expected {
     ) -> Expected {
         let mut after = self.after(session, cut, false);
         let stripe = setup.stripe();
-        // A durable write flushes all members where its stripe is short of one, and not every
-        // stripe needs to have a unit on the missing member.
+        // A durable write flushes all members of its stripe if one is missing. Not every stripe has
+        // a unit on the missing member.
         let durable_writes_flush = setup.stripes_span_all_members();
         let lasting = session.requests.iter().filter(|request| match request.kind {
             Kind::Write { durable, .. } => durable && durable_writes_flush,
@@ -93,7 +94,8 @@ impl Expected {
         after
     }
 
-    /// What was read before anything was written stays.
+    /// If the content of a sector was read before any write to it in this session, only that value
+    /// stays possible.
     fn narrow(
         &self,
         session: &Session,
@@ -114,10 +116,11 @@ impl Expected {
         }
     }
 
-    /// Whether `found`, from sector `at` on, is allowed; from here on it is what must be read.
+    /// Checks that `found`, from sector `at` on, is allowed. From then on exactly this content is
+    /// expected.
     ///
     /// # Errors
-    /// It is not; says what is wrong.
+    /// The content is not allowed. The error describes the difference.
     pub(crate) fn see(&mut self, at: u64, found: &[Value]) -> Result<(), String> {
         for (sector, value) in (at as usize..).zip(found) {
             let allowed = self.allowed(sector);
@@ -130,11 +133,11 @@ impl Expected {
     }
 }
 
-/// A write, its value, and whether it surely lasts.
+/// A write, its value, and whether it is guaranteed to be durable.
 type Written<'a> = (&'a Request, Value, bool);
 
-/// The writes of `session` that were begun before `cut`, by sector. Only what was made durable
-/// after `since` counts as such.
+/// The writes of `session` that were begun before `cut`, by sector. Only flushes and durable writes
+/// after `since` count.
 fn writes_of(session: &Session, cut: usize, since: usize) -> BTreeMap<usize, Vec<Written<'_>>> {
     let done = |request: &&Request| request.succeeded && request.ended < cut && request.begun >= since;
     let flushes = session.requests.iter().filter(|request| request.kind == Kind::Flush);

@@ -1,5 +1,5 @@
-//! The test tested: what makes something durable is taken away, one barrier at a time, and each
-//! time a cut finds it.
+//! Tests of the test: each planted bug removes one barrier that makes data durable, and a power cut
+//! must find it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,22 +12,22 @@ use crate::session::Focus;
 use crate::story::{LOGGED, RAID1, RAID5, RESYNCED, Setup, Story, TWO_SUBLOGS};
 use crate::{Aim, Trial};
 
-/// Cuts within which each bug is found. Most take few; some need an order of events that the
-/// engine's threads seldom take on a busy machine.
+/// The number of cuts within which each bug must be found. Most bugs need few cuts. Some need an
+/// order of events that the engine's threads seldom produce on a busy machine.
 const CUTS: usize = 8_000;
-/// Cuts of one telling of a story.
+/// The number of cuts of one run of a story.
 const OF_ONE: usize = 25;
 
-/// Where a bug matters.
+/// The scene in which a bug matters.
 struct Scene {
     setup: Setup,
     story: Story,
     aim: Aim,
-    /// Where something has to overtake: threads, which do.
+    /// The thread backend, if one access has to overtake another.
     io: Option<Choice>,
 }
 
-/// Where there is what `bug` takes away, and when that shows.
+/// The scene in which the removed barrier of `bug` is used, and the time at which the bug shows.
 fn scene(bug: Bug) -> Scene {
     let scene = |setup, story, focus| {
         let aim = Aim { focus, ..Aim::default() };
@@ -63,7 +63,8 @@ fn scene(bug: Bug) -> Scene {
     }
 }
 
-/// How many of `cuts` it takes to find something in the scene of `bug`, and what.
+/// Looks for an error in the scene of `bug`. Returns the number of cuts and the error, if it is
+/// found within `cuts`.
 fn find(bug: Bug, cuts: usize) -> Option<(usize, String)> {
     let Scene { setup, story, aim, io } = scene(bug);
     let ways: Vec<Choice> = io.map_or_else(ways, |io| vec![io]);
@@ -88,7 +89,7 @@ fn every_barrier_that_is_missing_is_found() {
         let found = catch_unwind(AssertUnwindSafe(|| find(bug, CUTS)));
         plant(None);
         let name = format!("{bug:?}");
-        // Said here, because panics say nothing meanwhile.
+        // Printed here, because panic messages are suppressed during the run.
         let sound = catch_unwind(|| find(bug, 2 * OF_ONE));
         if !matches!(sound, Ok(None)) {
             let panic = sound.as_ref().err().and_then(|panic| panic.downcast_ref::<String>());

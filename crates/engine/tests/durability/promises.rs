@@ -1,11 +1,11 @@
-//! What each organization promises to last, cut in each story, with accesses carried out in each
-//! way.
+//! Tests the durability that each organization promises, with power cuts in each story and with
+//! each backend.
 
 use crate::common::ways;
 use crate::story::{LOGGED, RAID1, RAID5, RESYNCED, Setup, Story, TWO_SUBLOGS};
 use crate::{Aim, Trial};
 
-/// Cuts of each story.
+/// The number of cuts of each story.
 const CUTS: usize = 60;
 
 fn what_is_promised_to_last_lasts(setup: Setup) {

@@ -1,9 +1,8 @@
-//! A journal that is complete, and what a power cut at any time of it would have left of the
-//! members.
+//! A complete journal, and the members' content after a power cut at any time in it.
 //!
-//! A change is durable when it was asked to be and is done, or when a flush that began after it was
-//! done is done. Of what is not durable at the cut each sector holds what was durable or any change
-//! since.
+//! A change is durable if it was requested as durable and is completed, or if a flush that began
+//! after its completion is completed. For changes that are not durable at the cut, each sector
+//! holds either the durable content or any later change.
 
 use std::path::PathBuf;
 
@@ -18,21 +17,21 @@ use crate::journal::{Event, File, Journal, Kind, NEVER, Request};
 struct Made {
     asked: usize,
     answered: usize,
-    /// From when on it survives a cut.
+    /// The time from which the change survives a cut.
     durable: usize,
-    /// How many bytes were done.
+    /// The number of completed bytes.
     done: u64,
 }
 
-/// See the module.
+/// A complete journal; see the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Session {
     events: Vec<Event>,
     pub(crate) files: Vec<File>,
     pub(crate) requests: Vec<Request>,
-    /// By file.
+    /// The changes of each file.
     changes: Vec<Vec<Made>>,
-    /// Times of which [`Focus`] speaks.
+    /// The times to which [`Focus`] refers.
     moments: Moments,
 }
 
@@ -47,15 +46,15 @@ struct Moments {
     reads: Vec<usize>,
 }
 
-/// When power is pulled.
+/// The time at which power is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "some are drawn only"))]
 pub(crate) enum Focus {
-    /// At any time, or at one of the following.
+    /// Any time, or one of the following.
     Any,
-    /// When something has just become durable, or was promised to be.
+    /// Just after a change has become durable, or was promised to be.
     Durable,
-    /// When hosts' flushes have just been answered.
+    /// Just after hosts' flushes have been answered.
     Flushes,
     /// While superblocks are written.
     Superblocks,
@@ -63,25 +62,25 @@ pub(crate) enum Focus {
     Records,
     /// While a member is being excluded.
     Exclusion,
-    /// While one is missing, and no other in its place.
+    /// While a member is missing and not yet replaced.
     Absence,
-    /// When something has just been read.
+    /// Just after a read.
     Reads,
 }
 
-/// What a cut leaves of what one member had in its cache.
+/// What remains after a cut of a member's volatile cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     Nothing,
     All,
-    /// Each change, or not; one under way in part.
+    /// A random choice of changes; a change under way remains in part.
     Changes,
-    /// Each sector of each change, or not.
+    /// A random choice of the sectors of each change.
     Sectors,
 }
 
 impl Kept {
-    /// For each of `count` members.
+    /// Chooses for each of `count` members.
     pub(crate) fn draw(numbers: &mut Numbers, count: usize) -> Vec<Kept> {
         let one = |numbers: &mut Numbers| match numbers.below(4) {
             0 => Kept::Nothing,
@@ -174,14 +173,14 @@ impl Session {
         moments
     }
 
-    /// All times from the first event of one kind to the next of another.
+    /// All times from the first event of one kind to the next event of another.
     fn find_between(&self, from: fn(&Event) -> bool, to: fn(&Event) -> bool) -> Vec<usize> {
         let Some(begin) = self.events.iter().position(from) else { return Vec::new() };
         let rest = self.events[begin..].iter().position(to);
         (begin..rest.map_or(self.length(), |rest| begin + rest)).collect()
     }
 
-    /// When writes began that `matches` by where they were and how long the file is.
+    /// The start times of writes whose position and file length satisfy `matches`.
     fn find_writes(&self, matches: impl Fn(u64, u64) -> bool) -> Vec<usize> {
         let length = |file: usize| self.files[file].initial.len() as u64;
         let found = self.events.iter().enumerate().filter_map(|(now, event)| match event {
@@ -193,7 +192,7 @@ impl Session {
         found.collect()
     }
 
-    /// A time at which power is pulled.
+    /// Chooses a time for the power cut.
     pub(crate) fn draw_cut(&self, focus: Focus, numbers: &mut Numbers) -> usize {
         const DRAWN: [Focus; 5] =
             [Focus::Any, Focus::Durable, Focus::Flushes, Focus::Superblocks, Focus::Records];
@@ -216,8 +215,8 @@ impl Session {
         (moment + 1 + numbers.below(8) as usize).min(self.length())
     }
 
-    /// Since when a member that is missing at `cut` was surely out of the array, and no other in
-    /// its place.
+    /// The time since which the member that is missing at `cut` is certainly excluded and not yet
+    /// replaced.
     pub(crate) fn excluded(&self, cut: usize) -> Option<usize> {
         let mut before = self.events[..cut].iter().enumerate().rev();
         before.find_map(|(now, event)| match event {
@@ -227,22 +226,22 @@ impl Session {
         })?
     }
 
-    /// Whether all members were there at `cut`, and the files without any one of which the array
-    /// does then.
+    /// Whether all members were present at `cut`, and the files of which the array can lose any one
+    /// at that time.
     pub(crate) fn dispensable(&self, cut: usize) -> (bool, &[usize]) {
         let told = self.events[..cut].iter().rev().find_map(|event| match event {
             Event::Whole(files) => Some((true, &files[..])),
             Event::Degraded(files) => Some((false, &files[..])),
             _ => None,
         });
-        // The first event says who is there.
+        // The first event names the initial members.
         told.unwrap_or_else(|| match &self.events[0] {
             Event::Whole(files) => (true, &files[..]),
             _ => (false, &[]),
         })
     }
 
-    /// The files that were there at `cut`.
+    /// The files that were present at `cut`.
     pub(crate) fn present(&self, cut: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.files.len()).filter(move |file| self.files[*file].since <= cut)
     }
@@ -251,7 +250,7 @@ impl Session {
         self.files[file].path.file_name().expect("a file has a name").into()
     }
 
-    /// What a cut leaves of a file.
+    /// The content of a file after a cut.
     pub(crate) fn image(&self, file: usize, cut: usize, kept: Kept, numbers: &mut Numbers) -> Vec<u8> {
         let mut image = self.files[file].initial.to_vec();
         for made in self.changes[file].iter().take_while(|made| made.asked < cut) {

@@ -1,4 +1,4 @@
-//! What hosts and people do with an array while its journal is written.
+//! The stories: sequences of actions by hosts and administrators while the journal is recorded.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::common::rig::{Served, open_request, request, serve_watched};
 use crate::content::{self, SECTOR, Value, ZEROES};
 use crate::journal::{Journal, Kind, Slow};
 
-/// An array that is told stories of.
+/// An array for stories.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) row: &'static str,
     pub(crate) consistency: Consistency,
     pub(crate) members: usize,
-    /// Of each member, in MiB.
+    /// The length of each member, in MiB.
     pub(crate) length: u64,
     pub(crate) sublogs: u16,
 }
@@ -43,14 +43,14 @@ pub(crate) const TWO_SUBLOGS: Setup =
 /// The stripe unit in sectors.
 const UNIT: usize = 8;
 
-/// What happens.
+/// A story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Story {
-    /// Hosts write, pause, write, and the array is stopped.
+    /// Hosts write, pause, write again, and the array is stopped.
     Peace,
     /// A member is lost and replaced while hosts write.
     Loss,
-    /// The same while they wait, having written to one place.
+    /// A member is lost and replaced while hosts wait, after they have written to one region.
     QuietLoss,
 }
 
@@ -59,13 +59,13 @@ impl Setup {
         self.consistency == Consistency::Journal
     }
 
-    /// Whether each member has a unit of each stripe: where logs are, some members hold no unit but
-    /// a log.
+    /// Whether each member has a unit of each stripe. With a parity log, some members hold only a
+    /// log.
     pub(crate) fn stripes_span_all_members(self) -> bool {
         self.row != "parity-logging"
     }
 
-    /// Sectors of data in a stripe.
+    /// The number of data sectors in a stripe.
     pub(crate) fn stripe(self) -> usize {
         let check_units = if self.row == "raid5" { 1 } else { 1 + usize::from(self.sublogs) };
         let data_units = if self.row == "raid1" { 1 } else { self.members - check_units };
@@ -91,7 +91,7 @@ impl Setup {
         parlour_engine::create(&wish).expect("the array can be created");
     }
 
-    /// Opens with bounds so narrow that all that an array ever does is soon done.
+    /// Opens the array with limits so small that a short session exercises all its functions.
     pub(crate) fn open(self, members: &[PathBuf], io: Choice, force: bool) -> Result<OpenArray, OpenError> {
         let mut request = OpenRequest { io, force, ..open_request(members) };
         let tuning = &mut request.tuning;
@@ -105,36 +105,36 @@ impl Setup {
     }
 }
 
-/// An empty journal of an array that was opened to be served with `io`.
+/// An empty journal for an opened array that will be served with the backend `io`.
 pub(crate) fn journal_of(open: &OpenArray, io: Choice, slow: Slow) -> Arc<Journal> {
     Arc::new(Journal::new(io, slow, open.geometry().commit_log().0.bytes()))
 }
 
-/// Serves `open` while `journal` is written.
+/// Serves `open` while `journal` is recorded.
 pub(crate) fn serve(open: OpenArray, journal: &Arc<Journal>) -> Served {
     let options = ServeOptions { witness: Some(Arc::clone(journal) as _), ..ServeOptions::default() };
     serve_watched(open, options, Some(Arc::clone(journal) as _))
 }
 
-/// A host whose requests are in the journal.
+/// A host whose requests are recorded in the journal.
 pub(crate) struct Client<'a> {
     served: &'a Served,
     journal: &'a Arc<Journal>,
     sectors: u64,
-    /// Of the write to come.
+    /// The value of the next write.
     value: Value,
     reply: Sender<Reply>,
     answers: Receiver<Reply>,
     in_flight: usize,
-    /// Writes go to so many sectors at the start.
+    /// Writes go to the first sectors of the array, up to this number.
     pub(crate) span: u64,
 }
 
-/// Requests under way at once.
+/// The number of requests under way at once.
 const DEPTH: usize = 8;
 /// The longest write in sectors.
 const LONGEST: u64 = 80;
-/// Nothing takes so long.
+/// Every answer comes within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl<'a> Client<'a> {
@@ -144,8 +144,8 @@ impl<'a> Client<'a> {
         Client { served, journal, sectors, value: first, reply, answers, in_flight: 0, span: sectors }
     }
 
-    /// Writes at random, several at once; one of `durable` writes is durable, one of `flushes`
-    /// requests a flush.
+    /// Writes at random, several requests at once. One in `durable` writes is durable, one in
+    /// `flushes` requests is a flush.
     pub(crate) fn write(&mut self, numbers: &mut Numbers, count: usize, durable: u64, flushes: u64) {
         for _ in 0..count {
             while self.in_flight >= DEPTH {
@@ -190,7 +190,7 @@ impl<'a> Client<'a> {
             6 => 1 + numbers.below(32),
             _ => 1 + numbers.below(LONGEST),
         };
-        // Mostly in the first part, so that the same stripes are written again and again.
+        // Mostly in the first part, so that the same stripes are written repeatedly.
         let span = if numbers.below(3) == 0 { self.span } else { self.span / 8 }.max(2 * LONGEST);
         (numbers.below(span - length), length)
     }
@@ -208,7 +208,7 @@ impl<'a> Client<'a> {
         self.in_flight -= 1;
     }
 
-    /// Reads everything, in order. Returns what stands in each sector.
+    /// Reads the whole array in order, and returns the value of each sector.
     pub(crate) fn read_all(&mut self) -> Vec<Value> {
         const STEP: u64 = 512;
         let mut found = vec![content::STRANGE; self.sectors as usize];
@@ -232,14 +232,14 @@ impl<'a> Client<'a> {
     }
 }
 
-/// A story that was told.
+/// A story that has been run.
 pub(crate) struct Told {
     pub(crate) journal: Arc<Journal>,
-    /// How many sectors hosts have.
+    /// The number of sectors of the array's capacity.
     pub(crate) sectors: u64,
 }
 
-/// Tells a story of a new array.
+/// Runs a story on a new array.
 pub(crate) fn tell(
     setup: Setup,
     story: Story,
@@ -263,7 +263,7 @@ pub(crate) fn tell(
     let mut client = Client::new(&served, &journal, 0);
     let sectors = client.sectors;
     if story == Story::QuietLoss {
-        // One region's, about.
+        // About the size of one region.
         client.span = sectors / 8;
     }
     client.write(numbers, 30, 10, 0);
@@ -293,9 +293,9 @@ fn peace(client: &mut Client<'_>, numbers: &mut Numbers) {
     client.write(numbers, 80, 8, 15);
 }
 
-/// Waits until nothing is left to do.
+/// Waits until no background work is left.
 fn idle(served: &Served) {
-    // Logs are emptied when their parity is wanted.
+    // A scrub reintegrates the logs, because it needs their parity.
     if served.status()["log"].is_object() {
         scrub(served);
     }
@@ -303,14 +303,14 @@ fn idle(served: &Served) {
     served.until("cleanliness", clean);
 }
 
-/// Returns what was found.
+/// Scrubs, and returns the report.
 pub(crate) fn scrub(served: &Served) -> Json {
     served.command(&Command::Scrub { repair: Repairing::Nothing }).expect("a scrub begins");
     let over = |status: &Json| status["scrub"].is_null() && !status["last_scrub"].is_null();
     served.until("the end of the scrub", over)["last_scrub"].clone()
 }
 
-/// A member is lost and replaced, while hosts write so much.
+/// A member is lost and replaced, while hosts issue `busy` writes.
 fn loss(
     setup: Setup,
     client: &mut Client<'_>,

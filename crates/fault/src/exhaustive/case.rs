@@ -1,4 +1,4 @@
-//! A case, and the name by which it can be tried alone.
+//! A case of the exhaustive check, and the name by which it can be tried alone.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,19 +12,19 @@ use crate::script::What;
 /// Power is cut, or the process is killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// At which of the moments.
+    /// The number of the moment.
     pub(super) moment: usize,
-    /// What stands in caches may be lost.
+    /// Content of caches may be lost.
     pub(super) power: bool,
     /// What is found of the writes that were not durable.
     pub(super) kept: Kept,
-    /// The disk that is lost at the same time.
+    /// The disk that is lost in the same cut.
     pub(super) lost: Option<usize>,
-    /// The one that was lost at the cut before, and is there again.
+    /// The disk that was lost in the cut before, and is present again.
     pub(super) back: Option<usize>,
 }
 
-/// What may happen to a member of an array that goes on.
+/// What may happen to a member while the array runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interruption {
     Dies,
@@ -42,20 +42,20 @@ impl Interruption {
     }
 }
 
-/// A member is interrupted.
+/// An interruption of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interrupted {
     pub(super) how: Interruption,
     pub(super) slot: u16,
-    /// After so many steps.
+    /// The number of steps before it.
     pub(super) steps: u64,
 }
 
-/// What is done to a script, or to the recovery from what was done before.
+/// The faults in a script, or in the recoveries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Case {
     pub(super) cuts: Vec<Cut>,
-    /// After the last cut.
+    /// The interruption after the last cut.
     pub(super) interrupted: Option<Interrupted>,
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for Interrupted {
     }
 }
 
-/// Organization, members, consistency, seed, scenario, and what is done, as in
+/// Organization, members, consistency, seed, scenario and faults, as in
 /// `ORGANIZATION:4:journal:0:durable writes:cut@7(+-[01])~2`.
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,7 +100,7 @@ impl fmt::Display for Trial {
     }
 }
 
-/// It is no case's name.
+/// The text is not the name of a case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no part of a case's name; one is like 'ORGANIZATION:4:journal:0:durable writes:cut@7(+-[01])~2,dies@3~1'"
@@ -140,7 +140,7 @@ impl FromStr for Case {
         let mut case = Case::default();
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let no = || NoTrial::of(&part);
-            // Nothing comes after an interruption.
+            // An interruption is the last part.
             if case.interrupted.is_some() {
                 return Err(no());
             }

@@ -1,20 +1,20 @@
-//! What a cut of power leaves of what was not durable: which choices are tried, and how one is
-//! written down.
+//! The parts of writes that were not durable that are found after a power cut: which choices are
+//! tried, and their notation.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Where all writes together are so many sectors, every subset of sectors is tried.
+/// If all writes together have at most this many sectors, every subset of sectors is tried.
 const FEW_SECTORS: usize = 6;
-/// No longer write is torn.
+/// A write longer than this is not torn.
 const LONGEST_TORN: usize = 64;
 
-/// What is found of a write.
+/// The part of a write that is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Nothing,
     All,
-    /// Those of its sectors whose bits are set, of so many.
+    /// The sectors whose bits are set, of this number of sectors.
     Torn(u64, u32),
 }
 
@@ -24,7 +24,7 @@ impl Part {
     }
 }
 
-/// What is found of each write that was not durable, in the order in which they reach their
+/// What is found of each write that was not durable, in the order in which the writes reach their
 /// members.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Kept(Vec<Part>);
@@ -44,12 +44,12 @@ impl Kept {
         self.0[index] == Part::All
     }
 
-    /// Whether a part of some write is found.
+    /// Whether only a part of some write is found.
     pub(super) fn is_torn(&self) -> bool {
         self.0.iter().any(|part| matches!(part, Part::Torn(..)))
     }
 
-    /// Whether it is a choice among writes of so many sectors each.
+    /// Whether this is a choice for writes of these lengths in sectors.
     pub(super) fn fits(&self, lengths: &[usize]) -> bool {
         let fits = |(part, length): (&Part, &usize)| match part {
             Part::Torn(_, sectors) => *sectors as usize == *length,
@@ -59,18 +59,18 @@ impl Kept {
     }
 }
 
-/// Which choices are tried.
+/// The extent of the choices that are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Effort {
-    /// Of so many writes every subset is tried. Of more: every subset of the last so many with all
-    /// or none of those before; and each write alone found, or alone missing.
+    /// Up to this many writes, every subset is tried. Of more writes: every subset of the last
+    /// ones, with all or none of the earlier ones; and each single write found, or missing.
     pub(super) subsets_of: usize,
-    /// Each write alone is torn as well, with all or none of the others: each prefix, each suffix,
-    /// each sector. Where all writes together are few sectors: every subset of sectors.
+    /// Each single write is also torn, with all or none of the others: each prefix, each suffix,
+    /// each sector. If all writes together have few sectors: every subset of sectors.
     pub(super) torn: bool,
 }
 
-/// Choices that are tried, and how many subsets of whole writes are not.
+/// The choices that are tried, and the number of subsets of whole writes that are not.
 #[derive(Debug)]
 pub(super) struct Choices {
     pub(super) kept: Vec<Kept>,
@@ -78,7 +78,7 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Choices among writes of so many sectors each.
+    /// The choices for writes of these lengths in sectors.
     pub(super) fn among(lengths: &[usize], effort: Effort) -> Choices {
         let mut kept = subsets(lengths.len(), effort.subsets_of);
         kept.sort();
@@ -113,7 +113,7 @@ fn subsets(count: usize, most: usize) -> Vec<Kept> {
     kept
 }
 
-/// Every subset of sectors that is not one of whole writes.
+/// Every subset of sectors that is not a subset of whole writes.
 fn all_torn(lengths: &[usize]) -> Vec<Kept> {
     let sectors: usize = lengths.iter().sum();
     let choice = |bits: u64| {
@@ -155,7 +155,8 @@ fn torn_alone(lengths: &[usize]) -> Vec<Kept> {
     kept
 }
 
-/// One sign for each write: `-` for nothing of it, `+` for all, and the sectors' bits in brackets.
+/// One sign per write: `-` for nothing of it, `+` for all of it, or the bits of its sectors in
+/// brackets.
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bit = |found: bool| if found { "1" } else { "0" };
@@ -174,7 +175,7 @@ impl fmt::Display for Kept {
     }
 }
 
-/// It is not what [`Kept`] is written as.
+/// The text is not the notation of a [`Kept`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what is kept is written as '-' (nothing), '+' (all) or sectors' bits in brackets, for each write")]
 pub(super) struct NotKept;

@@ -1,4 +1,5 @@
-//! What is tried: small scripts, as data, and the tiny arrays that they are tried on.
+//! The scenarios of the exhaustive check: small scripts, as data, and the tiny arrays on which they
+//! are tried.
 
 use parlour_array::layout::RegionShape;
 use parlour_array::organization::{Consistency, Copies, NamedOrganization, Update};
@@ -15,19 +16,20 @@ use crate::script::{Ask, Event, Return, Script, What};
 pub struct Subject {
     /// Its organization.
     pub organization: NamedOrganization,
-    /// What a crash may cost.
+    /// The consistency: what a crash may cost.
     pub consistency: Consistency,
-    /// Its members: two for copies, three or more for parity, four or more with logs.
+    /// The number of its members: two or more for copies, three or more for parity, four or more
+    /// with logs.
     pub members: u16,
 }
 
-/// Which arrays a scenario is for.
+/// The arrays on which a scenario is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
     All,
-    /// Those that log parity updates.
+    /// Arrays that log parity updates.
     Logs,
-    /// Those whose records are durable before their data.
+    /// Arrays with the journal: their records are durable before their data.
     DurableRecords,
 }
 
@@ -37,22 +39,23 @@ pub struct Scenario {
     /// Its name.
     pub name: &'static str,
     on: For,
-    /// Writes are torn, too.
+    /// Writes are torn too.
     pub(super) torn: bool,
-    /// In the recovery from each cut everything may happen once more; and these steps follow it.
+    /// If set, the recovery from each cut is cut and interrupted as well, and these steps follow
+    /// it.
     pub(super) again: Option<&'static [Step]>,
-    /// So many records are live before a log is folded into its parity.
+    /// The number of live records before a log is reintegrated.
     live_records: u64,
-    /// Sectors of a block. Where it is more than one, hosts write whole blocks, and find them old
-    /// or new as a whole.
+    /// The sectors of a block. If a block has several sectors, hosts write whole blocks and find
+    /// each block completely old or completely new.
     pub(super) block: u64,
     steps: &'static [Step],
 }
 
-/// A step of a scenario; the next follows at once.
+/// A step of a scenario. The next step follows at once.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    /// So many sectors from there are written.
+    /// A write: the first sector, and the number of sectors.
     Write(u64, u64),
     Durable(u64, u64),
     Zero(u64, u64),
@@ -61,9 +64,9 @@ pub(super) enum Step {
     Flush,
     /// The array comes to rest.
     Quiet,
-    /// Nothing happens for so many milliseconds.
+    /// Nothing happens for this many milliseconds.
     Pause(u64),
-    /// Cuts are tried from here on.
+    /// From here on, cuts are tried.
     Watch,
     PowerCut,
     Stop,
@@ -88,7 +91,7 @@ const fn durable(name: &'static str, live_records: u64, steps: &'static [Step]) 
     Scenario { on: For::DurableRecords, live_records, ..all(name, steps) }
 }
 
-/// Where members' superblocks are written again and again, tearing each would take long.
+/// Without torn writes: a scenario that writes superblocks many times would take long with them.
 const fn untorn(scenario: Scenario) -> Scenario {
     Scenario { torn: false, ..scenario }
 }
@@ -101,8 +104,8 @@ const fn again(scenario: Scenario, steps: &'static [Step]) -> Scenario {
     Scenario { again: Some(steps), ..scenario }
 }
 
-/// The table. A stripe unit is two sectors; where there is parity, a stripe holds four sectors of
-/// data. Of four members, the last holds the log of the first region.
+/// The table of scenarios. A stripe unit is two sectors; with parity, a stripe has four sectors of
+/// data. In an array of four members, the last member holds the log of the first region.
 pub const SCENARIOS: [Scenario; 37] = [
     all("opening and stopping", &[Watch, Write(0, 2), Quiet, Stop, Quiet, Write(1, 1)]),
     again(all("a small write and its recovery", &[Quiet, Watch, Write(0, 1)]), &[Write(0, 1)]),
@@ -307,19 +310,19 @@ pub const SCENARIOS: [Scenario; 37] = [
     ),
 ];
 
-/// Blocks of a stripe unit.
+/// The blocks of a stripe unit.
 const UNIT: u64 = 2;
-/// Rows of units on a member, where there are no logs.
+/// The rows of units on a member, without logs.
 const ROWS: u64 = 4;
-/// A region: six stripes, and a log of two segments with room for six blocks of records each.
+/// A region has six stripes, and a log of two segments, each with room for records of six blocks.
 const REGION: RegionShape =
     RegionShape { regions: 2, stripes: 6, sublogs: 1, sublog_segments: 2, segment: 8, grain: 1 };
-/// Blocks of each member's commit log, and how many of them are for intents.
+/// The blocks of each member's commit log, and the part of them that is for intents.
 const COMMIT_LOG: u64 = 32;
 const INTENT_LOG: u64 = 8;
 
 impl Scenario {
-    /// Whether it says anything about `subject`.
+    /// Whether the scenario applies to `subject`.
     pub fn suits(&self, subject: &Subject) -> bool {
         match self.on {
             For::All => true,
@@ -328,12 +331,12 @@ impl Scenario {
         }
     }
 
-    /// The scenario on `subject`; `seed` says how long each access takes.
+    /// The scenario on `subject`. `seed` determines how long each access takes.
     pub(super) fn script(&self, subject: &Subject, seed: u64) -> Script {
         Script { seed, options: self.options(subject), events: events(0, self.steps) }
     }
 
-    /// What follows a recovery.
+    /// The events after a recovery.
     pub(super) fn afterwards(&self) -> Vec<Event> {
         events(self.steps.len() as u64, self.again.unwrap_or_default())
     }
@@ -357,7 +360,7 @@ impl Scenario {
     }
 }
 
-/// Steps that follow one another at once, and then peace.
+/// The steps one after another without pauses, and then rest.
 fn events(first: u64, steps: &[Step]) -> Vec<Event> {
     let mut at = Duration::ZERO;
     let mut events = Vec::new();
@@ -415,7 +418,8 @@ impl Subject {
         }
     }
 
-    /// What people would create, with much less data: less to be read after each cut.
+    /// The geometry that `creation` gives, with much less data, so that there is less to read after
+    /// each cut.
     fn tiny(&self, creation: &Creation, block: u64) -> StoredGeometry {
         let geometry = Geometry::create(creation).expect("a subject is an array that can be created");
         let mut stored = *geometry.stored();

@@ -1,9 +1,9 @@
 //! Copies of members that are taken while the array is served, and stand in their members' slots
-//! when it was stopped and is opened again. Unless nothing was written since they are older, and
-//! their own metadata says so.
+//! when it is opened again after a stop. A copy is older, unless nothing was written since it was
+//! taken, and the metadata on the other members says so.
 //!
-//! (A copy that is put back after a crash may be believed, if no metadata was written twice since:
-//! that is not tried.)
+//! Not tested: a copy that is put back after a crash. The array may accept it if metadata was not
+//! written twice since.
 
 use std::collections::BTreeMap;
 
@@ -17,26 +17,26 @@ use crate::world::Shelf;
 /// Copies of members.
 #[derive(Debug, Default)]
 pub(super) struct Clones {
-    /// By disk: its last copy, and in which session it was taken.
+    /// By disk: the session of its last copy, and the copy.
     taken: BTreeMap<usize, (u64, Disk)>,
-    /// Some copy takes its member's slot at the next stop: the number says which.
+    /// At the next stop, a copy takes its member's slot; the number selects the copy.
     pub(super) put: Option<u64>,
-    /// The slot in which a copy stood that was not believed.
+    /// The slot of a copy that was not accepted.
     left_out: Option<u16>,
 }
 
-/// A copy stands in a slot.
+/// A copy that stands in a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Put {
     slot: u16,
     disk: usize,
-    /// It lacks something that hosts wrote, or what was computed from that.
+    /// The copy lacks a host's write, or check units of one.
     lacks: bool,
 }
 
 impl Run<'_> {
-    /// Somebody copies the member in `slot`, at one moment. A copy that was left out is offered as
-    /// the member that it is a copy of.
+    /// Copies the member in `slot` at one moment. A copy that was left out before is offered as a
+    /// returning member.
     pub(super) fn copy_member(&mut self, slot: u16) -> Result<(), Violation> {
         if let Some(left_out) = self.clones.left_out.take() {
             self.come_back(left_out)?;
@@ -49,8 +49,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The slot whose copy is to be used when the array is opened next, if that is survived and
-    /// nothing else is the matter.
+    /// The slot whose copy is used when the array is opened next, if the array promises to survive
+    /// that and has no other fault.
     pub(super) fn dared_clone(&mut self, back: Return) -> Option<u16> {
         let number = self.clones.put.take()?;
         let copied =
@@ -58,12 +58,12 @@ impl Run<'_> {
         let slots: Vec<u16> = (0..self.geometry.members()).filter(copied).collect();
         let slot = *slots.get((number % slots.len().max(1) as u64) as usize)?;
         let alone = back == Return::All && !self.limits.beyond && self.rotting_at_rest.is_empty();
-        // (An array without space may come back as after a crash.)
+        // An array without space may open as after a crash.
         let alone = alone && !self.world.array.status().counters.out_of_space;
         (alone && self.survives(Fault::Clone, slot)).then_some(slot)
     }
 
-    /// The copy of the member in `slot` takes its slot.
+    /// Puts the copy of the member in `slot` into the slot.
     pub(super) fn put_clone(&mut self, shelf: &mut Shelf, slot: u16) -> Option<Put> {
         let disk = self.disk_at(slot)?;
         let (session, mut copy) = self.clones.taken.remove(&disk)?;
@@ -81,7 +81,7 @@ impl Run<'_> {
         Some(Put { slot, disk, lacks })
     }
 
-    /// The array was opened with a copy.
+    /// Checks, after the array was opened with a copy, that an older copy was not accepted.
     pub(super) fn clone_is_not_believed(&mut self, put: Put) -> Result<(), Violation> {
         let believed = self.standing().contains(&put.disk);
         if believed && put.lacks && !self.lost {

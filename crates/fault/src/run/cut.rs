@@ -1,4 +1,4 @@
-//! Every moment of a run at which it may be cut off, and what follows from there.
+//! Records every moment at which a run may be cut off, and continues a run after a cut.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,31 +11,32 @@ use crate::disk::Disk;
 use crate::oracle::{Oracle, Range};
 use crate::run::Limits;
 use crate::script::{Ask, Event, Script, What};
+use crate::trace::Trace;
 use crate::violation::Violation;
-use crate::world::{Loose, Shelf, Trace, assemble};
+use crate::world::{Loose, Shelf, assemble};
 
-/// Events that are not of the script have numbers from here on.
+/// Events that are not in the script have numbers from here on.
 const UNWRITTEN: u64 = u64::MAX >> 3;
-/// Blocks of different units.
+/// Blocks in different units.
 const READ_ALONE: [u64; 2] = [0, 2];
 
 /// A moment at which power may be cut.
 #[derive(Debug)]
 pub(crate) struct Moment {
-    /// What is stable.
+    /// The durable content.
     pub(crate) disks: Vec<Disk>,
-    /// What may be found beyond that, in this order.
+    /// Writes that may be found in addition, in this order.
     pub(crate) loose: Vec<Loose>,
     pub(crate) oracle: Oracle,
-    /// Disks that the array promises to do without, any one of them.
+    /// Disks of which the array promises to survive the loss of any one.
     pub(crate) expendable: Vec<usize>,
     /// All check units fit, as far as the array knows.
     pub(crate) synced: bool,
-    /// And all members are there, and all of that is recorded.
+    /// In addition, all members are present, and all of this is recorded.
     pub(crate) whole: bool,
     pub(crate) sessions: u64,
     pub(crate) now: Instant,
-    /// How much had been told.
+    /// The length of the trace so far.
     pub(crate) lines: usize,
     digest: u64,
 }
@@ -49,34 +50,34 @@ pub(crate) struct Wreck {
     pub(crate) now: Instant,
 }
 
-/// What was seen of a run.
+/// The observations of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// The moments that are unlike those just before them.
+    /// The moments that differ from the ones just before them.
     pub(crate) moments: Vec<Moment>,
-    /// Things that have happened in the world; and those of them that were recovery, where there
-    /// was one.
+    /// The number of steps; and the number of those that were part of the recovery, if there was
+    /// one.
     pub(crate) steps: u64,
     pub(crate) recovery: Option<u64>,
-    /// What was to happen has happened.
+    /// The interruption has happened.
     pub(crate) interrupted: bool,
-    /// Regions that the last session has reintegrated, and redone.
+    /// The regions that the last session has reintegrated, and redone.
     pub(crate) reintegrations: u64,
     pub(crate) redone: u64,
 }
 
-/// Who looks on, from some event on.
+/// The observer of a run, from some event on.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     looks: bool,
     keeps: bool,
-    /// What is to happen after so many steps.
+    /// The interruption, and the number of steps before it.
     interruption: Option<(u64, What)>,
     seen: Seen,
 }
 
 impl<'a> Run<'a> {
-    /// The array, opened again after a cut.
+    /// A run with the array opened again after a cut.
     pub(crate) fn after(
         script: &'a Script,
         limits: &'a Limits,
@@ -96,9 +97,9 @@ impl<'a> Run<'a> {
         Ok(Run::around(script, limits, world, oracle, trace))
     }
 
-    /// Lets the array do what it does first of all, be read, and come to rest; then other things
-    /// happen. (A few blocks are read alone: what is read of all is answered only when the last of
-    /// it is.)
+    /// Lets the array recover, be read, and come to rest; then plays `afterwards`. A few blocks are
+    /// read separately first, because a read of all data is answered only when its last block has
+    /// been read.
     pub(crate) fn recover(&mut self, afterwards: &[Event]) -> Result<(), Violation> {
         self.begin_watch();
         self.world.drain()?;
@@ -113,25 +114,25 @@ impl<'a> Run<'a> {
         self.play_events(afterwards)
     }
 
-    /// Once it is watched, moments are kept; or something happens after so many steps.
+    /// Once observation begins, keeps the moments, or interrupts after a number of steps.
     pub(crate) fn expect_watch(&mut self, keeps: bool, interruption: Option<(u64, What)>) {
         self.watch = Watch { keeps, interruption, ..Watch::default() };
     }
 
-    /// It is watched from here on.
+    /// Begins observation.
     pub(super) fn begin_watch(&mut self) {
         self.watch.looks = true;
         self.look();
     }
 
-    /// What was seen so far. It is watched no more.
+    /// Ends observation, and returns its results.
     pub(crate) fn seen(&mut self) -> Seen {
         let counters = self.world.array.status().counters;
         let seen = std::mem::take(&mut self.watch).seen;
         Seen { reintegrations: counters.reintegrations, redone: counters.redone, ..seen }
     }
 
-    /// Something has happened in the world.
+    /// Counts a step, and interrupts if it is time.
     pub(super) fn count_step(&mut self) -> Result<(), Violation> {
         let watch = &mut self.watch;
         watch.seen.steps += u64::from(watch.looks);
@@ -150,7 +151,7 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// Takes down this moment, if it is unlike the last.
+    /// Keeps this moment, if it differs from the last one.
     pub(super) fn look(&mut self) {
         if !self.watch.looks || !self.watch.keeps {
             return;
@@ -191,8 +192,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether the members but one say that all others are whole: what the array says counts when
-    /// it has recorded it.
+    /// Whether the other members record that all members except `lost` are whole. The array's state
+    /// counts only when it is recorded.
     fn is_recorded_without(&self, disks: &[Disk], lost: usize) -> bool {
         let order: Vec<usize> = alive(disks).into_iter().filter(|disk| *disk != lost).collect();
         let Ok(assembly) = assemble(disks, &order) else { return false };

@@ -1,4 +1,5 @@
-//! The array goes, and comes back: crashes, stops, members that are not what they were.
+//! Closes the array and opens it again: after crashes and stops, and with members that were changed
+//! meanwhile.
 
 use parlour_array::{Assembly, AssemblyError, Banks, BitmapContent, EntryState, Geometry, Mode, Verdict};
 use parlour_units::{Member, Region, Sector, Sectors, Slot};
@@ -13,11 +14,11 @@ use crate::script::{Return, Script};
 use crate::violation::Violation;
 use crate::world::{Shelf, World, banks};
 
-/// A megabyte less.
+/// A truncated member is one MiB shorter.
 const SHORTER: Sectors = Sectors::new(2_048);
 
 impl Run<'_> {
-    /// Power or process are gone; the array is opened again.
+    /// The array crashes, with a power cut or without, and is opened again.
     pub(super) fn crash(&mut self, power: bool) -> Result<(), Violation> {
         let gone = (0..self.geometry.members()).any(|slot| self.is_gone(slot));
         let uncopied = self.is_not_copied() || self.may_be_uncopied();
@@ -31,15 +32,15 @@ impl Run<'_> {
         self.unsure |= !self.scars.is_empty();
         self.forget_hosts();
         self.behind = gone;
-        // Who was away for an opening that did not come to an end has missed nothing.
+        // A disk that was left out of an opening that was never recorded has missed nothing.
         self.returning = None;
-        // Who was excluded and is left alone cannot know it.
+        // If only excluded members are left, they cannot know that they were excluded.
         self.lost |= self.limits.beyond && standing.iter().all(|disk| shelf.disks[*disk].dead);
         self.reopen(shelf, Return::All, uncopied)
     }
 
-    /// There was no room for the array's metadata: who serves it gives up, and opens it again when
-    /// there is.
+    /// The array has halted because there was no space for its metadata. Its server closes it, and
+    /// opens it again when there is space.
     pub(super) fn halted(&mut self) -> Result<(), Violation> {
         if let Some(open) = self.open.values().next() {
             let told = self.told(open);
@@ -49,7 +50,7 @@ impl Run<'_> {
         self.crash(self.forgets_failed_flush())
     }
 
-    /// The array is stopped; it is opened again.
+    /// The array has stopped. Opens it again.
     pub(super) fn stopped(&mut self) -> Result<(), Violation> {
         let Some((power, back)) = self.stopping else {
             return Err(Violation::seam("the array has stopped unasked"));
@@ -65,7 +66,7 @@ impl Run<'_> {
             Return::But(_, slot) => self.disk_at(slot),
             Return::All => None,
         };
-        // What does not stand in a slot now has missed something by the next opening.
+        // A disk that stands in no slot now has missed a session by the next opening.
         let standing: Vec<usize> = self.standing();
         for (index, disk) in self.world.shelf.disks.iter_mut().enumerate() {
             disk.stale |= !standing.contains(&index);
@@ -96,7 +97,7 @@ impl Run<'_> {
         fits
     }
 
-    /// Disks that stand in slots, and spares.
+    /// The disks that stand in slots, and the spares.
     pub(super) fn standing(&self) -> Vec<usize> {
         let status = self.world.array.status();
         let members = status.members.iter().filter(|member| member.state != "failed");
@@ -110,8 +111,8 @@ impl Run<'_> {
         self.stopping = None;
     }
 
-    /// Opens the array from all members that are there, in any order; perhaps while other copies
-    /// are `uncopied` from the first.
+    /// Opens the array from all members that are present, in random order; perhaps while other
+    /// copies are `uncopied` from the first one.
     fn reopen(&mut self, mut shelf: Shelf, back: Return, uncopied: bool) -> Result<(), Violation> {
         let returning = self.returning;
         let mut order = alive(&shelf.disks);
@@ -131,7 +132,7 @@ impl Run<'_> {
         self.open_by(shelf, (&assembly, &order), uncopied)
     }
 
-    /// Makes of `disk` what `fault` says.
+    /// Changes `disk` as `fault` says.
     fn spoil(&self, shelf: &mut Shelf, order: &mut Vec<usize>, fault: Fault, disk: usize, slot: u16) {
         let length = shelf.disks[disk].length;
         match fault {
@@ -173,7 +174,7 @@ impl Run<'_> {
         Err(Violation::Opening(error.to_string()))
     }
 
-    /// Stops the array and opens it again, waiting for both.
+    /// Stops the array and opens it again. Waits for both.
     pub(crate) fn restart(&mut self) -> Result<(), Violation> {
         if self.stopping.is_none() {
             self.begin_stop(false, Return::All)?;
@@ -184,18 +185,19 @@ impl Run<'_> {
     }
 }
 
-/// Disks that can be asked at all.
+/// Disks that are not dead.
 pub(super) fn alive(disks: &[Disk]) -> Vec<usize> {
     (0..disks.len()).filter(|disk| !disks[*disk].dead).collect()
 }
 
-/// Members come in any order.
+/// Shuffles the order of members.
 pub(super) fn shuffle(shelf: &Shelf, order: &mut [usize]) {
     order.sort_by_key(|disk| shelf.keyed.of(&[10, shelf.sessions, *disk as u64]));
 }
 
-/// Opens what was put together; by force, where the array may refuse without it, and may lose what
-/// it then says. Whoever is not there any more may be the copy that others were to follow.
+/// Opens an assembled array. Where the array may refuse to open, forces it, and forgives the loss
+/// that it then reports. A missing member may have been the copy to which the others were to become
+/// equal.
 pub(super) fn open_array(
     script: &Script,
     oracle: &mut Oracle,
@@ -216,7 +218,7 @@ pub(super) fn open_array(
         opened => opened,
     };
     if let Ok(world) = &opened {
-        // Members that are there, and older than the others, are left out, too.
+        // Members that are present but older than the others are left out too.
         let gone = not_whole(world);
         forgive(oracle, &assembly.geometry, &gone, unsure.into_iter());
         if !gone.is_empty() {
@@ -226,14 +228,14 @@ pub(super) fn open_array(
     opened.map_err(|refusal| refusal.error)
 }
 
-/// Whether the array may refuse to open so, and lose what it says when it is forced.
+/// Whether the array may refuse to open, and report lost data when it is forced.
 fn may_refuse(script: &Script, error: &AssemblyError) -> bool {
     let unsure =
         matches!(error, AssemblyError::UncleanAndDegraded { .. } | AssemblyError::UnsyncedAndDegraded { .. });
     unsure && !Promises::of(script.options.creation.consistency).opens_unclean_and_degraded
 }
 
-/// Nobody may be believed who missed a session, or is somebody else.
+/// Checks that the array accepts no member that missed a session or belongs to another array.
 pub(super) fn check_verdicts(shelf: &Shelf, assembly: &Assembly, order: &[usize]) -> Result<(), Violation> {
     for (verdict, disk) in assembly.verdicts.iter().zip(order) {
         let believed = matches!(verdict, Verdict::Member(_) | Verdict::Spare);
@@ -245,7 +247,7 @@ pub(super) fn check_verdicts(shelf: &Shelf, assembly: &Assembly, order: &[usize]
     if own { Ok(()) } else { Err(Violation::Believed("another array's member".into())) }
 }
 
-/// What was spoilt for one opening is not used again.
+/// Removes disks that were changed for one opening.
 fn restore(shelf: &mut Shelf, fault: Fault, returning: Option<usize>) {
     let last = shelf.disks.len() - 1;
     match (fault, returning) {
@@ -255,7 +257,7 @@ fn restore(shelf: &mut Shelf, fault: Fault, returning: Option<usize>) {
     }
 }
 
-/// Places whose member is not there, or not yet rebuilt.
+/// Slots whose member is missing, or not yet rebuilt.
 pub(super) fn gone(assembly: &Assembly) -> Vec<Member> {
     let whole = |slot: usize| {
         assembly.slots[slot].is_some() && assembly.superblock.table[slot].state == EntryState::Active
@@ -263,14 +265,14 @@ pub(super) fn gone(assembly: &Assembly) -> Vec<Member> {
     (0..assembly.slots.len()).filter(|slot| !whole(*slot)).map(|slot| Member::new(slot as u16)).collect()
 }
 
-/// Places whose member is not whole to the array that was opened.
+/// Slots whose member is not active in the opened array.
 fn not_whole(world: &World) -> Vec<Slot> {
     let members = world.array.status().members.into_iter();
     members.filter(|member| member.state != "active").map(|member| Slot::new(member.slot)).collect()
 }
 
-/// The newest write-intent bitmap on the members, if it is known: some whole member can read both
-/// that it has.
+/// The newest write-intent bitmap on the members, if it is known for certain: some active member
+/// can read both of its banks.
 pub(super) fn newest_bitmap(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Option<BitmapContent> {
     let geometry = &assembly.geometry;
     let count = geometry.layout().region_count();
@@ -287,8 +289,8 @@ pub(super) fn newest_bitmap(disks: &[Disk], assembly: &Assembly, order: &[usize]
     bitmaps.max_by_key(|map| map.sequence).filter(|_| read.iter().any(sure))
 }
 
-/// Regions that the newest write-intent bitmap on the members calls dirty or out of sync; all,
-/// where there is no map.
+/// Regions that are dirty or must be resynced in the newest write-intent bitmap on the members; all
+/// regions if there is no bitmap.
 fn unsure_regions(disks: &[Disk], assembly: &Assembly, order: &[usize]) -> Vec<Region> {
     match newest_bitmap(disks, assembly, order) {
         Some(map) => map.dirty.into_iter().chain(map.resync).collect(),

@@ -1,10 +1,10 @@
-//! Two openings at once. The server stands still for a while, as its host does; another opens the
-//! array from the same members and writes; then the first goes on. It must find the other's session
-//! before it writes anything, and write nothing then.
+//! Two servers open the array. The first server stops running for a while, as its host does;
+//! another server opens the array from the same members and writes; then the first one continues.
+//! It must find the other's session before it writes anything, and must then write nothing.
 //!
-//! (What the first had handed out before, and what hosts ask of it until it has looked, is written:
-//! a disk that takes writes from anybody leaves that window. The first is at rest here when the
-//! other comes.)
+//! Not covered: accesses that the first server issued before, and hosts' requests that it gets
+//! until its next check of the superblocks, are still written. A disk that accepts writes from any
+//! server leaves this window. Here the first server is at rest when the other opens the array.
 
 use parlour_array::{Mode, Operation, RequestError};
 use parlour_units::Duration;
@@ -16,16 +16,17 @@ use crate::coverage::Fault;
 use crate::disk::Disk;
 use crate::oracle::Range;
 use crate::script::Ask;
+use crate::trace::Trace;
 use crate::violation::Violation;
-use crate::world::{Shelf, Trace, World};
+use crate::world::{Shelf, World};
 
-/// Steps after which the first must have seen the other.
+/// The steps within which the first server must have found the other one.
 const STEPS: u32 = 10_000;
-/// A request's name that no other has.
+/// A request's tag that no other request has.
 const LATE: u64 = u64::MAX >> 1;
 
 impl Run<'_> {
-    /// Another server opens the array, and the first goes on.
+    /// Another server opens the array, and then the first one continues.
     pub(super) fn rival(&mut self, event: u64, at: u64) -> Result<(), Violation> {
         let Some(fence) = self.script.options.tuning.fence else { return Ok(()) };
         self.settle()?;
@@ -54,13 +55,13 @@ impl Run<'_> {
         let ails = self.world.shelf.disks.iter().any(Disk::ails) || self.is_full();
         let wrong = !self.scars.is_empty() || !self.polluted.is_empty() || !self.rotting_at_rest.is_empty();
         let serves = self.world.array.mode() == Mode::Serving && !self.opening && self.stopping.is_none();
-        // What was given up may land at any time.
+        // A write that was given up may be carried out at any time.
         let flies = (0..self.world.shelf.disks.len()).any(|disk| self.world.is_in_use(disk));
         let rests = !flies && !self.lost && !self.limits.beyond;
         serves && rests && !ails && !wrong && self.returning.is_none() && self.is_whole()
     }
 
-    /// The array, opened a second time.
+    /// Opens the array a second time.
     fn second(&self, shelf: Shelf) -> Result<World, Violation> {
         let order = alive(&shelf.disks);
         let refused = |error: &dyn std::fmt::Display| Violation::Opening(error.to_string());
@@ -70,7 +71,7 @@ impl Run<'_> {
             .map_err(|refusal| refused(&refusal.error))
     }
 
-    /// The first sees that there is another, and leaves the array alone.
+    /// Checks that the first server finds the other one, and then does not write.
     fn first_goes_on(&mut self, mut first: World) -> Result<(), Violation> {
         std::mem::swap(&mut first.shelf, &mut self.world.shelf);
         let written = |world: &World| world.shelf.disks.iter().map(Disk::written).sum::<u64>();

@@ -1,4 +1,4 @@
-//! Writes that go wrong silently: which are tried, and what follows for the array.
+//! Silent faults: which are injected, and what they mean for the array.
 
 use parlour_array::layout::{Location, Occupant};
 use parlour_array::{Event, Mode, Repair};
@@ -13,8 +13,8 @@ use crate::violation::Violation;
 use crate::world::Shelf;
 
 impl Run<'_> {
-    /// The next write of a kind to the member in `slot` goes wrong, if that is to be survived. It
-    /// is counted when it does.
+    /// Arms a silent fault for the next write of a kind to the member in `slot`, if the array
+    /// promises to survive it. It is counted when it happens.
     pub(super) fn arm(&mut self, slot: u16, silent: Silent) {
         let Some(disk) = self.disk_at(slot) else { return };
         if self.limits.beyond || self.is_failed(slot) || !self.survives(silent.how.fault(), slot) {
@@ -23,16 +23,16 @@ impl Run<'_> {
         self.world.shelf.disks[disk].silent = Some(silent);
     }
 
-    /// Flushes of a member lie from here on, if the member can be done without. That is counted
-    /// where it is found out.
+    /// From here on the member's flushes lie, if the array promises to survive its loss. The fault
+    /// is counted when it is discovered.
     pub(super) fn begin_to_lie(&mut self, disk: usize, slot: u16) {
         if !self.limits.beyond && !self.is_failed(slot) && self.survives(Fault::LyingFlush, slot) {
             self.world.shelf.disks[disk].flushes = Flushes::Lie;
         }
     }
 
-    /// Power is about to be cut, or not. A member whose flushes have lied is given up then, if it
-    /// can be done without; else they have not lied.
+    /// The array closes, perhaps with a power cut. At a power cut, a member whose flushes have lied
+    /// is lost, if the array promises to survive that. Otherwise its flushes are made true.
     pub(super) fn find_out_lies(&mut self, power: bool) {
         let lied = |disk: &usize| self.world.shelf.disks[*disk].has_lied();
         let liars: Vec<usize> = (0..self.world.shelf.disks.len()).filter(lied).collect();
@@ -46,8 +46,8 @@ impl Run<'_> {
         }
     }
 
-    /// Metadata of the member in `slot` rots now, or before the array is opened next, if that is to
-    /// be survived.
+    /// Damages metadata of the member in `slot` now, or before the array is opened next, if the
+    /// array promises to survive it.
     pub(super) fn damage(&mut self, slot: u16, damage: Damage) {
         let Some(disk) = self.disk_at(slot) else { return };
         let members = self.geometry.members();
@@ -70,7 +70,7 @@ impl Run<'_> {
         }
     }
 
-    /// The array is not open: what was to rot then does.
+    /// Does the damage that is due while the array is closed.
     pub(super) fn rot_at_rest(&mut self, shelf: &mut Shelf) {
         for (slot, disk, damage) in std::mem::take(&mut self.rotting_at_rest) {
             let disk = &mut shelf.disks[disk];
@@ -80,7 +80,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes in what went wrong.
+    /// Processes the silent faults that have happened.
     pub(super) fn note_silenced(&mut self) {
         for Silenced { disk, fault, sectors } in std::mem::take(&mut self.world.silenced) {
             self.meet(fault);
@@ -92,8 +92,8 @@ impl Run<'_> {
         }
     }
 
-    /// The array says that metadata is damaged, or older than it should be: then something must
-    /// have gone wrong with it.
+    /// The array reports that metadata is damaged, or older than it should be. Checks that there
+    /// was a fault in metadata.
     pub(super) fn must_be_damaged(&self, told: &Event) -> Result<(), Violation> {
         let drawn = self.script.has_silent_faults() || self.script.has_damage() || self.script.has_clones();
         let behind = self.behind && !matches!(told, Event::BlockDamaged { .. });
@@ -103,15 +103,14 @@ impl Run<'_> {
         Err(Violation::Repair(format!("nothing was wrong with metadata, and the array says: {told:?}")))
     }
 
-    /// The slot in which the parity of `stripe` stands.
+    /// The slot that holds the parity of `stripe`.
     pub(crate) fn parity_member(&self, stripe: Stripe) -> Option<u16> {
         let layout = self.geometry.layout();
         let check = layout.units().find(|unit| !layout.is_data(*unit))?;
         Some(layout.locate(stripe, check).slot.get())
     }
 
-    /// The stripe, and the column in sectors, whose parity stands in this sector of `slot`'s
-    /// member.
+    /// The stripe, and the column in sectors, whose parity is in this sector of `slot`'s member.
     fn parity_column(&self, slot: u16, sector: u64) -> Option<(Stripe, u64)> {
         let start = self.geometry.data_start();
         let end = start.get() + self.geometry.stored().layout.length;
@@ -129,22 +128,22 @@ impl Run<'_> {
 }
 
 impl Run<'_> {
-    /// What went wrong silently is found where a scrub can find it, and mended; and nothing else is
-    /// wrong.
+    /// Checks that a scrub finds silent faults where it can, and no other mismatch; and repairs
+    /// them.
     pub(crate) fn mend_what_is_silent(&mut self) -> Result<(), Violation> {
         self.world.shelf.disks.iter_mut().for_each(|disk| disk.silent = None);
         if !self.polluted.is_empty() {
             self.scrub_pollution()?;
         } else if self.world.shelf.disks.iter().any(Disk::is_silently_wrong) {
-            // A log that is wrong is found when its region is to be compared, which is resynced
-            // then and passed over.
+            // A wrong log is found when its region is to be compared. The scrub then resyncs the
+            // region and skips it.
             self.run_scrub(Repair::Nothing)?;
         }
         self.world.shelf.disks.iter_mut().for_each(|disk| disk.heal(0..u64::MAX));
         Ok(())
     }
 
-    /// Parity that went wrong is reported by a scrub, and computed anew by one that repairs.
+    /// Checks that a scrub reports wrong parity, and that a repairing scrub computes it anew.
     fn scrub_pollution(&mut self) -> Result<(), Violation> {
         let report = self.run_scrub(Repair::Nothing)?;
         if !self.is_whole() || self.world.array.mode() != Mode::Serving {
@@ -159,7 +158,7 @@ impl Run<'_> {
             return Err(Violation::Repair(format!("a scrub found nothing, and {wrong:?} do not fit")));
         }
         self.run_scrub(Repair::ParityFromData)?;
-        // A repair is no more durable than any write.
+        // A repair is not durable until a flush, like any write.
         for disk in self.world.shelf.disks.iter_mut().filter(|disk| !disk.answers_not()) {
             let written = disk.written();
             disk.flushed(written);

@@ -1,4 +1,4 @@
-//! From what a file says to all that a run needs; what is impossible is named by its key.
+//! Builds a run from the settings of an experiment file. Errors name the invalid key.
 
 use std::path::Path;
 
@@ -20,87 +20,88 @@ use super::setup::{MeasureSettings, Setup};
 use super::workload::WorkloadError;
 use crate::settings::{SettingError, Size, TuningError};
 
-/// Why an array cannot be simulated so.
+/// Why the array cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Nobody said how many members.
+    /// The number of members is missing.
     #[error("members: say how many drives the array has")]
     NoMembers,
-    /// Settings do not go together.
+    /// Settings of the array contradict each other.
     #[error("array: {0}")]
     Setting(#[from] SettingError),
-    /// No array can be so.
+    /// The array's settings are invalid.
     #[error("array: {0}")]
     Creation(#[from] CreationError),
-    /// Too little memory.
+    /// The tuning is invalid, for example with too little memory.
     #[error("tuning: {0}")]
     Tuning(#[from] TuningError),
     /// There is no such drive.
     #[error(transparent)]
     Drive(#[from] DriveError),
-    /// The drive cannot be made.
+    /// The drive's description is invalid.
     #[error("drive.model: {0}")]
     Description(#[from] DescriptionError),
-    /// Data cannot float on the drive.
+    /// The drive's cylinders do not allow floating data.
     #[error("drive.model: {0}")]
     Floating(#[from] UnlikeCylinders),
-    /// The array wants more of a drive than it has.
+    /// The array needs a longer member than the drive.
     #[error("member-size: {wanted} are more than the drive has ({has}); leave the key away to use all of it")]
     TooLarge {
-        /// What the array wants.
+        /// The requested member size.
         wanted: Bytes,
-        /// What the drive has.
+        /// The drive's size.
         has: Bytes,
     },
-    /// No workload.
+    /// There is no workload.
     #[error("workload: say what hosts ask for")]
     NoWorkload,
-    /// No such workload.
+    /// A workload is invalid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// There is no array.
+    /// The number of arrays is invalid.
     #[error("arrays: there must be one at least, and at most {MOST_ARRAYS}")]
     Arrays,
-    /// There is no such path.
+    /// The path between hosts and drives is invalid.
     #[error(transparent)]
     Path(#[from] PathSettingsError),
-    /// Nothing can happen so.
+    /// A `[[health]]` table is invalid.
     #[error(transparent)]
     Health(#[from] HealthSettingsError),
-    /// Nothing can be found so.
+    /// The `[control]` table is invalid.
     #[error(transparent)]
     Control(#[from] SettingsError),
-    /// A number is none.
+    /// A number of `[measure]` is invalid.
     #[error("measure.{key}: {value} is not possible; use {possible}")]
     Measure {
-        /// Which key.
+        /// The key.
         key: &'static str,
         /// Its value.
         value: f64,
-        /// What is.
+        /// The allowed values.
         possible: &'static str,
     },
 }
 
-/// What members are made of: whole pieces of this.
+/// A member's length is a multiple of this.
 const PIECE: Sectors = Sectors::new(2_048);
-/// The block of drives of 512-byte sectors.
+/// The block size of drives with 512-byte sectors.
 const BLOCK: Sectors = Sectors::new(1);
-/// Arrays side by side.
+/// The largest number of arrays.
 const MOST_ARRAYS: u16 = 1_024;
-/// Seed of all that is drawn, unless told otherwise.
+/// The default seed of the random numbers.
 const SEED: u64 = 1;
-/// Requests that are not counted, that are at least and at the most, unless told otherwise.
+/// The defaults: requests of the warm-up, the fewest counted requests, the most counted requests.
 const WARM_UP: u64 = 2_000;
 const LEAST: u64 = 20_000;
 const MOST: u64 = 1_000_000;
-/// The interval of the mean, unless told otherwise.
+/// The default precision: the half width of the mean's interval, as a fraction of the mean.
 const PRECISION: f64 = 0.02;
-/// Requests of an open load at once that are too many, unless told otherwise.
+/// The default backlog: with more requests under way than this, an open load is unstable.
 const BACKLOG: usize = 10_000;
 
 impl MeasureSettings {
-    /// The same, with so many times fewer requests before and while it counts.
+    /// Returns these settings with the numbers of requests, in the warm-up and afterwards, divided
+    /// by `times`.
     pub fn shortened(&self, times: u64) -> MeasureSettings {
         let fewer = |requests: u64| Some((requests / times).max(1));
         MeasureSettings {
@@ -108,7 +109,7 @@ impl MeasureSettings {
             warm_up_reintegrations: self.warm_up_reintegrations.map(|passes| passes.min(1)),
             warm_up_at_most: self.warm_up_at_most.and_then(fewer),
             requests: fewer(self.requests.unwrap_or(LEAST)),
-            // A rebuild takes as long as it takes.
+            // The length of a rebuild does not depend on the number of requests.
             at_most: match self.until_rebuilt {
                 Some(true) => self.at_most,
                 _ => fewer(self.at_most.unwrap_or(MOST)),
@@ -119,10 +120,10 @@ impl MeasureSettings {
 }
 
 impl Setup {
-    /// Settles all that the file leaves open.
+    /// Fills in the defaults of everything that the file leaves open, and checks it.
     ///
     /// # Errors
-    /// What it says is impossible, by the key that is wrong.
+    /// A setting is invalid. The error names its key.
     pub fn prepare(&self, path: &Path) -> Result<Prepared, BuildError> {
         let members = self.members.ok_or(BuildError::NoMembers)?;
         let description = self.drive.description(path)?;
@@ -183,7 +184,7 @@ impl Setup {
             history: self.measure.history.unwrap_or(false),
             geometry,
         };
-        // What is wrong with a workload is said before anything is run.
+        // Errors in a workload are reported before the first run.
         prepared.sources(None, &mut Random::new(prepared.seed))?;
         Ok(prepared)
     }
@@ -204,7 +205,8 @@ impl Setup {
             return Err(BuildError::Measure { key: "precision", value: precision, possible: "0 to 1" });
         }
         let least = measure.requests.unwrap_or(LEAST);
-        // Until a rebuild is done, however long that takes and however sure the figures are.
+        // Until the rebuild is done, whatever the number of requests and the precision of the
+        // figures.
         let endless = measure.until_rebuilt == Some(true);
         let most = measure.at_most.unwrap_or(if endless { u64::MAX } else { MOST });
         Ok(Measure {

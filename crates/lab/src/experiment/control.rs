@@ -1,5 +1,5 @@
-//! `[control]`: the think time that reaches a throughput (Stodolsky §8), the processes that keep a
-//! response time (Chen §6).
+//! `[control]`: runs a simulation repeatedly to find a setting: the think time that reaches a given
+//! throughput (Stodolsky §8), or the number of processes that keeps a response time (Chen §6).
 
 use std::error::Error;
 
@@ -11,85 +11,85 @@ use super::setup::ControlSettings;
 use super::workload::{DelaySetting, DrawnDelay, WorkloadSettings};
 use crate::settings::Time;
 
-/// What is to be found.
+/// What is searched for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Control {
     /// Nothing: there is one run.
     Once,
-    /// The think time.
+    /// The think time that reaches a throughput.
     Throughput {
-        /// Requests a second.
+        /// The wanted throughput, in requests per second.
         target: f64,
-        /// To within this part.
+        /// The accepted deviation, as a fraction of the target.
         tolerance: f64,
-        /// Runs at the most.
+        /// The largest number of runs.
         runs: u32,
     },
-    /// The number of processes.
+    /// The largest number of processes that keeps a quantile of response times within a limit.
     Quantile {
-        /// Of requests.
+        /// The fraction of requests.
         part: f64,
-        /// Within this.
+        /// The limit of their response time.
         limit: Limit,
-        /// Processes at the most.
+        /// The largest number of processes.
         processes: u32,
     },
 }
 
-/// How a run was set, on the way to what was to be found.
+/// The setting of one run of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
-    /// A process thinks so long in the mean.
+    /// The mean think time of a process.
     Think(Duration),
-    /// So many processes.
+    /// The number of processes.
     Processes(u32),
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// How the run was set that counts.
+    /// The setting of the chosen run.
     pub setting: Setting,
-    /// Whether it shows what was wanted.
+    /// Whether the chosen run reaches the target.
     pub met: bool,
-    /// All runs.
+    /// All runs of the search.
     pub steps: Vec<Step<Setting>>,
 }
 
-/// Why nothing can be found so.
+/// Why the `[control]` table is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum SettingsError {
-    /// Two things at once.
+    /// It gives both a throughput and a quantile.
     #[error(
         "control: a throughput is reached by thinking, a quantile kept by fewer processes: give one of them"
     )]
     Both,
-    /// No limit, or two.
+    /// A quantile has no limit, or two limits.
     #[error("control: say within which limit or times-idle the quantile is to stay")]
     Limit,
-    /// A limit of nothing.
+    /// A limit is given without a quantile.
     #[error("control.{0} is for quantile: say which part of requests is to stay within it")]
     NoQuantile(&'static str),
-    /// A number is none.
+    /// A number is invalid.
     #[error("control.{key}: {value} is not possible; use {possible}")]
     Number {
-        /// Which key.
+        /// The key.
         key: &'static str,
         /// Its value.
         value: f64,
-        /// What is.
+        /// The allowed values.
         possible: &'static str,
     },
-    /// Members would die in each run at another time of it.
+    /// It is combined with `[[health]]`: members would fail at a different point of each run.
     #[error("control: runs that are compared are of whole arrays; leave [[health]] out")]
     Health,
-    /// It would change nothing.
+    /// The first workload has no processes, so the search would change nothing.
     #[error("control: it changes the first workload's think time or processes; give it processes")]
     NotClosed,
 }
 
 impl ControlSettings {
-    /// What is to be found for these workloads.
+    /// Returns what is searched for with these workloads.
     pub(super) fn control(&self, workloads: &[WorkloadSettings]) -> Result<Control, SettingsError> {
         self.check()?;
         let control = match (self.throughput, self.quantile) {
@@ -115,7 +115,7 @@ impl ControlSettings {
         closed.then_some(control).ok_or(SettingsError::NotClosed)
     }
 
-    /// Numbers that are none.
+    /// Checks that all numbers are valid.
     fn check(&self) -> Result<(), SettingsError> {
         let positive = |value: f64| value > 0.0 && value.is_finite();
         let part = |value: f64| value > 0.0 && value < 1.0;
@@ -136,8 +136,8 @@ impl ControlSettings {
 }
 
 impl Control {
-    /// Runs until it is found. `run` says what the first workload shows when it is set so; nothing:
-    /// as it stands.
+    /// Runs until the search ends. `run` returns the report of a run in which the first workload
+    /// has the given setting, or is unchanged if there is none.
     pub(super) fn find<E: Error + 'static>(
         self,
         mut run: impl FnMut(Option<Setting>) -> Result<Report, E>,
@@ -170,7 +170,8 @@ fn found<S: Copy>(reached: Reached<S>, setting: impl Fn(S) -> Setting) -> (Repor
 }
 
 impl WorkloadSettings {
-    /// The same, set so. A distribution of think times keeps its shape.
+    /// Returns these settings with the given setting. A distribution of think times keeps its
+    /// shape.
     pub(super) fn set(&self, setting: Setting) -> WorkloadSettings {
         let mut set = self.clone();
         match setting {

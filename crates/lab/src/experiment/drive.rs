@@ -1,4 +1,4 @@
-//! `[drive]`: which drives, and how they serve.
+//! `[drive]`: the model of the drives, and the order in which they serve accesses.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use crate::drives::{self, FindError};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct DriveSettings {
-    /// A name of the catalogue, or a file.
+    /// The name of a drive of the catalogue, or a file.
     pub model: Option<String>,
-    /// In which order waiting accesses are served.
+    /// The order in which waiting accesses are served.
     pub queue: Option<QueueName>,
-    /// V(R): what turning back counts, as a part of all cylinders.
+    /// R of V(R): the penalty for reversing the arm's direction, as a fraction of all cylinders.
     pub queue_turn: Option<f64>,
-    /// How much waiting counts against positioning.
+    /// The weight of waiting time against positioning time, for `sptf`.
     pub queue_ageing: Option<f64>,
-    /// Whether all spindles turn alike.
+    /// Whether all spindles rotate in phase.
     pub synchronized: Option<bool>,
-    /// Whether what no host waits for waits until nothing else does.
+    /// Whether accesses that no host waits for are served only when there are no others.
     pub people_first: Option<bool>,
 }
 
@@ -35,9 +35,9 @@ pub enum QueueName {
     Fcfs,
     /// The nearest cylinder first.
     Sstf,
-    /// On in one direction, then back.
+    /// Onward in one direction, then back.
     Look,
-    /// On in one direction, then from the lowest cylinder.
+    /// Onward in one direction, then again from the lowest cylinder.
     CLook,
     /// V(R) of Geist and Daniel.
     Cvscan,
@@ -45,32 +45,32 @@ pub enum QueueName {
     Sptf,
 }
 
-/// Why there is no such drive.
+/// Why the drive cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// None is named.
+    /// No drive is named.
     #[error("drive.model: name a drive; 'parlour drives' lists those that there are")]
     Unnamed,
     /// It cannot be found.
     #[error("drive.model: {0}")]
     Find(#[from] FindError),
-    /// A number of a queue is none.
+    /// A number of the queue is invalid.
     #[error("drive.{key}: {value} is not possible; use {possible}")]
     Number {
-        /// Which key.
+        /// The key.
         key: &'static str,
         /// Its value.
         value: f64,
-        /// What is.
+        /// The allowed values.
         possible: &'static str,
     },
 }
 
-/// R of V(R), unless told otherwise: Geist and Daniel's recommendation.
+/// The default R of V(R): Geist and Daniel's recommendation.
 const TURN: f64 = 0.2;
 
 impl DriveSettings {
-    /// What describes the drive. A file is looked for beside the experiment.
+    /// Returns the drive's description. A file is looked for in the directory of the experiment.
     ///
     /// # Errors
     /// There is no such drive.
@@ -79,10 +79,10 @@ impl DriveSettings {
         Ok(drives::find(name, experiment.parent().unwrap_or(Path::new("")))?)
     }
 
-    /// The order of service.
+    /// Returns the order of service.
     ///
     /// # Errors
-    /// A number that belongs to it is none.
+    /// A number of the queue is invalid.
     pub fn discipline(&self) -> Result<Discipline, DriveError> {
         let (turn, ageing) = (self.queue_turn.unwrap_or(TURN), self.queue_ageing.unwrap_or(0.0));
         if !(0.0..=1.0).contains(&turn) {

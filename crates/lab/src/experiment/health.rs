@@ -1,4 +1,4 @@
-//! `[[health]]`: members that die and come, scrubs, each at its time.
+//! `[[health]]`: drives that die, replacements, spares and scrubs, each at its simulated time.
 
 use parlour_array::{Event, FailureCause, Repair};
 use parlour_sim::health::{Deed, Incident, What};
@@ -10,38 +10,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::Time;
 
-/// A `[[health]]`.
+/// A `[[health]]` table.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct HealthSettings {
-    /// When, in simulated time; at once, unless told otherwise.
+    /// When it happens, in simulated time. The default is the beginning.
     pub at: Option<Time>,
-    /// Of which array, counted from 0; the first, unless told otherwise.
+    /// The array, counted from 0. The default is the first.
     pub array: Option<u16>,
     /// The drive in this slot dies.
     pub die: Option<u16>,
-    /// Another drive comes into this slot, and is rebuilt.
+    /// A new drive replaces the one in this slot, and is rebuilt.
     pub replace: Option<u16>,
-    /// A spare comes.
+    /// A spare is added.
     pub spare: Option<bool>,
-    /// All redundancy is compared.
+    /// A scrub starts: it compares all redundancy.
     pub scrub: Option<bool>,
 }
 
-/// Why nothing can be done so.
+/// Why a `[[health]]` table is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HealthSettingsError {
-    /// Nothing, or several things.
+    /// It names no event, or several.
     #[error("health {0}: say one thing that happens: die, replace (each with a slot), spare or scrub")]
     NotOne(usize),
-    /// Nobody is there.
+    /// There is no such array or slot.
     #[error("health {number}: there is no {what} {given}; there are {count}, counted from 0")]
     Nobody {
-        /// Counted from 1.
+        /// The number of the table, from 1.
         number: usize,
-        /// What there is not.
+        /// Array or slot.
         what: &'static str,
-        /// Which one.
+        /// The number in the file.
         given: u16,
         /// How many there are.
         count: u16,
@@ -49,7 +49,7 @@ pub enum HealthSettingsError {
 }
 
 impl HealthSettings {
-    /// Whether that can be done to so many arrays of so many members.
+    /// Checks this table against the number of arrays and of members of each.
     pub(super) fn check(&self, number: usize, arrays: u16, members: u16) -> Result<(), HealthSettingsError> {
         let set =
             [self.die.is_some(), self.replace.is_some(), self.spare == Some(true), self.scrub == Some(true)];
@@ -64,7 +64,7 @@ impl HealthSettings {
         within("slot", self.die.or(self.replace), members)
     }
 
-    /// Plans it.
+    /// Schedules the event.
     pub(super) fn plan(&self, world: &mut World, drive: impl FnOnce() -> Member) {
         let at = Instant::ZERO + self.at.map_or(Duration::ZERO, |time| time.0);
         let deed = match (self.die, self.replace, self.spare) {
@@ -77,12 +77,12 @@ impl HealthSettings {
     }
 }
 
-/// What has happened to arrays.
+/// The events and rebuilds of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Happened {
-    /// Seconds, array, what.
+    /// Time in seconds, array, and text of each event.
     pub incidents: Vec<(f64, usize, String)>,
-    /// Array, slot, and how many seconds it took, if it was done.
+    /// Array, slot, and duration in seconds of each rebuild; `None` if it did not finish.
     pub rebuilds: Vec<(usize, u16, Option<f64>)>,
 }
 
@@ -142,7 +142,8 @@ fn why(cause: FailureCause) -> &'static str {
     }
 }
 
-/// Looks until all rebuilds are done, where that is wanted, and has somebody follow.
+/// Watches a run: reports its progress to `goes_on`, which can stop it, and, if `until_rebuilt` is
+/// set, lets it continue until all rebuilds are done.
 pub(super) struct Followed<'a> {
     pub(super) until_rebuilt: bool,
     pub(super) goes_on: &'a mut dyn FnMut(&Progress) -> bool,

@@ -1,7 +1,7 @@
 //! An experiment: a file that says what is simulated, and which of its keys take several values.
 //!
-//! Read [`setup`] (what a file may say), [`sweep`] (its axes), [`build`] (what is settled of it),
-//! [`prepared`] (a run).
+//! Read [`setup`] (the keys of a file), [`sweep`] (its axes), [`build`] (from the file's settings
+//! to a run), [`prepared`] (a run).
 
 pub mod build;
 pub mod control;
@@ -23,36 +23,36 @@ use crate::file::{self, FileError};
 use setup::Setup;
 use sweep::{Axis, SweepError};
 
-/// A file.
+/// An experiment file.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Where it stands.
+    /// The file's path.
     pub path: PathBuf,
-    /// What people call it.
+    /// Its title.
     pub title: String,
-    /// What it shows, in a few sentences.
+    /// A description of what it shows, in a few sentences.
     pub about: Option<String>,
-    /// What is swept.
+    /// The axes: keys that take several values.
     pub axes: Vec<Axis>,
     table: toml::Table,
 }
 
-/// One run of an experiment: a value of each axis, and what is then said.
+/// One run of an experiment: a value of each axis, and the resulting settings.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// By axis: its value.
+    /// The value of each axis, as a label.
     pub labels: Vec<String>,
-    /// What is simulated.
+    /// The settings of the run.
     pub setup: Setup,
 }
 
-/// Why a file is no experiment.
+/// Why a file is not a valid experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// It is no file of settings.
+    /// The file is not a valid file of settings.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its axes are none.
+    /// An axis is invalid.
     #[error("{path}: {source}", path = .path.display())]
     Sweep {
         /// The file.
@@ -60,12 +60,12 @@ pub enum ExperimentError {
         /// What is wrong.
         source: SweepError,
     },
-    /// A value of an axis is none of its key.
+    /// A value of an axis is invalid for its key.
     #[error("{path}{}: {message}", with(.labels), path = .path.display())]
     Value {
         /// The file.
         path: PathBuf,
-        /// Which values.
+        /// The values of the axes.
         labels: String,
         /// What is wrong.
         message: String,
@@ -76,7 +76,8 @@ fn with(labels: &str) -> String {
     if labels.is_empty() { String::new() } else { format!(", with {labels}") }
 }
 
-/// What is wrong with a value, behind its key, which is only said at the end of the whole message.
+/// Returns what is wrong with a value, after its key. The TOML library names the key only at the
+/// end of its message.
 fn bad_setting(error: &toml::de::Error) -> String {
     let message = error.message().lines().collect::<Vec<_>>().join(", ");
     let Some(told) = bad_value(&message) else { return message };
@@ -85,7 +86,7 @@ fn bad_setting(error: &toml::de::Error) -> String {
     key.map_or(told.clone(), |key| format!("{key}: {told}"))
 }
 
-/// The keys that a setup does not have.
+/// The keys of the file that are not part of [`Setup`].
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Head {
@@ -95,24 +96,24 @@ struct Head {
 }
 
 impl Experiment {
-    /// Reads the file at `path`, in which some keys are set otherwise: `key=value` each, the value
+    /// Reads the file at `path`. `set` overrides keys: each is `key=value`, with the value written
     /// as in the file.
     ///
     /// # Errors
-    /// It cannot be read, or is no experiment.
+    /// The file cannot be read, or is not a valid experiment.
     pub fn load(path: &Path, set: &[String]) -> Result<Experiment, ExperimentError> {
         Experiment::parse(path, &file::read(path)?, set)
     }
 
-    /// Takes `text` as what stands in the file at `path`.
+    /// Parses `text`, the content of the file at `path`.
     ///
     /// # Errors
-    /// It is no experiment.
+    /// The text is not a valid experiment.
     pub fn parse(path: &Path, text: &str, set: &[String]) -> Result<Experiment, ExperimentError> {
         let wrong = |source| ExperimentError::Sweep { path: path.to_owned(), source };
         let mut table: toml::Table =
             toml::from_str(text).map_err(|error| file::syntax(path, text, &error))?;
-        // All at once first: then what is wrong has a line.
+        // The whole file is parsed once before `set` and the axes: so errors have a line number.
         let mut body = table.clone();
         ["title", "about", "sweep"].iter().for_each(|key| {
             body.remove(*key);
@@ -125,7 +126,7 @@ impl Experiment {
         });
         set.iter().try_for_each(|setting| sweep::set_text(&mut table, setting)).map_err(wrong)?;
         let mut axes = sweep::axes(&head.sweep.unwrap_or_default()).map_err(wrong)?;
-        // What is set for once is not swept.
+        // A key that `set` overrides is not swept.
         axes.retain(|axis| {
             !set.iter().any(|setting| setting.split('=').next().map(str::trim) == Some(&axis.title))
         });
@@ -140,10 +141,10 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// All runs, the last axis going round first.
+    /// Returns all runs. The last axis varies fastest.
     ///
     /// # Errors
-    /// A value of an axis is none of its key.
+    /// A value of an axis is invalid for its key.
     pub fn points(&self) -> Result<Vec<Point>, ExperimentError> {
         let count = self.axes.iter().map(|axis| axis.values.len()).product();
         (0..count).map(|number| self.point(number)).collect()
@@ -169,7 +170,7 @@ impl Experiment {
         Ok(Point { labels, setup })
     }
 
-    /// Values with the names of their axes, for people.
+    /// Returns the values with the names of their axes, as text.
     pub fn named(&self, labels: &[String]) -> String {
         let pairs = self.axes.iter().zip(labels).map(|(axis, label)| format!("{} = {label}", axis.title));
         pairs.collect::<Vec<_>>().join(", ")

@@ -1,4 +1,4 @@
-//! `[path]`: what lies between hosts and drives.
+//! `[path]`: the processors, channel and buses between hosts and drives.
 
 use parlour_sim::paths::{Bus, Cost, Paths, Processors};
 use parlour_units::{Bytes, Duration};
@@ -10,55 +10,55 @@ use crate::settings::{Rate, Time};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct PathSettings {
-    /// How many processors serve requests and accesses.
+    /// The number of processors that serve requests and accesses.
     pub processors: Option<u16>,
-    /// What a request takes of one.
+    /// The processor time of a request.
     pub request: Option<Time>,
-    /// And for each sector of its payload.
+    /// The additional processor time for each sector of the request.
     pub request_sector: Option<Time>,
-    /// What an access takes of one.
+    /// The processor time of an access.
     pub access: Option<Time>,
-    /// And for each sector of its payload.
+    /// The additional processor time for each sector of the access.
     pub access_sector: Option<Time>,
-    /// How fast payload gets to hosts, all requests together.
+    /// The rate of the channel to the hosts, shared by all requests.
     pub channel: Option<Rate>,
-    /// What each transfer takes beside.
+    /// The fixed time of each transfer on the channel.
     pub channel_each: Option<Time>,
-    /// How fast the buses are on which drives hang.
+    /// The rate of each bus (string) between array and drives.
     pub string: Option<Rate>,
-    /// What each transfer takes beside.
+    /// The fixed time of each transfer on a bus.
     pub string_each: Option<Time>,
-    /// Drives on each bus, in the order of members.
+    /// The number of drives on each bus, in the order of members.
     pub members_per_string: Option<u16>,
 }
 
-/// Why there is no such path.
+/// Why the `[path]` table is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathSettingsError {
-    /// A key without what it belongs to.
+    /// A key is given without the key that it belongs to.
     #[error("path.{key} is for path.{of}; give that, too")]
     Alone {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// What it belongs to.
+        /// The key that it belongs to.
         of: &'static str,
     },
-    /// Nothing hangs on a bus.
+    /// A bus has no drives.
     #[error("path.members-per-string: at least one drive hangs on a bus")]
     NoMembers,
-    /// Nothing gets through.
+    /// A rate is not positive.
     #[error("path.{0}: its rate must be positive")]
     NoRate(&'static str),
-    /// Nobody computes.
+    /// There are no processors.
     #[error("path.processors: there must be one at least, or leave the key away")]
     NoProcessor,
 }
 
 impl PathSettings {
-    /// The path to so many drives.
+    /// Returns the path to this number of drives, if there is one.
     ///
     /// # Errors
-    /// There is none.
+    /// The settings are invalid.
     pub fn paths(&self, drives: u16) -> Result<Option<Paths>, PathSettingsError> {
         self.check()?;
         if self.processors.is_none() && self.channel.is_none() && self.string.is_none() {
@@ -83,7 +83,7 @@ impl PathSettings {
         }))
     }
 
-    /// The bus on which a drive hangs, if there are buses.
+    /// The bus of a drive, if there are buses.
     pub fn string_of(&self, drive: u16) -> Option<u16> {
         self.string.map(|_| drive / self.members_per_string())
     }

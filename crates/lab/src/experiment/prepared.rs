@@ -1,4 +1,4 @@
-//! A run: arrays on drives, paths to them, hosts before them.
+//! A run that is ready to simulate: arrays on drives, the paths to the drives, and the hosts.
 
 use std::path::PathBuf;
 
@@ -26,9 +26,9 @@ use super::workload::{WorkloadError, WorkloadSettings};
 /// All that a run needs.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// Each of the arrays.
+    /// The geometry of each array.
     pub geometry: Geometry,
-    /// How many there are, one behind the other before hosts.
+    /// The number of arrays; hosts see them as one address space, one array after the other.
     pub arrays: u16,
     pub(super) length: Sectors,
     pub(super) tuning: Tuning,
@@ -41,13 +41,13 @@ pub struct Prepared {
     pub(super) path_settings: PathSettings,
     pub(super) health: Vec<HealthSettings>,
     pub(super) workloads: Vec<WorkloadSettings>,
-    /// Where the experiment stands, and what it names may stand beside it.
+    /// The path of the experiment file; the files that it names are looked for relative to it.
     pub(super) file: PathBuf,
     pub(super) measure: Measure,
     pub(super) until_rebuilt: bool,
     pub(super) control: Control,
     pub(super) seed: u64,
-    /// Whether histories are to be told.
+    /// Whether the report includes histories.
     pub history: bool,
 }
 
@@ -57,42 +57,42 @@ pub enum PointError {
     /// An array could not be opened.
     #[error(transparent)]
     Opening(#[from] OpeningError),
-    /// A drive hangs on nothing.
+    /// A drive is connected to no path.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// Nobody can ask so.
+    /// The workload is invalid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The run broke off.
+    /// The run failed.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
-/// What a run, or several on the way to it, have shown.
+/// The results of a run, or of all runs of a search.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What the run that counts has shown.
+    /// The report of the run, or of the chosen run of a search.
     pub report: Report,
-    /// What was to be found, where something was.
+    /// The result of the search, if there was one.
     pub found: Option<Found>,
-    /// What has happened to members.
+    /// The events and rebuilds of the run.
     pub happened: Happened,
 }
 
 impl Prepared {
-    /// Simulates it. The same setup gives the same report, to the bit.
+    /// Simulates the run. The same setup gives exactly the same report.
     ///
     /// # Errors
-    /// There are no figures.
+    /// The run cannot be simulated.
     pub fn run(&self) -> Result<Outcome, ControlError<PointError>> {
         self.run_followed(&mut |_| true)
     }
 
-    /// The same. `goes_on` hears now and then how far it has come, and breaks it off where it says
-    /// no.
+    /// Simulates the run like [`run`](Self::run). `goes_on` is called with the progress from time
+    /// to time; the run stops when it returns false.
     ///
     /// # Errors
-    /// There are no figures.
+    /// The run cannot be simulated.
     pub fn run_followed(
         &self,
         goes_on: &mut dyn FnMut(&Progress) -> bool,
@@ -102,8 +102,8 @@ impl Prepared {
         Ok(Outcome { report, found, happened })
     }
 
-    /// Whether it can be said beforehand how far a run goes: not where several runs search for a
-    /// setting, or one goes on until something happens.
+    /// Whether the length of the run is known beforehand. It is not known for a search, or for a
+    /// run that ends with a rebuild.
     pub fn is_foreseeable(&self) -> bool {
         self.control == Control::Once && !self.until_rebuilt
     }
@@ -142,7 +142,7 @@ impl Prepared {
         Ok(world)
     }
 
-    /// Who asks; the first of them set so, if it is to be.
+    /// The sources of requests; the first has the given setting, if there is one.
     pub(super) fn sources(
         &self,
         setting: Option<Setting>,
@@ -158,7 +158,7 @@ impl Prepared {
             .collect()
     }
 
-    /// What hosts see: all arrays, one behind the other.
+    /// The address space that hosts see: all arrays, one after the other.
     fn space(&self) -> Result<Space, WorkloadError> {
         let (capacity, block) = (self.geometry.capacity(), self.geometry.block());
         Ok(match self.arrays {
@@ -167,7 +167,7 @@ impl Prepared {
         })
     }
 
-    /// A drive, on its bus if it has a number and there are buses.
+    /// Returns a drive, connected to its bus if it has a number and there are buses.
     fn drive(&self, number: Option<u16>, random: &mut Random) -> Member {
         let phase =
             if self.synchronized { Angle::default() } else { Angle::from_revolutions(random.part_of_one()) };

@@ -1,4 +1,4 @@
-//! What an experiment may say. `docs/experiments.md` tells each key with its unit and default.
+//! The keys of an experiment file. `docs/experiments.md` documents each with its unit and default.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,62 +14,64 @@ use super::path::PathSettings;
 use super::workload::WorkloadSettings;
 use crate::settings::{LogSettings, OrganizationSettings, Size, Time, TuningSettings};
 
-/// All that an experiment may say but for what it is called and what is swept.
+/// All keys of an experiment except for its title, its description and its axes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct Setup {
-    /// Members of an array.
+    /// The number of members of each array.
     pub members: Option<u16>,
-    /// Arrays alike, one behind the other before hosts.
+    /// The number of equal arrays; hosts see them as one address space, one array after the other.
     pub arrays: Option<u16>,
-    /// How much of each drive the array uses.
+    /// The size of the part of each drive that the array uses.
     pub member_size: Option<Size>,
-    /// What all that is drawn is drawn from.
+    /// The seed of the random numbers.
     pub seed: Option<u64>,
     /// The organization, as for `parlour create`.
     pub array: OrganizationSettings,
     /// The parity logs, as for `parlour create`.
     pub log: LogSettings,
-    /// Bounds and pace, as for `parlour serve`.
+    /// Limits and pace, as for `parlour serve`.
     pub tuning: TuningSettings,
-    /// What papers settle this way or that.
+    /// Details on which papers differ.
     pub semantics: SemanticsSettings,
     /// The members' drives.
     pub drive: DriveSettings,
-    /// What lies between hosts and drives.
+    /// The path between hosts and drives.
     pub path: PathSettings,
-    /// What happens to members.
+    /// Events: drives that die, replacements, spares, scrubs.
     #[serde(deserialize_with = "one_or_several", serialize_with = "as_several")]
     pub health: Vec<HealthSettings>,
-    /// What hosts ask for.
+    /// The hosts' requests.
     #[serde(deserialize_with = "one_or_several", serialize_with = "as_several")]
     pub workload: Vec<WorkloadSettings>,
-    /// How long to look.
+    /// How long a run is, and what counts.
     pub measure: MeasureSettings,
-    /// What is found by running again and again.
+    /// A search over several runs.
     pub control: ControlSettings,
 }
 
-/// What papers settle this way or that (Stodolsky §8).
+/// Details on which papers differ (Stodolsky §8).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct SemanticsSettings {
     /// Whether regions are marked dirty before they are written.
     #[serde(alias = "dirty-map")]
     pub bitmap: Option<bool>,
-    /// Whether a read-modify-write is one access (footnote 4), parity's after the data's (footnote
-    /// 9).
+    /// Whether a read-modify-write is one access (footnote 4), with the parity's access after the
+    /// data's (footnote 9).
     pub combined: Option<bool>,
-    /// Whether what is overwritten is always known, and never read before.
+    /// Whether the old content of overwritten data is always known, and so never read.
     pub old_data_known: Option<bool>,
-    /// Whether a copy is written only when the one before it is (footnote 11).
+    /// Whether each copy is written only after the write of the copy before it has finished
+    /// (footnote 11).
     pub copies_in_turn: Option<bool>,
-    /// Up to which length what lies between is read along, as parity in large reads (Chen §8.1.3).
+    /// The longest gap between two reads of a disk that is read along, such as parity in large
+    /// reads (Chen §8.1.3).
     pub read_through: Option<Size>,
 }
 
 impl SemanticsSettings {
-    /// With the other tuning, for the array.
+    /// Returns the tuning with these details.
     pub(super) fn tuning(&self, tuning: Tuning) -> Tuning {
         Tuning {
             bitmap: self.bitmap.unwrap_or(tuning.bitmap),
@@ -79,7 +81,7 @@ impl SemanticsSettings {
         }
     }
 
-    /// What is asked for apart.
+    /// Returns the details that exist only in the simulator.
     pub(super) fn simulated(&self) -> Simulated {
         let default = Simulated::default();
         Simulated {
@@ -89,56 +91,56 @@ impl SemanticsSettings {
     }
 }
 
-/// How long to look.
+/// How long a run is, and what counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct MeasureSettings {
-    /// Requests that are answered before anything is counted.
+    /// The number of requests answered in the warm-up, which are not counted.
     pub warm_up: Option<u64>,
-    /// Simulated time that goes by before.
+    /// The least simulated time of the warm-up.
     pub warm_up_time: Option<Time>,
-    /// Reintegrations of each region that is written to, before.
+    /// The least number of reintegrations, in the warm-up, of each region that is written to.
     pub warm_up_reintegrations: Option<u64>,
-    /// Requests after which the warm-up is given up.
+    /// The number of requests after which the warm-up ends in any case.
     pub warm_up_at_most: Option<u64>,
-    /// Requests that are counted at least.
+    /// The least number of counted requests.
     pub requests: Option<u64>,
-    /// And at most.
+    /// The largest number of counted requests.
     pub at_most: Option<u64>,
-    /// The interval of the mean response time is to be this part of it.
+    /// The wanted half width of the mean response time's interval, as a fraction of the mean.
     pub precision: Option<f64>,
-    /// Requests at once beyond which an open load is called unstable.
+    /// With more requests under way than this, an open load is unstable.
     pub backlog: Option<usize>,
-    /// Simulated time after which it is enough in any case.
+    /// The simulated time after which the run ends in any case.
     pub time: Option<Time>,
-    /// Whether it goes on until all rebuilds are done.
+    /// Whether the run continues until all rebuilds are done.
     pub until_rebuilt: Option<bool>,
-    /// Whether histories over time are told, too.
+    /// Whether the report includes histories over time.
     pub history: Option<bool>,
 }
 
-/// What is found by running again and again.
+/// A search over several runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct ControlSettings {
-    /// Requests a second that are to be reached by thinking longer or shorter.
+    /// The wanted throughput in requests per second; the search changes the think time.
     pub throughput: Option<f64>,
-    /// To within this part.
+    /// The accepted deviation, as a fraction of the throughput.
     pub tolerance: Option<f64>,
-    /// Runs at the most.
+    /// The largest number of runs.
     pub runs: Option<u32>,
-    /// The part of requests that are to be answered within a limit, by as many processes as keep
-    /// it.
+    /// The fraction of requests to be answered within the limit; the search changes the number of
+    /// processes.
     pub quantile: Option<f64>,
-    /// The limit.
+    /// The limit of the response time.
     pub limit: Option<Time>,
-    /// The same as a multiple of what it is with one process.
+    /// The limit as a multiple of the quantile with one process.
     pub times_idle: Option<f64>,
-    /// Processes at the most.
+    /// The largest number of processes.
     pub processes: Option<u32>,
 }
 
-/// One table, or a list of them.
+/// Reads one table, or a list of tables.
 fn one_or_several<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -161,7 +163,8 @@ fn one_or_several<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer.deserialize_any(Tables(PhantomData))
 }
 
-/// A list even where there is none: it says which keys there are.
+/// Writes a list with at least one table, so that the keys of the table are known to the check of
+/// keys.
 fn as_several<S: Serializer, T: Default + Serialize>(
     several: &[T],
     serializer: S,

@@ -1,4 +1,4 @@
-//! Axes: keys that take one value after the other.
+//! The axes of an experiment: keys that take one value after the other.
 
 use toml::{Table, Value};
 
@@ -7,7 +7,7 @@ use super::setup::Setup;
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// The key that it sets, or the name of what its cases are.
+    /// The key that the axis sets, or the name of its cases.
     pub title: String,
     /// Its values, in order.
     pub values: Vec<AxisValue>,
@@ -16,19 +16,19 @@ pub struct Axis {
 /// A value of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisValue {
-    /// What people call it.
+    /// Its label in reports.
     pub label: String,
-    /// What it sets.
+    /// The keys that it sets, with their values.
     pub set: Vec<(String, Value)>,
 }
 
-/// Why there is no sweep.
+/// Why the sweep is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SweepError {
-    /// An axis is no list.
+    /// The axis is not a list.
     #[error("sweep.{0}: give a list of the values that it takes, as [1, 2, 4]")]
     NoList(String),
-    /// It has no values.
+    /// The axis has no values.
     #[error("sweep.{0}: there is no value in the list")]
     Empty(String),
     /// A case has no name.
@@ -38,25 +38,25 @@ pub enum SweepError {
     NoCase {
         /// The axis.
         axis: String,
-        /// Counted from 1.
+        /// The number of the case, from 1.
         number: usize,
     },
-    /// A key goes through something that is no table.
+    /// A part of the key before its last dot is not a table.
     #[error("'{0}' cannot be set: what stands before its last dot is no table of the file")]
     NoTable(String),
-    /// No setting.
+    /// The text is not a setting.
     #[error("'{0}' sets nothing: write key=value, as workload.processes=8")]
     NoSetting(String),
 }
 
-/// The axes that a table says, in its order.
+/// Returns the axes of a table, in its order.
 pub(super) fn axes(table: &Table) -> Result<Vec<Axis>, SweepError> {
     let mut found = Vec::new();
     gather("", table, &mut found)?;
     Ok(found)
 }
 
-/// Keys with dots are tables to TOML: `a.b = [1]` is an axis of `a.b`.
+/// Collects the axes. TOML parses keys with dots as tables: `a.b = [1]` is an axis of `a.b`.
 fn gather(prefix: &str, table: &Table, found: &mut Vec<Axis>) -> Result<(), SweepError> {
     for (key, value) in table {
         let title = format!("{prefix}{key}");
@@ -76,7 +76,7 @@ fn gather(prefix: &str, table: &Table, found: &mut Vec<Axis>) -> Result<(), Swee
     Ok(())
 }
 
-/// Whether a key is one of a setup, by its first part.
+/// Whether a key's first part is a key of [`Setup`].
 fn is_setting(key: &str) -> bool {
     let known = serde_json::to_value(Setup::default()).expect("settings are plain data");
     let first = key.split('.').next().unwrap_or_default();
@@ -110,12 +110,13 @@ fn flatten(prefix: &str, table: Table, set: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Whether a key stands for a value even where that is a table: those of a setup have two parts.
+/// Whether a key's value can itself be a table. That is so for keys of [`Setup`], which have two
+/// parts.
 fn is_value(key: &str) -> bool {
     key.split('.').filter(|part| part.parse::<usize>().is_err()).count() > 1
 }
 
-/// Sets a key, whose parts are apart by dots; a number counts tables of a list, from 0.
+/// Sets a key. Dots separate its parts; a number selects a table of a list, from 0.
 pub(super) fn set(table: &mut Table, key: &str, value: Value) -> Result<(), SweepError> {
     let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
     let mut here = table;
@@ -137,7 +138,7 @@ pub(super) fn set(table: &mut Table, key: &str, value: Value) -> Result<(), Swee
     Ok(())
 }
 
-/// Sets what `key=value` says; a value that is none of TOML's is a text.
+/// Sets the key of `key=value`. A value that is not valid TOML is a string.
 pub(super) fn set_text(table: &mut Table, setting: &str) -> Result<(), SweepError> {
     let (key, text) = setting.split_once('=').ok_or_else(|| SweepError::NoSetting(setting.to_owned()))?;
     let (key, text) = (key.trim(), text.trim());

@@ -1,4 +1,4 @@
-//! Layouts as text in columns, from the same drawings of the array that `parlour layout` shows.
+//! Draws layouts as text in columns, from the same drawings that `parlour layout` shows.
 
 use parlour_array::{
     Cell, Creation, DrawnContent, Geometry, LogCreation, Row, draw_region, draw_regions, draw_units,
@@ -8,23 +8,23 @@ use parlour_units::{Region, Sectors};
 use super::evidence::EvidenceError;
 use crate::settings::OrganizationSettings;
 
-/// Blocks, and members that are long enough for any figure.
+/// The block size, and a member size that is large enough for any figure.
 const BLOCK: Sectors = Sectors::new(8);
 const MEMBER: Sectors = Sectors::new(1 << 17);
 
-/// What parity is called.
+/// How parity units are labelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parity {
     /// By the data units that it protects, as in Stodolsky's figure 1.
     Units,
-    /// By its stripe, as in Chen's.
+    /// By its stripe, as in Chen's figures.
     Stripe,
 }
 
-/// An array of so many disks of 64 MiB.
+/// Creates an array of disks of 64 MiB.
 ///
 /// # Errors
-/// There is no such array.
+/// The settings do not allow such an array.
 pub fn array(
     settings: &OrganizationSettings,
     members: u16,
@@ -44,17 +44,17 @@ pub fn array(
     Geometry::create(&creation).map_err(EvidenceError::model)
 }
 
-/// The first rows of units of each member.
+/// Draws the first rows of units of each member.
 pub fn units(geometry: &Geometry, rows: usize, parity: Parity) -> String {
     of_cells(&draw_units(geometry, rows), parity)
 }
 
-/// The first units of each member in a region.
+/// Draws the first units of each member in a region.
 pub fn region(geometry: &Geometry, region: Region, rows: usize) -> String {
     of_cells(&draw_region(geometry, region, rows), Parity::Units)
 }
 
-/// The first regions: what each member holds of them, in the order of places.
+/// Draws the first regions: what each member holds of them, in the order on the member.
 pub fn regions(geometry: &Geometry, rows: usize) -> String {
     let rows = draw_regions(geometry, rows);
     let members = rows.first().map_or(0, Vec::len);
@@ -74,7 +74,8 @@ fn of_cells(rows: &[Row<Option<Cell>>], parity: Parity) -> String {
     columns("row", members, rows.iter().map(|row| row.iter().map(label).collect()))
 }
 
-/// A table with a column for each disk. A cell has lines, and rows are counted from 0.
+/// Formats a table with a column for each disk. Each cell is a list of lines; rows are numbered
+/// from 0.
 pub fn columns(first: &str, disks: usize, rows: impl IntoIterator<Item = Vec<Vec<String>>>) -> String {
     let header = (0..disks).map(|disk| format!("disk {disk}"));
     let mut lines = vec![std::iter::once(first.to_owned()).chain(header).collect::<Vec<_>>()];
@@ -89,7 +90,7 @@ pub fn columns(first: &str, disks: usize, rows: impl IntoIterator<Item = Vec<Vec
     aligned(&lines)
 }
 
-/// Lines whose columns begin one below the other.
+/// Formats lines so that columns are aligned.
 pub fn aligned(lines: &[Vec<String>]) -> String {
     let widest = |column: usize| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)

@@ -1,26 +1,25 @@
-//! What is known before anything is judged: what the papers print, and what the simulations have
-//! shown.
+//! The evidence for verdicts: the papers' printed numbers, and the results of the simulations.
 
 use std::error::Error;
 
 use super::library::Library;
 use crate::figures::Figures;
 
-/// All that models and figures may look at.
+/// All the data that models and figures can use.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// What the papers print.
+    /// The papers' printed numbers.
     pub library: Library,
-    /// What was simulated, each experiment once.
+    /// The results of the simulations, each experiment once.
     pub experiments: Vec<Experimented>,
 }
 
-/// An experiment that was run.
+/// An experiment with its results.
 #[derive(Clone, Debug)]
 pub struct Experimented {
-    /// Its place below `experiments/`.
+    /// Its path below `experiments/`, without `.toml`.
     pub name: String,
-    /// What was swept.
+    /// The titles of its axes.
     pub axes: Vec<String>,
     /// Its runs, in the order of the axes.
     pub runs: Vec<Run>,
@@ -29,84 +28,84 @@ pub struct Experimented {
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// By axis: its value.
+    /// The value of each axis.
     pub values: Vec<String>,
-    /// What it has shown, or why it shows nothing.
+    /// The figures, or the reason why there are none.
     pub figures: Result<Figures, String>,
 }
 
-/// Why something was not found.
+/// Why a piece of evidence was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
-    /// Nothing of the kind is printed.
+    /// The papers' data have no such number.
     #[error("papers/published.json has no number '{0}'")]
     NoNumber(String),
-    /// It was not simulated.
+    /// The experiment was not run.
     #[error("experiments/{0}.toml was not run: name it among the experiments of the paper")]
     NoExperiment(String),
-    /// There was no such run.
+    /// The experiment has no such run.
     #[error("experiments/{experiment}.toml has no run with {values}")]
     NoRun {
-        /// Of which experiment.
+        /// The experiment.
         experiment: String,
-        /// With which values.
+        /// The values of its axes.
         values: String,
     },
     /// The run gave no figures.
     #[error("experiments/{experiment}.toml, with {values}: {why}")]
     Failed {
-        /// Of which experiment.
+        /// The experiment.
         experiment: String,
-        /// With which values.
+        /// The values of its axes.
         values: String,
-        /// What it says.
+        /// The reason.
         why: String,
     },
-    /// A model refuses what it was asked.
+    /// A model refuses its input.
     #[error(transparent)]
     Model(Box<dyn Error + Send + Sync>),
 }
 
 impl EvidenceError {
-    /// A model's refusal: `model(…).map_err(EvidenceError::model)`.
+    /// Wraps the error of a model: `model(…).map_err(EvidenceError::model)`.
     pub fn model(error: impl Error + Send + Sync + 'static) -> EvidenceError {
         EvidenceError::Model(Box::new(error))
     }
 }
 
 impl Evidence {
-    /// The number that is printed under this name.
+    /// Returns the printed number with this id.
     ///
     /// # Errors
-    /// There is none, or it is no single number.
+    /// There is no such number, or it is a range or a bound.
     pub fn published(&self, id: &str) -> Result<f64, EvidenceError> {
         let number = self.library.number(id).and_then(|published| published.value.number());
         number.ok_or_else(|| EvidenceError::NoNumber(id.to_owned()))
     }
 
-    /// What was shown by the experiment of this name.
+    /// Returns the results of the experiment with this name.
     ///
     /// # Errors
-    /// It was not run.
+    /// The experiment was not run.
     pub fn experiment(&self, name: &str) -> Result<&Experimented, EvidenceError> {
         let experiment = self.experiments.iter().find(|experiment| experiment.name == name);
         experiment.ok_or_else(|| EvidenceError::NoExperiment(name.to_owned()))
     }
 
-    /// What was shown by its run with these values of its axes, in their order.
+    /// Returns the results of an experiment's run with these values of its axes, in their order.
     ///
     /// # Errors
-    /// There was no such run, or it gave no figures.
+    /// There is no such run, or it gave no figures.
     pub fn run(&self, experiment: &str, values: &[&str]) -> Result<&Figures, EvidenceError> {
         self.experiment(experiment)?.run(values)
     }
 }
 
 impl Experimented {
-    /// What was shown by the run with these values.
+    /// Returns the results of the run with these values.
     ///
     /// # Errors
-    /// There was no such run, or it gave no figures.
+    /// There is no such run, or it gave no figures.
     pub fn run(&self, values: &[&str]) -> Result<&Figures, EvidenceError> {
         let run = self.runs.iter().find(|run| run.values == values);
         let run = run.ok_or_else(|| EvidenceError::NoRun {
@@ -116,10 +115,10 @@ impl Experimented {
         self.figures(run)
     }
 
-    /// What was shown by one of its runs.
+    /// Returns the results of a run of this experiment.
     ///
     /// # Errors
-    /// It gave no figures.
+    /// The run gave no figures.
     pub fn figures<'a>(&self, run: &'a Run) -> Result<&'a Figures, EvidenceError> {
         run.figures.as_ref().map_err(|why| EvidenceError::Failed {
             experiment: self.name.clone(),

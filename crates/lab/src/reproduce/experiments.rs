@@ -1,4 +1,4 @@
-//! The papers' experiments, which come with the program: `experiments/*/*.toml`.
+//! The experiment files for the papers, built into the program: `experiments/*/*.toml`.
 
 macro_rules! catalogue {
     ($($name:literal),* $(,)?) => {
@@ -6,7 +6,7 @@ macro_rules! catalogue {
     };
 }
 
-/// Each experiment's file, by its place below `experiments/` without `.toml`.
+/// The content of each experiment file, by its path below `experiments/` without `.toml`.
 pub const EXPERIMENTS: &[(&str, &str)] = catalogue![
     "chen/figure-4",
     "chen/figure-7",
@@ -29,7 +29,7 @@ pub const EXPERIMENTS: &[(&str, &str)] = catalogue![
     "varki/units",
 ];
 
-/// The file of the experiment of this name.
+/// Returns the content of the experiment file with this name.
 pub fn find(name: &str) -> Option<&'static str> {
     EXPERIMENTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

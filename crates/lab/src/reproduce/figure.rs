@@ -1,33 +1,33 @@
-//! Figures: curves over axes, or drawings.
+//! Figures: charts of curves, or drawings.
 
 use serde::Serialize;
 
 /// A part of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Panel {
-    /// What it is called, where a figure has several.
+    /// Its title, if the figure has several parts.
     pub title: Option<String>,
-    /// What is seen.
+    /// Its content.
     #[serde(flatten)]
     pub content: Content,
 }
 
-/// What is seen.
+/// The content of a part of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Curves.
     Chart(Chart),
-    /// Text in columns, as a layout.
+    /// Text in columns, such as a layout.
     Drawing(String),
 }
 
 /// Curves over two axes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Chart {
-    /// From left to right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// From below upwards.
+    /// The vertical axis.
     pub y: Axis,
     /// The curves, in the order of their legend.
     pub curves: Vec<Curve>,
@@ -36,41 +36,41 @@ pub struct Chart {
 /// An axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
-    /// What it shows.
+    /// The quantity.
     pub label: String,
-    /// In which unit; empty where there is none.
+    /// Its unit; empty if there is none.
     pub unit: String,
-    /// How its numbers lie.
+    /// Its scale.
     pub scale: Scale,
 }
 
-/// How numbers lie on an axis.
+/// The scale of an axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// At even distances.
+    /// Linear.
     Linear,
-    /// Each ten times the one before.
+    /// Logarithmic.
     Logarithmic,
-    /// Names; a place is a name's number, counted from 0.
+    /// Names; a position on the axis is the number of a name, from 0.
     Names(Vec<String>),
 }
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// Of what; curves of the same are drawn alike.
+    /// Its subject; curves of the same subject have the same look.
     pub of: String,
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
     /// Its points, from left to right.
     pub points: Vec<Point>,
-    /// What each point is called, where they have names.
+    /// The label of each point, if the points have labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
 }
 
-/// Where a curve comes from.
+/// The source of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -80,45 +80,45 @@ pub enum Source {
     Simulated,
     /// The paper.
     Published,
-    /// Ours over the paper's.
+    /// The quotient of our value and the paper's.
     Ratio,
 }
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Where on the axis.
+    /// The position on the horizontal axis.
     pub x: f64,
-    /// How much.
+    /// The value.
     pub y: f64,
-    /// Half the width of its 95% confidence interval, where there is one.
+    /// Half the width of the value's 95% confidence interval, if there is one.
     pub interval: Option<f64>,
 }
 
 impl Panel {
-    /// A figure's only part.
+    /// The only part of a figure.
     pub fn only(content: Content) -> Panel {
         Panel { title: None, content }
     }
 
-    /// One of several.
+    /// One of several parts.
     pub fn titled(title: impl Into<String>, content: Content) -> Panel {
         Panel { title: Some(title.into()), content }
     }
 }
 
 impl Axis {
-    /// An axis at even distances.
+    /// A linear axis.
     pub fn linear(label: impl Into<String>, unit: impl Into<String>) -> Axis {
         Axis { label: label.into(), unit: unit.into(), scale: Scale::Linear }
     }
 
-    /// A logarithmic one.
+    /// A logarithmic axis.
     pub fn logarithmic(label: impl Into<String>, unit: impl Into<String>) -> Axis {
         Axis { scale: Scale::Logarithmic, ..Axis::linear(label, unit) }
     }
 
-    /// One of names.
+    /// An axis of names.
     pub fn names(label: impl Into<String>, names: impl IntoIterator<Item = impl Into<String>>) -> Axis {
         let names = names.into_iter().map(Into::into).collect();
         Axis { label: label.into(), unit: String::new(), scale: Scale::Names(names) }
@@ -126,7 +126,7 @@ impl Axis {
 }
 
 impl Curve {
-    /// A curve through points that are sure: `(x, y)` each.
+    /// A curve through points `(x, y)` without intervals.
     pub fn new(of: impl Into<String>, source: Source, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
         let points = points.into_iter().map(|(x, y)| Point { x, y, interval: None }).collect();
         Curve { of: of.into(), source, points, labels: Vec::new() }
@@ -139,7 +139,7 @@ impl Curve {
 }
 
 impl Source {
-    /// What people call it.
+    /// Its name in the report.
     pub const fn name(self) -> &'static str {
         match self {
             Source::Model => "model",

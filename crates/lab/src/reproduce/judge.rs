@@ -1,4 +1,4 @@
-//! Verdicts: what is printed against what we find, by the rule of its kind.
+//! Verdicts: compares each printed number with our finding, by the rule of its kind.
 
 use super::kind::{IN_ORDER, Kind};
 use super::library::{Library, Published};
@@ -6,7 +6,7 @@ use super::study::Finding;
 use super::value::Value;
 use super::verdict::Verdict;
 
-/// A verdict, and what is to be said of it.
+/// A verdict with its reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Judgement {
     pub(super) verdict: Verdict,
@@ -14,22 +14,22 @@ pub(super) struct Judgement {
     pub(super) erratum: Option<String>,
 }
 
-/// What was found, or why nothing was.
+/// A finding, or the reason why there is none.
 pub(super) type Found = Result<Finding, Missing>;
 
-/// Why there is nothing to judge.
+/// Why there is no finding to judge.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Missing {
     NotDerivable(&'static str),
     NotComputed(String),
 }
 
-/// What is said where nobody has said how a number is got.
+/// The reason for a number for which no study has a computation.
 pub(super) const NOT_YET: &str = "not computed yet";
-/// What is said of a difference of which nobody knows why.
+/// The reason for a difference without a known explanation.
 const NOT_EXPLAINED: &str = "not explained";
 
-/// What of a finding is compared.
+/// The value of a finding that is compared with the printed one.
 pub(super) fn compared(kind: Kind, finding: &Finding) -> Option<Value> {
     match kind.prefers_simulation() {
         true => finding.simulated.or(finding.model),
@@ -37,8 +37,8 @@ pub(super) fn compared(kind: Kind, finding: &Finding) -> Option<Value> {
     }
 }
 
-/// Judges a number; `all` has what was found for each number that is printed, for its order among
-/// those that were measured alike.
+/// Judges a number. `all` has the finding for each printed number; it is used to compare the order
+/// of numbers that were measured alike.
 pub(super) fn judge(library: &Library, published: &Published, all: &[(&Published, &Found)]) -> Judgement {
     let said = |verdict, why: Vec<String>| Judgement { verdict, why, erratum: None };
     let nothing = |why: &str| said(Verdict::NotComputed, vec![why.to_owned()]);
@@ -72,7 +72,8 @@ pub(super) fn judge(library: &Library, published: &Published, all: &[(&Published
     said(Verdict::Differs, why)
 }
 
-/// Which of those that were measured alike stands on the other side of it with us.
+/// Names the numbers of the same group whose order relative to this one is reversed in our
+/// findings.
 fn disorder(published: &Published, ours: Value, all: &[(&Published, &Found)]) -> Option<String> {
     let group = published.group.as_ref()?;
     let (Some(theirs), Value::Number(ours)) = (published.value.number(), ours) else { return None };
@@ -92,7 +93,7 @@ fn disorder(published: &Published, ours: Value, all: &[(&Published, &Found)]) ->
 mod tests {
     use super::*;
 
-    /// Three measured alike, 10, 10.5 and 20, and a formula's 30 that an erratum excuses.
+    /// Three numbers of one group, 10, 10.5 and 20, and a formula's 30 that an erratum excuses.
     fn library() -> Library {
         let line = |id: &str, value: &str, rest: &str| {
             format!(
@@ -184,8 +185,8 @@ mod tests {
         assert_eq!(verdicts(&far), [(Verdict::Differs, Some("not explained".to_owned()))]);
     }
 
-    /// Large requests' curves of two levels crossed nowhere, and that was taken for a crossing at
-    /// 100%.
+    /// Regression test: the curves of large requests of two levels did not cross, and that was
+    /// reported as a crossing at 100%.
     #[test]
     fn what_is_looked_for_and_not_there_differs() {
         let none = [("ch.a", Ok(Finding::simulated(Value::Absent).because("they do not cross")))];

@@ -1,18 +1,18 @@
-//! The kinds of published numbers, and when ours agrees: one rule for each kind, and none for a
-//! single number.
+//! The kinds of published numbers, and when ours agrees: one rule for each kind. There are no rules
+//! for single numbers.
 
 use serde::{Deserialize, Serialize};
 
 use super::value::Tolerance;
 
-/// Where a published number comes from.
+/// How the authors obtained a published number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// It follows from what the paper prints.
+    /// It follows from other printed numbers.
     Formula,
-    /// The authors worked it out in a way that is not printed: by simulation, or by a model that
-    /// they only name.
+    /// The authors computed it in a way that is not printed: by simulation, or by a model that they
+    /// only name.
     Simulated,
     /// The authors measured it on their machine.
     Measured,
@@ -20,23 +20,23 @@ pub enum Kind {
     Stated,
 }
 
-/// How far what the authors simulated may be from ours.
+/// The accepted deviation of our value from a simulated one, as a fraction.
 const OF_SIMULATED: f64 = 0.10;
-/// How many times what the authors measured ours may be: their machines are not ours.
+/// The accepted factor between our value and a measured one: the machines differ.
 const OF_MEASURED: f64 = 1.25;
-/// Numbers that were measured alike are in an order where they are farther apart than this part of
-/// the larger.
+/// Numbers that were measured alike have an order if they differ by more than this fraction of the
+/// larger.
 pub(super) const IN_ORDER: f64 = 0.10;
 
-/// What holds for numbers of all kinds, for people.
+/// The rule for numbers of all kinds, as text for the report.
 pub const OF_ALL: &str = "A bound is kept or not, and a range agrees with a number only if it holds it, to within half a unit of the last \
                           printed digit. A number that repeats another is shown, and not counted.";
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Formula, Kind::Simulated, Kind::Measured, Kind::Stated];
 
-    /// What people call it.
+    /// Its name in the report.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Formula => "formula",
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// How near is near enough.
+    /// The accepted deviation.
     pub const fn tolerance(self) -> Tolerance {
         match self {
             Kind::Formula | Kind::Stated => Tolerance::PrintedDigits,
@@ -55,12 +55,12 @@ impl Kind {
         }
     }
 
-    /// Whether the simulation is what is compared, where there is one; else the model.
+    /// Whether the simulation's value is compared, if there is one, and otherwise the model's.
     pub(super) const fn prefers_simulation(self) -> bool {
         matches!(self, Kind::Simulated | Kind::Measured)
     }
 
-    /// The rule, for people.
+    /// The rule of this kind, as text for the report.
     pub fn rule(self) -> String {
         match self {
             Kind::Formula => {

@@ -1,4 +1,4 @@
-//! What the papers print: numbers, errata, figures. They are data, in `papers/`.
+//! The papers' numbers, errata and figures. They are data, in `papers/`.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::paper::Paper;
 use super::value::{Printed, PrintedError, Tolerance, Value};
 use super::verdict::Verdict;
 
-/// What the papers print.
+/// The papers' printed data.
 #[derive(Clone, Debug)]
 pub struct Library {
     /// Numbers, in the order of the papers.
     pub numbers: Vec<Published>,
-    /// Where papers disagree with themselves.
+    /// Contradictions within a paper.
     pub errata: Vec<Erratum>,
     /// Figures.
     pub figures: Vec<PublishedFigure>,
@@ -24,55 +24,56 @@ pub struct Library {
 /// A number that a paper prints.
 #[derive(Clone, Debug)]
 pub struct Published {
-    /// What it is called here.
+    /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The paper.
     pub paper: Paper,
-    /// Where it stands.
+    /// Its place in the paper.
     pub place: String,
-    /// What it is.
+    /// The quantity.
     pub quantity: String,
-    /// How much.
+    /// The value.
     pub value: Printed,
-    /// Of what.
+    /// The unit.
     pub unit: String,
-    /// Where it comes from.
+    /// How the authors obtained it.
     pub kind: Kind,
-    /// Numbers that were measured alike have the same.
+    /// The group; numbers that were measured alike have the same group.
     pub group: Option<String>,
-    /// What it is a part of, or compared with, in its unit: 100, of percents of another array.
+    /// The whole of which it is a part, or the value with which it is compared, in its unit: for
+    /// example 100, if it is a percentage of another array's value.
     pub whole: Option<f64>,
-    /// The setting of ours that was derived from it or fitted to it.
+    /// The setting of ours that was derived from this number or fitted to it.
     pub calibrates: Option<String>,
-    /// The number that it prints again, or reads in another way: that one counts.
+    /// The number that this one prints again or states in another way. Only that number counts.
     pub repeats: Option<String>,
 }
 
-/// A place where a paper disagrees with itself.
+/// A contradiction within a paper.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Erratum {
-    /// What it is called here.
+    /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The paper.
     pub paper: Paper,
-    /// Where it stands.
+    /// Its place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What is printed.
+    /// The printed text.
     pub printed: String,
-    /// What the paper's other numbers bear out.
+    /// The reading that the paper's other numbers support.
     pub reading: String,
-    /// The numbers that contradict the paper's own formula, and what that gives.
+    /// The numbers that contradict the paper's own formula, and the formula's values.
     #[serde(default)]
     pub misprints: BTreeMap<String, Printed>,
-    /// The numbers that round what the formula gives, or word it loosely, and what that is.
+    /// The numbers that round the formula's values or state them loosely, and those values.
     #[serde(default)]
     pub rounded: BTreeMap<String, Printed>,
 }
 
 impl Erratum {
-    /// The numbers that it excuses, with the verdict, and what they should be.
+    /// The numbers that this erratum excuses, each with its verdict and its correct value.
     fn excuses(&self) -> impl Iterator<Item = (&String, Verdict, &Printed)> {
         let both = [(&self.misprints, Verdict::Misprint), (&self.rounded, Verdict::Rounded)];
         both.into_iter().flat_map(|(numbers, verdict)| {
@@ -85,67 +86,67 @@ impl Erratum {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedFigure {
-    /// What it is called here.
+    /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The paper.
     pub paper: Paper,
     /// Its number and title.
     pub title: String,
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
 }
 
 /// Why the papers' data cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// A file is not what it should be.
+    /// A file is invalid.
     #[error("papers/{file}: {source}")]
     File {
-        /// Which.
+        /// The file.
         file: &'static str,
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// A number's value is none.
+    /// The value of a number is invalid.
     #[error("papers/published.json: {id}: {source}")]
     Value {
-        /// Whose.
+        /// The id of the number.
         id: String,
         /// What is wrong.
         source: PrintedError,
     },
-    /// Two are called the same.
+    /// Two entries have the same id.
     #[error("papers/{file}: {id} stands there twice: give one of them another id")]
     Twice {
-        /// Where.
+        /// The file.
         file: &'static str,
-        /// What they are called.
+        /// The id.
         id: String,
     },
-    /// It says another paper than its name.
+    /// An entry's paper does not match its id.
     #[error("papers/{file}: {id} is said to be of {paper}, whose ids begin with '{}'", .paper.prefix())]
     Stranger {
-        /// Where.
+        /// The file.
         file: &'static str,
-        /// What it is called.
+        /// The id.
         id: String,
-        /// The paper that it says.
+        /// The paper that the entry names.
         paper: Paper,
     },
-    /// A number repeats one that does not count itself.
+    /// A number repeats one that is itself a repetition, or that does not exist in its paper.
     #[error("papers/published.json: {number} repeats {first}, which is no number of its paper that counts")]
     Repeats {
-        /// Which.
+        /// The number.
         number: String,
-        /// What it is said to repeat.
+        /// The number that it repeats.
         first: String,
     },
-    /// An erratum excuses what is not printed.
+    /// An erratum excuses a number that does not exist.
     #[error("papers/errata.json: {erratum} excuses {number}, which is no number of papers/published.json")]
     Excuse {
-        /// Which.
+        /// The erratum.
         erratum: String,
-        /// What it excuses.
+        /// The number.
         number: String,
     },
 }
@@ -155,7 +156,7 @@ const ERRATA: &str = "errata.json";
 const FIGURES: &str = "figures.json";
 
 impl Library {
-    /// What comes with the program.
+    /// Returns the data that are built into the program.
     pub fn carried() -> Library {
         let library = Library::parse(
             include_str!("../../../../papers/published.json"),
@@ -165,10 +166,10 @@ impl Library {
         library.expect("it was built in, and a test has read it")
     }
 
-    /// Reads the three files' texts.
+    /// Parses the texts of the three files.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// A file is invalid.
     pub fn parse(numbers: &str, errata: &str, figures: &str) -> Result<Library, LibraryError> {
         let numbers: Vec<Line> = list(NUMBERS, numbers)?;
         let numbers = numbers.into_iter().map(Line::published).collect::<Result<Vec<_>, _>>()?;
@@ -177,13 +178,13 @@ impl Library {
         Ok(library)
     }
 
-    /// The number of this name.
+    /// Returns the number with this id.
     pub fn number(&self, id: &str) -> Option<&Published> {
         self.numbers.iter().find(|number| number.id == id)
     }
 
-    /// The erratum that excuses the number of this name, if ours is what it reads there, and the
-    /// verdict.
+    /// Returns the erratum that excuses the number with this id, and the verdict, if our value
+    /// agrees with the erratum's reading.
     pub fn excuse(&self, number: &str, ours: Value) -> Option<(&Erratum, Verdict)> {
         let reads = |reading: &Printed| reading.agrees(ours, Tolerance::PrintedDigits, None) == Ok(true);
         self.errata.iter().find_map(|erratum| {
@@ -225,7 +226,7 @@ impl Library {
     }
 }
 
-/// A number as it stands in its file.
+/// An entry of the file of numbers.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -269,7 +270,7 @@ fn list<T: DeserializeOwned>(file: &'static str, text: &str) -> Result<Vec<T>, L
     serde_json::from_str(text).map_err(|source| LibraryError::File { file, source })
 }
 
-/// Each name occurs once, and tells its paper.
+/// Checks that each id occurs once and matches its paper.
 fn names<'a>(file: &'static str, named: impl Iterator<Item = (&'a str, Paper)>) -> Result<(), LibraryError> {
     let mut seen = Vec::new();
     for (id, paper) in named {

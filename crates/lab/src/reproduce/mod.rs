@@ -1,9 +1,9 @@
-//! The five papers reproduced: what they print, ours beside it, and whether the two agree.
+//! The five papers reproduced: their printed numbers, our values, and whether the two agree.
 //!
-//! Read [`library`] (what the papers print, as data), [`kind`] (when ours agrees: one rule a kind),
-//! [`study`] (how ours is got), `studies/` (a paper each), then the way through: [`plan`] runs
-//! every experiment once and gives the [`evidence`], `judge` comes to verdicts, and [`report`] has
-//! what people are shown; [`page`] makes a page of it.
+//! Read [`library`] (the printed numbers, as data), [`kind`] (when ours agrees: one rule per kind),
+//! [`study`] (how our values are computed), `studies/` (one paper each), then the steps: [`plan`]
+//! runs every experiment once and returns the [`evidence`], `judge` gives the verdicts, [`report`]
+//! collects the results, and [`page`] makes an HTML page of them.
 
 pub mod drawing;
 pub mod evidence;

@@ -1,13 +1,12 @@
-//! How much is simulated, and so how much is known afterwards.
+//! How many requests the simulations run, and so how precise the results are.
 
 /// How long simulations take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As the experiments' files say.
+    /// As the experiment files say.
     Full,
-    /// With a twentieth of the requests, so that intervals are wider.
+    /// With a twentieth of the requests; intervals are wider.
     Quick,
-    /// With so few that nothing is known afterwards: for who looks at the report, not at what it
-    /// says.
+    /// With so few requests that the results mean nothing: for work on the form of the report.
     Glance,
 }

@@ -1,4 +1,4 @@
-//! The five papers.
+//! The five papers, with their authors, titles and names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ pub enum Paper {
     Varki,
 }
 
-/// There is no such paper.
+/// The error for an unknown paper.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("there is no paper '{name}';{} there are {}, and all", .meant.map_or(String::new(), |meant| format!(" {}", did_you_mean(meant))), names())]
 pub struct UnknownPaper {
@@ -31,10 +31,10 @@ pub struct UnknownPaper {
 }
 
 impl Paper {
-    /// All of them, in the order in which they are shown.
+    /// All papers, in the order of the report.
     pub const ALL: [Paper; 5] = [Paper::Chen, Paper::Hauser, Paper::Molnar, Paper::Stodolsky, Paper::Varki];
 
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Paper::Chen => "chen",
@@ -67,7 +67,7 @@ impl Paper {
         }
     }
 
-    /// How the identities of its numbers and figures begin.
+    /// The prefix of the ids of its numbers and figures.
     pub(super) const fn prefix(self) -> &'static str {
         match self {
             Paper::Chen => "ch.",

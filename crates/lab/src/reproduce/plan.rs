@@ -1,5 +1,4 @@
-//! From papers to what the simulations have shown: every experiment once, all runs of all of them
-//! on all cores.
+//! Runs the experiments of the papers: each experiment once, and all runs on all cores.
 
 use std::path::PathBuf;
 
@@ -17,12 +16,12 @@ use crate::experiment::{Experiment, ExperimentError, Point};
 use crate::figures::Figures;
 use crate::simulate::run_all;
 
-/// How many times fewer requests a quick simulation looks at.
+/// The factor by which a quick simulation has fewer requests.
 const QUICK: u64 = 20;
-/// The same of one that takes a glance, which waits for no reintegration.
+/// The same for a glance, which does not wait for reintegrations.
 const GLANCE: u64 = 2_000;
 
-/// What is to be run for some papers.
+/// The runs for some papers.
 pub struct Plan {
     pace: Pace,
     library: Library,
@@ -31,7 +30,7 @@ pub struct Plan {
     prepared: Vec<Prepared>,
 }
 
-/// An experiment whose runs lie in `prepared` one after the other.
+/// An experiment, whose runs are consecutive in `prepared`.
 struct Planned {
     name: &'static str,
     axes: Vec<String>,
@@ -41,18 +40,18 @@ struct Planned {
 /// Why papers cannot be reproduced.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// A study names an experiment that there is not.
+    /// A study names an experiment that does not exist.
     #[error("there is no experiments/{0}.toml: name one that there is in the study of the paper")]
     Unknown(&'static str),
-    /// A file is no experiment.
+    /// An experiment file is invalid.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
-    /// What a file says is impossible.
+    /// A setting of an experiment is invalid.
     #[error("experiments/{name}.toml, with {values}: {source}")]
     Build {
-        /// Which.
+        /// The experiment.
         name: &'static str,
-        /// With which values.
+        /// The values of its axes.
         values: String,
         /// What is wrong.
         source: BuildError,
@@ -60,19 +59,19 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// What is to be run for these papers.
+    /// Plans the runs for these papers.
     ///
     /// # Errors
-    /// One of their experiments is none.
+    /// One of their experiments is invalid.
     pub fn new(papers: &[Paper], pace: Pace) -> Result<Plan, PlanError> {
         let of = Paper::ALL.into_iter().filter(|paper| papers.contains(paper));
         Plan::of(Library::carried(), of.map(studies::study).collect(), pace)
     }
 
-    /// The same of any studies.
+    /// Plans the runs for any studies.
     ///
     /// # Errors
-    /// One of their experiments is none.
+    /// One of their experiments is invalid.
     pub fn of(library: Library, studies: Vec<Study>, pace: Pace) -> Result<Plan, PlanError> {
         let mut names: Vec<&'static str> = Vec::new();
         for name in studies.iter().flat_map(|study| &study.experiments) {
@@ -89,12 +88,12 @@ impl Plan {
         Ok(Plan { pace, library, studies, experiments, prepared })
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub fn runs(&self) -> usize {
         self.prepared.len()
     }
 
-    /// Runs them, and judges what they show; `done` hears of each run that ends.
+    /// Runs the simulations and judges the results. `done` is called when a run ends.
     pub fn carry_out(self, done: impl Fn() + Sync) -> Report {
         let Plan { pace, library, studies, experiments, prepared } = self;
         let mut shown = run_all(&prepared, done).into_iter();
@@ -140,7 +139,7 @@ mod tests {
     use crate::reproduce::study::Finding;
     use crate::reproduce::verdict::Verdict;
 
-    /// A study of which the experiment is small.
+    /// A study with a small experiment.
     fn study() -> Study {
         Study::of(Paper::Molnar)
             .experiment("molnar/seeks")

@@ -1,4 +1,4 @@
-//! Chapters of what was reproduced, a paper each, and how well it agrees.
+//! The report: a chapter for each paper with its numbers and figures, and how well ours agree.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -14,40 +14,40 @@ use super::study::{Finding, How, Study};
 use super::value::Value;
 use super::verdict::Verdict;
 
-/// What was reproduced.
+/// The results for some papers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The version of the program that made it.
+    /// The version of the program that made the report.
     pub version: &'static str,
     /// Whether simulations were shortened.
     pub quick: bool,
-    /// When ours agrees, by the kind of a number.
+    /// The rule for each kind of number.
     pub rules: Vec<Rule>,
-    /// How many numbers came to which verdict.
+    /// How many numbers have which verdict.
     pub summary: Summary,
-    /// A chapter a paper.
+    /// A chapter for each paper.
     pub papers: Vec<Chapter>,
 }
 
-/// When ours agrees.
+/// When our value agrees with the published one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rule {
-    /// With numbers of which kind.
+    /// The kind of numbers.
     pub kind: Kind,
-    /// In a sentence.
+    /// The rule in a sentence.
     pub rule: String,
 }
 
-/// A paper.
+/// A paper with its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chapter {
-    /// Which.
+    /// The paper.
     pub paper: Paper,
     /// Its title.
     pub title: &'static str,
     /// Its authors and year.
     pub authors: &'static str,
-    /// How many of its numbers came to which verdict.
+    /// How many of its numbers have which verdict.
     pub summary: Summary,
     /// Its numbers.
     #[serde(serialize_with = "by_id")]
@@ -55,80 +55,80 @@ pub struct Chapter {
     /// Its figures.
     #[serde(serialize_with = "by_id")]
     pub figures: Vec<Figure>,
-    /// Where it disagrees with itself.
+    /// The contradictions within the paper.
     pub errata: Vec<Misprint>,
 }
 
-/// A number beside ours.
+/// A published number with our values.
 #[derive(Clone, Debug, Serialize)]
 pub struct Number {
-    /// What it is called.
+    /// Its id.
     #[serde(skip)]
     pub id: String,
-    /// Where it stands in the paper.
+    /// Its place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What it is.
+    /// The quantity.
     pub quantity: String,
-    /// Where it comes from.
+    /// How the authors obtained it.
     pub kind: Kind,
-    /// The number that it prints again or reads in another way: that one counts.
+    /// The number that this one prints again or states in another way. Only that number counts.
     pub repeats: Option<String>,
-    /// Of what it and ours are.
+    /// The unit of the published value and of ours.
     pub unit: String,
-    /// As it is printed.
+    /// The published value, as printed.
     pub published: String,
-    /// By our closed forms.
+    /// Our value from closed forms.
     pub model: Option<Value>,
-    /// By our simulation.
+    /// Our value from simulation.
     pub simulated: Option<Value>,
     /// Half the width of the simulation's 95% confidence interval.
     pub interval: Option<f64>,
-    /// What the reading that is printed, though mistaken, gives.
+    /// Our value under the printed reading, if that reading is mistaken.
     pub as_printed: Option<Value>,
-    /// How much more ours is, as a part of what is published.
+    /// The difference of our value from the published one, as a fraction of the published one.
     pub difference: Option<f64>,
-    /// Whether ours is the paper's.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why not, a sentence each; or what else is to be said of it.
+    /// The reasons for a difference, or other notes, a sentence each.
     pub why: Vec<String>,
-    /// The erratum, if it is a misprint or rounded.
+    /// The erratum, if the number is a misprint or rounded.
     pub erratum: Option<String>,
 }
 
 /// A figure.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// What it is called.
+    /// Its id.
     #[serde(skip)]
     pub id: String,
     /// Its number and title.
     pub title: String,
-    /// What it shows.
+    /// Its caption.
     pub caption: String,
-    /// What shows its numbers again.
+    /// The command that computes its numbers again.
     pub command: Option<String>,
-    /// Its parts; none where it was not drawn.
+    /// Its parts; empty if it was not drawn.
     pub panels: Vec<Panel>,
     /// Why it was not drawn.
     pub missing: Option<String>,
 }
 
-/// Where a paper disagrees with itself.
+/// A contradiction within a paper.
 #[derive(Clone, Debug, Serialize)]
 pub struct Misprint {
-    /// What it is called.
+    /// Its id.
     pub id: String,
-    /// Where it stands.
+    /// Its place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What is printed.
+    /// The printed text.
     pub printed: String,
-    /// How it is read here.
+    /// Our reading.
     pub reading: String,
 }
 
-/// How many numbers of each kind came to which verdict. What repeats another number is not counted.
+/// How many numbers of each kind have which verdict. A number that repeats another is not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     counts: [[usize; Verdict::ALL.len()]; Kind::ALL.len()],
@@ -143,22 +143,22 @@ impl Summary {
         summary
     }
 
-    /// How many of a kind came to a verdict.
+    /// The number of numbers of a kind with a verdict.
     pub fn count(&self, kind: Kind, verdict: Verdict) -> usize {
         self.counts[place(&Kind::ALL, kind)][place(&Verdict::ALL, verdict)]
     }
 
-    /// How many came to a verdict.
+    /// The number of numbers with a verdict.
     pub fn verdict(&self, verdict: Verdict) -> usize {
         Kind::ALL.iter().map(|kind| self.count(*kind, verdict)).sum()
     }
 
-    /// How many are of a kind.
+    /// The number of numbers of a kind.
     pub fn kind(&self, kind: Kind) -> usize {
         Verdict::ALL.iter().map(|verdict| self.count(kind, *verdict)).sum()
     }
 
-    /// How many there are.
+    /// The number of all numbers.
     pub fn all(&self) -> usize {
         self.counts.iter().flatten().sum()
     }
@@ -169,7 +169,7 @@ fn place<T: PartialEq>(all: &[T], one: T) -> usize {
 }
 
 impl Serialize for Summary {
-    /// By kind, by verdict; then all.
+    /// Writes the counts by kind and verdict, then the sums.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let row = |of: &dyn Fn(Verdict) -> usize| {
             let counts = Verdict::ALL.map(|verdict| (key(verdict), of(verdict).into()));
@@ -189,7 +189,7 @@ fn key(verdict: Verdict) -> String {
 }
 
 impl Report {
-    /// Judges what these studies find.
+    /// Judges the findings of these studies.
     pub fn of(studies: &[Study], evidence: &Evidence, pace: Pace) -> Report {
         let papers: Vec<Chapter> = studies.iter().map(|study| Chapter::of(study, evidence)).collect();
         let summary = Summary::of(papers.iter().flat_map(|chapter| &chapter.numbers));
@@ -198,7 +198,7 @@ impl Report {
         Report { version, quick: pace != Pace::Full, rules: rules.into(), summary, papers }
     }
 
-    /// The number of this name.
+    /// Returns the number with this id.
     pub fn number(&self, id: &str) -> Option<&Number> {
         self.papers.iter().flat_map(|chapter| &chapter.numbers).find(|number| number.id == id)
     }
@@ -291,7 +291,7 @@ impl Misprint {
     }
 }
 
-/// What has a name of its own.
+/// An entry with an id.
 trait Named {
     fn id(&self) -> &str;
 }
@@ -308,7 +308,7 @@ impl Named for Figure {
     }
 }
 
-/// Each under its name, in order.
+/// Writes entries as a map by id, in their order.
 fn by_id<S: Serializer, T: Named + Serialize>(several: &[T], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(several.iter().map(|one| (one.id(), one)))
 }

@@ -1,8 +1,7 @@
-//! How a paper is reproduced: its experiments, and for each of its numbers and figures how ours is
-//! got.
+//! A study: the experiments for a paper, and how each of its numbers and figures is computed.
 //!
-//! Nothing is computed here. [`Plan`](super::plan::Plan) runs the experiments of all papers, each
-//! once, and the functions of a study then look at what was shown.
+//! A study computes nothing by itself. [`Plan`](super::plan::Plan) runs the experiments of all
+//! papers, each once, and then calls the functions of the study with the results.
 
 use super::evidence::{Evidence, EvidenceError};
 use super::figure::Panel;
@@ -10,107 +9,107 @@ use super::paper::Paper;
 use super::value::Value;
 use crate::figures::Interval;
 
-/// What we find for a number.
+/// Our values for a published number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finding {
-    /// By a closed form, or by counting.
+    /// The value from a closed form, or from counting.
     pub model: Option<Value>,
-    /// By simulation.
+    /// The value from simulation.
     pub simulated: Option<Value>,
     /// Half the width of its 95% confidence interval.
     pub interval: Option<f64>,
-    /// What the reading that is printed, though mistaken, gives.
+    /// The value under the printed reading, if that reading is mistaken.
     pub as_printed: Option<Value>,
-    /// Why ours differs, should it differ: a sentence each.
+    /// The explanations to print if our value differs, a sentence each.
     pub because: Vec<String>,
-    /// What is to be said of it where it agrees.
+    /// The note to print if our value agrees.
     pub note: Option<String>,
 }
 
 impl Finding {
-    /// By a closed form, or by counting.
+    /// A finding from a closed form, or from counting.
     pub fn model(value: impl Into<Value>) -> Finding {
         Finding { model: Some(value.into()), ..Finding::default() }
     }
 
-    /// By simulation.
+    /// A finding from simulation.
     pub fn simulated(value: impl Into<Value>) -> Finding {
         Finding { simulated: Some(value.into()), ..Finding::default() }
     }
 
-    /// By simulation, with the interval that it gives.
+    /// A finding from simulation, with its interval.
     pub fn estimated(Interval { mean, interval }: Interval) -> Finding {
         Finding { interval, ..Finding::simulated(mean) }
     }
 
-    /// The same, and by a closed form as well.
+    /// Adds a value from a closed form.
     pub fn with_model(self, value: impl Into<Value>) -> Finding {
         Finding { model: Some(value.into()), ..self }
     }
 
-    /// The same, and what the mistaken reading gives that is printed.
+    /// Adds the value under the mistaken printed reading.
     pub fn printed_reading(self, value: impl Into<Value>) -> Finding {
         Finding { as_printed: Some(value.into()), ..self }
     }
 
-    /// The same, and what is to be said of it, should it agree: of a mean, what it is made of.
+    /// Adds the note to print if our value agrees: for a mean, its components.
     pub fn noted(self, note: impl Into<String>) -> Finding {
         Finding { note: Some(note.into()), ..self }
     }
 
-    /// The same, and why it differs, should it differ; what was said before stands.
+    /// Adds an explanation to print if our value differs. Earlier explanations stay.
     pub fn because(mut self, why: impl Into<String>) -> Finding {
         self.because.push(why.into());
         self
     }
 }
 
-/// What a number is found by.
+/// The function that computes our values for a number.
 pub type Find = Box<dyn Fn(&Evidence) -> Result<Finding, EvidenceError> + Send + Sync>;
-/// What a figure is drawn by.
+/// The function that draws a figure.
 pub type Draw = Box<dyn Fn(&Evidence) -> Result<Vec<Panel>, EvidenceError> + Send + Sync>;
 
-/// How a number is got.
+/// How a number is computed.
 pub enum How {
-    /// From models and what was simulated.
+    /// From models and simulations.
     Found(Find),
-    /// Not at all, and why.
+    /// It cannot be computed, for this reason.
     NotDerivable(&'static str),
 }
 
-/// How a figure is drawn, and by which command people see its numbers again.
+/// How a figure is drawn, and the command that shows its numbers.
 pub struct Drawn {
-    /// A line for a shell, or several.
+    /// The command: one or several lines for a shell.
     pub command: String,
-    /// What it is drawn by.
+    /// The function that draws it.
     pub draw: Draw,
 }
 
 /// How a paper is reproduced.
 pub struct Study {
-    /// Which.
+    /// The paper.
     pub paper: Paper,
-    /// The experiments that are simulated for it, by their places below `experiments/`.
+    /// The experiments that it needs, by their paths below `experiments/`.
     pub experiments: Vec<&'static str>,
-    /// Its numbers, by their names.
+    /// Its numbers, by their ids.
     pub numbers: Vec<(String, How)>,
-    /// Its figures, by their names.
+    /// Its figures, by their ids.
     pub figures: Vec<(String, Drawn)>,
 }
 
 impl Study {
-    /// A paper of which nothing is reproduced yet.
+    /// A study of a paper, without numbers and figures.
     pub fn of(paper: Paper) -> Study {
         Study { paper, experiments: Vec::new(), numbers: Vec::new(), figures: Vec::new() }
     }
 
-    /// The same, for which an experiment is simulated, too.
+    /// Adds an experiment.
     pub fn experiment(mut self, name: &'static str) -> Study {
         self.experiments.push(name);
         self
     }
 
-    /// The same with a number that is found.
+    /// Adds a number with the function that computes it.
     pub fn number(
         mut self,
         id: impl Into<String>,
@@ -120,13 +119,13 @@ impl Study {
         self
     }
 
-    /// The same with a number that the text does not let one derive.
+    /// Adds a number that cannot be derived from the paper's text.
     pub fn not_derivable(mut self, id: impl Into<String>, why: &'static str) -> Study {
         self.numbers.push((id.into(), How::NotDerivable(why)));
         self
     }
 
-    /// The same with a figure.
+    /// Adds a figure.
     pub fn figure(
         mut self,
         id: impl Into<String>,
@@ -137,12 +136,12 @@ impl Study {
         self
     }
 
-    /// How the number of this name is got.
+    /// How the number with this id is computed.
     pub(super) fn how(&self, id: &str) -> Option<&How> {
         self.numbers.iter().find(|(name, _)| name == id).map(|(_, how)| how)
     }
 
-    /// How the figure of this name is drawn.
+    /// How the figure with this id is drawn.
     pub(super) fn drawn(&self, id: &str) -> Option<&Drawn> {
         self.figures.iter().find(|(name, _)| name == id).map(|(_, drawn)| drawn)
     }

@@ -1,22 +1,22 @@
-//! What a paper prints, what we find, and how far they are apart.
+//! Printed values, our values, and the comparison of the two.
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What we find.
+/// A value of ours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// A number, in the unit of what is published.
+    /// A number, in the unit of the published one.
     Number(f64),
-    /// From the least to the most.
+    /// A range, from the least to the largest.
     Range(f64, f64),
-    /// Whether what is published holds.
+    /// Whether the published claim holds.
     Holds(bool),
-    /// We looked, and there is none: two curves that never cross.
+    /// The value does not exist, for example because two curves never cross.
     Absent,
 }
 
 impl Serialize for Value {
-    /// A number, a list of two, a boolean, or `"none"`.
+    /// Writes a number, a list of two numbers, a boolean, or `"none"`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Value::Number(number) => serializer.serialize_f64(*number),
@@ -28,7 +28,8 @@ impl Serialize for Value {
 }
 
 impl Value {
-    /// With all digits that are printed, and four at least.
+    /// Formats the value with as many decimals as are printed, and with at least four significant
+    /// digits.
     pub fn beside(self, printed: &str) -> String {
         let places = printed.rsplit_once('.').map_or(0, |(_, places)| places.len());
         match self {
@@ -43,12 +44,12 @@ impl Value {
     }
 }
 
-/// Four digits that count, and all of a whole number.
+/// Formats a number with four significant digits, and all digits of a whole number.
 pub fn digits(number: f64) -> String {
     digits_to(number, 0)
 }
 
-/// Half the width of an interval: two digits that count.
+/// Formats the half width of an interval with two significant digits.
 pub fn half_width(half: f64) -> String {
     match half.abs() {
         large if large >= 10.0 => format!("{half:.0}"),
@@ -61,12 +62,12 @@ pub fn half_width(half: f64) -> String {
     }
 }
 
-/// Less than any number that is told: what is left of binary fractions where there should be zero.
+/// Numbers below this are rounding errors, and stand for zero.
 const NOTHING: f64 = 1e-12;
 
-/// The same as `digits` with so many places behind the point at least.
+/// Formats like `digits`, with at least this number of decimals.
 fn digits_to(number: f64, least: usize) -> String {
-    // A sum of nothing is -0.
+    // Adding 0.0 turns -0.0, the sum of an empty iterator, into 0.0.
     let number = if number.abs() < NOTHING { 0.0 } else { number + 0.0 };
     let magnitude = number.abs();
     let places = match magnitude {
@@ -87,7 +88,7 @@ impl From<f64> for Value {
     }
 }
 
-/// What a paper prints, as it prints it.
+/// A value as the paper prints it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Printed {
@@ -95,64 +96,64 @@ pub struct Printed {
     says: Says,
 }
 
-/// What it says.
+/// The meaning of a printed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Says {
-    /// So much.
+    /// A number.
     Number(Decimal),
-    /// From so much to so much.
+    /// A range.
     Range(Decimal, Decimal),
-    /// Less than so much.
+    /// A bound: less than this.
     Below(Decimal),
-    /// More.
+    /// A bound: more than this.
     Above(Decimal),
-    /// Something that holds or does not: a formula, or a sentence.
+    /// A claim that holds or does not: a formula, or a sentence.
     Claim,
 }
 
-/// A number and how exact it is.
+/// A number with its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decimal {
     /// The number.
     pub value: f64,
-    /// Half a unit of its last digit that counts.
+    /// Half a unit of its last significant digit.
     pub half: f64,
 }
 
-/// What is printed cannot be read.
+/// Why a printed value cannot be parsed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrintedError {
-    /// It is nothing that could be printed.
+    /// It has none of the known forms.
     #[error(
         "'{0}' is no number (12.5, about 50), no range (3 to 4), no bound (<3), not true, and no formula"
     )]
     Unreadable(String),
-    /// A range goes down.
+    /// The ends of a range are in the wrong order.
     #[error("'{0}' begins with the larger end: write the smaller one first")]
     Downwards(String),
 }
 
-/// How near is near enough.
+/// The accepted deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// Half a unit of the last printed digit.
     PrintedDigits,
-    /// This part of what is printed.
+    /// This fraction of the printed value.
     Part(f64),
-    /// At the most so many times as much, or as little.
+    /// At most this factor, up or down.
     Factor(f64),
 }
 
-/// What we find is of another kind than what is printed.
+/// The error for a value of a different kind than the printed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what was found cannot be compared: a number is for a number, whether it holds for what holds")]
 pub struct Unlike;
 
 impl Printed {
-    /// Takes a text as what is printed.
+    /// Parses a printed value.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a printed value.
     pub fn parse(text: &str) -> Result<Printed, PrintedError> {
         let unreadable = || PrintedError::Unreadable(text.to_owned());
         let says = if let Some(bound) = text.strip_prefix('<') {
@@ -178,17 +179,17 @@ impl Printed {
         Ok(Printed { text: text.to_owned(), says })
     }
 
-    /// As it is printed.
+    /// The printed text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What it says.
+    /// Its meaning.
     pub fn says(&self) -> Says {
         self.says
     }
 
-    /// The number that it is, if it is one.
+    /// The number, if the value is a single number.
     pub fn number(&self) -> Option<f64> {
         match self.says {
             Says::Number(number) => Some(number.value),
@@ -196,15 +197,15 @@ impl Printed {
         }
     }
 
-    /// Whether what we find agrees with it. `whole` is what a ratio is compared with (100, of
-    /// percents of another array): then the distance from it has to be near as well, because that
-    /// is the effect which the number shows.
+    /// Whether our value agrees with the printed one. If the printed value is a ratio, `whole` is
+    /// its reference (100 for percent of another array). Then the difference from `whole` has to
+    /// agree as well, because it is the effect that the number shows.
     ///
-    /// A bound is kept or not, and a range holds a number or not: the tolerance is for what is
-    /// printed as one number, and for the ends of a range where we find a range, too.
+    /// A bound is kept or not, and a range contains a number or not. The tolerance applies to
+    /// single printed numbers, and to the ends of a range if our value is a range, too.
     ///
     /// # Errors
-    /// The two cannot be compared.
+    /// The two values cannot be compared.
     pub fn agrees(&self, ours: Value, tolerance: Tolerance, whole: Option<f64>) -> Result<bool, Unlike> {
         let near = |printed: Decimal, ours: f64| {
             let effect = whole.is_none_or(|whole| tolerance.allows(printed.less(whole), ours - whole));
@@ -229,7 +230,8 @@ impl Printed {
         }
     }
 
-    /// How much more we find, as a part of what is printed; to the nearer end of a range.
+    /// The difference of our value from the printed one, as a fraction of the printed one; for a
+    /// range, from its nearer end.
     pub fn difference(&self, ours: Value) -> Option<f64> {
         let from = |printed: Decimal, ours: f64| (ours - printed.value) / printed.value;
         let difference = match (self.says, ours) {
@@ -267,19 +269,19 @@ impl TryFrom<String> for Printed {
 }
 
 impl Decimal {
-    /// As far from something as this is, and as exact.
+    /// The difference from `from`, with the same precision.
     fn less(self, from: f64) -> Decimal {
         Decimal { value: self.value - from, ..self }
     }
 
-    /// What its digits leave open.
+    /// The interval of all numbers that round to this one.
     fn digits(self) -> (f64, f64) {
-        // Binary fractions are not quite what is printed.
+        // A decimal number has no exact binary representation.
         let half = self.half + self.value.abs() * ROUNDING;
         (self.value - half, self.value + half)
     }
 
-    /// Digits, and perhaps a sign and a point.
+    /// Parses digits, optionally with a sign and a point.
     fn parse(text: &str) -> Option<Decimal> {
         let digits = text.strip_prefix('-').unwrap_or(text);
         let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -292,19 +294,20 @@ impl Decimal {
         Some(Decimal { value: text.parse().ok()?, half })
     }
 
-    /// The same where zeros at the end of a whole number do not count: who says "about 50" has not
-    /// looked at units.
+    /// Returns the number with zeros at the end of a whole number not significant: "about 50" does
+    /// not claim precision to one unit.
     fn about(self, text: &str) -> Decimal {
         let zeros = if text.contains('.') { 0 } else { text.len() - text.trim_end_matches('0').len() };
         Decimal { half: self.half * 10f64.powi(i32::try_from(zeros).unwrap_or(0)), ..self }
     }
 }
 
-/// How far binary fractions may be from what is printed, as a part of it.
+/// The relative rounding error of a decimal number in binary.
 const ROUNDING: f64 = 1e-9;
 
 impl Tolerance {
-    /// Whether ours is near enough to a number; never less near than what its digits leave open.
+    /// Whether our value is near enough to a number. The interval is at least that of the number's
+    /// digits.
     fn allows(self, printed: Decimal, ours: f64) -> bool {
         let ((low, high), (least, most)) = (printed.digits(), self.around(printed.value));
         least.min(low) <= ours && ours <= most.max(high)
@@ -357,7 +360,8 @@ mod tests {
         assert!(agrees("13", Value::Range(12.0, 14.0)) && !agrees("13", Value::Range(14.0, 15.0)));
     }
 
-    /// A measured "3 to 4 ms" was met by 2.0 ms once, because a quarter more and less was allowed.
+    /// Regression test: a measured "3 to 4 ms" agreed with 2.0 ms, because a deviation of a quarter
+    /// was accepted.
     #[test]
     fn a_range_agrees_only_if_it_holds_the_number_whatever_is_allowed() {
         let wide = |text, ours| printed(text).agrees(ours, Tolerance::Factor(1.25), None) == Ok(true);
@@ -375,7 +379,7 @@ mod tests {
         assert_eq!(printed("<6").agrees(Value::Number(6.1), Tolerance::Part(0.1), None), Ok(false));
     }
 
-    /// 112% to 115% of another array were met by anything between 90% and 144%.
+    /// Regression test: 112% to 115% of another array agreed with anything between 90% and 144%.
     #[test]
     fn a_ratio_is_judged_by_its_effect_as_well() {
         let judged =

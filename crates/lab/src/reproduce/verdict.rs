@@ -1,30 +1,30 @@
-//! Whether what we find is what a paper prints.
+//! The verdicts: whether our value is the one that a paper prints.
 
 use serde::Serialize;
 
-/// Whether ours is the paper's.
+/// Whether our value is the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// By the rule of its kind.
+    /// It agrees, by the rule of the number's kind.
     Agrees,
-    /// It does, because a setting of ours was derived from it or fitted to it: that confirms
-    /// nothing.
+    /// It agrees because one of our settings was derived from the number or fitted to it. That
+    /// confirms nothing.
     Calibrated,
-    /// It does not, because the paper rounds, or words loosely, what its own formula gives.
+    /// It differs because the paper rounds its own formula's value, or states it loosely.
     Rounded,
-    /// It does not, because what is printed contradicts the paper's own formula.
+    /// It differs because the printed number contradicts the paper's own formula.
     Misprint,
-    /// It does not.
+    /// It differs.
     Differs,
-    /// The text does not say enough.
+    /// The paper's text does not give enough information.
     NotDerivable,
-    /// Nothing was found.
+    /// There is no value of ours.
     NotComputed,
 }
 
 impl Verdict {
-    /// All of them.
+    /// All verdicts.
     pub const ALL: [Verdict; 7] = [
         Verdict::Agrees,
         Verdict::Calibrated,
@@ -35,7 +35,7 @@ impl Verdict {
         Verdict::NotComputed,
     ];
 
-    /// What people call it.
+    /// Its name in the report.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Agrees => "agrees",
@@ -48,7 +48,7 @@ impl Verdict {
         }
     }
 
-    /// What it says, in a sentence.
+    /// Its meaning, in a sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
             Verdict::Agrees => "ours is the paper's, by the rule of the number's kind",

@@ -30,16 +30,16 @@ pub struct LogSettings {
 }
 
 impl LogSettings {
-    /// These, and what they leave open from a file.
+    /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
         fill!(self, file, [sublogs, regions, log_ratio, log_segment, log_track])
     }
 
-    /// For the array, which refuses what is impossible.
+    /// Returns the settings for the array, which checks them.
     ///
     /// # Errors
-    /// Something is asked of the logs of an organization that has none.
+    /// A setting of the logs is given, but the organization has no log.
     pub fn creation(&self, has_log: bool) -> Result<LogCreation, SettingError> {
         match self.first_set() {
             Some(key) if !has_log => Err(SettingError::NoLog(key)),

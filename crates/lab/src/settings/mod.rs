@@ -1,4 +1,5 @@
-//! What can be set of an array, as options and as keys of files alike. An option wins over a file.
+//! The settings of an array, usable both as options and as keys of files. An option takes
+//! precedence over a file.
 
 mod log;
 mod organization;
@@ -16,7 +17,7 @@ pub use size::{Size, SizeError};
 pub use time::Time;
 pub use tuning::{LargeWriteName, LogPoolName, TuningError, TuningSettings};
 
-/// Fills what `$ours` leaves open from `$theirs`, setting by setting.
+/// Fills in what `$ours` leaves open from `$theirs`, setting by setting.
 #[macro_export]
 macro_rules! fill {
     ($ours:expr, $theirs:expr, [$($field:ident),+ $(,)?]) => {{

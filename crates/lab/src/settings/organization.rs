@@ -1,4 +1,5 @@
-//! Settings of an organization: its name in the table, and what may differ from the table.
+//! The settings of an organization: its name in the table of organizations, and the details that
+//! may differ from the table.
 
 use clap::{Args, ValueEnum};
 use parlour_array::StoredGeometry;
@@ -92,32 +93,32 @@ pub enum ConsistencyName {
     Logged,
 }
 
-/// Settings that do not go together.
+/// Settings that contradict each other.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
     /// The name is not in the table.
     #[error(transparent)]
     Unknown(#[from] UnknownOrganization),
-    /// Parity does not rotate.
+    /// The organization's parity does not rotate.
     #[error("--rotation is for raid5; {0} has one place for its parity, or none")]
     Rotation(&'static str),
-    /// The organization says itself how many copies it keeps.
+    /// The organization determines the number of copies itself.
     #[error("--copies is for raid01, raid10 and raid10-far; {0} says itself how many copies it keeps")]
     Copies(&'static str),
-    /// Which copy answers does not suit the organization.
+    /// The policy for reads does not suit the organization.
     #[error("--read {read} is not for {organization}: {reason}")]
     Read {
-        /// Which copy.
+        /// The policy.
         read: &'static str,
         /// The organization.
         organization: &'static str,
-        /// Why not.
+        /// The reason.
         reason: RefusedCombination,
     },
-    /// There is no log to set.
+    /// The organization has no log.
     #[error("--{0} is for organizations with a parity log; use --organization parity-logging")]
     NoLog(&'static str),
-    /// There is no log that could be durable.
+    /// The organization has no log, so it cannot have a journal.
     #[error(
         "--consistency journal is for organizations with a parity log, and {0} has none; use --organization \
          parity-logging, or leave the option away"
@@ -125,22 +126,22 @@ pub enum SettingError {
     Consistency(&'static str),
 }
 
-/// The stripe unit unless told otherwise.
+/// The default stripe unit.
 const DEFAULT_UNIT: &str = "64KiB";
-/// The consistency of organizations with a parity log, unless told otherwise.
+/// The default consistency of organizations with a parity log.
 const DEFAULT_CONSISTENCY: Consistency = Consistency::Journal;
 
 impl OrganizationSettings {
-    /// These, and what they leave open from a file.
+    /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
         fill!(self, file, [organization, rotation, read, copies, groups, unit, block, consistency])
     }
 
-    /// The row of the table, with what differs from it.
+    /// Returns the organization: the row of the table, with the settings that differ from it.
     ///
     /// # Errors
-    /// The name is unknown, or what differs does not suit it.
+    /// The name is unknown, or a setting does not suit the organization.
     pub fn organization(&self) -> Result<Organization, SettingError> {
         let row = self.row()?;
         let mut organization = row.organization;
@@ -162,10 +163,10 @@ impl OrganizationSettings {
         Ok(organization)
     }
 
-    /// Copies of each unit of an array of `members`.
+    /// Returns the number of copies of each unit of an array of `members`.
     ///
     /// # Errors
-    /// The organization says itself how many it keeps.
+    /// The number of copies is set, but the organization determines it itself.
     pub fn copies(&self, members: u16) -> Result<u16, SettingError> {
         let row = self.row()?;
         match (row.copies, self.copies) {
@@ -176,7 +177,7 @@ impl OrganizationSettings {
         }
     }
 
-    /// Parity groups side by side.
+    /// The number of parity groups.
     pub fn groups(&self) -> u16 {
         self.groups.unwrap_or(1)
     }
@@ -186,10 +187,10 @@ impl OrganizationSettings {
         self.unit.unwrap_or_else(|| DEFAULT_UNIT.parse().expect("the default is a size"))
     }
 
-    /// What a crash may cost.
+    /// Returns what a crash may cost.
     ///
     /// # Errors
-    /// What is asked for needs a parity log, and the organization has none.
+    /// The consistency needs a parity log, and the organization has none.
     pub fn consistency(&self) -> Result<Consistency, SettingError> {
         let row = self.row()?;
         match (row.organization.update, self.consistency.map(Consistency::from)) {
@@ -199,7 +200,7 @@ impl OrganizationSettings {
         }
     }
 
-    /// What to tell a person whose settings are spelled as they were once.
+    /// A note for the user if the settings use an old spelling.
     pub fn note(&self) -> Option<&'static str> {
         match self.consistency? {
             ConsistencyName::Bitmap | ConsistencyName::Journal => None,
@@ -258,8 +259,8 @@ impl ReadName {
     }
 }
 
-/// An array's organization in the words of the table: its name, what it is, and what a crash may
-/// cost where there was a choice.
+/// Describes an array's organization in the words of the table: its name, its details, and its
+/// consistency if there was a choice.
 pub fn describe(stored: &StoredGeometry) -> String {
     let name = stored.organization_name();
     let about = match stored.organization.layout {

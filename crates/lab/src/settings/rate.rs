@@ -1,10 +1,10 @@
-//! Rates in files of settings: `"40MB"` a second.
+//! Rates in files of settings: `"40MB"` per second.
 
 use parlour_units::Bytes;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Bytes a second.
+/// Bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(pub Bytes);
 

@@ -1,4 +1,4 @@
-//! Sizes on the command line and in configuration files: `64KiB` everywhere, or a number of bytes.
+//! Sizes on the command line and in configuration files: `64KiB`, or a number of bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(Sectors);
 
-/// Why a text is not such a size.
+/// Why a text is not a size.
 #[derive(Debug, thiserror::Error)]
 pub enum SizeError {
-    /// It is none at all.
+    /// It is not a number of bytes.
     #[error(transparent)]
     Parse(#[from] ParseBytesError),
-    /// It is none of whole sectors.
+    /// It is not a whole number of sectors.
     #[error("{0} bytes are no multiple of {SECTOR_BYTES} bytes")]
     NotSectors(u64),
 }
 
 impl Size {
-    /// In sectors.
+    /// The size in sectors.
     pub fn sectors(self) -> Sectors {
         self.0
     }
 
-    /// In bytes.
+    /// The size in bytes.
     pub fn bytes(self) -> Bytes {
         self.0.bytes()
     }

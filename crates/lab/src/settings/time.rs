@@ -1,4 +1,4 @@
-//! Times in files of settings: `"12.5ms"` everywhere.
+//! Times in files of settings: `"12.5ms"`.
 
 use parlour_units::Duration;
 use serde::de::{Deserializer, Error};

@@ -1,5 +1,5 @@
-//! Settings of a server: bounds on memory, thresholds, pace. They may differ from one serving to
-//! the next.
+//! The settings of a server: limits on memory, thresholds, pace. They may change from one start of
+//! the server to the next.
 
 use clap::{Args, ValueEnum};
 use parlour_array::{LargeWrite, LogFlush, LogPool, Tuning};
@@ -72,24 +72,24 @@ pub enum LargeWriteName {
     Cancel,
 }
 
-/// A tuning that no array can work with.
+/// A tuning with which no array can work.
 #[derive(Debug, thiserror::Error)]
 pub enum TuningError {
-    /// So little memory that nothing would move.
+    /// The memory is too small for a single operation.
     #[error("--{0} {1} is too little: use at least {2}")]
     TooLittle(&'static str, Sectors, Sectors),
-    /// None at all.
+    /// The number is zero.
     #[error("--{0} 0 would stop the array from ever doing it: use at least 1")]
     Zero(&'static str),
 }
 
-/// The longest payload of a request must fit into the memory for payload.
+/// The largest payload of a request must fit into the memory for payload.
 const LEAST_HOST_MEMORY: Sectors = Sectors::new(65_536);
-/// Windows of the widest stripe must fit.
+/// A window of the widest stripe must fit.
 const LEAST_MEMORY: Sectors = Sectors::new(2_048);
 
 impl TuningSettings {
-    /// These, and what they leave open from a file.
+    /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
         fill!(
@@ -112,10 +112,10 @@ impl TuningSettings {
         )
     }
 
-    /// For the array.
+    /// Returns the tuning for the array.
     ///
     /// # Errors
-    /// A bound is so low that nothing would move.
+    /// A limit is so low that the array could not work.
     pub fn tuning(&self) -> Result<Tuning, TuningError> {
         self.check()?;
         let default = Tuning::default();

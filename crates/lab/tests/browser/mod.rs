@@ -1,17 +1,18 @@
-//! A browser that opens pages, keeps a picture of each, and says what a script found in it.
+//! Tests of HTML pages in a browser: opens a page, saves a screenshot, and returns what a script
+//! found in the page.
 
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A desk's, and a phone's, in pixels.
+/// The widths of a desktop and of a phone, in pixels.
 pub(crate) const WIDTHS: [u32; 2] = [1_400, 400];
 
-/// More pixels than any page is high.
+/// More pixels than the height of any page.
 const TALL: u32 = 200_000;
 
-/// Where pages of this name and their pictures are kept: below `target`, beside this test's
+/// The directory for the pages of this name and their screenshots: below `target`, beside the test
 /// program.
 pub(crate) fn directory(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -19,14 +20,14 @@ pub(crate) fn directory(name: &str) -> PathBuf {
     directory
 }
 
-/// Opens the page as wide as that, keeps a picture of `part` of its height beside it, and answers
-/// with what `script` found in all of it and left in `document.body.dataset.found`.
+/// Opens the page at this width, saves a screenshot of `part` of its height beside it, and returns
+/// what `script` found in the whole page and stored in `document.body.dataset.found`.
 ///
 /// # Panics
-/// A script complains, nothing is found, or nothing is seen.
+/// A script reports an error, nothing is found, or the screenshot is empty.
 pub(crate) fn opened(page: &Path, width: u32, part: Range<u32>, script: &str) -> String {
     let Range { start, end } = part;
-    // A window has a least width, a frame has none.
+    // A browser window has a minimum width; a frame has none.
     let frame = page.with_extension(format!("{width}-{start}.html"));
     let text = format!(
         "<!DOCTYPE html><body style=\"margin:0;overflow:hidden\">\
@@ -43,7 +44,7 @@ pub(crate) fn opened(page: &Path, width: u32, part: Range<u32>, script: &str) ->
     found.unwrap_or_else(|| panic!("nothing was found: {contents}")).replace("&quot;", "\"")
 }
 
-/// Runs a browser: what the page became, and what scripts said on its console.
+/// Runs a browser. Returns the resulting document, and the scripts' console output.
 fn browse(file: &Path, picture: &Path, (width, height): (u32, u32)) -> (String, String) {
     let output = Command::new("chromium")
         .args([

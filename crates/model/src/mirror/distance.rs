@@ -1,43 +1,43 @@
-//! How far the nearest of several heads is from where it is to go.
+//! The distance of the nearest of several heads from its target.
 
 use parlour_drive::seek::SeekCurve;
 
 /// The distribution of the distance, in cylinders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distance {
-    /// How probable it is that the distance is greater than 0, 1, … cylinders; the last is 0.
+    /// The probability that the distance is greater than 0, 1, … cylinders; the last is 0.
     beyond: Vec<f64>,
 }
 
-/// Why there is no such distance.
+/// Why a distance is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DistanceError {
-    /// No heads.
+    /// There are no heads.
     #[error("a mirror of no copies has no head that could be nearest; it needs 1 copy at least")]
     NoCopies,
-    /// No cylinders.
+    /// There are no cylinders.
     #[error("heads move over 1 cylinder at least, not over 0")]
     NoCylinders,
 }
 
 impl Distance {
-    /// Targets and heads each drawn for themselves, and uniformly, from some neighbouring
-    /// cylinders. Exact: `P(D > d)` is the mean over all targets of `(1 − w/C)^N`, where `w` of the
-    /// `C` cylinders are within d of the target.
+    /// Target and heads are independent and uniform over a range of cylinders. Exact: `P(D > d)` is
+    /// the mean over all targets of `(1 − w/C)^N`, where `w` of the `C` cylinders are within d of
+    /// the target.
     pub fn independent(copies: u32, cylinders: u32) -> Result<Distance, DistanceError> {
         if copies == 0 {
             return Err(DistanceError::NoCopies);
         }
         let all = cylinders as usize;
         let missed = |within: usize| (1.0 - within as f64 / f64::from(cylinders)).powf(copies.into());
-        // The sum over targets that see 1, 2, … w cylinders.
+        // The sum over targets with 1, 2, … w cylinders within the distance.
         let mut sums = vec![0.0];
         for within in 1..=all {
             sums.push(sums[within - 1] + missed(within));
         }
         let beyond = |distance: usize| {
-            // Targets in the middle see 2d + 1 cylinders; those at either edge from d + 1 on one
-            // more each, as long as they are cut.
+            // Targets in the middle have 2d + 1 cylinders within d. Those at an edge have d + 1, d
+            // + 2, … as long as the range is cut.
             let most = (2 * distance + 1).min(all);
             let middle = all.saturating_sub(2 * distance) as f64 * missed(most);
             let edges = 2.0 * (sums[most.max(distance + 1) - 1] - sums[distance]);
@@ -55,7 +55,7 @@ impl Distance {
         Ok(Distance { beyond })
     }
 
-    /// How probable it is that the nearest head is farther away than some cylinders.
+    /// The probability that the nearest head is farther away than `cylinders`.
     pub fn beyond(&self, cylinders: u32) -> f64 {
         self.beyond.get(cylinders as usize).copied().unwrap_or(0.0)
     }
@@ -77,7 +77,7 @@ impl Distance {
 mod tests {
     use super::*;
 
-    /// Every target and every place of every head, counted.
+    /// Counts every target and every position of every head.
     fn counted(copies: u32, cylinders: u32) -> Vec<f64> {
         let all = cylinders.pow(copies);
         let mut farther = vec![0.0; cylinders as usize];

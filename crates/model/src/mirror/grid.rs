@@ -1,26 +1,26 @@
-//! Nearest-head choice on a grid: how probable each set of places of the heads is after many reads.
+//! Nearest-head choice on a grid: the probability of each set of head positions after many reads.
 
-/// Lengths of the span's pieces, as shares of it, each with the number of pieces of that length
-/// that there are in the mean.
+/// The lengths of the pieces of the range, as fractions of it, each with the mean number of pieces
+/// of that length.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
-    /// From the ends of the span to the heads next to them.
+    /// Between an end of the range and the head next to it.
     pub(super) edges: Vec<(f64, f64)>,
-    /// From head to head.
+    /// Between two heads.
     pub(super) gaps: Vec<(f64, f64)>,
 }
 
-/// Sets of places of heads, in order: x₀ ≤ x₁ ≤ … on the grid. A set's number is the sum of `(xᵢ +
-/// i choose i + 1)`, so that along the line on which one head moves only one term changes.
+/// Sets of head positions in order: x₀ ≤ x₁ ≤ … on the grid. A set's number is the sum of `(xᵢ + i
+/// choose i + 1)`, so that only one term changes when one head moves.
 struct Grid {
     heads: usize,
     cells: usize,
-    /// By head and place.
+    /// By head and position.
     terms: Vec<Vec<usize>>,
     sets: usize,
 }
 
-/// The steady state of some heads (1 at least) on a grid of cells.
+/// The steady state of a number of heads (at least 1) on a grid.
 pub(super) fn settle(heads: usize, cells: usize) -> Pieces {
     let grid = Grid::new(heads, cells);
     let mut now = vec![1.0 / grid.sets as f64; grid.sets];
@@ -36,8 +36,8 @@ pub(super) fn settle(heads: usize, cells: usize) -> Pieces {
     }
 }
 
-/// All changes of a round together. What the rounds after it would still change is some ten times
-/// that.
+/// The sum of all changes of a round at which iteration stops. Further rounds would change about
+/// ten times as much.
 const SETTLED: f64 = 1e-7;
 
 impl Grid {
@@ -52,12 +52,12 @@ impl Grid {
         self.part(0, places)
     }
 
-    /// What neighbouring heads contribute to the number, by the first one's index.
+    /// The part of the number from consecutive heads, from the index of the first one on.
     fn part(&self, first: usize, places: &[usize]) -> usize {
         self.terms[first..].iter().zip(places).map(|(terms, place)| terms[*place]).sum()
     }
 
-    /// Calls for each set of so many places in order.
+    /// Calls `with` for each ordered set of positions.
     fn each(&self, heads: usize, mut with: impl FnMut(&[usize])) {
         let mut places = vec![0; heads];
         loop {
@@ -72,9 +72,9 @@ impl Grid {
         }
     }
 
-    /// What becomes of each set when one head is the nearest. The others stay, so that everything
-    /// moves along lines: to a place y comes what was at any x that is nearer to y than the
-    /// neighbours a and b are: `2y − b < x < 2y − a`; half of it at equal distances.
+    /// Computes the new probability of each set if one head is the nearest. The others stay, so all
+    /// changes are along lines. A position y is reached from any x that is nearer to y than the
+    /// neighbours a and b: `2y − b < x < 2y − a`; at equal distances by half.
     fn move_head(&self, head: usize, now: &[f64], then: &mut [f64]) {
         let terms = &self.terms[head];
         let target = 1.0 / self.cells as f64;
@@ -88,7 +88,7 @@ impl Grid {
             for place in from..=to {
                 sums[place + 1] = sums[place] + now[base + terms[place]];
             }
-            // What is below x, and half of what is at x.
+            // The sum below x, plus half of that at x.
             let up_to = |x: usize| if x > to { sums[to + 1] } else { (sums[x] + sums[x + 1]) / 2.0 };
             for place in from..=to {
                 let up = below.map_or(sums[to + 1], |below| up_to(2 * place - below));
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Every set and every target, one after another, and the same many times.
+    /// Every set and every target, one by one.
     #[test]
     fn lines_move_what_targets_move_one_by_one() {
         let grid = Grid::new(3, 7);
@@ -142,8 +142,8 @@ mod tests {
             for target in 0..7_usize {
                 let distance = |head: usize| target.abs_diff(places[head]);
                 let nearest = (0..3).map(distance).min().unwrap();
-                // Of heads at one place the outermost on the target's side moves; at the target's
-                // own place any does, to no effect.
+                // Of heads at one position, the outermost on the target's side moves; at the
+                // target's own position it does not matter which one.
                 let mut movers: Vec<usize> = (0..3).filter(|head| distance(*head) == nearest).collect();
                 movers.dedup_by_key(|head| places[*head]);
                 for mover in &movers {

@@ -1,8 +1,9 @@
 //! Mirrors that read from the copy whose head is nearest (Molnar).
 //!
-//! The mail's law is that N copies seek in `SEEK0/√N`, where `SEEK0` is a single disk's time for a
-//! random read, with rotation. What really comes out follows from how far the nearest of N heads is
-//! ([`Distance`]), and from the drive's own seek curve; rotation and transfer stay what they were.
+//! The law in Molnar's mail is that N copies seek in `SEEK0/√N`, where `SEEK0` is the time of a
+//! random read on one disk, including rotation. The actual result depends on the distance of the
+//! nearest of N heads ([`Distance`]) and on the drive's seek curve; rotation and transfer do not
+//! change.
 
 mod distance;
 mod grid;
@@ -21,26 +22,25 @@ pub fn seek_by_copies(seek: f64, copies: u32) -> f64 {
     seek / f64::from(copies)
 }
 
-/// The time of one read in milliseconds, from reads a second, or the other way round; of one read
-/// at a time.
+/// Converts the time of one read in milliseconds to reads per second, or back, with one read at a
+/// time.
 pub fn per_second(milliseconds: f64) -> f64 {
     1_000.0 / milliseconds
 }
 
-/// What copies cost on the way to them: each is written for itself, over the same bus.
+/// The cost of copies on the bus: each copy is written separately over the same bus.
 pub fn bus_rate(written: f64, copies: u32) -> f64 {
     written * f64::from(copies)
 }
 
-/// How many times cheaper than memory mirrors are, if memory costs `memory` times as much as disks
-/// do.
+/// How many times cheaper mirrors are than memory, if memory costs `memory` times as much as disks.
 pub fn cheaper_than_memory(memory: f64, copies: u32) -> f64 {
     memory / f64::from(copies)
 }
 
-/// The mean time of a random read, in milliseconds: of one at a time, so that no read waits for
-/// another. `seek` is the mean seek ([`Distance::seek`]); half a revolution follows, and what any
-/// read costs: overheads and transfer.
+/// The mean time of a random read, in milliseconds, with one read at a time. `seek` is the mean
+/// seek ([`Distance::seek`]). Half a revolution and the constant `overhead` (commands and transfer)
+/// are added.
 pub fn random_read(seek: f64, revolution: f64, overhead: f64) -> f64 {
     seek + revolution / 2.0 + overhead
 }
@@ -92,9 +92,9 @@ mod tests {
         assert_eq!((cheaper_than_memory(30.0, 10), cheaper_than_memory(50.0, 10)), (3.0, 5.0));
     }
 
-    /// A drive such as the mail's, in a file of 500 MB, a ninth of its cylinders. Read by read its
-    /// heads gain a seventh, not the 85% that Bonnie found: that has three processes, which several
-    /// disks serve at the same time.
+    /// A drive like the one in the mail, with a file of 500 MB, which is a ninth of its cylinders.
+    /// With one read at a time, nearest-head choice gains a seventh, not the 85% that Bonnie
+    /// measured: Bonnie has three processes, which several disks serve at the same time.
     #[test]
     fn nearest_heads_alone_do_not_gain_what_molnar_measured() {
         let curve = SeekCurve::formula((1.0, 0.0, 0.22021), true, 4_640).unwrap();

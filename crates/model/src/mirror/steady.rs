@@ -1,38 +1,39 @@
-//! Where heads come to be when it is always the nearest one that moves.
+//! The steady state of heads if always the nearest one moves.
 //!
-//! The nearest head goes to the target and stays there. So a head is moved as often as its share of
-//! the span is large, and then is anywhere in that share: heads spread out, and are nearer to their
-//! targets than independent ones. There is no closed form: the steady state is iterated on a grid
-//! (`grid.rs`).
+//! The nearest head moves to the target and stays there. So a head moves with a probability equal
+//! to its share of the range, and is then uniform in that share. Heads spread out, and are nearer
+//! to their targets than independent ones. There is no closed form: the steady state is iterated on
+//! a grid (`grid.rs`).
 
 use super::grid::{Pieces, settle};
 use super::{Distance, DistanceError};
 
-/// The steady state of nearest-head choice, over any span: of uniform targets, one read at a time,
-/// and no writes, which would bring all heads to one place. It depends on the number of copies
-/// alone, so that one serves any drive.
+/// The steady state of nearest-head choice, over any range, with uniform targets, one read at a
+/// time and no writes (a write would move all heads to one position). It depends only on the number
+/// of copies, so one value serves any drive.
 #[derive(Clone, Debug)]
 pub struct SteadyHeads {
     pieces: Pieces,
-    /// By what the grid's distances are multiplied.
+    /// The factor for the grid's distances.
     stretch: f64,
     mean: f64,
 }
 
-/// Copies up to which the grid is fine enough, and quick.
+/// The largest number of copies for which the grid is fine enough and fast.
 const ON_A_GRID: u32 = 4;
 
-/// Cells of the finer of two grids, by number of copies.
+/// The cells of the finer of two grids, by number of copies.
 const CELLS: [usize; ON_A_GRID as usize + 1] = [0, 64, 64, 40, 24];
 
 impl SteadyHeads {
-    /// Of any number of copies. From 3 on this takes up to a tenth of a second; keep it, as it
-    /// serves any drive.
+    /// The steady state for any number of copies. From 3 copies on this takes up to a tenth of a
+    /// second; keep the result, which serves any drive.
     ///
-    /// Up to 4, the mean distance is that on two grids, extrapolated to infinitely fine ones: its
-    /// error goes with the square of the cells. From there on its inverse rises with the copies as
-    /// it does from 3 to 4, and the distribution is that of 4, in proportion. A million drawn
-    /// targets confirm the means within 0.3%, and the probabilities within 0.007, up to 12 copies.
+    /// Up to 4 copies, the mean distance is extrapolated from two grids to an infinitely fine one:
+    /// the error is proportional to the square of the cell size. Beyond 4, its inverse increases
+    /// with the copies as it does from 3 to 4, and the distribution is that of 4 copies, scaled. A
+    /// million random targets confirm the means within 0.3%, and the probabilities within 0.007, up
+    /// to 12 copies.
     pub fn new(copies: u32) -> Result<SteadyHeads, DistanceError> {
         match copies {
             0 => Err(DistanceError::NoCopies),
@@ -59,13 +60,13 @@ impl SteadyHeads {
         SteadyHeads { stretch: self.stretch * mean / self.mean, mean, ..self }
     }
 
-    /// The mean distance of the nearest head, as a share of the span.
+    /// The mean distance of the nearest head, as a fraction of the range.
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// How probable it is that the nearest head is farther away than a share of the span: what is
-    /// left of the pieces between heads (and ends) beyond that distance from each head.
+    /// The probability that the nearest head is farther away than a fraction of the range: the
+    /// parts of the pieces between heads (and ends) that are beyond that distance from each head.
     pub fn beyond(&self, share: f64) -> f64 {
         let share = share / self.stretch;
         let left = |pieces: &[(f64, f64)], off: f64| -> f64 {
@@ -74,7 +75,8 @@ impl SteadyHeads {
         left(&self.pieces.edges, share) + left(&self.pieces.gaps, 2.0 * share)
     }
 
-    /// The distance in cylinders, if the span has so many; good from some tens of cylinders on.
+    /// The distance in cylinders, for a range of `cylinders`; accurate from some tens of cylinders
+    /// on.
     pub fn distance(&self, cylinders: u32) -> Result<Distance, DistanceError> {
         Distance::of(cylinders, |distance| self.beyond((distance as f64 + 0.5) / f64::from(cylinders)))
     }
@@ -85,8 +87,8 @@ impl From<Pieces> for SteadyHeads {
         let squares = |pieces: &[(f64, f64)]| -> f64 {
             pieces.iter().map(|(length, number)| number * length * length).sum()
         };
-        // Over a piece at an end distances go from 0 to its length, over one between heads to half
-        // of it.
+        // In a piece at an end, distances go from 0 to its length; in a piece between heads, to
+        // half its length.
         let mean = squares(&pieces.edges) / 2.0 + squares(&pieces.gaps) / 4.0;
         SteadyHeads { pieces, stretch: 1.0, mean }
     }
@@ -99,7 +101,7 @@ mod tests {
     use super::*;
     use crate::draws::uniform;
 
-    /// Targets drawn one after another, from a fixed seed: the distances, as shares of the span.
+    /// The distances to random targets, from a fixed seed, as fractions of the range.
     fn drawn(copies: usize, targets: usize) -> Vec<f64> {
         let mut draw = uniform();
         let mut heads: Vec<f64> = (0..copies).map(|head| (head as f64 + 0.5) / copies as f64).collect();
@@ -132,7 +134,7 @@ mod tests {
         }
     }
 
-    /// Cylinders drawn one after another, from a fixed seed, on Stodolsky's drive.
+    /// Random cylinders, from a fixed seed, on Stodolsky's drive.
     #[test]
     fn seeks_are_as_long_as_those_of_drawn_cylinders() {
         let curve = SeekCurve::formula((2.0, 0.01, 0.46), false, 949).unwrap();

@@ -1,25 +1,24 @@
-//! The adjusted model (§7.2): throughput is what disk-time a request takes of RAID level 0, divided
-//! by what it takes of another.
+//! The adjusted model (§7.2): relative throughput is the disk-time of a request on RAID level 0,
+//! divided by its disk-time on another level.
 //!
 //! A disk that a request uses seeks and waits half a revolution once. Neighbouring tracks in one
-//! access need no more than their transfer, and parity that a read passes over is read along; but
-//! an access that is issued after another one misses the start of its track, and waits a full
-//! revolution (§8.1.3). So does a partial stripe of a write beside full ones.
+//! access need only their transfer, and a read also reads parity that it passes. But an access that
+//! is issued after another one misses the start of its track, and waits a full revolution (§8.1.3).
+//! The same holds for a partial stripe of a write next to full ones.
 
 use super::efficiency::{Alignment, ParityMethod, StripeWrite, parity_passed, total};
 use super::{Array, Direction, Level, Request};
 
-/// What a disk takes for its accesses, in milliseconds.
+/// The times of a disk's accesses, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskTimes {
     /// The mean seek; 15 in table 1.
     pub seek: f64,
     /// A revolution; 16.7.
     pub revolution: f64,
-    /// The transfer of a unit, or of the part of one that is requested; 16.2 for a track.
+    /// The transfer of a unit, or of the requested part of one; 16.2 for a track.
     pub transfer: f64,
-    /// By what the mean seek is shorter where the nearer one of two disks reads; 4 (§7.2; 3 to 4 in
-    /// §7.1.3).
+    /// The reduction of the mean seek if the nearer of two disks reads; 4 (§7.2; 3 to 4 in §7.1.3).
     pub seek_saved: f64,
 }
 
@@ -29,8 +28,7 @@ impl DiskTimes {
         self.seek + self.revolution / 2.0
     }
 
-    /// A disk that reads a unit, and after a full revolution writes it, having "saved a seek"
-    /// (§7.1.1).
+    /// A disk reads a unit and writes it after a full revolution, having "saved a seek" (§7.1.1).
     pub fn read_and_rewrite(&self) -> f64 {
         self.rewriting(self.positioning())
     }
@@ -39,7 +37,8 @@ impl DiskTimes {
         found_after + self.transfer + self.revolution + self.transfer
     }
 
-    /// Disk-time of a request, in disk-milliseconds: the times that each disk is busy, added up.
+    /// The disk-time of a request, in disk-milliseconds: the sum of the times that each disk is
+    /// busy.
     pub fn of(&self, array: Array, direction: Direction, request: Request) -> f64 {
         let run = |disks: u64, units: u64| disks as f64 * self.positioning() + units as f64 * self.transfer;
         let units = u64::from(request.units);
@@ -65,7 +64,8 @@ impl DiskTimes {
         }
     }
 
-    /// How a part of a stripe of RAID level 5 is written in the least disk-time, and in which.
+    /// The method with the least disk-time for a partial write of a RAID level 5 stripe, and this
+    /// time.
     pub fn of_stripe(&self, array: Array, units: u64) -> (ParityMethod, f64) {
         self.partial(array, units, self.positioning())
     }
@@ -84,7 +84,7 @@ impl DiskTimes {
         }
     }
 
-    /// Throughput per disk relative to RAID level 0 with the same user capacity, when disks are
+    /// The throughput per disk relative to RAID level 0 with the same user capacity, if disks are
     /// saturated.
     pub fn relative_throughput(&self, array: Array, direction: Direction, request: Request) -> f64 {
         if request.units == 0 {
@@ -93,7 +93,7 @@ impl DiskTimes {
         self.of(array.nonredundant(), direction, request) / self.of(array, direction, request)
     }
 
-    /// The same for requests of several sizes, in units and each with a weight.
+    /// The same for requests of several sizes, in units, each with a weight.
     pub fn mean_relative_throughput(
         &self,
         array: Array,
@@ -107,13 +107,13 @@ impl DiskTimes {
     }
 }
 
-/// Throughput per disk, in MB/s, of saturated disks: of so many kilobytes in so many
+/// The throughput per disk, in MB/s, of saturated disks that move `kilobytes` in `disk_time`
 /// disk-milliseconds.
 pub fn throughput_per_disk(kilobytes: f64, disk_time: f64) -> f64 {
     kilobytes / disk_time
 }
 
-/// The disks that hold data of a request; of RAID level 1, half of the disks.
+/// The number of disks that hold data of a request; for RAID level 1, of one half of the disks.
 fn disks_used(array: Array, request: Request) -> u64 {
     let data = u64::from(array.data_disks());
     if array.level() != Level::Raid5 {
@@ -121,10 +121,11 @@ fn disks_used(array: Array, request: Request) -> u64 {
     }
     let stripes = array.stripes(request);
     match stripes.full {
-        // Two stripes in a row have their parity on different disks.
+        // The parities of two consecutive stripes are on different disks.
         2.. => data + 1,
         1 => {
-            // All but the full stripe's parity disk, and that one if another stripe is on it.
+            // All except the full stripe's parity disk; and that one, if another stripe has data on
+            // it.
             let full = stripes.first + u64::from(stripes.head > 0);
             let parity = full % (data + 1);
             let before = full > 0 && stripes.holds(full - 1, parity);
@@ -153,7 +154,7 @@ mod tests {
         Array::for_data(level, 10).unwrap()
     }
 
-    /// ch.rot: printed as 8.3, for 60 revolutions a second and for 16.7 ms (8.35) cut.
+    /// ch.rot: printed as 8.3, from 60 revolutions per second, or from 16.7 ms (8.35) truncated.
     #[test]
     fn the_rotational_latency_is_half_a_revolution() {
         assert_eq!(format!("{:.1}", 1e3 / 60.0 / 2.0), "8.3");
@@ -247,7 +248,7 @@ mod tests {
         assert_eq!(format!("{:.0}", relative(16.2 * 6.0 / 40.0) - relative(16.2)), "1");
     }
 
-    /// By disk-time, a pre-read that is rewritten without a seek is cheaper than two accesses.
+    /// By disk-time, a preread unit that is rewritten without a seek is cheaper than two accesses.
     #[test]
     fn five_units_of_ten_are_written_with_prereads_if_times_are_counted() {
         let method = |units| AMDAHL.of_stripe(raid(Level::Raid5), units).0;
@@ -257,9 +258,9 @@ mod tests {
         assert_eq!(slow.of_stripe(raid(Level::Raid5), 6).0, ParityMethod::ReadModifyWrite);
     }
 
-    /// ch.80, ch.70 were measured (an erratum): they are between these and what counting accesses
-    /// gives. Figure 8: large writes of RAID level 5 lose to partial stripes, and to more of them
-    /// when they are not aligned.
+    /// ch.80, ch.70 were measured (an erratum): they are between these values and the result of
+    /// counting accesses. Figure 8: large writes of RAID level 5 lose throughput to partial
+    /// stripes, and to more of them if they are not aligned.
     #[test]
     fn partial_stripes_take_disk_time() {
         let sizes: Vec<(u32, f64)> = (33..=42).map(|units| (units, 1.0)).collect();

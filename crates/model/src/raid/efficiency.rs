@@ -1,21 +1,21 @@
-//! The RAID paper's simple model (§3): throughput is the share of disk accesses that move useful
-//! data.
+//! The simple model of the RAID paper (§3): throughput is the fraction of disk accesses that move
+//! useful data.
 //!
-//! A disk access is one contiguous read or write of one disk; a request's are counted stripe by
-//! stripe, unit by unit.
+//! A disk access is one contiguous read or write of one disk. The accesses of a request are counted
+//! stripe by stripe, unit by unit.
 
 use super::{Array, Direction, Level, Request};
 
-/// How parity is computed for a stripe that is written.
+/// The method by which parity is computed for a stripe that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParityMethod {
-    /// From the old data and the old parity, which are read before ("pre-reads").
+    /// From the old data and the old parity, which are read first ("pre-reads").
     ReadModifyWrite,
-    /// From the rest of the stripe, which is read; of a full stripe there is none.
+    /// From the rest of the stripe, which is read; a full stripe has no rest.
     Reconstruct,
 }
 
-/// What it takes to write a part of a stripe of RAID level 5.
+/// The accesses of a write to a part of a RAID level 5 stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StripeWrite {
     /// The method.
@@ -27,8 +27,8 @@ pub struct StripeWrite {
 }
 
 impl StripeWrite {
-    /// Both methods for so many units of a stripe on so many disks: the first takes `D + 1`
-    /// pre-reads, the second `N − (D + 1)` reads.
+    /// Both methods for `units` of a stripe on `disks`: the first takes `D + 1` pre-reads, the
+    /// second `N − (D + 1)` reads.
     pub fn both(disks: u32, units: u64) -> [StripeWrite; 2] {
         let writes = units + 1;
         let rest = u64::from(disks).saturating_sub(writes);
@@ -38,8 +38,8 @@ impl StripeWrite {
         ]
     }
 
-    /// The one with fewer accesses. An individual block's is the first from N = 4 on, where it is a
-    /// tie.
+    /// The method with fewer accesses. For a single block it is the first one from N = 4 on, where
+    /// both are equal.
     pub fn fewest(disks: u32, units: u64) -> StripeWrite {
         let [modify, reconstruct] = StripeWrite::both(disks, units);
         if modify.accesses() <= reconstruct.accesses() { modify } else { reconstruct }
@@ -51,8 +51,8 @@ impl StripeWrite {
     }
 }
 
-/// The disk accesses of the physical request that a logical one becomes. Those of the logical one
-/// are its units.
+/// The number of disk accesses of the physical requests for a logical request. A logical request
+/// has as many accesses as units.
 pub fn accesses(array: Array, direction: Direction, request: Request) -> u64 {
     match (array.level(), direction) {
         (_, Direction::Read) | (Level::Raid0, Direction::Write) => u64::from(request.units),
@@ -65,8 +65,8 @@ pub fn accesses(array: Array, direction: Direction, request: Request) -> u64 {
     }
 }
 
-/// The accesses of the logical request divided by those of the physical one, which is also the
-/// throughput per disk relative to RAID level 0. An empty request is as efficient as can be.
+/// The accesses of the logical request divided by those of the physical ones. This is also the
+/// throughput per disk relative to RAID level 0. It is 1 for an empty request.
 pub fn efficiency(array: Array, direction: Direction, request: Request) -> f64 {
     match accesses(array, direction, request) {
         0 => 1.0,
@@ -74,17 +74,17 @@ pub fn efficiency(array: Array, direction: Direction, request: Request) -> f64 {
     }
 }
 
-/// Where requests begin (§6).
+/// The first unit of requests (§6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alignment {
-    /// On a stripe's boundary where they can begin or end there: at most one partial stripe.
+    /// On a stripe boundary, if they can begin or end there: at most one partial stripe.
     Aligned,
-    /// On any disk, equally probable.
+    /// On any disk, with equal probability.
     Unaligned,
 }
 
-/// The efficiency of requests of several sizes: useful accesses of all, divided by all accesses.
-/// Sizes are in units, each with a weight.
+/// The efficiency of requests of several sizes: the useful accesses of all, divided by all
+/// accesses. Sizes are in units, each with a weight.
 pub fn mean_efficiency(
     array: Array,
     direction: Direction,
@@ -96,8 +96,7 @@ pub fn mean_efficiency(
     if all > 0.0 { useful / all } else { 1.0 }
 }
 
-/// What requests of several sizes cost together, by their weights, in the mean over where they
-/// begin.
+/// The weighted sum of the costs of requests of several sizes, averaged over their first unit.
 pub(super) fn total(
     array: Array,
     sizes: &[(u32, f64)],
@@ -113,23 +112,23 @@ pub(super) fn total(
     sizes.iter().map(|(units, weight)| weight * mean(*units)).sum()
 }
 
-/// The throughput of reads and writes mixed (§8.2), from that of reads and of writes alone and the
-/// share of requests, of the same sizes, that read: what disks spend on both is added up. It is
-/// below what is between the two by weight, as the paper finds.
+/// The throughput of mixed reads and writes (§8.2), from those of reads and of writes alone and the
+/// fraction of reads, with equal sizes: the disk-times are added. The result is below the weighted
+/// mean, as the paper finds.
 pub fn mixed(read: f64, write: f64, reads: f64) -> f64 {
     1.0 / (reads / read + (1.0 - reads) / write)
 }
 
-/// Parity units that a large read of RAID level 5 passes over between data of the same disk;
-/// reading them along is as fast as skipping them (§8.1.3).
+/// The parity units that a large read of RAID level 5 passes between data of the same disk. Reading
+/// them is as fast as skipping them (§8.1.3).
 pub fn parity_passed(array: Array, request: Request) -> u64 {
     let stripes = array.stripes(request);
     let between = stripes.number().saturating_sub(2);
     if array.level() != Level::Raid5 || between == 0 {
         return 0;
     }
-    // All stripes but the outermost are full; next to a full stripe, parity always has data before
-    // or after it.
+    // All stripes except the outermost are full. Next to a full stripe, parity always has data
+    // before or after it.
     let (second, last) = (stripes.first + 1, stripes.first + between + 1);
     let parity = |stripe: u64| stripe % u64::from(array.disks());
     let before = stripes.holds(second - 1, parity(second));
@@ -140,7 +139,7 @@ pub fn parity_passed(array: Array, request: Request) -> u64 {
     }
 }
 
-/// The efficiency of a read of RAID level 5, with the parity units that it passes over counted as
+/// The efficiency of a read of RAID level 5, with the parity units that it passes counted as
 /// accesses (§8.1.3).
 pub fn read_efficiency(array: Array, request: Request) -> f64 {
     if request.units == 0 {
@@ -222,8 +221,8 @@ mod tests {
         assert!(efficiency / (10.0 / 11.0) > 0.99);
     }
 
-    /// ch.cross95 was measured: "almost 95%" of reads. By accesses, and with a parity track passed
-    /// over in twenty data tracks, it is there.
+    /// ch.cross95 was measured: "almost 95%" of reads. It follows from counting accesses, with one
+    /// parity track passed per twenty data tracks.
     #[test]
     fn raid_5_is_ahead_of_raid_1_for_large_requests_up_to_almost_95_percent_reads() {
         let sizes: Vec<(u32, f64)> = (33..=42).map(|units| (units, 1.0)).collect();

@@ -4,19 +4,20 @@ use super::efficiency::{ParityMethod, StripeWrite};
 use super::synchronization::{Positioning, rotation_penalty};
 use super::{Array, Direction, Level};
 
-/// Times in milliseconds that a request costs besides finding its data.
+/// The times of a request other than positioning, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Of a logical request, in the system; measured 0.7 for an individual one, 10.9 for a full
-    /// stripe of 10 disks, 3.5 for that when the system is not idle (§7.1.2).
+    /// The overhead of a logical request in the system; measured as 0.7 for an individual request,
+    /// 10.9 for a full stripe of 10 disks, and 3.5 for a full stripe when the system is not idle
+    /// (§7.1.2).
     pub overhead: f64,
-    /// The processor's, of a disk access; measured 1.5 to 1.8.
+    /// The processor time of a disk access; measured as 1.5 to 1.8.
     pub io_cpu: f64,
     /// The transfer of a unit; 16.2 for a track.
     pub transfer: f64,
 }
 
-/// Where a request's time goes, in milliseconds; the stages of figure 3.
+/// The parts of a request's time, in milliseconds; the stages of figure 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lifetime {
     /// Issuing the logical request.
@@ -32,7 +33,7 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// End to end; the paper's is within 2% of what it measured.
+    /// The total; the paper's is within 2% of its measurement.
     pub fn total(&self) -> f64 {
         self.overhead + self.io_cpu + self.disconnect + self.synchronization + self.connect
     }
@@ -41,15 +42,15 @@ impl Lifetime {
 /// An idle system.
 #[derive(Clone, Debug)]
 pub struct Idle {
-    /// How a disk finds random data.
+    /// The positioning time of a disk.
     pub positioning: Positioning,
-    /// How the nearer of two disks does (§7.1.3).
+    /// The positioning time of the nearer of two disks (§7.1.3).
     pub nearer: Positioning,
-    /// All else.
+    /// All other times.
     pub costs: Costs,
 }
 
-/// More than a stripe.
+/// The units are not a part of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{units} units are no part of a stripe of {data}; the lifetime is of 1 to {data} units")]
 pub struct StripeError {
@@ -58,11 +59,11 @@ pub struct StripeError {
 }
 
 impl Idle {
-    /// Where the time of a request for some units of one stripe goes.
+    /// The parts of the time of a request for `units` of one stripe.
     ///
-    /// Disks that always work together are in the same place, so that only their rotations differ.
-    /// The two or more disks of a small write to RAID level 5 work with others the next time: their
-    /// seeks differ, too.
+    /// Disks that always work together are at the same position, so only their rotations differ.
+    /// The disks of a small write to RAID level 5 work with other disks the next time, so their
+    /// seeks differ too.
     pub fn lifetime(&self, array: Array, direction: Direction, units: u32) -> Result<Lifetime, StripeError> {
         let data = array.data_disks();
         if units == 0 || units > data {
@@ -83,13 +84,13 @@ impl Idle {
         Ok(Lifetime { overhead: self.costs.overhead, ..stages })
     }
 
-    /// One access of each disk.
+    /// One access on each disk.
     fn access(&self, disconnect: f64, synchronization: f64) -> Lifetime {
         let Costs { io_cpu, transfer, .. } = self.costs;
         Lifetime { overhead: 0.0, io_cpu, disconnect, synchronization, connect: transfer }
     }
 
-    /// Reads, and then writes: in place after a full revolution, or on the other disks of the
+    /// Reads followed by writes: in place after a full revolution, or on the other disks of the
     /// stripe.
     fn partial_write(&self, disks: u32, units: u32) -> Lifetime {
         let seeking = |disks| self.access(self.positioning.mean(), self.positioning.penalty(disks));
@@ -109,9 +110,9 @@ impl Idle {
         }
     }
 
-    /// The response time that a share of requests to a RAID level 0 keeps, for some units of one
-    /// stripe. `transfers` are what each disk transfers, in milliseconds and with weights: of one
-    /// size of requests one, of a distribution of sizes as many as it takes.
+    /// The response time that a fraction of requests to a RAID level 0 stays within, for `units` of
+    /// one stripe. `transfers` are the transfer times of each disk, in milliseconds with weights:
+    /// one for a fixed size of requests, several for a distribution of sizes.
     pub fn percentile(
         &self,
         array: Array,
@@ -145,7 +146,7 @@ mod tests {
         Array::for_data(level, 10).unwrap()
     }
 
-    /// Figure 3's stages; its bars are in no text.
+    /// The stages of figure 3; the heights of its bars are not in the text.
     #[test]
     fn a_small_write_to_raid_5_has_two_accesses_and_one_seek() {
         let stages = idle(0.7).lifetime(raid(Level::Raid5), Direction::Write, 1).unwrap();
@@ -179,9 +180,9 @@ mod tests {
         assert!((saved - (idle(0.7).positioning.seek() - idle(0.7).nearer.seek())).abs() < 1e-9);
     }
 
-    /// ch.tgt.individual, ch.tgt.full, ch.tgt.small: four times what was measured idle, printed as
-    /// 200, 268 and 148 ms. The model is 1% above, 3.5% below, and 1% below; of ch.tgt.large the
-    /// text does not give the sizes' standard deviation.
+    /// ch.tgt.individual, ch.tgt.full, ch.tgt.small: four times the measured idle values, printed
+    /// as 200, 268 and 148 ms. The model is 1% above, 3.5% below, and 1% below. For ch.tgt.large
+    /// the text does not give the standard deviation of sizes.
     #[test]
     fn the_response_time_targets_are_about_four_idle_percentiles() {
         let target = |units, overhead, transfers: &[(f64, f64)]| {
@@ -189,8 +190,8 @@ mod tests {
         };
         assert_eq!(format!("{:.0}", target(1, 0.7, &[(16.2, 1.0)])), "201");
         assert_eq!(format!("{:.0}", target(10, 10.9, &[(16.2, 1.0)])), "259");
-        // Exponential sizes in whole sectors, of 1.5 sectors in the mean: each further sector is a
-        // third as probable.
+        // Exponential sizes in whole sectors with a mean of 1.5 sectors: each further sector has a
+        // third of the probability.
         let sectors: Vec<(f64, f64)> = (1..30).map(|n| (1.62 * f64::from(n), 3_f64.powi(-n))).collect();
         assert_eq!(format!("{:.0}", target(1, 0.7, &sectors)), "147");
     }

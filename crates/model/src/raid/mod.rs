@@ -1,8 +1,8 @@
-//! RAID Levels 0, 1 and 5 by what their requests cost (Chen, Gibson, Katz, Patterson).
+//! RAID levels 0, 1 and 5, by the costs of their requests (Chen, Gibson, Katz, Patterson).
 //!
-//! Read [`efficiency`] (the RAID paper's simple model: count disk accesses, §3), [`disk_time`] (its
-//! adjustment: add their times up, §7.2), [`synchronization`] (what waiting for the last of several
-//! disks adds, §7.1.1) and [`lifetime`] (a request in an idle system, figure 3).
+//! The modules: [`efficiency`] (the RAID paper's simple model: counts disk accesses, §3),
+//! [`disk_time`] (its adjustment: adds their times, §7.2), [`synchronization`] (the additional time
+//! for the last of several disks, §7.1.1) and [`lifetime`] (a request in an idle system, figure 3).
 
 pub mod disk_time;
 pub mod efficiency;
@@ -20,51 +20,51 @@ pub enum Level {
     Raid5,
 }
 
-/// An organization of some disks.
+/// An organization with a number of disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {
     level: Level,
     disks: u32,
 }
 
-/// Disks that make no such array.
+/// Why an array is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArrayError {
-    /// None.
+    /// It has no disks.
     #[error("an array has 1 disk at least, not 0")]
     NoDisks,
-    /// A disk without shadow.
+    /// A disk has no shadow disk.
     #[error("RAID level 1 needs an even number of disks, not {0}; add or take away one")]
     Odd(u32),
-    /// Parity of nothing.
+    /// There is no disk for data.
     #[error("RAID level 5 needs 2 disks at least, not {0}")]
     NoParity(u32),
-    /// More than can be counted.
+    /// The number of disks overflows.
     #[error("{0} disks of data need more disks than can be counted")]
     TooMany(u32),
 }
 
-/// Whether data is fetched or stored.
+/// The direction of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Fetched.
+    /// Data is read.
     Read,
-    /// Stored.
+    /// Data is written.
     Write,
 }
 
-/// A logical request: neighbouring stripe units (in the paper, tracks), counted over all data from
+/// A logical request: consecutive stripe units (in the paper, tracks), numbered over all data from
 /// 0 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The first unit.
     pub first: u32,
-    /// How many.
+    /// The number of units.
     pub units: u32,
 }
 
 impl Array {
-    /// So many disks in all (`N`).
+    /// An array with this number of disks (`N`).
     pub fn new(level: Level, disks: u32) -> Result<Array, ArrayError> {
         match level {
             _ if disks == 0 => Err(ArrayError::NoDisks),
@@ -74,8 +74,8 @@ impl Array {
         }
     }
 
-    /// With room for so many disks' data (`D`), so that organizations compare at equal user
-    /// capacity (§5).
+    /// An array with room for this number of disks' data (`D`), so that organizations are compared
+    /// at equal user capacity (§5).
     pub fn for_data(level: Level, disks: u32) -> Result<Array, ArrayError> {
         let all = match level {
             Level::Raid0 => Some(disks),
@@ -95,7 +95,7 @@ impl Array {
         self.disks
     }
 
-    /// Disks' worth of data, which is the data units of a stripe.
+    /// The number of disks' worth of data, which is the number of data units of a stripe.
     pub fn data_disks(&self) -> u32 {
         match self.level {
             Level::Raid0 => self.disks,
@@ -109,12 +109,12 @@ impl Array {
         f64::from(self.data_disks()) / f64::from(self.disks)
     }
 
-    /// A RAID level 0 with the same user capacity, to which throughput is relative (§3).
+    /// A RAID level 0 with the same user capacity: the reference of relative throughput (§3).
     pub fn nonredundant(&self) -> Array {
         Array { level: Level::Raid0, disks: self.data_disks() }
     }
 
-    /// The stripes that a request is in.
+    /// The stripes of a request.
     fn stripes(&self, request: Request) -> Stripes {
         let data = u64::from(self.data_disks());
         let (first, units) = (u64::from(request.first), u64::from(request.units));
@@ -125,20 +125,20 @@ impl Array {
     }
 }
 
-/// A request, stripe by stripe.
+/// A request, divided into stripes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stripes {
     /// The first stripe.
     first: u64,
-    /// Units of the first stripe that are before the request.
+    /// The units of the first stripe before the request.
     into: u64,
-    /// Units in a first stripe that is not taken from its beginning on.
+    /// The units in a first stripe of which the beginning is not requested.
     head: u64,
-    /// Full stripes after that.
+    /// The number of full stripes after that.
     full: u64,
-    /// Units at the beginning of a last stripe.
+    /// The units at the beginning of a partial last stripe.
     tail: u64,
-    /// Data units of a stripe.
+    /// The data units of a stripe.
     data: u64,
 }
 
@@ -148,12 +148,12 @@ impl Stripes {
         [self.head, self.tail].into_iter().filter(|units| *units > 0)
     }
 
-    /// How many there are, whole or not.
+    /// The number of stripes, full or partial.
     fn number(&self) -> u64 {
         self.partial().count() as u64 + self.full
     }
 
-    /// The data units of one of them that are requested.
+    /// The requested data units of one of the stripes.
     fn units(&self, stripe: u64) -> std::ops::Range<u64> {
         match stripe.checked_sub(self.first) {
             Some(0) if self.head > 0 => self.into..self.into + self.head,
@@ -163,7 +163,7 @@ impl Stripes {
         }
     }
 
-    /// Whether data of RAID level 5 is requested from a disk in some stripe.
+    /// Whether data on a disk of a RAID level 5 is requested in a stripe.
     fn holds(&self, stripe: u64, disk: u64) -> bool {
         let parity = stripe % (self.data + 1);
         disk != parity && self.units(stripe).contains(&(disk - u64::from(disk > parity)))

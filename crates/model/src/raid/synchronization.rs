@@ -1,36 +1,36 @@
-//! What it adds to wait for the last of several disks (§7.1.1).
+//! The additional time for waiting for the last of several disks (§7.1.1).
 
 use parlour_drive::seek::SeekCurve;
 
 use crate::mirror::Distance;
 
-/// The mean latency until the last of some disks has turned to its data, in the unit of a
-/// revolution: `N/(N+1)` of one.
+/// The mean latency until the last of several disks has rotated to its data, in the unit of
+/// `revolution`: `N/(N+1)` of a revolution.
 pub fn latest_rotation(disks: u32, revolution: f64) -> f64 {
     f64::from(disks) / (f64::from(disks) + 1.0) * revolution
 }
 
-/// What synchronizing some disks' rotations adds to the mean latency of one.
+/// The additional latency of several disks, compared with the mean latency of one.
 pub fn rotation_penalty(disks: u32, revolution: f64) -> f64 {
     latest_rotation(disks.max(1), revolution) - revolution / 2.0
 }
 
-/// The distribution of a seek and the rotation after it, in milliseconds. Exact: between the
-/// moments at which some distance's seek ends, or a revolution after that, it is a straight line.
+/// The distribution of a seek and the following rotation, in milliseconds. Exact: it is linear
+/// between the times at which the seek of some distance ends, or a revolution after that.
 #[derive(Clone, Debug)]
 pub struct Positioning {
-    /// How long seeks take, and how probable each time is; in order of times.
+    /// The seek times and their probabilities, in order of times.
     seeks: Vec<(f64, f64)>,
     revolution: f64,
 }
 
-/// A revolution that takes no time, or for ever.
+/// The time of a revolution is not positive and finite.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("a revolution of {0} ms is none; it must be more than 0, and finite")]
 pub struct RevolutionError(f64);
 
 impl Positioning {
-    /// Of a drive whose arm moves over some distance (of random cylinders:
+    /// For a drive with this distribution of seek distances (for random cylinders:
     /// `Distance::independent(1, cylinders)`).
     pub fn new(
         distance: &Distance,
@@ -66,13 +66,14 @@ impl Positioning {
         self.seek() + self.revolution / 2.0
     }
 
-    /// The mean time until the last of some disks is there, which seek and rotate independently. Of
-    /// no disk it is 0.
+    /// The mean time until the last of several disks is positioned, with independent seeks and
+    /// rotations; 0 for no disk.
     pub fn latest(&self, disks: u32) -> f64 {
         if disks == 0 {
             return 0.0;
         }
-        // The distribution becomes steeper where a seek may end, and less steep a revolution later.
+        // The slope of the distribution increases where a seek may end, and decreases a revolution
+        // later.
         let ends = |(time, probability): &(f64, f64), off: f64, sign: f64| {
             (time + off, sign * probability / self.revolution)
         };
@@ -92,27 +93,26 @@ impl Positioning {
         mean
     }
 
-    /// What synchronizing the seeks and rotations of some disks adds to the mean of one.
+    /// The additional positioning time of several disks, compared with the mean of one.
     pub fn penalty(&self, disks: u32) -> f64 {
         self.latest(disks.max(1)) - self.mean()
     }
 
-    /// How probable it is that within a time some disks, which seek the same distance, have all
-    /// turned to their data.
+    /// The probability that several disks with the same seek distance have all rotated to their
+    /// data within a time.
     pub fn within(&self, time: f64, disks: u32) -> f64 {
         let turned = |seek: f64| ((time - seek) / self.revolution).clamp(0.0, 1.0);
         self.seeks.iter().map(|(seek, probability)| probability * turned(*seek).powf(f64::from(disks))).sum()
     }
 
-    /// The time within which a share of accesses is positioned, of as many disks as in
-    /// [`Positioning::within`]; a share of 0.9 is the 90th percentile. Shares below 0 count as 0,
-    /// and above 1 as 1.
+    /// The time within which a fraction of accesses is positioned, with as many disks as in
+    /// [`Positioning::within`]; 0.9 gives the 90th percentile. The fraction is limited to 0 to 1.
     pub fn quantile(&self, share: f64, disks: u32) -> f64 {
         self.quantile_with(share, disks, &[(0.0, 1.0)])
     }
 
-    /// The same, with something after it that takes one of several times (in milliseconds, each
-    /// with a weight), whatever the positioning took.
+    /// The same, followed by something that takes one of several times (in milliseconds, with
+    /// weights), independent of the positioning.
     pub fn quantile_with(&self, share: f64, disks: u32, after: &[(f64, f64)]) -> f64 {
         let all: f64 = after.iter().map(|(_, weight)| weight).sum();
         let within = |time: f64| -> f64 {
@@ -130,7 +130,7 @@ impl Positioning {
     }
 }
 
-/// After which an interval of milliseconds is shorter than a nanosecond's millionth.
+/// The number of bisections after which the interval is shorter than a millionth of a nanosecond.
 const HALVINGS: u32 = 48;
 
 /// The mean of `F^k` along a straight line of F from `low` to `high`.
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::mirror::SteadyHeads;
 
-    /// The Amdahl 6380 with the curve of its drive file: the text gives the mean, and the 3.6 ms
+    /// The Amdahl 6380 with the curve of its drive file. The text gives the mean, and the 3.6 ms
     /// imply the standard deviation (an erratum).
     fn curve() -> SeekCurve {
         SeekCurve::formula((4.97, 0.0, 0.632), true, 885).unwrap()
@@ -183,8 +183,8 @@ mod tests {
         assert_eq!(format!("{:.1}", amdahl().penalty(2)), "3.6");
     }
 
-    /// ch.saving, ch.savedrop: 3 to 4 ms were measured, a curve's 15 ms being all that the text
-    /// gives.
+    /// ch.saving, ch.savedrop: 3 to 4 ms were measured; the text gives only the curve's mean of 15
+    /// ms.
     #[test]
     fn the_nearer_of_two_heads_saves_3_ms_in_the_steady_state() {
         let saved = |distance: Distance| format!("{:.1}", amdahl().seek() - distance.seek(&curve()));

@@ -1,83 +1,82 @@
-//! What a disk may be asked for, and what its time cannot be told of.
+//! Accesses to a disk, and why the time of an access cannot be modelled.
 
 use crate::order::DistributionError;
 
-/// What a disk is asked for.
+/// An access to a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access {
-    /// What is done with the blocks.
+    /// The operation.
     pub work: Work,
-    /// How many blocks of 512 bytes.
+    /// The number of blocks of 512 bytes.
     pub blocks: u64,
-    /// Where they are.
+    /// The positions of the requests.
     pub pattern: Pattern,
 }
 
-/// What is done with blocks.
+/// The operation on the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
-    /// They are read.
+    /// Read.
     Read,
-    /// They are written, onto the platters.
+    /// Write to the platters.
     Write,
-    /// They are read, and written as they come round again, in one access (Stodolsky et al.,
-    /// footnote 4).
+    /// Read, and write one revolution later, in one access (Stodolsky et al., footnote 4).
     Modify,
 }
 
-/// Where requests are, seen from the one before.
+/// The positions of requests, relative to the previous request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern {
-    /// Anywhere.
+    /// Uniform.
     Uniform,
-    /// Anywhere in the cylinders from the first to the last of these.
+    /// Uniform in the cylinders from the first to the last of these.
     Within(u32, u32),
-    /// In runs of this many requests in the mean, each where the last one ended, with nothing
-    /// between; runs begin anywhere.
+    /// In sequential runs with this mean number of requests, without pauses; a run begins at a
+    /// uniform position.
     Runs(f64),
 }
 
-/// Why a disk's time cannot be told.
+/// Why the time of an access cannot be modelled.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ServiceError {
-    /// Nothing is asked for, or more than there is.
+    /// The number of blocks is out of range.
     #[error("a request of {blocks} blocks is not possible; use 1 to {most}")]
     Blocks {
-        /// What was asked for.
+        /// The number of blocks.
         blocks: u64,
-        /// What there is.
+        /// The most blocks.
         most: u64,
     },
-    /// No such cylinders.
+    /// The cylinders do not exist.
     #[error("cylinders {first} to {last} hold nothing; the drive has cylinders 0 to {end}")]
     Cylinders {
-        /// The first.
+        /// The first cylinder.
         first: u32,
-        /// The last.
+        /// The last cylinder.
         last: u32,
-        /// The drive's last.
+        /// The drive's last cylinder.
         end: u32,
     },
-    /// Not a length.
+    /// The length of a run is invalid.
     #[error("runs of {0} requests are not possible; use a finite number from 1 on")]
     Run(f64),
-    /// Something that only reads are modelled for.
+    /// Runs are modelled only for reads.
     #[error("runs are modelled for reads only; use uniform places for what is written")]
     WrittenRun,
-    /// Writes are answered before they are done.
+    /// The drive reports writes before they are on the platters.
     #[error(
         "the drive answers writes from its buffer; what that costs depends on what else it does, and is not modelled: simulate it"
     )]
     CachedWrites,
-    /// Writes lose revolutions.
+    /// Writes lose revolutions because the bus is slow.
     #[error(
         "the data of {blocks} blocks comes slower than the platters take it; that is not modelled: use smaller writes, or simulate it"
     )]
     SlowBus {
-        /// The size.
+        /// The number of blocks.
         blocks: u64,
     },
-    /// Times are none.
+    /// The distribution is invalid.
     #[error(transparent)]
     Distribution(#[from] DistributionError),
 }

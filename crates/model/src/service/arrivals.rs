@@ -1,12 +1,12 @@
-//! What an access costs once the arm is there, by where on its first track it begins and where the
-//! heads arrive.
+//! The time of an access after the seek, as a function of where on its first track the request
+//! begins and where the heads arrive.
 //!
-//! A drive that takes a track's sectors in any order begins with the one that comes next. Where
-//! that is none that is wanted, nothing is different: the first one passes, and the others behind
-//! it. Where the heads arrive amid what is wanted, the rest of it passes first, and what had gone
-//! by follows after a revolution. A host gets blocks in their order all the same: the bus waits for
-//! the first block, whatever has passed before it, and then sends what is there. What is read ahead
-//! changes nothing of this: a block that is wanted is there when it has passed.
+//! A drive that takes a track's sectors in any order begins with the next wanted sector. If the
+//! heads arrive outside the wanted sectors, nothing changes: the first one passes, and then the
+//! others. If they arrive among the wanted sectors, the rest of these passes first, and the missed
+//! ones follow after a revolution. The host still gets blocks in order: the bus waits for the first
+//! block, whatever has passed before it, and then sends all that is in the buffer. Read-ahead does
+//! not change this: a wanted block is available when it has passed.
 
 use parlour_drive::electronics::Electronics;
 
@@ -14,33 +14,35 @@ use super::moments::milliseconds;
 use super::positioning::Latency;
 use super::tracks::{Start, Tracks};
 
-/// Accesses that cost alike, after the arm is there.
+/// A class of accesses with equal times after the seek.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
-    /// How many of all.
+    /// The fraction of accesses in this class.
     pub(super) weight: f64,
-    /// What they cost on top of the transfer.
+    /// Their time in addition to the transfer.
     pub(super) latency: Latency,
-    /// From the first sector on, in ms; where that depends on where heads arrive, the shortest.
+    /// The time from the first sector on, in ms; if it depends on where the heads arrive, the
+    /// shortest.
     pub(super) transfer: f64,
 }
 
-/// Parts of what is wanted of the first track that are told apart where heads arrive amid it.
+/// The number of parts into which the wanted sectors of the first track are divided, for heads that
+/// arrive among them.
 const PARTS: u32 = 4;
 
-/// From the platters to the host, in ms.
+/// The transfer from the platters to the host, in ms.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bus {
-    /// A block.
+    /// The time of a block.
     block: f64,
-    /// Taking the bus.
+    /// The time to take the bus.
     preparation: f64,
-    /// How many blocks must be there before it is taken.
+    /// The number of blocks that must be in the buffer before the bus is taken.
     awaited: f64,
 }
 
 impl Bus {
-    /// For a read of so many blocks.
+    /// The bus for a read of `blocks`.
     pub(super) fn of(electronics: &Electronics, blocks: u64) -> Bus {
         let Electronics { buffer, overheads, bus: (block, _) } = electronics;
         let room = buffer.segment_blocks.max(1).min(blocks);
@@ -51,28 +53,28 @@ impl Bus {
         }
     }
 
-    /// From when the first of so many blocks begins to pass until the host has all, if they take
-    /// `passes` to pass, and what is awaited of them `awaited`.
+    /// The time from when the first block begins to pass until the host has all blocks, if all
+    /// blocks pass in `passes` and the awaited ones in `awaited`.
     fn handed_on(&self, blocks: f64, passes: f64, awaited: f64) -> f64 {
         (awaited + self.preparation + blocks * self.block).max(passes + self.block)
     }
 }
 
 impl Tracks {
-    /// A read's transfer, if its blocks take `passes` to pass: the bus begins when so much is there
-    /// as the drive waits for.
+    /// The transfer time of a read whose blocks pass in `passes`: the bus begins when the blocks
+    /// that the drive waits for have passed.
     pub(super) fn handed_on(&self, bus: &Bus, blocks: u64, passes: f64) -> f64 {
         bus.handed_on(blocks as f64, passes, self.mean_passing(bus.awaited as u64))
     }
 
-    /// Accesses whose first sector is waited for.
+    /// Accesses that wait for their first sector.
     pub(super) fn in_order(&self, blocks: u64, transfer: impl Fn(f64) -> f64) -> Vec<Case> {
         let latency = Latency { from: 0.0, to: self.sectors_pass(self.sectors) };
         let of = |(weight, crossed)| Case { weight, latency, transfer: transfer(crossed) };
         self.crossings(blocks).into_iter().filter(|(weight, _)| *weight > 0.0).map(of).collect()
     }
 
-    /// Accesses that begin with whatever comes first; with a `bus`, until the host has all.
+    /// Accesses that begin with any sector; with a `bus`, until the host has all blocks.
     pub(super) fn in_any_order(&self, blocks: u64, bus: Option<&Bus>) -> Vec<Case> {
         let starts = self.starts(blocks);
         starts.iter().flat_map(|start| self.begun_anywhere(start, blocks as f64, bus)).collect()
@@ -93,7 +95,7 @@ impl Tracks {
             let late = |number| self.late(start, gone(number), blocks, bus);
             let [one, other] = [number, number + 1].map(late);
             let from = revolution + one.min(other);
-            // The heads wait for a sector to begin.
+            // The heads wait for the beginning of a sector.
             (amid / f64::from(PARTS), from, from + (one - other).abs() + sector)
         });
         let parts: Vec<_> = [outside].into_iter().chain(within).collect();
@@ -105,9 +107,8 @@ impl Tracks {
         parts.into_iter().map(case).collect()
     }
 
-    /// What it takes until all is done, if the heads arrive when `gone` of the sectors that are
-    /// wanted have gone by, the last of them in part: from when that one has passed on, less a
-    /// revolution.
+    /// The time until everything is done, if the heads arrive when `gone` of the wanted sectors
+    /// have passed, the last one partly: counted from when that one has passed, minus a revolution.
     fn late(&self, start: &Start, gone: f64, blocks: f64, bus: Option<&Bus>) -> f64 {
         let last = self.after_first(start, self.sectors_pass(start.first - gone).max(0.0));
         let Some(bus) = bus else { return last };

@@ -1,4 +1,4 @@
-//! Accesses that have nothing to do with one another: what each is made of, zone by zone.
+//! Independent accesses: their parts, zone by zone.
 
 use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::{Mechanics, Way};
@@ -11,23 +11,23 @@ use super::seek::Span;
 use super::times::{Service, TARGETS, Target};
 use super::tracks::Tracks;
 
-/// A disk with the cylinders that requests go to.
+/// A disk with the cylinders that are accessed.
 pub(super) struct Disk<'a> {
     pub(super) mechanics: &'a Mechanics,
     pub(super) electronics: &'a Electronics,
     pub(super) span: Span,
 }
 
-/// What an access costs in one zone, after the arm is there.
+/// The times of an access in one zone, after the seek.
 struct InZone {
     weight: f64,
     cases: Vec<Case>,
-    /// What the sectors take to pass, in the mean.
+    /// The mean time in which the sectors pass.
     passing: f64,
 }
 
 impl InZone {
-    /// Latencies with transfers, and with what commands cost: each with its weight.
+    /// The latencies, and the transfers with the overhead, each with its weight.
     fn cases(&self, overhead: f64) -> impl Iterator<Item = (f64, Latency, f64)> + '_ {
         self.cases.iter().map(move |case| (self.weight * case.weight, case.latency, case.transfer + overhead))
     }
@@ -38,7 +38,7 @@ impl Disk<'_> {
         milliseconds(self.mechanics.spindle.revolution)
     }
 
-    /// An access that has nothing to do with the one before.
+    /// An access that is independent of the previous one.
     pub(super) fn random(&self, work: Work, blocks: u64) -> Result<Service, ServiceError> {
         let way = if work == Work::Write { Way::Write } else { Way::Read };
         let positioning = Positioning::new(self.mechanics, &self.span, way, self.least_seek(way));
@@ -93,8 +93,7 @@ impl Disk<'_> {
             .collect()
     }
 
-    /// What is read and written in one access is not begun anywhere: it is written from its first
-    /// sector on.
+    /// A read-modify-write cannot begin with any sector: it is written from its first sector on.
     fn cases(&self, work: Work, tracks: &Tracks, blocks: u64) -> Vec<Case> {
         match work {
             Work::Read if tracks.any_order => {
@@ -105,7 +104,7 @@ impl Disk<'_> {
         }
     }
 
-    /// From the first sector on, if so many tracks' ends are crossed.
+    /// The time from the first sector on, if it crosses `crossed` ends of tracks.
     fn transfer(&self, work: Work, tracks: &Tracks, blocks: u64, crossed: f64) -> f64 {
         let passes = tracks.passing(blocks, crossed);
         match work {
@@ -121,7 +120,8 @@ impl Disk<'_> {
         }
     }
 
-    /// From when old contents are read until so many blocks of the new ones are in the drive.
+    /// The time from when the old content is read until `awaited` blocks of the new content are in
+    /// the drive.
     fn handed_back(&self, blocks: u64, awaited: u64) -> f64 {
         let Electronics { overheads, bus: (to_host, to_drive), .. } = self.electronics;
         milliseconds(
@@ -129,7 +129,7 @@ impl Disk<'_> {
         )
     }
 
-    /// What commands cost before the arm moves.
+    /// The overhead of commands before the arm moves.
     fn lead(&self, work: Work) -> f64 {
         let overheads = &self.electronics.overheads;
         milliseconds(match (work, overheads.second_write) {
@@ -140,7 +140,7 @@ impl Disk<'_> {
         })
     }
 
-    /// All that commands cost.
+    /// The total overhead of commands.
     pub(super) fn overhead(&self, work: Work) -> f64 {
         let overheads = &self.electronics.overheads;
         let after = match (work, overheads.second_write) {
@@ -158,9 +158,8 @@ impl Disk<'_> {
         }
     }
 
-    /// Whether the data of nearly every write is there in time, if a quick one is on the platters
-    /// after `quick` ms; and of what is read and written in one access, before it comes round again
-    /// for the last time.
+    /// Checks that the data of nearly every write arrives in time, if a fast write is on the
+    /// platters after `quick` ms; and that of a read-modify-write before its sectors pass again.
     fn check_bus(&self, work: Work, blocks: u64, quick: f64) -> Result<(), ServiceError> {
         let (to_host, to_drive) = self.electronics.bus;
         let late = match work {

@@ -1,26 +1,27 @@
-//! How long a disk takes for a request: the model of Shriver and of Barve et al. that Varki and
-//! Wang cite (§2.2), for a drive of the catalogue.
+//! The service time of a disk: the model of Shriver and of Barve et al. that Varki and Wang cite
+//! (§2.2), for a drive of the catalogue.
 //!
-//! The papers that are cited are not at hand in full; what they are cited for is: requests that are
-//! spread uniformly over all cylinders, or over some that are neighbours, or that come in
-//! sequential runs; drives with zones. What is left open is chosen here:
+//! The cited papers are not available in full. They are cited for requests that are uniform over
+//! all cylinders or over neighbouring ones, or that come in sequential runs, on drives with zones.
+//! The following choices are made here:
 //!
-//! - *Seek.* From one uniformly drawn block to another: cylinders count by the blocks that they
-//!   hold. The mean and all moments are over the drive's own curve, and not the curve at the mean
+//! - *Seek.* From one uniform random block to another: cylinders are weighted by their blocks. The
+//!   mean and all moments are computed from the drive's curve, not from its value at the mean
 //!   distance.
-//! - *Rotation.* Evenly distributed over a revolution, unless the drive takes a track's sectors in
-//!   any order, or the request goes on where the last one ended.
-//! - *Transfer.* By zone, weighted by the blocks of each; with every track or cylinder that a
-//!   request crosses it costs what skews and switches make of it.
-//! - *Overheads.* As the drive's file tells them, for requests that follow others of the same kind.
-//!   A read keeps the bus from when so much of it is in the buffer as the drive waits for; where
-//!   the bus is slower than the platters it is the bus that counts.
+//! - *Rotation.* Uniform over a revolution, unless the drive takes a track's sectors in any order,
+//!   or the request continues where the last one ended.
+//! - *Transfer.* By zone, weighted by the blocks of each zone; with the cost of skews and switches
+//!   for each track or cylinder that a request crosses.
+//! - *Overheads.* As in the drive's file, for requests that follow others of the same kind. A read
+//!   keeps the bus from when the blocks that the drive waits for are in the buffer; if the bus is
+//!   slower than the platters, the bus determines the time.
 //!
-//! What is said of a request of some size holds for one that begins anywhere: where all begin at
-//! multiples of a size, they may cross fewer ends of tracks, or more.
+//! The results for a size hold for requests that begin at any block. If all begin at multiples of a
+//! size, they may cross fewer or more ends of tracks.
 //!
-//! Read [`seek`] (how far, and how likely), [`tracks`] (from one track to the next), `arrivals`
-//! (where on the first track heads arrive), [`positioning`] (seek and rotation, as a distribution).
+//! The modules: [`seek`] (distances and their probabilities), [`tracks`] (from one track to the
+//! next), `arrivals` (where the heads arrive on the first track), [`positioning`] (the distribution
+//! of seek and rotation).
 
 mod access;
 mod arrivals;
@@ -41,10 +42,10 @@ pub use moments::Moments;
 use seek::Span;
 pub use times::Service;
 
-/// How long a disk with these parts takes for an access.
+/// The time of an access on a disk with these parts.
 ///
 /// # Errors
-/// The disk cannot be asked so, or its answer is not modelled.
+/// The access is invalid, or its time is not modelled.
 pub fn service(
     mechanics: &Mechanics,
     electronics: &Electronics,

@@ -12,7 +12,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Of what is always the same.
+    /// The moments of a constant.
     pub fn fixed(mean: f64) -> Moments {
         Moments { mean, variance: 0.0 }
     }
@@ -22,7 +22,7 @@ impl Moments {
         self.variance.sqrt()
     }
 
-    /// Of something that is, with each weight, one of these; weights sum to 1.
+    /// The moments of a mixture of parts with weights that sum to 1.
     pub(crate) fn mixed(parts: impl Iterator<Item = (f64, Moments)>) -> Moments {
         let add = |(mean, square): (f64, f64), (weight, part): (f64, Moments)| {
             (mean + weight * part.mean, square + weight * (part.variance + part.mean * part.mean))
@@ -32,7 +32,7 @@ impl Moments {
     }
 }
 
-/// A time as the formulas have it.
+/// A duration in milliseconds.
 pub(crate) fn milliseconds(time: Duration) -> f64 {
     time.nanoseconds() as f64 / 1e6
 }

@@ -1,4 +1,4 @@
-//! Seek and rotation together, as a distribution.
+//! The distribution of seek and rotation together.
 
 use parlour_drive::mechanics::{Mechanics, Way};
 use parlour_units::Duration;
@@ -7,9 +7,8 @@ use super::moments::{Moments, milliseconds};
 use super::seek::Span;
 use crate::order::{Distribution, DistributionError};
 
-/// How long it takes until something passes that is wanted: evenly distributed between two times,
-/// in ms. Where heads arrive amid what is wanted, it is what the access takes longer than its
-/// transfer.
+/// The time until something wanted passes: uniform between two times, in ms. If the heads arrive
+/// among wanted sectors, it is the time of the access in addition to its transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
     /// The shortest.
@@ -26,23 +25,23 @@ impl Latency {
     }
 }
 
-/// How long the arm takes between two places that are drawn, as a distribution: times that rise,
-/// and how likely they are.
+/// The distribution of the time of the arm between two random positions: times in increasing order,
+/// and their probabilities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Positioning {
-    /// Times in ms; the probability of all up to it; the sum of all times up to it, each by its
-    /// probability.
+    /// Times in ms; the cumulative probability; and the cumulative sum of times, weighted by their
+    /// probabilities.
     times: Vec<(f64, f64, f64)>,
     seek: Moments,
 }
 
-/// Bins of a distribution: each is a thousandth of the longest time.
+/// The bins of a distribution: each is a thousandth of the longest time.
 const BINS: usize = 1_000;
-/// Distances that are told apart; of more, neighbours are taken together.
+/// The most distances that are distinguished; of more, neighbours are combined.
 const MOST_DISTANCES: usize = 4_096;
 
 impl Positioning {
-    /// Over the cylinders of a span; no movement is shorter than `least` ms.
+    /// Over the cylinders of a span. No movement is shorter than `least` ms.
     pub(super) fn new(mechanics: &Mechanics, span: &Span, way: Way, least: f64) -> Positioning {
         Positioning::over(mechanics, &span.distances(), way, least)
     }
@@ -60,7 +59,7 @@ impl Positioning {
             false => least,
         };
         let mut likely = Vec::with_capacity(2 * distances.len().min(MOST_DISTANCES) + 2);
-        // No distance, which takes no time, stands for itself.
+        // Distance zero, which takes no time, is separate.
         likely.push((time(Duration::ZERO), distances[0] / heads));
         likely.push((time(mechanics.head_switch), distances[0] * (1.0 - 1.0 / heads)));
         for (number, parts) in distances[1..].chunks(stride).enumerate() {
@@ -78,17 +77,17 @@ impl Positioning {
         Positioning { times: likely.into_iter().scan((0.0, 0.0), sum).collect(), seek }
     }
 
-    /// Where the arm need not move.
+    /// For an arm that need not move.
     pub(super) fn at_once() -> Positioning {
         Positioning { times: vec![(0.0, 1.0, 0.0)], seek: Moments::default() }
     }
 
-    /// The arm's time alone.
+    /// The seek time alone.
     pub(super) fn seek(&self) -> Moments {
         self.seek
     }
 
-    /// The probability of at most `time`, and the integral of that up to there.
+    /// The probability of at most `time`, and its integral up to there.
     fn seeks_within(&self, time: f64) -> (f64, f64) {
         match self.times.partition_point(|(seek, ..)| *seek <= time) {
             0 => (0.0, 0.0),
@@ -99,14 +98,15 @@ impl Positioning {
         }
     }
 
-    /// The probability that what is wanted passes within `time`.
+    /// The probability that something wanted passes within `time`.
     fn within(&self, time: f64, latency: Latency) -> f64 {
         let ((part, now), (_, before)) =
             (self.seeks_within(time - latency.from), self.seeks_within(time - latency.to));
         if latency.to > latency.from { (now - before) / (latency.to - latency.from) } else { part }
     }
 
-    /// Of the whole: latencies with what comes after them, in ms, each with its weight.
+    /// The distribution of the whole time: latencies with the times after them, in ms, each with
+    /// its weight.
     pub(super) fn distribution(
         &self,
         cases: &[(f64, Latency, f64)],

@@ -12,8 +12,8 @@ use super::times::Service;
 use super::tracks::Tracks;
 use crate::order::Distribution;
 
-/// A request of a run that is not its first. Its overhead is taken to be that of the first: what it
-/// has less of it, its transfer has more.
+/// A request of a run other than the first. Its overhead is assumed to be that of the first; the
+/// difference is added to its transfer.
 struct Next {
     rotation: Moments,
     transfer: Moments,
@@ -21,7 +21,7 @@ struct Next {
 }
 
 impl Disk<'_> {
-    /// Reads, of which all but the first of a run go on where the last one ended.
+    /// Reads in runs: each read of a run except the first continues where the last one ended.
     pub(super) fn run(&self, blocks: u64, length: f64) -> Result<Service, ServiceError> {
         let first = self.random(Work::Read, blocks)?;
         let (begins, goes_on) = (1.0 / length, 1.0 - 1.0 / length);
@@ -51,9 +51,10 @@ impl Disk<'_> {
         })
     }
 
-    /// A read that goes on where the last one ended. A drive that reads ahead has not stopped:
-    /// platters and bus go on side by side, and the slower counts. Another one has missed the next
-    /// sector by what a command costs, and waits for the rest of the revolution.
+    /// A read that continues where the last one ended. A drive that reads ahead has not stopped:
+    /// platters and bus work in parallel, and the slower one determines the time. A drive without
+    /// read-ahead has missed the next sector during the overhead, and waits for the rest of the
+    /// revolution.
     fn next_of_run(&self, blocks: u64) -> Result<Next, ServiceError> {
         let Electronics { overheads, bus: (block, _), .. } = self.electronics;
         let (completion, overhead) = (milliseconds(overheads.read_completion), self.overhead(Work::Read));
@@ -81,7 +82,7 @@ impl Disk<'_> {
         Ok(Next { rotation, transfer, distribution: Distribution::weighted(all)? })
     }
 
-    /// How long the platters take to come round, if that much of a revolution has gone by.
+    /// The rest of a revolution of which the time `gone` has passed.
     fn rest_of_revolution(&self, gone: f64) -> f64 {
         match gone > 0.0 {
             true => self.revolution() - gone.rem_euclid(self.revolution()),

@@ -1,33 +1,33 @@
-//! How far the arm has to go between two places, and how likely that is.
+//! The distance of the arm between two positions, and its probability.
 
 use parlour_drive::surface::{Surface, Zone};
 
 use super::access::{Pattern, ServiceError};
 
-/// Cylinders over which requests are spread.
+/// The cylinders over which requests are distributed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
     /// By zone, from the outermost on.
     pub parts: Vec<Part>,
-    /// How many blocks they hold, spares left out in the mean.
+    /// The number of blocks that they hold, with spares excluded on average.
     pub blocks: f64,
 }
 
-/// Those of one zone.
+/// The cylinders of one zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// The zone's number.
     pub zone: usize,
     /// The first cylinder.
     pub first: u32,
-    /// How many.
+    /// The number of cylinders.
     pub cylinders: u32,
-    /// The part of all blocks of the span that is here.
+    /// The fraction of the span's blocks that is in this part.
     pub weight: f64,
 }
 
 impl Span {
-    /// The cylinders that a pattern goes to.
+    /// The cylinders of a pattern.
     pub(super) fn of(surface: &Surface, pattern: Pattern) -> Result<Span, ServiceError> {
         let end = surface.zones().last().map_or(0, |zone| used(surface, zone).1);
         let (from, to) = match pattern {
@@ -52,9 +52,9 @@ impl Span {
         Ok(Span { parts, blocks })
     }
 
-    /// How likely each distance is, from 0 on, between two blocks that are drawn independently.
-    /// (The number of pairs at a distance is piecewise linear for each pair of zones; so it is the
-    /// sum of the sum of four numbers for each.)
+    /// The probability of each distance, from 0 on, between two independent random blocks. (The
+    /// number of pairs at a distance is piecewise linear for each pair of zones, so it is the
+    /// second sum of four numbers for each pair.)
     pub fn distances(&self) -> Vec<f64> {
         let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
         let longest = (last.first + last.cylinders - first.first) as usize;
@@ -83,8 +83,8 @@ impl Span {
         likely
     }
 
-    /// The same from a block that is drawn to the one before which this part of all blocks lies;
-    /// and the number of the part of the span in which that is.
+    /// The same from a random block to the block before which the fraction `before` of all blocks
+    /// lies; and the number of the part of the span with that block.
     pub fn distances_to(&self, before: f64) -> (usize, Vec<f64>) {
         let (number, target) = self.cylinder_at(before);
         let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
@@ -119,7 +119,7 @@ fn own(likely: &mut [f64], cylinders: u32, pair: f64) {
     }
 }
 
-/// The first and the last cylinder of a zone that hold blocks, and not only spares.
+/// The first and the last cylinder of a zone that hold blocks.
 fn used(surface: &Surface, zone: &Zone) -> (u32, u32) {
     let [first, last] = [zone.first, zone.first + zone.blocks - 1].map(|block| surface.place(block).cylinder);
     (first.min(last), first.max(last))

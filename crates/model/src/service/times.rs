@@ -1,5 +1,4 @@
-//! How long a disk takes for a request, by what the time is made of; and how long the last of
-//! several.
+//! The service time of a disk by its parts, and the time of the last of several disks.
 
 use std::num::NonZeroU32;
 
@@ -9,53 +8,53 @@ use super::moments::Moments;
 use crate::fork_join::Phase;
 use crate::order::{Distribution, DistributionError};
 
-/// How long a disk takes for a request.
+/// The service time of a disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
-    /// Moving the arm.
+    /// The seek.
     pub seek: Moments,
-    /// Waiting for the platters.
+    /// The rotational delay.
     pub rotation: Moments,
-    /// From the first sector that passes to the last that is handed on.
+    /// From the first sector that passes to the last block that is transferred.
     pub transfer: Moments,
-    /// What commands cost, in ms.
+    /// The overhead of commands, in ms.
     pub overhead: f64,
-    /// Of what commands cost: what comes before the arm moves, in ms.
+    /// The part of the overhead before the arm moves, in ms.
     pub lead: f64,
-    /// Of the transfer: what the sectors take to pass, in ms.
+    /// The part of the transfer in which the sectors pass, in ms.
     pub passing: f64,
-    /// Of one turn of the platters, in ms.
+    /// The time of a revolution, in ms.
     pub revolution: f64,
-    /// The whole.
+    /// The distribution of the whole time.
     pub distribution: Distribution,
-    /// Which way the first transfer goes.
+    /// The direction of the first transfer.
     pub(super) way: Way,
-    /// The part of accesses to places that are drawn, and their mean seek in ms: not those that go
-    /// on in a run.
+    /// The fraction of accesses to random positions, and their mean seek in ms; without those that
+    /// continue a run.
     pub(super) drawn: (f64, f64),
-    /// Seek and rotation to each of some places that are as likely.
+    /// Seek and rotation to each of several equally likely positions.
     pub(super) targets: Vec<Target>,
 }
 
-/// A place that the siblings of a request have in common.
+/// A position that the siblings of a request have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Target {
-    /// Seek and rotation, from anywhere.
+    /// Seek and rotation from a random position.
     pub(super) positioning: Distribution,
     /// Rotation alone.
     pub(super) latency: Distribution,
 }
 
-/// Places that are looked at: as likely each.
+/// The number of positions that are considered, all equally likely.
 pub(super) const TARGETS: usize = 24;
 
 impl Service {
-    /// In ms.
+    /// The mean, in ms.
     pub fn mean(&self) -> f64 {
         self.seek.mean + self.rotation.mean + self.transfer.mean + self.overhead
     }
 
-    /// In ms.
+    /// The standard deviation, in ms.
     pub fn deviation(&self) -> f64 {
         (self.seek.variance + self.rotation.variance + self.transfer.variance).sqrt()
     }
@@ -68,14 +67,14 @@ impl Service {
         }
     }
 
-    /// The mean time of the last of so many siblings of one request, in ms.
+    /// The mean time of the last of `siblings` of one request, in ms.
     ///
-    /// Siblings are at the same place of their disks, or nearly. So their transfers take the same
-    /// time, and those whose arms are far away are so together: their times are not independent.
-    /// What is independent is the rotation (spindles turn each for itself), and where the arms come
-    /// from, but for the disks on which the request before was, too: there they come from the same
-    /// place. `together` is the part of those, from 0 to 1: of a request on k of n disks k/n, in
-    /// the mean.
+    /// Siblings are at the same, or nearly the same, position of their disks. So their transfers
+    /// take the same time, and if the seek is long for one it is long for all: their times are not
+    /// independent. Independent are the rotations, because spindles are not synchronized, and the
+    /// arms' previous positions, except for disks that the previous request used too: these start
+    /// at the same position. `together` is the fraction of such disks, from 0 to 1: k/n on average
+    /// for a request on k of n disks.
     pub fn last_of(&self, siblings: NonZeroU32, together: f64) -> f64 {
         let count = self.targets.len().max(1) as f64;
         let mean = |of: fn(&Target) -> &Distribution| {
@@ -85,17 +84,18 @@ impl Service {
         let from_one_place = seek + mean(|target| &target.latency);
         let from_anywhere = mean(|target| &target.positioning);
         let last = together * from_one_place + (1.0 - together) * from_anywhere;
-        // Siblings begin a run together, and go on with it together.
+        // Siblings begin a run together, and continue it together.
         let one = self.targets.iter().map(|target| target.positioning.mean()).sum::<f64>() / count;
         self.mean() + part * (last - one).max(0.0)
     }
 
-    /// From when the last sector has passed until the access is done, in the mean, in ms.
+    /// The mean time from when the last sector has passed until the access is done, in ms.
     pub fn after_passing(&self) -> f64 {
         self.transfer.mean - self.passing + self.overhead - self.lead
     }
 
-    /// A fork and join of so many siblings, whose last takes as long as [`Service::last_of`] says.
+    /// A fork and join with this number of siblings, whose last one takes the time of
+    /// [`Service::last_of`].
     pub fn phase(&self, siblings: NonZeroU32, together: f64) -> Phase {
         Phase {
             visits: 1.0,
@@ -108,11 +108,11 @@ impl Service {
         }
     }
 
-    /// The times as the paper takes them: positioning is normal, the rest its mean; the maximum as
-    /// printed.
+    /// The times with the paper's assumptions: positioning is normal, the rest is constant; the
+    /// maximum is the printed formula.
     ///
     /// # Errors
-    /// None where the service is one that [`service`](super::service) made.
+    /// None for a service that [`service`](super::service) made.
     pub fn printed(&self) -> Result<Distribution, DistributionError> {
         Distribution::printed(self.mean(), self.positioning().deviation())
     }
@@ -120,7 +120,7 @@ impl Service {
     /// The same with the exact maximum.
     ///
     /// # Errors
-    /// None where the service is one that [`service`](super::service) made.
+    /// None for a service that [`service`](super::service) made.
     pub fn normal(&self) -> Result<Distribution, DistributionError> {
         Distribution::normal(self.mean(), self.positioning().deviation())
     }

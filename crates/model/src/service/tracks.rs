@@ -1,5 +1,5 @@
-//! A zone's tracks: how long sectors take to pass, and what it costs to go on from one track to the
-//! next.
+//! The tracks of a zone: the time in which sectors pass, and the time to continue from one track to
+//! the next.
 
 use parlour_drive::angle::Angle;
 use parlour_drive::mechanics::{Arm, Mechanics, Way};
@@ -11,41 +11,41 @@ use super::moments::milliseconds;
 /// Tracks of one zone; times in ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tracks {
-    /// Sectors of each.
+    /// The number of sectors of each.
     pub(super) sectors: f64,
-    /// Of them: blocks, where none is a spare.
+    /// The mean number of blocks of each, without spares.
     held: f64,
     revolution: f64,
-    /// From the end of a track to where the next one begins to be read or written, in the mean.
+    /// The mean time from the end of a track to where the next one begins to be read or written.
     crossing: f64,
-    /// Of that: what the arm and heads move.
+    /// The part of it in which the arm and heads move.
     moving: f64,
-    /// Whether sectors of a track may come in any order.
+    /// Whether the sectors of a track may be taken in any order.
     pub(super) any_order: bool,
 }
 
-/// Where a request begins on its first track.
+/// The position of a request on its first track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Start {
-    /// How likely it is.
+    /// Its probability.
     pub(super) weight: f64,
-    /// How many of its blocks are on the first track,
+    /// The number of its blocks on the first track,
     pub(super) first: f64,
-    /// and on the last one, if that is another.
+    /// and on the last track, if that is another.
     last: f64,
-    /// How many ends of tracks it crosses.
+    /// The number of ends of tracks that it crosses.
     crossed: f64,
 }
 
-/// Tracks that are looked at to know a zone's: patterns are shorter, but where they are, not all of
-/// it is looked at.
+/// The most tracks that are examined to find a zone's parameters. Patterns are shorter; where they
+/// are not, only a part is examined.
 const MOST: u64 = 1 << 16;
 
-/// Places at which requests may begin that are looked at, for each number of ends that are crossed.
+/// The number of beginnings of requests that are considered, for each number of crossed ends.
 const BEGINNINGS: u32 = 4;
 
 impl Tracks {
-    /// Those of the zone of this number.
+    /// The tracks of the zone with this number.
     pub(super) fn of(mechanics: &Mechanics, zone: usize, way: Way) -> Tracks {
         let zone = &mechanics.surface.zones()[zone];
         let revolution = milliseconds(mechanics.spindle.revolution);
@@ -77,15 +77,15 @@ impl Tracks {
         Tracks { sectors, held, revolution, crossing: mean(crossings), moving: mean(moves), any_order }
     }
 
-    /// How many ends of tracks a request crosses that begins anywhere: with their probabilities,
-    /// one number or the next.
+    /// The number of ends of tracks that a request crosses if it begins at a random block: one of
+    /// two consecutive numbers, with their probabilities.
     pub(super) fn crossings(&self, blocks: u64) -> [(f64, f64); 2] {
         let mean = (blocks - 1) as f64 / self.held;
         let (fewer, part) = (mean.floor(), mean.fract());
         [(1.0 - part, fewer), (part, fewer + 1.0)]
     }
 
-    /// Where requests begin that begin anywhere: some places that stand for all.
+    /// The beginnings of requests that begin at a random block, represented by some of them.
     pub(super) fn starts(&self, blocks: u64) -> Vec<Start> {
         let likely = self.crossings(blocks).into_iter().filter(|(weight, _)| *weight > 0.0);
         let blocks = blocks as f64;
@@ -103,15 +103,15 @@ impl Tracks {
         likely.flat_map(of).collect()
     }
 
-    /// What so many sectors take to pass.
+    /// The time in which `sectors` pass.
     pub(super) fn sectors_pass(&self, sectors: f64) -> f64 {
         sectors * self.revolution / self.sectors
     }
 
-    /// Where sectors may come in any order: from when the heads leave the first track until the
-    /// last sector has passed. They leave it `early` before its end comes by. Of the tracks that
-    /// follow all but the last are wanted whole. They end where they are begun, so that what skews
-    /// leave to wait for adds up until the last one.
+    /// If sectors may be taken in any order: the time from when the heads leave the first track
+    /// until the last sector has passed. They leave it `early` before its end passes. All following
+    /// tracks except the last are wanted whole. They end where they begin, so the waiting times due
+    /// to skews add up until the last track.
     pub(super) fn after_first(&self, start: &Start, early: f64) -> f64 {
         if start.crossed == 0.0 {
             return 0.0;
@@ -124,26 +124,26 @@ impl Tracks {
         start.crossed * self.moving + full * (boundary + self.revolution) + last
     }
 
-    /// From the first sector on, if so many ends are crossed.
+    /// The time from the first sector on, if it crosses `crossed` ends.
     pub(super) fn passing(&self, blocks: u64, crossed: f64) -> f64 {
-        // Of the tracks that are come to, all but the last are wanted whole.
+        // All of these tracks except the last are wanted whole.
         let full = if self.any_order { (crossed - 1.0).max(0.0) } else { 0.0 };
         let full_crossing = self.moving + self.sectors_pass(0.5);
         self.sectors_pass(blocks as f64) + full * full_crossing + (crossed - full) * self.crossing
     }
 
-    /// From the first sector on, in the mean.
+    /// The mean time from the first sector on.
     pub(super) fn mean_passing(&self, blocks: u64) -> f64 {
         self.crossings(blocks).iter().map(|(weight, crossed)| weight * self.passing(blocks, *crossed)).sum()
     }
 
-    /// What each so many blocks of a stream without end take.
+    /// The time of each `blocks` of an endless stream.
     pub(super) fn long_run(&self, blocks: u64) -> f64 {
         blocks as f64 / self.held * (self.sectors_pass(self.held) + self.crossing)
     }
 }
 
-/// After how many tracks it begins again.
+/// The number of tracks after which the pattern repeats.
 fn pattern(zone: &Zone) -> u64 {
     match &zone.arrangement {
         Arrangement::Cylinders { heads: HeadOrder::Up, .. } => zone.shape.heads,

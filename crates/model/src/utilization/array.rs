@@ -1,4 +1,4 @@
-//! Arrays of any organization, and what their accesses cost (§3, §4, §9).
+//! Arrays of any organization, and the costs of their accesses (§3, §4, §9).
 
 use crate::disk::Disk;
 
@@ -6,54 +6,55 @@ use super::logging::{Logging, LoggingModel};
 use super::refused::Refused;
 use super::work::Work;
 
-/// Where data and check units are, and when check units follow a write.
+/// The positions of data and check units, and when check units are updated after a write.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Organization {
     /// RAID 0.
     Nonredundant,
-    /// RAID 1 in any arrangement: each unit on as many disks as failures are survived, and on one
-    /// more.
+    /// RAID 1 in any arrangement: the number of copies of each unit is the number of failures
+    /// survived plus one.
     Mirrored,
-    /// Check units on disks of their own, in place.
+    /// Check units on separate disks, in place.
     Raid4,
     /// Check units on all disks in turn, in place.
     Raid5,
-    /// Floating data and parity (§4; Menon and Kasson): units move to free places of their
-    /// cylinder, and one track of each is free.
+    /// Floating data and parity (§4; Menon and Kasson): units move to free positions of their
+    /// cylinder, and one track of each cylinder is free.
     Floating,
     /// Parity logging (§3).
     ParityLogging(Logging),
 }
 
-/// How a unit is replaced whose old content must be read.
+/// How a unit is replaced if its old content must be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Update {
     /// Read, wait for a revolution, write: one access.
     #[default]
     OneAccess,
-    /// A read and a write, each with its seek (footnote 4).
+    /// A read and a write, each with a seek (footnote 4).
     TwoAccesses,
 }
 
-/// What an array is; [`Array::model`] makes sure that it can be.
+/// The parameters of an array; [`Array::model`] checks them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Array {
-    /// Its disks.
+    /// The disk.
     pub disk: Disk,
-    /// `N`: how many.
+    /// `N`: the number of disks.
     pub disks: u32,
     /// Its organization.
     pub organization: Organization,
-    /// How many disks may fail at once (§9): 0 of a nonredundant array, 1 or more of others.
+    /// The number of disks that may fail at once (§9): 0 for a nonredundant array, 1 or more for
+    /// others.
     pub failures: u32,
-    /// Whether the old content of what is written must be read first, because no cache has it
+    /// Whether the old content of written data must be read first, because it is not in a cache
     /// ("blind writes").
     pub preread: bool,
-    /// How a unit in place is replaced.
+    /// How a unit is replaced in place.
     pub update: Update,
 }
 
-/// An array that can be.
+/// The model of an array with checked parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
     array: Array,
@@ -61,18 +62,18 @@ pub struct Model {
 }
 
 impl Array {
-    /// The array of figure 12: 22 disks of kind [`Disk::IBM_0661`] that survive one failure, if
-    /// any; old data is read.
+    /// The array of figure 12: 22 disks [`Disk::IBM_0661`] that survive one failure, if any; old
+    /// data is read.
     pub fn example(organization: Organization) -> Array {
         let failures = u32::from(organization != Organization::Nonredundant);
         let (disk, update) = (Disk::IBM_0661, Update::OneAccess);
         Array { disk, disks: 22, organization, failures, preread: true, update }
     }
 
-    /// The model of it.
+    /// The array's model.
     ///
     /// # Errors
-    /// The first thing about it that cannot be.
+    /// The first invalid parameter.
     pub fn model(self) -> Result<Model, Refused> {
         self.disk.checked()?;
         self.sized(1.0)?;
@@ -97,14 +98,14 @@ impl Array {
         Ok(Model { array: self, logging })
     }
 
-    /// Accesses are of one track: with more it depends on how long tracks are when what was read
-    /// comes by again.
+    /// Accesses are limited to one track: for longer ones the time of a read-modify-write would
+    /// depend on the length of tracks.
     fn sized(&self, units: f64) -> Result<(), Refused> {
         let most = self.disk.units;
         if units > 0.0 && units <= most { Ok(()) } else { Err(Refused::Size { units, most }) }
     }
 
-    /// Replacing `units` in place, with their old content read.
+    /// The time to replace `units` in place, with a read of their old content.
     fn replacing(&self, units: f64) -> f64 {
         match self.update {
             Update::OneAccess => self.disk.read_modify_write(units),
@@ -112,7 +113,7 @@ impl Array {
         }
     }
 
-    /// What a user's write of `units` costs apart from redundancy.
+    /// The time of a user's write of `units`, without redundancy.
     fn data(&self, units: f64) -> f64 {
         match (self.preread, self.organization) {
             (false, _) | (_, Organization::Nonredundant | Organization::Mirrored) => self.disk.access(units),
@@ -123,24 +124,24 @@ impl Array {
 }
 
 impl Model {
-    /// What it is a model of.
+    /// The array of the model.
     pub fn array(&self) -> &Array {
         &self.array
     }
 
-    /// What belongs to parity logging alone.
+    /// The part that is specific to parity logging.
     pub fn logging(&self) -> Option<&LoggingModel> {
         self.logging.as_ref()
     }
 
-    /// What a write of one data unit costs: `t_amw` of §3, its like of §4, with the additions of
-    /// §9.
+    /// The cost of a write of one data unit: `t_amw` of §3, its equivalent in §4, with the
+    /// additions of §9.
     pub fn small_write(&self) -> Work {
         self.unit_write(1.0)
     }
 
-    /// What a write of `units` within one stripe unit costs, a track at most (figure 27). Where
-    /// parity is logged all of them are.
+    /// The cost of a write of `units` within one stripe unit, at most a track (figure 27). With
+    /// parity logging, all of them are logged.
     ///
     /// # Errors
     /// It is too long; or data floats, and it is not one unit.
@@ -152,7 +153,7 @@ impl Model {
         Ok(self.unit_write(units))
     }
 
-    /// What a read of `units` within one stripe unit costs, a track at most: the same in all
+    /// The cost of a read of `units` within one stripe unit, at most a track: the same in all
     /// organizations.
     ///
     /// # Errors
@@ -162,8 +163,8 @@ impl Model {
         Ok(Work { data: self.array.disk.access(units), ..Work::default() })
     }
 
-    /// Milliseconds that an access of such work keeps the busiest disk busy: its part of all
-    /// disks', but for RAID 4, whose data disks and check disks share nothing.
+    /// The milliseconds for which an access with this work keeps the busiest disk busy: the work
+    /// divided by the disks, except for RAID 4, whose data disks and check disks do separate work.
     pub fn busiest(&self, work: &Work) -> f64 {
         let disks = f64::from(self.array.disks);
         match self.array.organization {
@@ -175,27 +176,27 @@ impl Model {
         }
     }
 
-    /// Small writes a second of the whole array, its busiest disk being used to `utilization` (0 to
-    /// 1) (figure 15: 1; figure 25: what was achieved).
+    /// The small writes per second of the whole array, if its busiest disk has the utilization
+    /// `utilization` (0 to 1) (figure 15: 1; figure 25: the utilization achieved).
     pub fn throughput(&self, utilization: f64) -> f64 {
         1e3 * utilization / self.busiest(&self.small_write())
     }
 
-    /// The same for each disk.
+    /// The same per disk.
     pub fn throughput_per_disk(&self, utilization: f64) -> f64 {
         self.throughput(utilization) / f64::from(self.array.disks)
     }
 
-    /// How far the busiest disk is used by so many small writes a second of the whole array: more
-    /// than 1 if it cannot be.
+    /// The utilization of the busiest disk with this rate of small writes on the whole array: above
+    /// 1 if the rate is impossible.
     pub fn utilization(&self, throughput: f64) -> f64 {
         throughput * self.busiest(&self.small_write()) / 1e3
     }
 
-    /// How long a small write takes while nothing else is asked for (§8.1). With parity in place,
-    /// data and check units follow one another where the data is preread, and else go on at once;
-    /// copies go on at once; a logged update is only buffered (footnote 8). What the later of
-    /// several accesses is later than another is left out, as in §8.1's 14 ms.
+    /// The time of a small write without other load (§8.1). With parity in place, data and check
+    /// units are written one after another if the data is preread, otherwise at once. Copies are
+    /// written at once; a logged update is only buffered (footnote 8). The additional time for the
+    /// later of several accesses is ignored, as in §8.1's 14 ms.
     pub fn unloaded_response(&self) -> f64 {
         let data = self.array.data(1.0);
         let check = match self.array.organization {

@@ -1,21 +1,21 @@
-//! What arrays are asked for: TPC-A's records (figure 2), the airline reservation's mix (figure
-//! 26), and what a mix costs.
+//! Workloads: TPC-A's records (figure 2), the airline reservation's mix (figure 26), and the cost
+//! of a mix.
 
 use super::array::Model;
 use super::refused::Refused;
 use super::work::Work;
 
-/// User processes of the paper's simulations for each disk (§8).
+/// The user processes per disk in the paper's simulations (§8).
 pub const PROCESSES_PER_DISK: u32 = 3;
 
-/// A kind of record that TPC-A keeps.
+/// A kind of record of TPC-A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
     /// Its name.
     pub name: &'static str,
-    /// How many there are at least for each transaction a second.
+    /// The least number of records per transaction per second.
     pub count: f64,
-    /// Bytes.
+    /// The size in bytes.
     pub size: f64,
 }
 
@@ -27,28 +27,28 @@ pub const TPC_A: [Record; 4] = [
     Record { name: "history", count: 30e3, size: 50.0 },
 ];
 
-/// Bytes that TPC-A keeps at least, at so many transactions a second.
+/// The least bytes of TPC-A's records for a number of transactions per second.
 pub fn tpc_a_bytes(transactions: f64) -> f64 {
     transactions * TPC_A.iter().map(|record| record.count * record.size).sum::<f64>()
 }
 
-/// Reading or writing.
+/// The direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// From the array.
+    /// Read.
     Read,
-    /// To it.
+    /// Write.
     Write,
 }
 
-/// A kind of access, and how often it occurs.
+/// A kind of access, and its frequency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Access {
-    /// Which way.
+    /// The direction.
     pub way: Way,
-    /// How often, in any measure.
+    /// The frequency, in any unit.
     pub share: f64,
-    /// KB of 1024 bytes.
+    /// The size in KB of 1024 bytes.
     pub size: f64,
 }
 
@@ -68,13 +68,13 @@ pub const AIRLINE: [Access; 7] = [
     access(Way::Write, 2.0, 24.0),
 ];
 
-/// The part of a mix that goes one way.
+/// The fraction of a mix with one direction.
 pub fn share(mix: &[Access], way: Way) -> f64 {
     let all: f64 = mix.iter().map(|access| access.share).sum();
     of(mix, way).map(|access| access.share).sum::<f64>() / all
 }
 
-/// The mean size, in KB, of what goes one way.
+/// The mean size, in KB, of the accesses with one direction.
 pub fn mean_size(mix: &[Access], way: Way) -> f64 {
     let shares: f64 = of(mix, way).map(|access| access.share).sum();
     of(mix, way).map(|access| access.share * access.size).sum::<f64>() / shares
@@ -85,7 +85,7 @@ fn of(mix: &[Access], way: Way) -> impl Iterator<Item = &Access> {
 }
 
 impl Model {
-    /// What a mean access of a mix costs, where none spans stripe units (figure 27: they are of 24
+    /// The cost of a mean access of a mix, if none spans stripe units (in figure 27 these are 24
     /// KB).
     ///
     /// # Errors
@@ -105,11 +105,11 @@ impl Model {
         Work::mean(costs).ok_or(Refused::EmptyMix)
     }
 
-    /// Accesses of a mix a second of the whole array, the busiest disk being used to `utilization`
-    /// (0 to 1).
+    /// The accesses of a mix per second on the whole array, if the busiest disk has the utilization
+    /// `utilization` (0 to 1).
     ///
     /// # Errors
-    /// As [`Model::mean_work`] has them.
+    /// As for [`Model::mean_work`].
     pub fn mix_throughput(&self, mix: &[Access], utilization: f64) -> Result<f64, Refused> {
         Ok(1e3 * utilization / self.busiest(&self.mean_work(mix)?))
     }

@@ -1,21 +1,21 @@
-//! Parity logging: what its logs and its parity cost (§3, §9).
+//! Parity logging: the costs of its logs and its parity (§3, §9).
 
 use crate::disk::Disk;
 
 use super::refused::Refused;
 use super::work::Work;
 
-/// How a region's log lies on the disks.
+/// The placement of a region's log on the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sublogs {
-    /// On one disk, and the parity on the others (figure 8).
+    /// On one disk, with the parity on the others (figure 8).
     Unstriped,
-    /// `L`: on so many disks, and the parity on all (figure 9).
+    /// `L`: on this many disks, with the parity on all (figure 9).
     Striped(u32),
 }
 
 impl Sublogs {
-    /// How many there are.
+    /// The number of sublogs.
     pub fn count(self) -> u32 {
         match self {
             Sublogs::Unstriped => 1,
@@ -24,20 +24,20 @@ impl Sublogs {
     }
 }
 
-/// Which of the paper's readings long accesses follow. Its numbers do not all come from one.
+/// The reading of the paper for long accesses. Its numbers do not all come from one reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reading {
-    /// `T−1` head switches a cylinder, as §3 says before it simplifies and §5.2 reckons; and a disk
-    /// whose share is less than a cylinder makes no seek within it.
+    /// `T−1` head switches per cylinder, as in §3 before its simplification and in §5.2; and no
+    /// seek within less than a cylinder on a disk.
     #[default]
     Corrected,
-    /// The same, but with `C−n` seeks between cylinders even if that is less than none.
+    /// The same, but with `C−n` seeks between cylinders even if this is negative.
     Unclamped,
-    /// As printed in the simplified line of `t_CP`: accesses to parity have `T+1` head switches a
+    /// As in the simplified line of `t_CP`: accesses to parity have `T+1` head switches per
     /// cylinder, and the seeks of `Unclamped`.
     Simplified,
-    /// What comes nearest to figure 13's 1.29 ms: log and parity are each one access with one seek
-    /// and with `T+1` head switches a cylinder. (1.285 ms; 1.29 if regions are of nine whole
+    /// The reading nearest to figure 13's 1.29 ms: log and parity are one access each, with one
+    /// seek and with `T+1` head switches per cylinder. (1.285 ms; 1.29 if regions have nine whole
     /// cylinders.) §10's 36.7 accesses follow from it.
     Figure13,
 }
@@ -45,23 +45,23 @@ pub enum Reading {
 /// The parameters of parity logging.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Logging {
-    /// Disks of a region's log.
+    /// The number of disks of a region's log.
     pub sublogs: Sublogs,
-    /// `A`: how much log there is for each parity (§2.3). Positive.
+    /// `A`: the length of the log relative to that of the parity (§2.3). Positive.
     pub ratio: f64,
-    /// `B`: regions, which fill the array. 1 or more.
+    /// `B`: the number of regions, which fill the array. 1 or more.
     pub regions: u32,
-    /// `K`: tracks of a log write, which are on one cylinder: 1 to `T`.
+    /// `K`: the tracks of a log write, on one cylinder: 1 to `T`.
     pub segment: u32,
-    /// Whether log writes begin with whatever passes (footnote 5).
+    /// Whether log writes begin with any sector (footnote 5).
     pub zero_latency: bool,
-    /// Which reading of the formulas.
+    /// The reading of the formulas.
     pub reading: Reading,
 }
 
 impl Default for Logging {
-    /// The example's (§2.1, figures 10 and 13): an unstriped log as long as the parity, 100
-    /// regions, one track.
+    /// The example (§2.1, figures 10 and 13): an unstriped log as long as the parity, 100 regions,
+    /// one track.
     fn default() -> Logging {
         Logging {
             sublogs: Sublogs::Unstriped,
@@ -74,7 +74,7 @@ impl Default for Logging {
     }
 }
 
-/// What parity logging does with one array.
+/// The model of parity logging for one array.
 #[derive(Clone, Copy, Debug)]
 pub struct LoggingModel {
     pub(super) disk: Disk,
@@ -89,7 +89,7 @@ pub struct LoggingModel {
 }
 
 impl LoggingModel {
-    /// Of `count` such disks, of which `survived` may fail.
+    /// For `count` disks, of which `survived` may fail.
     pub(super) fn new(
         disk: Disk,
         count: u32,
@@ -109,7 +109,7 @@ impl LoggingModel {
         if logging.regions == 0 {
             return refuse("regions", 0.0, "1 or more");
         }
-        // Each failure takes the disks of one log, and check units; and there is data.
+        // Each failure takes the disks of one log, and check units; and there must be data.
         let least = survived.saturating_mul(sublogs.saturating_add(1)).saturating_add(1);
         if count < least {
             return Err(Refused::Disks { disks: count, least });
@@ -130,33 +130,34 @@ impl LoggingModel {
         Ok(model)
     }
 
-    /// `C_P`: cylinders of a region's parity; of each of its check units' sets, where more than one
+    /// `C_P`: the cylinders of a region's parity; of each set of check units, if more than one
     /// failure is survived.
     pub fn parity(&self) -> f64 {
         self.parity
     }
 
-    /// `C_L`: cylinders of a region's log; of each copy of it.
+    /// `C_L`: the cylinders of a region's log; of each copy of it.
     pub fn log(&self) -> f64 {
         self.logging.ratio * self.parity
     }
 
-    /// How many data units are logged until the log is full: `D·T·C_L`.
+    /// The number of data units that are logged until the log is full: `D·T·C_L`.
     pub fn cycle(&self) -> f64 {
         self.disk.units * self.disk.tracks * self.log()
     }
 
-    /// Writing a segment to a log: `t_Ktrack`.
+    /// The time to write a segment to a log: `t_Ktrack`.
     pub fn log_write(&self) -> f64 {
         self.disk.track_run(self.logging.segment.into(), self.logging.zero_latency)
     }
 
-    /// Reading a region's log: `t_CL`, of all disks that have a part of it.
+    /// The time to read a region's log: `t_CL`, summed over all disks that have a part of it.
     pub fn log_read(&self) -> f64 {
         self.long(self.sublogs, self.log(), self.logging.reading == Reading::Figure13)
     }
 
-    /// Reading or writing a region's parity: `t_CP`, of all disks that have a part of it.
+    /// The time to read or write a region's parity: `t_CP`, summed over all disks that have a part
+    /// of it.
     pub fn parity_access(&self) -> f64 {
         let disks = match self.logging.sublogs {
             Sublogs::Unstriped => self.disks - 1.0,
@@ -166,13 +167,13 @@ impl LoggingModel {
         self.long(disks, self.parity, more)
     }
 
-    /// How long reading one sublog keeps its disk (figure 22).
+    /// The time to read one sublog on its disk (figure 22).
     pub fn sublog_read(&self) -> f64 {
         self.disk.cylinder_run(self.log() / self.sublogs)
     }
 
-    /// What logging `units` costs beside writing the data. Logs are written once for each failure
-    /// that is survived, but one is read; and there is a set of check units for each (§9).
+    /// The cost of logging `units`, without writing the data. Each failure that is survived needs
+    /// one more copy of the log to be written (one is read), and one more set of check units (§9).
     pub(super) fn maintenance(&self, units: f64) -> Work {
         let segment = f64::from(self.logging.segment) * self.disk.units;
         let part = units / self.cycle();
@@ -186,8 +187,8 @@ impl LoggingModel {
         }
     }
 
-    /// `cylinders` in so many accesses of equal length. `more` is two head switches a cylinder more
-    /// than there are.
+    /// The time for `cylinders` in this number of accesses of equal length. `more` adds two head
+    /// switches per cylinder.
     fn long(&self, accesses: f64, cylinders: f64, more: bool) -> f64 {
         let Disk { seek, rotation, head_switch, single_cylinder_seek, .. } = self.disk;
         let accesses = if self.logging.reading == Reading::Figure13 { 1.0 } else { accesses };

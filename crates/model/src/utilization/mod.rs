@@ -1,13 +1,13 @@
-//! How much of its disks' time an array needs for what it is asked (Stodolsky et al.,
-//! CMU-CS-93-200, §2 to §6, §9 and §10).
+//! The utilization of an array's disks by its load (Stodolsky et al., CMU-CS-93-200, §2 to §6, §9
+//! and §10).
 //!
-//! An [`Array`] is described, and [checked](Array::model); the [`Model`] says what a write costs,
-//! term by term, and so how many a second there can be. What belongs to parity logging alone is
-//! asked of its [`LoggingModel`]. The rougher model of §2 is [`coarse`]. Reliability (§7) is
+//! An [`Array`] is described and [checked](Array::model). Its [`Model`] gives the cost of a write,
+//! term by term, and from it the possible rate of writes. The parts specific to parity logging are
+//! in the [`LoggingModel`]. The coarser model of §2 is [`coarse`]. Reliability (§7) is
 //! [`crate::reliability`].
 //!
 //! Times are milliseconds of one disk's arm, rates are per second, sizes are data units, sizes of
-//! memory KB of 1024 bytes.
+//! memory are KB of 1024 bytes.
 
 pub mod array;
 pub mod coarse;

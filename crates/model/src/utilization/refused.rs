@@ -5,53 +5,53 @@ use crate::disk::DiskError;
 /// Why there is no model.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refused {
-    /// The disk is none.
+    /// The disk is invalid.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// More or fewer failures than the organization can survive.
+    /// The organization cannot survive this number of failures.
     #[error("failures: {failures} is not possible; {range}")]
     Failures {
-        /// What was asked for.
+        /// The number of failures.
         failures: u32,
-        /// What may be.
+        /// The allowed values.
         range: &'static str,
     },
-    /// Too few disks.
+    /// There are too few disks.
     #[error("disks: {disks} are too few; this organization needs {least} or more")]
     Disks {
-        /// There.
+        /// The number of disks.
         disks: u32,
-        /// Needed.
+        /// The least number of disks.
         least: u32,
     },
-    /// A parameter of parity logging.
+    /// A parameter of parity logging is invalid.
     #[error("{quantity}: {value} is not possible; it must be {range}")]
     Logging {
-        /// Which.
+        /// The parameter.
         quantity: &'static str,
-        /// What was given.
+        /// Its value.
         value: f64,
-        /// What may be.
+        /// The allowed values.
         range: String,
     },
-    /// Floating needs room.
+    /// Floating needs a free track.
     #[error("disk.tracks: floating leaves a track of each cylinder free, so there must be 2 or more")]
     NoFreeTrack,
-    /// An access is too long, or is none.
+    /// The length of an access is out of range.
     #[error("an access of {units} data units is not modelled; it must be more than 0, and at most {most}")]
     Size {
-        /// What was asked for.
+        /// The length.
         units: f64,
-        /// What may be.
+        /// The longest access.
         most: f64,
     },
-    /// A mix of nothing.
+    /// The mix is empty.
     #[error("the mix has no accesses: give at least one of them a positive share")]
     EmptyMix,
-    /// §8.3 leaves them out, and so does the model.
+    /// §8.3 excludes such accesses, and so does the model.
     #[error("an access of {units} data units is not modelled for floating data and parity; only 1 is")]
     FloatingSize {
-        /// What was asked for.
+        /// The length.
         units: f64,
     },
 }

@@ -1,16 +1,15 @@
-//! Into how many regions an array is divided (§2.4).
+//! The number of regions of an array (§2.4).
 
 use crate::disk::Disk;
 
 use super::logging::LoggingModel;
 
-/// The tracks of memory for so many regions: `TV/B + KB`.
+/// The tracks of memory for a number of regions: `TV/B + KB`.
 pub fn memory_tracks(disk: &Disk, segment: u32, regions: f64) -> f64 {
     disk.tracks * disk.cylinders / regions + f64::from(segment) * regions
 }
 
-/// The number of regions that takes the least memory: `√(TV/K)`; the memory is then `2√(TVK)`
-/// tracks.
+/// The number of regions with the least memory: `√(TV/K)`; the memory is then `2√(TVK)` tracks.
 pub fn cheapest(disk: &Disk, segment: u32) -> f64 {
     (disk.tracks * disk.cylinders / f64::from(segment)).sqrt()
 }
@@ -20,18 +19,18 @@ pub fn cheapest(disk: &Disk, segment: u32) -> f64 {
 pub struct WholeTracks {
     /// `B`.
     pub regions: u32,
-    /// Tracks of each region's parity on each disk.
+    /// The tracks of each region's parity on each disk.
     pub parity: f64,
-    /// Tracks of each of its sublogs.
+    /// The tracks of each of its sublogs.
     pub sublog: f64,
-    /// The part of the array that is left over.
+    /// The unused fraction of the array.
     pub waste: f64,
 }
 
 impl LoggingModel {
-    /// So many regions of whole tracks: each disk's part of the parity and each sublog is cut down
-    /// to whole tracks, and there is exactly as much data as this parity protects. None if nothing
-    /// is left.
+    /// An array with this number of regions of whole tracks: each disk's part of the parity, and
+    /// each sublog, is rounded down to whole tracks, and there is exactly as much data as this
+    /// parity protects. None if nothing is left.
     pub fn whole_tracks(&self, regions: u32) -> Option<WholeTracks> {
         let (disks, sublogs) = (self.disks, self.sublogs * self.failures);
         let all = disks * self.disk.tracks * self.disk.cylinders;
@@ -43,8 +42,8 @@ impl LoggingModel {
         (sublog > 0.0).then_some(WholeTracks { regions, parity, sublog, waste })
     }
 
-    /// The number of regions that leaves the least over, of those within `range` (0.1: a tenth) of
-    /// the one that takes the least memory. None if none of them can be.
+    /// The number of regions with the least unused space, among those within `range` (0.1: a tenth)
+    /// of the number with the least memory. None if none of them is possible.
     pub fn best_whole_tracks(&self, range: f64) -> Option<WholeTracks> {
         let cheapest = cheapest(&self.disk, self.logging.segment);
         let from = ((cheapest * (1.0 - range)).ceil() as u32).max(1);
@@ -54,7 +53,7 @@ impl LoggingModel {
     }
 }
 
-/// Rounded down; what is whole but for rounding is whole.
+/// Rounds down, but treats a whole number with a rounding error as whole.
 fn whole(tracks: f64) -> f64 {
     (tracks + 1e-9).floor()
 }

@@ -1,25 +1,26 @@
-//! How long and how often a region is reintegrated, and how many sublogs balance a hot region (§6).
+//! How long and how often a region is reintegrated, and the number of sublogs that balances a hot
+//! region (§6).
 
 use crate::disk::Disk;
 
 use super::array::Model;
 use super::logging::{LoggingModel, Reading};
 
-/// Where arms move to that begin at once, each from anywhere.
+/// The targets of several arms that begin to move at once, each from a random position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Targets {
-    /// All to one place: that of the region, which is the same on all disks.
+    /// One common target: the position of the region, which is the same on all disks.
     #[default]
     Common,
-    /// Each to a place of its own, as the printed `I_N` (Bitton and Gray) has it.
+    /// An independent target for each, as in the printed `I_N` (Bitton and Gray).
     Independent,
 }
 
-/// The mean of the longest of so many seeks, as a part of the stroke: 1/3 for one of them.
+/// The mean of the longest of `arms` seeks, as a fraction of the full stroke: 1/3 for one arm.
 ///
 /// Independent targets: `1 − Π 2k/(2k+1)` for `k` from 1 to `arms`. A common target `y`: all arms
-/// are within `t` of it with a chance of `(min(1, y+t) − max(0, y−t))^n`; integrated over `t` and
-/// `y`, `3/4 − 1/(n+2) − 1/(2(n+1)(n+2))`.
+/// are within `t` of it with a probability of `(min(1, y+t) − max(0, y−t))^n`; integrated over `t`
+/// and `y`, `3/4 − 1/(n+2) − 1/(2(n+1)(n+2))`.
 pub fn longest_stroke(arms: u32, targets: Targets) -> f64 {
     let n = f64::from(arms);
     match targets {
@@ -30,32 +31,32 @@ pub fn longest_stroke(arms: u32, targets: Targets) -> f64 {
     }
 }
 
-/// The time of a seek over that part of the stroke (from a third on): `S(1/2 + 3/2·stroke)`, for
-/// which a full stroke takes twice the mean.
+/// The time of a seek over a fraction of the stroke (from a third on): `S(1/2 + 3/2·stroke)`, so
+/// that a full stroke takes twice the mean.
 pub fn long_seek(disk: &Disk, stroke: f64) -> f64 {
     disk.seek * (0.5 + 1.5 * stroke)
 }
 
-/// How long a region's reintegration takes on disks that do nothing else.
+/// The time of a region's reintegration on disks without other load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reintegration {
     /// `T_load`: until log and parity are in memory.
     pub load: f64,
-    /// `T_cpu`: until the log is in the parity, as far as that takes longer.
+    /// `T_cpu`: the additional time until the log is applied to the parity.
     pub compute: f64,
     /// `T_write`: until the parity is on the disks.
     pub write: f64,
 }
 
 impl Reintegration {
-    /// How long it has the reintegration buffer.
+    /// The time for which it holds the reintegration buffer.
     pub fn total(&self) -> f64 {
         self.load + self.compute + self.write
     }
 }
 
 impl LoggingModel {
-    /// How long a region's reintegration takes, the longest seek being that of a disk with log on
+    /// The time of a region's reintegration, where the longest seek is that of a disk with log on
     /// it (figure 19). `compute` is the paper's `T_cpu`, which it neglects.
     pub fn reintegration(&self, targets: Targets, compute: f64) -> Reintegration {
         let stroke = longest_stroke(self.disks as u32, targets);
@@ -65,8 +66,8 @@ impl LoggingModel {
         Reintegration { load, compute, write: reach + self.transfer(parity) }
     }
 
-    /// Sublogs with which a region's log disks are as busy as its data disks when all writes go to
-    /// that region. The log is taken to be read at one go, which is what the paper does, too.
+    /// The number of sublogs with which a region's log disks are as busy as its data disks when all
+    /// writes go to that region. The log is assumed to be read in one access, as in the paper.
     pub fn balanced_sublogs(&self, small_write: f64) -> f64 {
         let segments = self.disk.tracks * self.log() / f64::from(self.logging.segment);
         let log = segments * self.log_write() + self.disk.cylinder_run(self.log());
@@ -83,16 +84,17 @@ impl LoggingModel {
 }
 
 impl Model {
-    /// The mean time from one reintegration to the next, of any regions, if small writes use the
-    /// disks to `utilization`: `D·T·C_L·t_amw/N` (§6 prints its inverse). None: nothing is logged.
+    /// The mean time between two reintegrations, of any regions, if small writes give the disks the
+    /// utilization `utilization`: `D·T·C_L·t_amw/N` (§6 prints its inverse). None if nothing is
+    /// logged.
     pub fn reintegration_period(&self, utilization: f64) -> Option<f64> {
         let cycle = self.logging()?.cycle();
         Some(1e3 * cycle / self.throughput(utilization))
     }
 
-    /// The part of the disks (`L/N`) that a region's log should be on so that all disks are as busy
-    /// when all writes go to the region (§6): 0.11 for blind writes of the example, 0.16 if old
-    /// data is known. None: nothing is logged.
+    /// The fraction of disks (`L/N`) for a region's log with which all disks are equally busy when
+    /// all writes go to the region (§6): 0.11 for blind writes in the example, 0.16 if old data is
+    /// known. None if nothing is logged.
     pub fn balance(&self) -> Option<f64> {
         let sublogs = self.logging()?.balanced_sublogs(self.small_write().data);
         Some(sublogs / f64::from(self.array().disks))

@@ -1,31 +1,31 @@
-//! What a write costs, term by term.
+//! The cost of a write, term by term.
 
-/// Milliseconds of disks' arms that a user's access takes up; amortized, where work is put off
-/// (figure 13). Of a read it is all `data`.
+/// The milliseconds of disks' arms that a user's access takes; amortized for deferred work (figure
+/// 13). A read is all `data`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// The data itself, with the preread of what it replaces.
+    /// The data itself, with the preread of its old content.
     pub data: f64,
     /// Copies, and check units that are updated in place.
     pub check: f64,
-    /// Parity logging: its part of a log write.
+    /// Parity logging: the share of a log write.
     pub log_write: f64,
-    /// Its part of reading a region's log.
+    /// The share of reading a region's log.
     pub log_read: f64,
-    /// Its part of reading a region's parity.
+    /// The share of reading a region's parity.
     pub parity_read: f64,
-    /// Its part of writing it.
+    /// The share of writing a region's parity.
     pub parity_write: f64,
 }
 
 impl Work {
-    /// All of it.
+    /// The sum.
     pub fn total(&self) -> f64 {
         self.data + self.overhead()
     }
 
-    /// The mean of what several things cost, each with its weight, which is not negative. None:
-    /// nothing has any weight.
+    /// The mean of several costs with weights, which are not negative. None if all weights are
+    /// zero.
     pub fn mean(of: impl IntoIterator<Item = (f64, Work)>) -> Option<Work> {
         let (mut sum, mut weights) = (Work::default(), 0.0);
         for (weight, work) in of {
@@ -36,7 +36,7 @@ impl Work {
         (weights > 0.0).then_some(mean)
     }
 
-    /// What redundancy costs beside the data: the extra accesses of figure 13.
+    /// The cost of redundancy without the data: the extra accesses of figure 13.
     pub fn overhead(&self) -> f64 {
         self.check + self.log_write + self.log_read + self.parity_read + self.parity_write
     }

@@ -1,4 +1,4 @@
-//! Drives of the catalogue, and numbers that look drawn.
+//! Drives of the catalogue, and pseudo-random numbers.
 #![allow(dead_code, unreachable_pub, reason = "not every test needs all of it")]
 
 use std::num::NonZeroU32;
@@ -10,14 +10,14 @@ use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::Mechanics;
 use parlour_model::service::{Access, Pattern, Service, Work, service};
 
-/// A drive's parts.
+/// The parts of a drive.
 pub struct Parts {
     pub mechanics: Mechanics,
     pub electronics: Electronics,
 }
 
 impl Parts {
-    /// Of the catalogue.
+    /// A drive of the catalogue.
     pub fn find(name: &str) -> Parts {
         let description = Description::parse(catalogue::find(name).unwrap()).unwrap();
         let mechanics = description.mechanics(Angle::default()).unwrap();
@@ -34,7 +34,7 @@ impl Parts {
     }
 }
 
-/// A generator of Marsaglia's (xorshift).
+/// Marsaglia's xorshift generator.
 pub struct Drawn(pub u64);
 
 impl Drawn {
@@ -55,7 +55,7 @@ pub fn count(count: u32) -> NonZeroU32 {
     NonZeroU32::new(count).unwrap()
 }
 
-/// Asserts that a value is another but for a part of it.
+/// Asserts that a value is within a relative tolerance.
 pub fn near(what: &str, value: f64, wanted: f64, part: f64) {
     assert!((value - wanted).abs() <= part * wanted.abs(), "{what}: {value} instead of {wanted}");
 }

@@ -15,10 +15,10 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::error::ListenError;
 
-/// Connections that may wait to be accepted.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// Who may connect to a Unix socket: connecting takes the permission to write.
+/// The permissions of a Unix socket: connecting needs write permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketAccess {
     /// Permission bits, such as 0o660.
@@ -37,7 +37,8 @@ impl Default for SocketAccess {
 const OWNER_ONLY: u32 = 0o600;
 
 impl SocketAccess {
-    /// Gives it at `path`, which had the owner's only; nobody listens there yet.
+    /// Gives the permissions to the socket at `path`. Until now it has the owner's only, and it
+    /// does not listen yet.
     fn give(self, path: &Path) -> io::Result<()> {
         if self.group.is_some() {
             lchown(path, None, self.group)?;
@@ -49,7 +50,7 @@ impl SocketAccess {
     }
 }
 
-/// The number of a group that is named, or numbered.
+/// The number of a group that is given by name or number.
 ///
 /// # Errors
 /// If there is no such group in `/etc/group`.
@@ -65,13 +66,13 @@ pub fn group_number(name: &str) -> Result<u32, ListenError> {
 
 pub(super) struct Listener {
     socket: OwnedFd,
-    /// The socket file, with its device and inode; removed with the listener.
+    /// The path, device and inode of the socket file, which is removed with the listener.
     file: Option<(PathBuf, u64, u64)>,
 }
 
 impl Listener {
-    /// Listens on a path, which only its owner may use until `access` is given to others. A socket
-    /// that nobody listens on is replaced.
+    /// Listens on a path. Only the owner may connect until the permissions of `access` are set. A
+    /// socket on which no server listens is replaced.
     pub(super) fn unix(path: &Path, access: SocketAccess) -> Result<Self, ListenError> {
         let failed = |source| ListenError::Io { address: path.display().to_string(), source };
         let socket = match bind_unix(path) {
@@ -83,14 +84,14 @@ impl Listener {
         };
         let metadata = fs::symlink_metadata(path).map_err(failed)?;
         let file = Some((path.to_owned(), metadata.dev(), metadata.ino()));
-        // Made here, so that the file goes again if the rest fails.
+        // Made before the next steps, so that the file is removed if they fail.
         let listener = Self { socket, file };
         access.give(path).map_err(failed)?;
         rustix::net::listen(&listener.socket, BACKLOG).map_err(|error| failed(error.into()))?;
         Ok(listener)
     }
 
-    /// Listens on an address; port 0 chooses one, which is returned.
+    /// Listens on an address. Port 0 chooses a port; the actual address is returned.
     pub(super) fn tcp(address: SocketAddr) -> Result<(Self, SocketAddr), ListenError> {
         let failed = |source| ListenError::Io { address: address.to_string(), source };
         let listener = TcpListener::bind(address).map_err(failed)?;
@@ -108,8 +109,9 @@ impl Listener {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::accept_with(&self.socket, flags)?;
         if self.file.is_none() {
-            // Replies are sent whole: waiting for more would only delay them. A client whose host
-            // has vanished is found out some time. Neither is worth losing the connection for.
+            // Replies are sent in large parts, so Nagle's algorithm would only delay them.
+            // Keepalive detects a client whose host has disappeared. The connection works without
+            // either option.
             let _ = set_tcp_nodelay(&socket, true);
             let _ = set_socket_keepalive(&socket, true);
         }
@@ -122,7 +124,7 @@ impl Drop for Listener {
         let Some((path, device, inode)) = &self.file else { return };
         let ours = fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == (*device, *inode));
         if ours {
-            // A file that stays behind is recognised as stale.
+            // A file that cannot be removed is later recognised as stale.
             let _ = fs::remove_file(path);
         }
     }
@@ -131,8 +133,8 @@ impl Drop for Listener {
 fn bind_unix(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // The file that bind makes takes its mode from the socket: there is no moment at which others
-    // may connect. Nobody may before there is a listener.
+    // The socket file gets its mode from the socket, so other users cannot connect at any moment.
+    // No client can connect before the socket listens.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     Ok(socket)

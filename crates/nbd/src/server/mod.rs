@@ -1,5 +1,4 @@
-//! Non-blocking sockets around [`Connection`](crate::Connection), driven from somebody else's event
-//! loop.
+//! Non-blocking sockets around [`Connection`](crate::Connection), driven by the owner's event loop.
 
 mod backend;
 mod listener;
@@ -28,67 +27,69 @@ use crate::error::{Disconnect, ListenError, NbdError};
 use crate::export::Terms;
 use crate::request::Extent;
 
-/// Events handled in one [`Server::poll`].
+/// The most events handled in one [`Server::poll`].
 const EVENTS: usize = 64;
-/// Connections accepted for one event.
+/// The most connections accepted for one event.
 const ACCEPTS: usize = 16;
-/// How long accepting pauses when the process is out of descriptors.
+/// How long accepting pauses when the process has no free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(250);
-/// While a client's time runs, the owner is asked to call this often; of a longer absence no more
-/// than twice as much counts. Time in which nobody looks at the sockets, because the process was
-/// stopped, is not the clients'.
+/// While a client's time limit runs, the owner should call at least this often. Of a longer
+/// interval between calls, at most twice this time counts: time in which the process was stopped
+/// does not count against the clients.
 const TICK: Duration = Duration::from_secs(1);
-/// Marks the event of a listener; the others are indices of peers.
+/// Marks the event of a listener. Other values are indices of peers.
 const LISTENER: u64 = 1 << 63;
 
-/// What a server has seen since it was made.
+/// Counters since the server was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Connections accepted and served.
     pub accepted: u64,
-    /// Connections closed at once because there were too many.
+    /// Connections closed at once because a limit was reached.
     pub turned_away: u64,
-    /// Connections closed in their handshake because others came.
+    /// Connections closed in their handshake to make room for others.
     pub displaced: u64,
-    /// Connections dropped because the client did not move in time.
+    /// Connections closed because the client made no progress in time.
     pub timed_out: u64,
-    /// Connections dropped because the client broke the protocol.
+    /// Connections closed because the client violated the protocol.
     pub violations: u64,
-    /// How the last of those did.
+    /// The last of these violations.
     pub last_violation: Option<Disconnect>,
 }
 
-/// Serves one export on any number of listening sockets, on the thread of its owner.
+/// Serves one export on any number of listening sockets, on its owner's thread.
 ///
-/// The owner waits until the server's descriptor ([`AsFd`]) is readable or
-/// [`deadline`](Self::deadline) has come, calls [`poll`](Self::poll), lets the backend work,
-/// reports with [`complete`](Self::complete), and once a turn of the loop calls
-/// [`flush_replies`](Self::flush_replies). When buffers were given back after the backend refused
-/// one, it calls [`resume`](Self::resume).
+/// The owner waits until the server's descriptor ([`AsFd`]) is readable or the
+/// [`deadline`](Self::deadline) has passed. Then it calls [`poll`](Self::poll), lets the backend
+/// work, reports completed requests with [`complete`](Self::complete), and calls
+/// [`flush_replies`](Self::flush_replies) once per turn of the loop. When buffers were released
+/// after the backend refused one, it calls [`resume`](Self::resume).
 ///
 /// In steady state nothing is allocated per request, and a batch of requests costs one receiving
-/// and one sending system call. Memory per connection is bounded by 256 KiB of input, about as much
-/// output, and [`Limits::held`](crate::Limits::held) of what the backend gives out.
+/// and one sending system call. The memory of a connection is bounded by 256 KiB of input, about as
+/// much output, and [`Limits::held`](crate::Limits::held) bytes of the backend's buffers.
 pub struct Server {
     turn: Turn,
-    /// When the owner called last, on its clock. [`Turn::now`] runs only while it calls.
+    /// The time of the owner's last call, on its clock. [`Turn::now`] advances only with these
+    /// calls.
     called: Option<Duration>,
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
     listeners: Vec<Listener>,
-    /// Until when no connection is accepted, for want of descriptors.
+    /// The time until which no connection is accepted, because there were no free descriptors.
     accept_pause: Option<Duration>,
-    /// A peer keeps its place until its last request in flight is complete.
+    /// The connections by index. A peer keeps its index until its last request in flight has
+    /// completed.
     peers: Vec<Option<Box<Peer>>>,
     free: Vec<u16>,
-    /// Peers whose socket is open.
+    /// The number of peers whose socket is open.
     open: usize,
     dirty: Vec<u16>,
     runnable: Vec<u16>,
     starved: VecDeque<u16>,
-    /// No peer is to be dropped before.
+    /// No peer is closed for its time limit before this time.
     next_deadline: Option<Duration>,
-    /// Not all that was ready has been looked at: nobody is late.
+    /// Some ready sockets were not handled yet, so no client is considered late.
     more_is_ready: bool,
     draining: bool,
     statistics: Statistics,
@@ -104,7 +105,7 @@ impl Server {
     /// A server that does not listen yet.
     ///
     /// # Errors
-    /// When the system has no descriptor left.
+    /// If there is no free descriptor.
     pub fn new(terms: Terms) -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let nothing = epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
@@ -128,29 +129,29 @@ impl Server {
         })
     }
 
-    /// Listens on a Unix socket, made with mode 0600 and removed with the server. A stale one is
+    /// Listens on a Unix socket with mode 0600, which is removed with the server. A stale one is
     /// replaced.
     ///
     /// # Errors
-    /// When somebody listens there, something else is in the way, or the system refuses.
+    /// If another server listens there, another file is in the way, or a system call fails.
     pub fn listen_unix(&mut self, path: &Path) -> Result<(), ListenError> {
         self.listen_unix_for(path, SocketAccess::default())
     }
 
-    /// The same for whom `access` says.
+    /// The same, with the permissions of `access`.
     ///
     /// # Errors
-    /// As there, or when the group may not be given.
+    /// As [`listen_unix`](Self::listen_unix), or if the group cannot be set.
     pub fn listen_unix_for(&mut self, path: &Path, access: SocketAccess) -> Result<(), ListenError> {
         let failed = |source| ListenError::Io { address: path.display().to_string(), source };
         let listener = Listener::unix(path, access)?;
         self.add_listener(listener).map_err(failed)
     }
 
-    /// Listens on a TCP address and returns it, with the port that was chosen for port 0.
+    /// Listens on a TCP address. Returns the address, with the actual port for port 0.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If a system call fails.
     pub fn listen_tcp(&mut self, address: SocketAddr) -> Result<SocketAddr, ListenError> {
         let failed = |source| ListenError::Io { address: address.to_string(), source };
         let (listener, address) = Listener::tcp(address)?;
@@ -165,12 +166,12 @@ impl Server {
         Ok(())
     }
 
-    /// Serves a connected stream socket that was made elsewhere; above the limit of connections it
+    /// Serves a connected stream socket that was made elsewhere. Above the limit of connections it
     /// is closed at once. `now` is on the clock of [`poll`](Self::poll). Options such as
-    /// `TCP_NODELAY` are left as they are.
+    /// `TCP_NODELAY` are not changed.
     ///
     /// # Errors
-    /// When the system refuses; the socket is closed.
+    /// If a system call fails; the socket is closed.
     pub fn adopt(&mut self, now: Duration, socket: OwnedFd) -> io::Result<()> {
         self.attend(now);
         rustix::io::ioctl_fionbio(&socket, true)?;
@@ -220,7 +221,7 @@ impl Server {
         self.free.pop()
     }
 
-    /// Closes a connection that is in its handshake, and so holds nothing of the backend's.
+    /// Closes a connection in its handshake, which has no requests or buffers.
     fn displace(&mut self, index: u16) {
         self.peers[usize::from(index)] = None;
         self.free.push(index);
@@ -228,20 +229,20 @@ impl Server {
         self.statistics.displaced += 1;
     }
 
-    /// The owner calls.
+    /// Advances the clock for a call of the owner.
     fn attend(&mut self, now: Duration) {
         let passed = now.saturating_sub(*self.called.get_or_insert(now));
         self.called = self.called.max(Some(now));
         self.turn.now += passed.min(TICK * 2);
     }
 
-    /// Handles what is ready, without blocking: at most 64 events, and one receive of at most 256
-    /// KiB, or of the rest of a payload, for each connection. `now` is time since any fixed
-    /// instant, and must not go back.
+    /// Handles ready sockets without blocking: at most 64 events, and for each connection one
+    /// receive of at most 256 KiB or the rest of a payload. `now` is the time since a fixed
+    /// instant, and must not decrease.
     ///
     /// # Errors
-    /// When the system refuses to tell what is ready; what goes wrong with one connection ends that
-    /// connection only.
+    /// If the system cannot report ready sockets. An error of one connection closes only that
+    /// connection.
     pub fn poll(&mut self, now: Duration, backend: &mut impl Backend) -> io::Result<()> {
         self.attend(now);
         self.unpause_accepting()?;
@@ -254,14 +255,15 @@ impl Server {
         };
         let is_listener = |event: &&epoll::Event| event.data.u64() & LISTENER != 0;
         let found = &events[..ready.unwrap_or(0)];
-        // Listeners last: whoever comes may be given a place that an event is about.
+        // Listeners are handled last, because a new connection may get the index of a closed one
+        // that another event refers to.
         for event in found.iter().filter(|event| !is_listener(event)).chain(found.iter().filter(is_listener))
         {
             self.handle(*event, backend);
         }
         self.events = events;
-        // What has come was read: whoever is late now has sent nothing. Where not all was looked
-        // at, once more.
+        // All input that has arrived was read, so a client that is late now has sent nothing. If
+        // some events were not handled, this check waits for one more call.
         let more = ready? == EVENTS;
         if !more || std::mem::replace(&mut self.more_is_ready, more) {
             self.more_is_ready = false;
@@ -276,7 +278,7 @@ impl Server {
             self.accept((data & !LISTENER) as usize);
             return;
         }
-        // Peers are added under their 16-bit index.
+        // Peers have 16-bit indices.
         let index = data as u16;
         let Some(peer) = self.peers.get_mut(usize::from(index)).and_then(Option::as_mut) else { return };
         if flags.contains(EventFlags::OUT) {
@@ -302,7 +304,7 @@ impl Server {
                     return self.pause_accepting();
                 }
                 Err(Errno::AGAIN) => return,
-                // Something that befell this connection before it was accepted.
+                // An error of this connection before it was accepted.
                 Err(_) => {}
             }
         }
@@ -311,7 +313,7 @@ impl Server {
     fn pause_accepting(&mut self) {
         self.accept_pause = Some(self.turn.now + ACCEPT_PAUSE);
         for listener in &self.listeners {
-            // Failing, it costs a spin until descriptors come back.
+            // If this fails, the loop spins until descriptors are free.
             let _ = epoll::delete(&self.epoll, listener.socket());
         }
     }
@@ -330,7 +332,7 @@ impl Server {
         Ok(())
     }
 
-    /// Looks at input that is in memory already, of peers that had to wait.
+    /// Handles input in memory of peers that had to wait.
     fn run_runnable(&mut self, backend: &mut impl Backend) {
         for _ in 0..self.runnable.len() {
             let Some(index) = self.runnable.pop() else { return };
@@ -343,8 +345,7 @@ impl Server {
         }
     }
 
-    /// Puts a peer on the lists it belongs to after something happened to it, and closes it when it
-    /// is over.
+    /// Puts a peer on the lists that it belongs to after an event, or closes it if it is over.
     fn settle(&mut self, index: u16, backend: &mut impl Backend) {
         let Some(peer) = &mut self.peers[usize::from(index)] else { return };
         if peer.is_over() {
@@ -364,14 +365,14 @@ impl Server {
             self.dirty.push(index);
         }
         if starves && self.starved.len() == 1 {
-            // From now on those who keep memory without moving have less time.
+            // From now on, clients that hold memory without progress have less time.
             (0..self.peers.len() as u16).for_each(|index| self.note_deadline(index));
         }
         self.note_deadline(index);
         self.watch(index, backend);
     }
 
-    /// Tells epoll what is of interest about a peer, where that has changed.
+    /// Updates the events that epoll watches for a peer.
     fn watch(&mut self, index: u16, backend: &mut impl Backend) {
         let Some(peer) = &mut self.peers[usize::from(index)] else { return };
         let wanted = peer.wanted();
@@ -403,7 +404,7 @@ impl Server {
         self.vacate(index);
     }
 
-    /// Gives the place of a closed peer away once its last request in flight is complete.
+    /// Frees the index of a closed peer once its last request in flight has completed.
     fn vacate(&mut self, index: u16) {
         let place = &mut self.peers[usize::from(index)];
         if place.as_ref().is_some_and(|peer| peer.socket().is_none() && peer.in_flight() == 0) {
@@ -419,14 +420,14 @@ impl Server {
         }
     }
 
-    /// Closes the peers whose time is up.
+    /// Closes the peers whose time limit has passed.
     fn drop_late(&mut self, backend: &mut impl Backend) {
         let now = self.turn.now;
         if self.next_deadline.is_none_or(|deadline| now < deadline) {
             return;
         }
         self.next_deadline = None;
-        // At most 65535 places.
+        // At most 65535 indices.
         for index in 0..self.peers.len() as u16 {
             let Some(peer) = &self.peers[usize::from(index)] else { continue };
             let deadline = peer.deadline(&self.turn.terms, !self.starved.is_empty());
@@ -439,10 +440,10 @@ impl Server {
         }
     }
 
-    /// Answers a request. The reply is sent at the next [`flush_replies`](Self::flush_replies). For
-    /// a read that went well the buffer holds the data; it is released when that is sent, every
-    /// other buffer now. A token that is no longer in flight is ignored. A block status completed
-    /// with `Ok` reports everything as allocated.
+    /// Answers a request. The reply is sent by the next [`flush_replies`](Self::flush_replies). For
+    /// a successful read, the buffer holds the data, and is released when the data has been sent;
+    /// any other buffer is released now. A token that is not in flight is ignored. A block status
+    /// completed with `Ok` reports everything as allocated.
     pub fn complete(
         &mut self,
         token: RequestToken,
@@ -453,7 +454,7 @@ impl Server {
     }
 
     /// Answers a [`Request::BlockStatus`](crate::Request::BlockStatus) with the extents from its
-    /// offset on; they may reach beyond its end or stop short of it.
+    /// offset on. They may end beyond the request's range or before its end.
     pub fn complete_block_status(
         &mut self,
         token: RequestToken,
@@ -477,8 +478,8 @@ impl Server {
         }
     }
 
-    /// Sends the replies queued since the last call, and greetings and error replies too: one
-    /// system call a connection, as long as its socket has room. Call it once a turn of the loop.
+    /// Sends the queued replies, greetings and error replies, with one system call per connection
+    /// as long as its socket has room. Call it once per turn of the loop.
     pub fn flush_replies(&mut self, backend: &mut impl Backend) {
         let count = self.dirty.len();
         for at in 0..count {
@@ -493,8 +494,8 @@ impl Server {
         self.dirty.drain(..count);
     }
 
-    /// Credits came back: asks the backend again for those who wait, first come first served, until
-    /// it refuses.
+    /// Asks the backend again for peers that wait for a credit, in order, until it refuses. Called
+    /// after credits were returned.
     pub fn resume(&mut self, backend: &mut impl Backend) {
         for _ in 0..self.starved.len() {
             let Some(&index) = self.starved.front() else { return };
@@ -504,7 +505,7 @@ impl Server {
                 let before = self.turn.generation;
                 peer.run(&mut self.turn, backend);
                 if peer.pause == Pause::Credit {
-                    // Who got something goes behind those who got nothing.
+                    // A peer that got a credit goes behind the peers that got none.
                     let rotate = usize::from(self.turn.generation != before);
                     self.starved.rotate_left(rotate);
                     return;
@@ -517,8 +518,8 @@ impl Server {
     }
 
     /// When to call [`poll`](Self::poll) even if the descriptor is not readable, on the clock of
-    /// `poll`: at once if work is left in memory, and every second while a client's time runs.
-    /// `None` while nothing is due.
+    /// `poll`: at once if there is work in memory, and every second while a client's time limit
+    /// runs. `None` if nothing is due.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         let called = self.called.unwrap_or(Duration::ZERO);
@@ -529,9 +530,10 @@ impl Server {
         Some(called + next.saturating_sub(self.turn.now).min(TICK))
     }
 
-    /// Stops listening and reading: requests in flight are answered, then their connections close.
-    /// A request that was not wholly received is forgotten, a handshake broken off. Over when
-    /// [`connections`](Self::connections) and [`in_flight`](Self::in_flight) are zero.
+    /// Stops listening and reading. Requests in flight are answered, and then their connections are
+    /// closed. A request that was not completely received is dropped, and a handshake is broken
+    /// off. Draining is over when [`connections`](Self::connections) and
+    /// [`in_flight`](Self::in_flight) are zero.
     pub fn drain(&mut self, backend: &mut impl Backend) {
         self.draining = true;
         self.accept_pause = None;
@@ -544,7 +546,7 @@ impl Server {
         }
     }
 
-    /// Closes every connection now. Requests in flight still have to be completed, for their
+    /// Closes every connection now. Requests in flight must still be completed, to release their
     /// buffers.
     pub fn close_connections(&mut self, backend: &mut impl Backend) {
         for index in 0..self.peers.len() as u16 {
@@ -552,31 +554,31 @@ impl Server {
         }
     }
 
-    /// Open connections.
+    /// The number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.open
     }
 
-    /// Requests not yet completed, those of closed connections included.
+    /// The number of requests not yet completed, including those of closed connections.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.peers.iter().flatten().map(|peer| peer.in_flight()).sum()
     }
 
-    /// Connections that wait for a credit.
+    /// The number of connections that wait for a credit.
     #[must_use]
     pub fn starved(&self) -> usize {
         self.peers.iter().flatten().filter(|peer| peer.pause == Pause::Credit).count()
     }
 
-    /// What is served, and within which limits.
+    /// The export and the limits.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.turn.terms
     }
 
-    /// What happened so far.
+    /// The counters so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.statistics

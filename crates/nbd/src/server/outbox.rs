@@ -1,5 +1,4 @@
-//! What is to be sent on one connection: copied bytes, and payloads that stay in the backend's
-//! buffers.
+//! The output of one connection: copied bytes, and payloads that stay in the backend's buffers.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -10,15 +9,15 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 
 use super::backend::{Backend, BufferHandle};
 
-/// A payload up to this many bytes is copied, and its credit returns at once. Up to 8 KiB it makes
-/// no difference to speed.
+/// A payload up to this length is copied, and its credit is returned at once. Up to 8 KiB the
+/// length of this limit makes no difference to speed.
 const INLINE: usize = 1 << 10;
-/// Pieces in one system call.
+/// The most pieces in one system call.
 const PIECES: usize = 128;
-/// Sent bytes that are worth moving the rest to the front.
+/// The number of sent bytes above which the rest is moved to the front.
 const COMPACT: usize = 64 << 10;
 
-/// Sent after the bytes before `at`.
+/// A payload, which is sent after the bytes before `at`.
 #[derive(Clone, Copy, Debug)]
 struct Payload {
     at: usize,
@@ -29,17 +28,17 @@ struct Payload {
 
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// Append replies here.
+    /// The bytes to send. Replies are appended here.
     pub(super) bytes: Vec<u8>,
     sent: usize,
     payloads: VecDeque<Payload>,
-    /// Bytes of the payloads, sent ones included as long as their buffer is kept.
+    /// The bytes of the payloads, including sent ones whose buffer is not released yet.
     held: u64,
 }
 
-/// What came of sending.
+/// The result of sending.
 pub(super) struct Sent {
-    /// Bytes that the socket took.
+    /// The number of bytes that the socket took.
     pub(super) bytes: usize,
     /// Whether all is sent; otherwise the socket is full.
     pub(super) drained: bool,
@@ -50,22 +49,23 @@ impl Outbox {
         self.sent == self.bytes.len() && self.payloads.is_empty()
     }
 
-    /// Copied bytes not yet sent.
+    /// The number of copied bytes not yet sent.
     pub(super) fn copied(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
-    /// Payloads not yet sent.
+    /// The number of payloads not yet sent.
     pub(super) fn payloads(&self) -> usize {
         self.payloads.len()
     }
 
-    /// Bytes of payload whose buffers are kept until they are sent.
+    /// The bytes of payloads whose buffers are kept until they are sent.
     pub(super) fn held(&self) -> u64 {
         self.held
     }
 
-    /// Queues the first `length` bytes of `buffer`, to be released when they are sent.
+    /// Queues the first `length` bytes of `buffer`. The buffer is released when they have been
+    /// sent.
     pub(super) fn push_payload(&mut self, buffer: BufferHandle, length: u32, backend: &mut impl Backend) {
         let length = length as usize;
         if length <= INLINE {
@@ -98,7 +98,7 @@ impl Outbox {
         Ok(Sent { bytes, drained: self.is_empty() })
     }
 
-    /// One system call: how many bytes it was offered, and how many it took.
+    /// Does one system call. Returns the bytes offered, and the bytes taken.
     fn send_once(&self, socket: BorrowedFd<'_>, backend: &mut impl Backend) -> Result<(usize, usize), Errno> {
         if self.payloads.is_empty() {
             let rest = &self.bytes[self.sent..];
@@ -111,7 +111,7 @@ impl Outbox {
             count += 1;
         };
         let mut at = self.sent;
-        // Two pieces each, and one for the tail.
+        // Each payload takes two pieces, and the tail takes one.
         for payload in self.payloads.iter().take((PIECES - 1) / 2) {
             put(&self.bytes[at..payload.at]);
             put(&backend.bytes(payload.buffer)[payload.sent..payload.length]);
@@ -126,7 +126,8 @@ impl Outbox {
         Ok((offered, taken))
     }
 
-    /// Strikes out what was sent, and releases the buffers of payloads that are through.
+    /// Removes the bytes that were sent, and releases the buffers of payloads that are completely
+    /// sent.
     fn advance(&mut self, mut taken: usize, backend: &mut impl Backend) {
         while let Some(payload) = self.payloads.front_mut() {
             let before = taken.min(payload.at - self.sent);

@@ -1,4 +1,4 @@
-//! One client: its socket, what was received from it and what is to be sent to it.
+//! One client: its socket, its input and its output.
 
 use std::io::IoSliceMut;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,38 +17,41 @@ use crate::event::{Event, RequestId};
 use crate::export::Terms;
 use crate::request::{Extent, Request};
 
-/// Bytes received at a time, and buffered at most.
+/// The most bytes that are received at a time and buffered.
 const INPUT: usize = 256 << 10;
-/// A write from this many bytes on is received into the backend's buffer as far as possible ...
+/// The payload of a write of at least this length is received into the backend's buffer, as far as
+/// possible ...
 const LARGE: u32 = 64 << 10;
-/// ... by receiving no more than this behind it: the header of the next, and little of its payload.
+/// ... by reading at most this much after it: the header of the next request, and little of its
+/// payload.
 const READ_AHEAD: usize = 4 << 10;
-/// Copied bytes waiting to be sent above which no more messages are looked at.
+/// If more copied bytes than this wait to be sent, no more messages are handled.
 const OUTPUT: usize = 256 << 10;
-/// Bytes within [`Limits::stall_timeout`](crate::Limits::stall_timeout) that count as progress.
+/// The number of bytes within [`Limits::stall_timeout`](crate::Limits::stall_timeout) that count as
+/// progress.
 const PROGRESS: usize = 64 << 10;
 
-/// Why the input of a peer is not looked at now.
+/// Why a peer's input is not handled now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pause {
-    /// There is no more of it: wait for the socket.
+    /// There is no more input: wait for the socket.
     Input,
     /// The backend has no credit: wait for `resume`.
     Credit,
-    /// Too much is in flight or waiting to be sent: wait for completions and the socket.
+    /// Too much is in flight or queued to be sent: wait for completions and the socket.
     Busy,
-    /// There will be no more: close when what is in flight is answered.
+    /// No more input is taken: close when the requests in flight are answered.
     Finished,
-    /// The client is gone or must go: close.
+    /// The connection is broken: close.
     Gone,
 }
 
-/// What the server keeps of a request in flight.
+/// The server's data about a request in flight.
 #[derive(Clone, Copy, Debug)]
 struct Attached {
     generation: u32,
     buffer: Option<BufferHandle>,
-    /// Bytes asked of the backend for it.
+    /// The length of the buffer that was reserved for it.
     length: u32,
 }
 
@@ -61,7 +64,7 @@ struct Filling {
     filled: usize,
 }
 
-/// Watches over something that must not stand still.
+/// The progress of a transfer that must not stall.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     since: Duration,
@@ -77,45 +80,45 @@ impl Watch {
     }
 }
 
-/// What all peers share in a turn of the owner's loop.
+/// The state that all peers share in a turn of the owner's loop.
 pub(super) struct Turn {
     pub(super) terms: Terms,
     pub(super) now: Duration,
-    /// Of the youngest request, over all connections.
+    /// The number of the latest request, over all connections.
     pub(super) generation: u32,
 }
 
 pub(super) struct Peer {
-    /// `None` when it is closed and only its requests in flight remain.
+    /// `None` if the connection is closed and only its requests in flight remain.
     socket: Option<OwnedFd>,
     index: u16,
     who: Who,
     connection: Connection,
     attached: Vec<Option<Attached>>,
-    /// Bytes of payload attached to requests in flight.
+    /// The bytes of payload of requests in flight.
     attached_bytes: u64,
     input: Box<[u8]>,
     start: usize,
     end: usize,
     read_ahead: usize,
-    /// Accepted, and waiting for a credit.
+    /// A request that was accepted and waits for a credit.
     waiting: Option<(RequestId, Request)>,
     filling: Option<Filling>,
     outbox: Outbox,
-    /// The socket took no more; epoll tells when it does.
+    /// The socket was full; epoll reports when it has room.
     pub(super) blocked: bool,
     pub(super) pause: Pause,
-    /// Its socket was found readable while its input was paused.
+    /// Its socket became readable while its input was paused.
     pub(super) deaf: bool,
-    /// What epoll was told to watch.
+    /// The events that epoll watches.
     pub(super) interest: EventFlags,
-    /// On the server's list of peers with something to send.
+    /// The peer is on the server's list of peers with output.
     pub(super) dirty: bool,
-    /// On the server's list of peers whose input is to be looked at again.
+    /// The peer is on the server's list of peers whose input must be handled again.
     pub(super) runnable: bool,
-    /// On the server's list of peers that want a credit.
+    /// The peer is on the server's list of peers that wait for a credit.
     pub(super) starved: bool,
-    /// How the client broke the protocol.
+    /// The client's violation of the protocol.
     pub(super) violation: Option<Disconnect>,
     accepted: Duration,
     payload_watch: Option<Watch>,
@@ -168,7 +171,7 @@ impl Peer {
         self.connection.in_flight()
     }
 
-    /// Takes no more input from now on.
+    /// Stops taking input.
     pub(super) fn finish(&mut self, backend: &mut impl Backend) {
         self.forget_unsubmitted(backend);
         if !self.connection.is_transmitting() || self.pause == Pause::Gone {
@@ -178,7 +181,7 @@ impl Peer {
         }
     }
 
-    /// Whether it can be closed.
+    /// Whether the connection can be closed.
     pub(super) fn is_over(&self) -> bool {
         match self.pause {
             Pause::Gone => true,
@@ -187,7 +190,7 @@ impl Peer {
         }
     }
 
-    /// Whether a peer that paused because too much was going on may go on.
+    /// Whether a peer that was paused because too much was in flight may continue.
     pub(super) fn has_room(&self, terms: &Terms) -> bool {
         if let Some((_, request)) = self.waiting {
             return self.may_hold(request, terms);
@@ -196,13 +199,13 @@ impl Peer {
         self.outbox.copied() < OUTPUT && going_on < usize::from(terms.limits().in_flight)
     }
 
-    /// Whether the payload of `request` is within what one connection may hold.
+    /// Whether the payload of `request` is within the limit of one connection.
     fn may_hold(&self, request: Request, terms: &Terms) -> bool {
         let (held, length) = (self.attached_bytes + self.outbox.held(), u64::from(request.buffer_length()));
         held == 0 || length == 0 || held + length <= u64::from(terms.limits().held)
     }
 
-    /// Receives once, as much as there is room for, and looks at it.
+    /// Receives once, as much as there is room for, and handles the input.
     pub(super) fn receive(&mut self, turn: &mut Turn, backend: &mut impl Backend) {
         match self.receive_once(backend) {
             Ok(0) => self.pause = Pause::Gone,
@@ -219,7 +222,8 @@ impl Peer {
 
     fn receive_once(&mut self, backend: &mut impl Backend) -> Result<usize, Errno> {
         let Some(socket) = &self.socket else { return Ok(0) };
-        // What is left is a piece of one message: a header, or an option, which has room behind it.
+        // The rest is a part of one message, a header or an option, and there is room for the whole
+        // message.
         self.input.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -244,10 +248,10 @@ impl Peer {
         Ok(bytes)
     }
 
-    /// Looks at the input until it must pause.
+    /// Handles the input until it must pause.
     pub(super) fn run(&mut self, turn: &mut Turn, backend: &mut impl Backend) {
         self.pause = self.run_until_pause(turn, backend);
-        // A payload that waits for a credit does not wait for the client.
+        // While a payload waits for a credit, the client's time limit does not run.
         let due = self.connection.awaits_payload() && self.pause == Pause::Input;
         let watch = self.payload_watch.unwrap_or(Watch { since: turn.now, bytes: 0 });
         self.payload_watch = due.then_some(watch);
@@ -288,8 +292,8 @@ impl Peer {
         }
     }
 
-    /// Gets a buffer for the request, and submits it unless its payload must come first. False
-    /// without credit.
+    /// Reserves a buffer for the request, and submits the request unless its payload must be
+    /// received first. Returns false if there is no credit.
     fn begin(
         &mut self,
         id: RequestId,
@@ -319,8 +323,8 @@ impl Peer {
         true
     }
 
-    /// Copies what was received of the payload; submits the write when it is whole. False while it
-    /// is not.
+    /// Copies the received part of the payload, and submits the write when it is complete. Returns
+    /// false if it is incomplete.
     fn fill(&mut self, backend: &mut impl Backend) -> bool {
         let Some(filling) = &mut self.filling else { return true };
         let rest = filling.request.buffer_length() as usize - filling.filled;
@@ -339,7 +343,7 @@ impl Peer {
         true
     }
 
-    /// Queues the answer of a request. False when no such request is in flight.
+    /// Queues the answer of a request. Returns false if the request is not in flight.
     pub(super) fn complete(
         &mut self,
         token: RequestToken,
@@ -376,8 +380,8 @@ impl Peer {
         Some(attached)
     }
 
-    /// What epoll should watch. While it is paused for a moment, reading stays of interest until it
-    /// proves a nuisance: that saves two system calls a pause.
+    /// The events that epoll should watch. During a short pause, reading stays enabled until the
+    /// socket becomes readable: this saves two system calls per pause.
     pub(super) fn wanted(&self) -> EventFlags {
         let lazily = !self.deaf && self.interest.contains(EventFlags::IN);
         let reads = match self.pause {
@@ -391,12 +395,12 @@ impl Peer {
         wanted
     }
 
-    /// Whether there is something to send, and room in the socket as far as is known.
+    /// Whether there is output, and the socket has room as far as is known.
     pub(super) fn can_send(&self) -> bool {
         !self.blocked && !self.outbox.is_empty()
     }
 
-    /// Sends what is queued, as far as the socket takes it; an error closes.
+    /// Sends the queued output as far as the socket has room. An error closes the connection.
     pub(super) fn send(&mut self, now: Duration, backend: &mut impl Backend) {
         let Some(socket) = &self.socket else { return };
         match self.outbox.send(socket.as_fd(), backend) {
@@ -412,7 +416,8 @@ impl Peer {
         }
     }
 
-    /// When it is to be dropped unless it moves. `pressed`: somebody waits for memory.
+    /// When the connection is closed unless it makes progress. `pressed`: another client waits for
+    /// memory.
     pub(super) fn deadline(&self, terms: &Terms, pressed: bool) -> Option<Duration> {
         let limits = terms.limits();
         let handshake = (!self.connection.is_transmitting())
@@ -426,7 +431,7 @@ impl Peer {
         [handshake, payload, output].into_iter().flatten().min()
     }
 
-    /// Closes the socket and releases every buffer that is not in the backend's hands.
+    /// Closes the socket and releases every buffer that the backend is not using.
     pub(super) fn close(&mut self, backend: &mut impl Backend) {
         self.socket = None;
         self.pause = Pause::Gone;
@@ -450,7 +455,7 @@ impl Peer {
     }
 }
 
-/// What the backend says to a request.
+/// The backend's answer to a request.
 pub(super) enum Answer<'a> {
     Result(Result<(), NbdError>),
     Extents(&'a [Extent]),

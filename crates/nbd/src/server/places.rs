@@ -1,8 +1,8 @@
-//! Who may have a connection: limits by the kind of client, by client, and on handshakes.
+//! Decides which client gets a connection: limits by kind of client, by client, and on handshakes.
 //!
-//! The server's own user can always come in through a Unix socket: no other user, and nobody who
-//! comes by TCP, can take the last places. A client in the handshake has shown nothing yet, so it
-//! makes room for the next of its kind.
+//! The server's own user can always connect through a Unix socket: other users and TCP clients
+//! cannot take the last connections. A client in its handshake has not proved to be useful, so it
+//! is closed to make room for the next client of its kind.
 
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -14,19 +14,19 @@ use rustix::process::geteuid;
 
 use crate::export::Limits;
 
-/// Who is at the other end.
+/// The kind and identity of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
-    /// By Unix socket: the user whom the server runs as, or root.
+    /// Unix socket: root, or the user as whom the server runs.
     Owner,
-    /// By Unix socket: another user, by number.
+    /// Unix socket: another user, by number.
     User(u32),
-    /// By TCP: the address, or an IPv6 network of 64 bits, of which one client has all.
+    /// TCP: the address. For IPv6, the network of 64 bits, because one client may have all of it.
     Host(IpAddr),
 }
 
 impl Who {
-    /// Whoever is at the other end of `socket`; of what is not known, a stranger.
+    /// The client at the other end of `socket`. If it is unknown, it counts as another user.
     pub(super) fn of(socket: BorrowedFd<'_>) -> Who {
         match getpeername(socket).ok().flatten() {
             Some(address) if !is_unix(&address) => Who::Host(network(&address)),
@@ -38,7 +38,7 @@ impl Who {
         }
     }
 
-    /// Strangers are lower than those whom the machine knows.
+    /// The priority: TCP clients are lowest, then other users, then the owner.
     fn rank(self) -> u8 {
         match self {
             Who::Host(_) => 0,
@@ -61,25 +61,25 @@ fn network(address: &SocketAddrAny) -> IpAddr {
     }
 }
 
-/// A connection that is there.
+/// An existing connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occupant {
     pub(super) place: u16,
     pub(super) who: Who,
-    /// Since when it has been in its handshake; none when that is over.
+    /// When its handshake began; none if the handshake is over.
     pub(super) handshake: Option<Duration>,
 }
 
-/// What becomes of one who comes.
+/// The decision about a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Welcome,
-    /// In the place of this connection, which is to be closed.
+    /// Accept it, and close the connection with this index.
     Instead(u16),
     Full,
 }
 
-/// Whether `who` may come in beside `others`.
+/// Whether `who` may connect in addition to `others`.
 pub(super) fn judge(limits: &Limits, who: Who, others: &[Occupant]) -> Verdict {
     let of_kind = |other: &&Occupant| other.who.rank() == who.rank();
     let of_client = |other: &&Occupant| other.who == who;
@@ -91,7 +91,7 @@ pub(super) fn judge(limits: &Limits, who: Who, others: &[Occupant]) -> Verdict {
     if who != Who::Owner && others.iter().filter(of_client).count() >= limits.per_client {
         return instead(others.iter().filter(of_client));
     }
-    // Of all places some are for Unix sockets, and some of these for the owner.
+    // Some connections are reserved for Unix sockets, and some of these for the owner.
     let reserved = match who {
         Who::Owner => 0,
         Who::User(_) => limits.reserved_for_owner,
@@ -101,7 +101,7 @@ pub(super) fn judge(limits: &Limits, who: Who, others: &[Occupant]) -> Verdict {
     if taken + reserved < limits.connections && others.len() < limits.connections {
         return Verdict::Welcome;
     }
-    // The oldest handshake of the lowest kind makes room.
+    // The oldest handshake of the lowest kind is closed.
     let lowest = others.iter().filter(lower).filter(|other| other.handshake.is_some());
     match lowest.map(|other| other.who.rank()).min() {
         Some(rank) => instead(others.iter().filter(|other| other.who.rank() == rank)),
@@ -109,7 +109,7 @@ pub(super) fn judge(limits: &Limits, who: Who, others: &[Occupant]) -> Verdict {
     }
 }
 
-/// The oldest handshake makes room, if there is one.
+/// Closes the oldest handshake, if there is one.
 fn instead<'a>(others: impl Iterator<Item = &'a Occupant>) -> Verdict {
     let handshakes = others.filter_map(|other| Some((other.handshake?, other.place)));
     handshakes.min().map_or(Verdict::Full, |(_, place)| Verdict::Instead(place))
@@ -137,7 +137,7 @@ mod tests {
         whos.into_iter().enumerate().map(occupant).collect()
     }
 
-    /// How many of `arrivals` get in, when all stay and are idle.
+    /// The `arrivals` that are accepted, if all of them stay and are idle.
     fn admitted(arrivals: impl IntoIterator<Item = Who>) -> Vec<Occupant> {
         let mut inside = Vec::new();
         for who in arrivals {
@@ -162,7 +162,7 @@ mod tests {
         let inside = admitted((0..20).map(host).chain((0..20).map(Who::User)));
         assert_eq!(inside.len(), 8);
         assert_eq!(judge(&LIMITS, Who::Owner, &inside), Verdict::Welcome);
-        // What the owner uses is not taken from what strangers may have.
+        // The owner's connections do not reduce those that TCP clients may have.
         let inside = admitted([Who::Owner; 4].into_iter().chain((0..20).map(host)));
         assert_eq!(inside.len(), 9);
     }

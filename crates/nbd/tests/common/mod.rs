@@ -1,4 +1,4 @@
-//! A client's messages, and a connection that answers itself.
+//! Helpers for the tests: a client's messages, and a connection that answers requests by itself.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -129,12 +129,12 @@ pub(crate) fn write(flags: u16, cookie: u64, offset: u64, data: &[u8]) -> Vec<u8
     message
 }
 
-/// The opening of a client that takes simple replies.
+/// The handshake of a client that accepts simple replies.
 pub(crate) fn simple_opening() -> Vec<u8> {
     [client_flags(3), option(GO, &info_data("", &[]))].concat()
 }
 
-/// The opening of a client that takes structured replies and block status.
+/// The handshake of a client that accepts structured replies and block status.
 pub(crate) fn structured_opening() -> Vec<u8> {
     [
         client_flags(3),
@@ -145,7 +145,7 @@ pub(crate) fn structured_opening() -> Vec<u8> {
     .concat()
 }
 
-/// Takes replies apart.
+/// Decodes replies.
 pub(crate) struct Replies(pub(crate) Vec<u8>);
 
 impl Replies {
@@ -203,22 +203,22 @@ impl Replies {
     }
 }
 
-/// What a read of the self-answering connection returns.
+/// The content that a read of the self-answering connection returns.
 pub(crate) fn pattern(offset: u64, length: u32) -> Vec<u8> {
     (0..u64::from(length)).map(|at| ((offset + at) % 251) as u8).collect()
 }
 
-/// A connection and the bytes that passed.
+/// A connection, with the bytes in both directions.
 pub(crate) struct Dialog {
     pub(crate) terms: Terms,
     pub(crate) connection: Connection,
     pub(crate) input: Vec<u8>,
     pub(crate) output: Vec<u8>,
-    /// Requests as they came, with their payloads.
+    /// The received requests, with their payloads.
     pub(crate) requests: Vec<(Request, Vec<u8>)>,
-    /// Whether to answer requests at once.
+    /// Whether requests are answered at once.
     pub(crate) answers: bool,
-    /// Requests not answered.
+    /// The requests that are not answered yet.
     pub(crate) pending: Vec<RequestId>,
     pub(crate) end: Option<Event>,
     payload: Vec<u8>,
@@ -243,7 +243,7 @@ impl Dialog {
         }
     }
 
-    /// A dialog in which `opening` was said and answered.
+    /// A dialog after the handshake `opening`.
     pub(crate) fn opened(terms: Terms, opening: &[u8]) -> Self {
         let mut dialog = Self::new(terms);
         dialog.say(opening);
@@ -252,7 +252,7 @@ impl Dialog {
         dialog
     }
 
-    /// Feeds bytes and follows the connection until it wants more.
+    /// Feeds bytes, and follows the connection until it needs more.
     pub(crate) fn say(&mut self, bytes: &[u8]) {
         self.input.extend_from_slice(bytes);
         while self.end.is_none() {

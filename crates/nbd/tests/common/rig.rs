@@ -1,5 +1,5 @@
-//! A server over socket pairs, its backend in memory, and clients, all in one thread and on a clock
-//! set by hand.
+//! A server over socket pairs, with a backend in memory and clients, all in one thread and with a
+//! simulated clock.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ pub(crate) struct Memory {
     pub(crate) disk: Vec<u8>,
     buffers: Vec<Option<Vec<u8>>>,
     pub(crate) credits: usize,
-    /// Requests not yet carried out.
+    /// The requests that are not carried out yet.
     pub(crate) submitted: Vec<(RequestToken, Request, Option<BufferHandle>)>,
 }
 
@@ -82,14 +82,14 @@ impl Rig {
         }
     }
 
-    /// A client that has just connected.
+    /// Connects a client.
     pub(crate) fn connect(&mut self) -> Client {
         let (ours, theirs) = UnixStream::pair().expect("descriptors are left");
         self.server.adopt(self.now, theirs.into()).expect("it can be watched");
         Client::new(ours)
     }
 
-    /// A client in transmission.
+    /// Connects a client and completes its handshake.
     pub(crate) fn open(&mut self, opening: &[u8]) -> Client {
         let mut client = self.connect();
         client.send(opening);
@@ -98,14 +98,14 @@ impl Rig {
         client
     }
 
-    /// One turn of the loop, without carrying anything out.
+    /// Runs one turn of the loop, without carrying out requests.
     pub(crate) fn turn(&mut self) {
         self.server.poll(self.now, &mut self.memory).expect("epoll works");
         self.server.flush_replies(&mut self.memory);
         self.server.resume(&mut self.memory);
     }
 
-    /// Turns until nothing is ready.
+    /// Runs turns until nothing is ready.
     pub(crate) fn settle(&mut self) {
         self.turn();
         while self.is_ready() {
@@ -120,7 +120,7 @@ impl Rig {
         readable != 0 || self.server.deadline().is_some_and(|deadline| deadline <= self.now)
     }
 
-    /// Carries out and completes everything, including what comes meanwhile.
+    /// Carries out and completes all requests, including those that arrive in the meantime.
     pub(crate) fn carry_out(&mut self) {
         self.settle();
         while !self.memory.submitted.is_empty() {
@@ -132,7 +132,7 @@ impl Rig {
         }
     }
 
-    /// Lets time pass, and calls the server as often as it asks.
+    /// Lets time pass, and calls the server at each of its deadlines.
     pub(crate) fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
@@ -160,7 +160,7 @@ impl Client {
         Self { stream, received: Vec::new(), unsent: Vec::new() }
     }
 
-    /// Sends as much as the socket takes; the rest is kept for the next call.
+    /// Sends as many bytes as the socket accepts; the rest is kept for the next call.
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);
         while !self.unsent.is_empty() {
@@ -172,13 +172,13 @@ impl Client {
         }
     }
 
-    /// All that came and was not taken yet.
+    /// Returns all received bytes that were not taken yet.
     pub(crate) fn receive(&mut self) -> Replies {
         self.pull();
         Replies(std::mem::take(&mut self.received))
     }
 
-    /// Receives what is there. False when the server has closed.
+    /// Receives the available bytes. Returns false if the server has closed the connection.
     pub(crate) fn pull(&mut self) -> bool {
         let mut buffer = [0; 65536];
         loop {
@@ -191,12 +191,12 @@ impl Client {
         }
     }
 
-    /// Received and not taken.
+    /// The number of received bytes that were not taken yet.
     pub(crate) fn received(&self) -> usize {
         self.received.len()
     }
 
-    /// Whether its socket can take more.
+    /// Whether its socket accepts more bytes.
     pub(crate) fn is_writable(&self) -> bool {
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut [PollFd::new(&self.stream.as_fd(), PollFlags::OUT)], Some(&zero)).expect("poll works") != 0

@@ -1,4 +1,4 @@
-//! Arrays to simulate.
+//! Arrays for the tests of the simulator.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use parlour_array::organization::{Consistency, Copies, Organization};
@@ -35,7 +35,7 @@ pub fn drive(name: &str) -> Member {
     Member::described(&description, Angle::default(), Discipline::Fcfs).unwrap()
 }
 
-/// A drive that takes so long for each access.
+/// A drive with a fixed time for each access.
 pub fn flat(service: Duration) -> Member {
     Member::flat(Flat::new(FlatModel::station(Delay::Fixed(service)), Random::new(1)))
 }
@@ -61,7 +61,7 @@ pub fn geometry(organization: &str, members: u16, length: Sectors) -> Geometry {
     .unwrap()
 }
 
-/// An array that is to be, its members 16 MiB long.
+/// The description of a new array with members of 16 MiB.
 pub fn new<'a>(name: &'a str, geometry: &'a Geometry) -> New<'a> {
     let (tuning, simulated) = (Tuning::default(), Simulated::default());
     New { name, geometry, length: LENGTH, tuning, simulated }
@@ -73,7 +73,7 @@ pub fn volume(organization: &str, drives: Vec<Member>) -> Volume {
     opening::open(&New { tuning, ..new(organization, &geometry) }, drives).unwrap()
 }
 
-/// One array of so many IBM 0661.
+/// One array of this number of IBM 0661 drives.
 pub fn array(organization: &str, members: usize) -> World {
     World::new(vec![volume(organization, (0..members).map(|_| drive("ibm-0661")).collect())])
 }
@@ -81,7 +81,7 @@ pub fn array(organization: &str, members: usize) -> World {
 pub const READ: Operation = Operation::Read;
 pub const WRITE: Operation = Operation::Write { durable: false };
 
-/// Lets all happen that was begun.
+/// Runs until all pending events have happened.
 pub fn settle(world: &mut World) {
     while let Some(next) = world.next_time() {
         world.step(next);
@@ -89,7 +89,7 @@ pub fn settle(world: &mut World) {
     drop(world.answers());
 }
 
-/// Lets all requests be answered.
+/// Runs until all requests are answered.
 pub fn answered(world: &mut World) {
     while world.under_way() > 0 {
         assert!(world.step(FAR), "nothing happens any more");
@@ -97,7 +97,7 @@ pub fn answered(world: &mut World) {
     drop(world.answers());
 }
 
-/// Asks, and waits: how long the answer took, and what it was.
+/// Issues a request and waits. Returns its response time and its result.
 pub fn ask(
     world: &mut World,
     operation: Operation,
@@ -116,7 +116,7 @@ pub fn ask(
     }
 }
 
-/// Requests of 4 KiB anywhere, by so many processes.
+/// Random requests of 4 KiB by this number of processes.
 pub fn closed(world: &mut World, reads: f64, processes: u32, count: u64) -> Result<Report, RunError> {
     load(world, reads, BLOCK, Load::Closed { processes, think: Delay::Fixed(Duration::ZERO) }, count)
 }

@@ -1,4 +1,4 @@
-//! A drive without mechanics in an array of its own, and requests of a block.
+//! A drive without mechanics in an array of its own, and requests of one block.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 use parlour_array::organization::{Consistency, Organization};
@@ -19,7 +19,7 @@ use parlour_workload::stream::Stream;
 pub(crate) const BLOCK: Sectors = Sectors::new(8);
 pub(crate) const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// One drive that takes such a time for each access.
+/// An array of one drive with this service time.
 pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
     let length = Sectors::new(1 << 20);
     let row = Organization::named("simple").unwrap();
@@ -43,18 +43,18 @@ pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
     World::new(vec![opening::open(&new, vec![member]).unwrap()])
 }
 
-/// All that a world has to store on.
+/// The whole capacity of a world.
 pub(crate) fn space(world: &World) -> Space {
     Space::new(world.capacity(), BLOCK).unwrap()
 }
 
-/// Requests of a block anywhere.
+/// Random requests of one block.
 pub(crate) fn blocks(world: &World, reads: f64) -> Stream {
     let sizes = Sizes::new(Size::Fixed(8.0), BLOCK, BLOCK, BLOCK).unwrap();
     Stream::new(reads, sizes, Places::new(Place::Uniform, &space(world)).unwrap()).unwrap()
 }
 
-/// Reads of a block anywhere.
+/// Random reads of one block.
 pub(crate) fn reads(world: &World, name: &str, load: Load) -> Source {
     Source::new(name, load, Pattern::Stream(blocks(world, 1.0))).unwrap()
 }

@@ -1,11 +1,11 @@
-//! What blkparse prints, in its default format: requests as they were queued (`Q`).
+//! The format of blkparse's default output. Queued requests (`Q`) are read.
 
 use parlour_units::{Sector, Sectors};
 
 use super::line::{Line, Recorded, What, fields, number, time};
 
 pub(super) fn line(text: &str) -> Result<Line, String> {
-    // After the requests come sums.
+    // Sums follow the requests.
     if text.starts_with("CPU") || text.starts_with("Total") {
         return Ok(Line::End);
     }
@@ -21,7 +21,7 @@ pub(super) fn line(text: &str) -> Result<Line, String> {
             let (first, length) =
                 (Sector::new(number(sector, "sector")?), Sectors::new(number(count, "count")?));
             match kind {
-                // Flushes come before what is written (kind `FW`), or alone.
+                // A flush comes before written data (kind `FW`), or alone.
                 kind if kind.starts_with('F') && length.is_zero() => What::Flush,
                 kind if kind.contains('D') => What::Trim(first, length),
                 kind if kind.contains('W') => What::Write(first, length),
@@ -30,7 +30,7 @@ pub(super) fn line(text: &str) -> Result<Line, String> {
             }
         }
         _ if kind.starts_with('F') => What::Flush,
-        // A command passed through to the device, with its bytes; or something without data.
+        // A command passed through to the device, with its bytes; or a request without data.
         (Some(_), Some(bytes), _) if bytes.starts_with(['(', '[']) => return Ok(Line::Nothing),
         _ if kind.starts_with('N') => return Ok(Line::Nothing),
         _ => return Err("a queued request says `SECTOR + COUNT`".to_owned()),
@@ -38,7 +38,7 @@ pub(super) fn line(text: &str) -> Result<Line, String> {
     Ok(Line::Request(Recorded { at, device, what }))
 }
 
-/// `8,16` as the kernel numbers it.
+/// The kernel's number of a device such as `8,16`.
 fn device_number(text: &str) -> Result<u32, String> {
     let (major, minor) = text.split_once(',').ok_or_else(|| format!("'{text}' is no device"))?;
     let (major, minor): (u32, u32) = (number(major, "device")?, number(minor, "device")?);

@@ -1,19 +1,19 @@
-//! fio's iolog: version 2 (`FILE ACTION OFFSET LENGTH`), and version 3, which has microseconds
-//! before that.
+//! fio's iolog: version 2 (`FILE ACTION OFFSET LENGTH`), and version 3, with microseconds before
+//! that.
 //!
-//! In version 2 the action `wait` gives a time. fio takes it for milliseconds since the log began,
-//! whatever its documentation says, and so does this.
+//! In version 2 the action `wait` has a time. fio treats it as milliseconds since the beginning of
+//! the log, whatever its documentation says, and so does this reader.
 
 use parlour_units::Duration;
 
 use super::line::{Line, Recorded, What, number, sectors, time};
 
-/// What the head of a log, and the files that were named since, say of what follows.
+/// The header of a log, and the files that were named so far.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     version: Option<u32>,
     files: Vec<String>,
-    /// Of version 2: what was last waited for.
+    /// For version 2: the time of the last `wait`.
     waited: Option<Duration>,
 }
 
@@ -35,7 +35,7 @@ impl Head {
                 Ok(Line::Nothing)
             }
             (Some(_), Some("wait"), Some(until), Some(_)) if version == 2 => {
-                // What is past already is not waited for.
+                // A time in the past has no effect.
                 self.waited = self.waited.max(Some(time(until, 1e6)?));
                 Ok(Line::Nothing)
             }
@@ -60,7 +60,7 @@ impl Head {
             "write" => area().map(|(first, length)| What::Write(first, length))?,
             "trim" => area().map(|(first, length)| What::Trim(first, length))?,
             "sync" | "datasync" => What::Flush,
-            // It starts writing, and makes nothing durable.
+            // It starts writing, but makes nothing durable.
             "sync_file_range" => return Ok(Line::Nothing),
             "wait" => return Err("only an iolog of version 2 waits".to_owned()),
             other => return Err(format!("'{other}' is no action of an iolog")),

@@ -1,42 +1,41 @@
-//! What one line of a trace says, and the fields that formats have in common.
+//! The content of a line of a trace, and fields that several formats have.
 
 use parlour_units::{Duration, Sector, Sectors};
 
 /// A recorded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// When it came, counted from whatever the trace counts from; none where the trace does not
-    /// say.
+    /// The recorded time, from the trace's own beginning; none if the trace has no times.
     pub at: Option<Duration>,
-    /// To which device, as the trace numbers them.
+    /// The device's number in the trace.
     pub device: u32,
-    /// What it asked for.
+    /// The operation.
     pub what: What,
 }
 
-/// What a recorded request asked for.
+/// The operation of a recorded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A read.
     Read(Sector, Sectors),
     /// A write.
     Write(Sector, Sectors),
-    /// Space was given back.
+    /// A trim.
     Trim(Sector, Sectors),
-    /// All before was made durable.
+    /// A flush.
     Flush,
 }
 
-/// What a line is.
+/// The kind of a line.
 pub(super) enum Line {
     Request(Recorded),
-    /// A comment, or something that asks for nothing.
+    /// A comment, or a line without a request.
     Nothing,
-    /// What follows is a summary.
+    /// The following lines are a summary.
     End,
 }
 
-/// As many fields as there are to be, and the rest.
+/// Takes the first `N` fields; more fields are ignored.
 pub(super) fn fields<'a, const N: usize>(
     mut all: impl Iterator<Item = &'a str>,
 ) -> Result<[&'a str; N], String> {
@@ -52,7 +51,7 @@ pub(super) fn number<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, 
     text.trim().parse().map_err(|_| format!("'{}' is no {what}", text.trim()))
 }
 
-/// A time in units of so many nanoseconds.
+/// A time in units of `unit` nanoseconds.
 pub(super) fn time(text: &str, unit: f64) -> Result<Duration, String> {
     let value: f64 = number(text, "time")?;
     let nanoseconds = (value * unit).round();
@@ -62,7 +61,7 @@ pub(super) fn time(text: &str, unit: f64) -> Result<Duration, String> {
     }
 }
 
-/// Bytes as sectors, rounded outwards to whole ones.
+/// Bytes as sectors, extended to whole sectors.
 pub(super) fn sectors(offset: u64, bytes: u64) -> Result<(Sector, Sectors), String> {
     let end =
         offset.checked_add(bytes).ok_or_else(|| format!("{bytes} bytes at {offset} are too far away"))?;

@@ -1,7 +1,7 @@
-//! Requests that were recorded: readers of the formats in which traces are published.
+//! Recorded requests: readers of the formats of published traces.
 //!
-//! A reader looks at one line at a time and keeps nothing, but for what a format's head says of all
-//! that follows. A line that it does not understand is named by its number.
+//! A reader handles one line at a time and stores nothing except a format's header. An error names
+//! the number of the line that it does not understand.
 
 mod blkparse;
 mod disksim;
@@ -15,7 +15,7 @@ use std::io::{self, BufRead, Read};
 use line::Line;
 pub use line::{Recorded, What};
 
-/// How a trace is written.
+/// The format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// DiskSim's ASCII: milliseconds, device, block, blocks, flags.
@@ -24,14 +24,14 @@ pub enum Format {
     Spc,
     /// MSR Cambridge: time, host, disk, type, offset, bytes, response time.
     Msr,
-    /// What blkparse prints; requests as they were queued.
+    /// The output of blkparse; queued requests.
     Blkparse,
     /// fio's iolog, of version 2 or 3.
     Fio,
 }
 
 impl Format {
-    /// All of them, with the names that people use.
+    /// All formats, with their names for people.
     pub const ALL: [(&'static str, Format); 5] = [
         ("disksim", Format::Disksim),
         ("spc", Format::Spc),
@@ -40,7 +40,7 @@ impl Format {
         ("fio", Format::Fio),
     ];
 
-    /// By its name.
+    /// The format with this name.
     pub fn named(name: &str) -> Option<Format> {
         Format::ALL.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
     }
@@ -49,38 +49,38 @@ impl Format {
 /// Why a trace cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// A line is none of its format.
+    /// A line is not valid in its format.
     #[error("line {line}: {wrong}")]
     Line {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: u64,
-        /// What is wrong.
+        /// The error.
         wrong: String,
     },
-    /// A line without end.
+    /// A line is too long.
     #[error("line {line} is longer than {} KiB: this is no text of requests", LONGEST >> 10)]
     TooLong {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: u64,
     },
     /// The file cannot be read.
     #[error("line {line}: {source}")]
     Unreadable {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// No line is longer.
+/// The longest possible line.
 const LONGEST: u64 = 64 << 10;
 
 /// A trace being read.
 #[derive(Debug)]
 pub struct Trace<R> {
     reader: R,
-    /// The line that was read last, and its number.
+    /// The last line read, and its number.
     text: Vec<u8>,
     line: u64,
     format: Format,
@@ -89,17 +89,17 @@ pub struct Trace<R> {
 }
 
 impl<R: BufRead> Trace<R> {
-    /// Reads requests of this format.
+    /// Reads requests in this format.
     pub fn new(reader: R, format: Format) -> Trace<R> {
         Trace { reader, text: Vec::new(), line: 0, format, fio: fio::Head::default(), over: false }
     }
 
-    /// The number of the line that was read last, counted from 1.
+    /// The number of the last line read, from 1.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// Reads a line. Says whether there was one.
+    /// Reads a line. Returns whether there was one.
     fn advance(&mut self) -> Result<bool, TraceError> {
         self.text.clear();
         self.line += 1;
@@ -113,7 +113,7 @@ impl<R: BufRead> Trace<R> {
     }
 
     fn parse(&mut self) -> Result<Line, String> {
-        // Names of processes and files may be anything.
+        // The names of processes and files may have any bytes.
         let text = &*String::from_utf8_lossy(&self.text);
         match self.format {
             _ if text.trim().is_empty() => Ok(Line::Nothing),

@@ -10,7 +10,7 @@ pub(super) fn line(text: &str) -> Result<Line, String> {
     if at == "Timestamp" {
         return Ok(Line::Nothing);
     }
-    // Times count from the year 1601; in nanoseconds there is room until 2185.
+    // Times count from the year 1601; in nanoseconds they fit until 2185.
     let at: u64 = number(at, "time")?;
     let at = at.checked_mul(100).ok_or_else(|| format!("{at} is too late"))?;
     let (first, length) = sectors(number(offset, "offset")?, number(bytes, "size")?)?;

@@ -4,7 +4,7 @@
 use super::line::{Recorded, What, fields, number, sectors, time};
 
 pub(super) fn line(text: &str) -> Result<Recorded, String> {
-    // What follows the fifth is optional.
+    // Fields after the fifth are optional.
     let [unit, block, bytes, operation, at] = fields(text.split(','))?;
     let block: u64 = number(block, "block")?;
     let offset = block.checked_mul(512).ok_or_else(|| format!("block {block} is too far away"))?;

@@ -1,8 +1,8 @@
-//! `cargo xtask bench recovery`: how long an array takes to come back after its server was killed,
-//! by its size.
+//! `cargo xtask bench recovery`: measures how long the recovery of an array takes after its server
+//! was killed, by the size of the array.
 //!
-//! Arrays are made as `parlour create` makes them, and killed (SIGKILL) after as many random
-//! writes. So what differs is the size alone.
+//! The arrays are made by `parlour create`, and their servers are killed (SIGKILL) after the same
+//! number of random writes. So the arrays differ only in size.
 
 mod point;
 mod server;
@@ -52,25 +52,25 @@ pub(crate) struct Arguments {
     loads: Vec<String>,
 }
 
-/// Where the load writes.
+/// The range of the load's writes.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     name: &'static str,
-    /// From the start of the array; none, all of it.
+    /// The length of the range from the start of the array; `None` for the whole array.
     within_mib: Option<u64>,
 }
 
 const LOADS: [Load; 2] =
     [Load { name: "everywhere", within_mib: None }, Load { name: "in 512 MiB", within_mib: Some(512) }];
 
-/// A row but for the load: an array of some size.
+/// A row of the table without its load: an array of some size.
 struct Case {
     array: Array,
     size: u64,
 }
 
 impl Arguments {
-    /// Every array in every size.
+    /// Returns each array in each size.
     fn cases(&self) -> Vec<Case> {
         let of_size = |size: u64| {
             let array = |organization| Array::new(organization, MEMBERS, size * 1_024);
@@ -89,7 +89,7 @@ impl Arguments {
     }
 }
 
-/// The sizes take turns, run after run.
+/// Measures all cases. The sizes take turns in each run.
 pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let place = scratch(&arguments.directory)?;
     let cases = arguments.cases();
@@ -114,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Creates, loads, kills, starts and watches.
+/// Creates the array, runs the load, kills the server, starts it again, and watches the recovery.
 fn measure(
     arguments: &Arguments,
     case: &Case,
@@ -131,7 +131,7 @@ fn measure(
     let socket = directory.join("nbd.sock");
     let mut server = Server::start(&members, &socket)?;
     let within = load.within_mib.map_or(server.capacity, |mib| (mib << 20).min(server.capacity));
-    // A block that the load may have written, another in each round.
+    // A block that the load may have written; each round uses another one.
     let somewhere = within / u64::from(arguments.runs) * u64::from(round) / 4_096 * 4_096;
     server.read(somewhere)?;
     let fresh = server.age();
@@ -157,15 +157,15 @@ fn measure(
     })
 }
 
-/// What `parlour examine` tells of the array's shape.
+/// The geometry in the output of `parlour examine`.
 fn geometry(member: &Path) -> Result<Value, TargetError> {
     let text = run_program(parlour().args(["examine", "--json"]).arg(member))?;
     let told: Value = serde_json::from_str(&text).unwrap_or_default();
     Ok(told["geometry"].clone())
 }
 
-/// Random writes until the array has counted so many; they are still under way when this returns
-/// its status.
+/// Runs random writes until the array has counted this number of them. Returns the server's status
+/// at that moment; writes are still under way.
 fn write_until(server: &mut Server, within: u64, writes: u64, seed: u32) -> Result<Value, TargetError> {
     let mut fio = Command::new("fio");
     fio.args(["--name=load", "--ioengine=nbd", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--fsync=32"]);
@@ -186,10 +186,10 @@ fn write_until(server: &mut Server, within: u64, writes: u64, seed: u32) -> Resu
     }
 }
 
-/// Between two looks at a server's status.
+/// The pause between two queries of a server's status.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// A child that is killed when nobody wants it any more.
+/// A child process that is killed when this value is dropped.
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -199,8 +199,8 @@ impl Drop for Ended {
     }
 }
 
-/// Looks until the server has recovered, or patience or space is at an end. Says, too, how many
-/// regions it redid.
+/// Watches the server until it has recovered, or until the limits of time or space are reached.
+/// Returns also the number of regions that it redid.
 fn watch(
     arguments: &Arguments,
     server: &mut Server,
@@ -220,18 +220,18 @@ fn watch(
     }
 }
 
-/// Bytes that rebuild and resync have written.
+/// The bytes that rebuild and resync have written.
 fn parity_written(status: &Value) -> u64 {
     let members = status["members"].as_array().map_or(&[][..], Vec::as_slice);
     members.iter().filter_map(|member| member["traffic"][3]["write_bytes"].as_u64()).sum()
 }
 
-/// Units of data that one of parity protects.
+/// The number of data units that a parity unit protects.
 fn data_units(geometry: &Value) -> u64 {
     u64::from(MEMBERS) - 1 - geometry["regions"]["sublogs"].as_u64().unwrap_or(0)
 }
 
-/// How long a resync takes in all, from how much parity it has written by now.
+/// Estimates the duration of the whole resync from the parity written so far.
 fn project(status: &Value, data_units: u64, age: Duration, written: u64) -> Recovered {
     let number = |value: &Value| value.as_u64().unwrap_or(0) as f64;
     let parity = number(&status["capacity"]) / data_units as f64;

@@ -1,39 +1,39 @@
-//! One kill, and what came of it.
+//! The results of one kill.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-/// Of every array.
+/// The number of members of each array.
 pub(super) const MEMBERS: u32 = 5;
 
-/// One kill.
+/// The results of one kill.
 #[derive(Debug)]
 pub(super) struct Point {
-    /// The array's shape, as `parlour examine` tells it.
+    /// The array's geometry, from `parlour examine`.
     pub(super) geometry: Value,
-    /// From the start of a new array's server to the first answered read.
+    /// The time from the start of a new array's server to the first answered read.
     pub(super) fresh: Duration,
-    /// The same after the kill.
+    /// The same time after the kill.
     pub(super) first_read: Duration,
     pub(super) recovered: Recovered,
-    /// Regions that were brought up to their records.
+    /// The number of regions whose parity was brought up to date from their records.
     pub(super) redone: u64,
-    /// The most memory of the server that recovered, in bytes.
+    /// The peak memory of the recovering server, in bytes.
     pub(super) peak_memory: u64,
-    /// When it was killed.
+    /// The number of live records at the time of the kill.
     pub(super) live_records: Option<u64>,
     pub(super) dirty: u64,
     pub(super) regions: u64,
 }
 
-/// From the server's start until nothing is left to recover.
+/// The time from the server's start until recovery is complete.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Recovered {
-    /// So long it took.
+    /// The measured time.
     After(Duration),
-    /// It was not waited for; at its pace it would have taken so long.
+    /// The bench did not wait for the end; this is an estimate from the progress.
     Projected(Duration),
-    /// It was not waited for, and had not begun to write.
+    /// The bench did not wait for the end, and no parity had been written yet.
     Unknown,
 }

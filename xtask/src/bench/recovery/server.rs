@@ -1,5 +1,5 @@
-//! A server that is started, asked and killed: from its start to its first answer, and its status
-//! while it runs.
+//! A server under test: starts it, measures the time to its first answer, queries its status, and
+//! kills it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,20 +11,20 @@ use serde_json::Value;
 
 use crate::bench::targets::{TargetError, parlour, spawn};
 
-/// `parlour serve`, and a line to its control socket.
+/// A `parlour serve` process with a connection to its control socket.
 #[derive(Debug)]
 pub(super) struct Server {
     child: Child,
     socket: PathBuf,
     control: BufReader<UnixStream>,
-    /// When it was started.
+    /// The time of its start.
     began: Instant,
-    /// Bytes that clients can store.
+    /// The capacity for clients' data, in bytes.
     pub(super) capacity: u64,
 }
 
 impl Server {
-    /// Starts it, and waits until clients may connect.
+    /// Starts the server, and waits until clients can connect.
     pub(super) fn start(members: &[PathBuf], socket: &Path) -> Result<Server, TargetError> {
         let began = Instant::now();
         let mut command = parlour();
@@ -48,12 +48,12 @@ impl Server {
         format!("nbd+unix:///?socket={}", self.socket.display())
     }
 
-    /// Time since it was started.
+    /// The time since its start.
     pub(super) fn age(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// The most memory that it has had so far (VmHWM), in bytes.
+    /// Its peak memory so far (VmHWM), in bytes.
     pub(super) fn peak_memory(&self) -> Result<u64, TargetError> {
         let path = PathBuf::from(format!("/proc/{}/status", self.child.id()));
         let text = std::fs::read_to_string(&path).map_err(|source| TargetError::File { path, source })?;
@@ -62,7 +62,7 @@ impl Server {
         kib.map(|kib| kib * 1_024).ok_or_else(|| failed("its memory", &text))
     }
 
-    /// What it says of itself.
+    /// Its status.
     pub(super) fn status(&mut self) -> Result<Value, TargetError> {
         let mut line = String::new();
         let asked = self.control.get_mut().write_all(b"{\"command\":\"status\"}\n");
@@ -71,12 +71,12 @@ impl Server {
         Ok(answer["ok"].clone())
     }
 
-    /// Reads the block at `at`, as a client that has just connected.
+    /// Reads the block at `at`, through a new connection.
     pub(super) fn read(&self, at: u64) -> Result<(), TargetError> {
         read_block(&self.socket, at).map_err(|error| failed("a read", &error))
     }
 
-    /// SIGKILL.
+    /// Kills the server with SIGKILL.
     pub(super) fn kill(mut self) {
         self.end();
     }
@@ -101,18 +101,18 @@ fn failed(what: &str, error: &impl ToString) -> TargetError {
 }
 
 const BLOCK: u32 = 4_096;
-/// What the server greets with: two magic numbers and its flags.
+/// The length of the server's greeting: two magic numbers and its flags.
 const GREETING: usize = 8 + 8 + 2;
-/// How it answers the name of an export: size and flags.
+/// The length of the answer to an export name: size and flags.
 const EXPORT: usize = 8 + 2;
-/// A simple reply: magic number, error, cookie.
+/// The length of a simple reply: magic number, error, cookie.
 const REPLY: usize = 4 + 4 + 8;
 
-/// The least that a client of the NBD protocol can say: which export, and one read.
+/// A minimal NBD client: selects the export and reads one block.
 fn read_block(socket: &Path, at: u64) -> io::Result<()> {
     let mut stream = UnixStream::connect(socket)?;
     stream.read_exact(&mut [0; GREETING])?;
-    // Fixed newstyle without padding; option 1, the export without a name.
+    // Fixed newstyle without padding; option 1, the export with the empty name.
     let mut hello = Vec::from(3u32.to_be_bytes());
     hello.extend(b"IHAVEOPT");
     hello.extend(1u32.to_be_bytes());

@@ -1,4 +1,4 @@
-//! What a kill left, and how long it took to come back, by size.
+//! The tables of the recovery bench: the state after the kill, and the recovery times by size.
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ struct Cell {
     points: Vec<Point>,
 }
 
-/// What was measured.
+/// All results.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     cells: Vec<Cell>,
 }
 
-/// A figure of a cell: how it is shown, and its median for the ratio.
+/// A figure of a cell: its text, and its median for the ratio.
 struct Shown {
     text: String,
     median: Option<f64>,
-    /// It is, or follows from, what was not measured to its end.
+    /// The figure is an estimate, or follows from one.
     projected: bool,
 }
 
@@ -42,7 +42,7 @@ impl Results {
         }
     }
 
-    /// What was killed, then the times.
+    /// Returns the tables as text: the state after the kill, then the times.
     pub(super) fn render(&self) -> String {
         format!(
             "what the kill left, and the logs (log, commit log: of all members)\n{}\n\
@@ -85,7 +85,8 @@ impl Results {
         right_aligned(table, 2)
     }
 
-    /// A row for each array and load, a column for each size, and the largest over the smallest.
+    /// A table with a row for each array and load, a column for each size, and a column for the
+    /// ratio of the largest size to the smallest.
     fn times(&self, show: impl Fn(&Cell) -> Shown) -> Table {
         let mut sizes: Vec<u64> = self.cells.iter().map(|cell| cell.size).collect();
         sizes.sort_unstable();
@@ -125,7 +126,7 @@ impl Cell {
         Shown { text, median: Some(middle), projected: false }
     }
 
-    /// The most of all runs: it is a bound.
+    /// The maximum of all runs, because it is compared with a limit.
     fn memory(&self) -> Shown {
         let most = self.points.iter().map(|point| point.peak_memory).max().unwrap_or(0) >> 20;
         Shown { text: most.to_string(), median: Some(most as f64), projected: false }
@@ -174,7 +175,7 @@ fn bytes(gib: u64) -> String {
     if gib.is_multiple_of(1_024) { format!("{} TiB", gib / 1_024) } else { format!("{gib} GiB") }
 }
 
-/// The parity log of all regions.
+/// The size of the parity log of all regions, as text.
 fn log(geometry: &Value) -> String {
     let shape = &geometry["regions"];
     let number = |key: &str| shape[key].as_u64();
@@ -187,7 +188,7 @@ fn log(geometry: &Value) -> String {
     }
 }
 
-/// So many times a length in sectors.
+/// A multiple of a length in sectors, as text.
 fn sectors(length: &Value, times: u64) -> String {
     match length.as_u64().map(|length| length * times / 2) {
         None | Some(0) => "–".into(),

@@ -1,5 +1,4 @@
-//! What a value's type is, as far as that can be told from names, annotations and what methods
-//! answer.
+//! Infers the type of a value, as far as names, annotations and the return types of methods allow.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +8,7 @@ use super::methods::{Methods, answer};
 use super::names::{Names, Target, What};
 use super::types::{Place, Type, field, segments, thing_type, understand};
 
-/// What is known where the reader stands.
+/// What is known at the current position in the source.
 pub(super) struct Known<'a> {
     pub(super) names: &'a Names<'a>,
     pub(super) methods: &'a Methods<'a>,
@@ -17,7 +16,7 @@ pub(super) struct Known<'a> {
     scopes: Vec<Scope>,
 }
 
-/// What holds between two braces.
+/// The names of a block.
 #[derive(Default)]
 struct Scope {
     variables: BTreeMap<String, Type>,
@@ -42,7 +41,7 @@ impl<'a> Known<'a> {
         self.scopes.len() > 1
     }
 
-    /// A name that is imported inside a function.
+    /// Adds a name that is imported inside a function.
     pub(super) fn import(&mut self, name: String, path: Vec<String>) {
         self.innermost().imports.insert(name, path);
     }
@@ -51,7 +50,7 @@ impl<'a> Known<'a> {
         self.scopes.iter().any(|scope| scope.variables.contains_key(name))
     }
 
-    /// Everything of this target that a path means here.
+    /// The items and modules of this target to which a path refers here.
     pub(super) fn resolve(&self, path: &[String]) -> Vec<Target> {
         let Some((first, rest)) = path.split_first() else { return vec![] };
         let imported = self.scopes.iter().rev().find_map(|scope| scope.imports.get(first));
@@ -65,7 +64,7 @@ impl<'a> Known<'a> {
         understand(self.names, &self.place, written)
     }
 
-    /// The names in a pattern stand for parts of a value of this type from now on.
+    /// Binds the names in a pattern to parts of a value of this type.
     pub(super) fn bind(&mut self, pattern: &Pat, value: Type) {
         match pattern {
             Pat::Ident(pattern) => {
@@ -113,7 +112,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// A part of what is matched with `Name(..)` or `Name { .. }`.
+    /// The type of a part of a value that is matched with `Name(..)` or `Name { .. }`.
     fn part(&self, path: &syn::Path, value: &Type, name: &str) -> Type {
         let path = segments(path);
         match path.last().map(String::as_str) {
@@ -126,7 +125,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The item that a path names, and what it goes on with.
+    /// The item that a path names, and the rest of the path.
     fn owner(&self, path: &[String]) -> Option<(usize, Option<String>)> {
         if let ("Self", Type::Own(own)) = (path.first()?.as_str(), &self.place.own) {
             return Some((*own, path.get(1).cloned()));
@@ -140,7 +139,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// What an expression's value is.
+    /// The type of an expression.
     pub(super) fn type_of(&self, expression: &Expr) -> Type {
         match expression {
             Expr::Path(expression) => self.type_of_path(expression),
@@ -189,7 +188,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// What a constant, a unit struct or a variant is.
+    /// The type of a constant, a unit struct or a variant.
     fn value_of(&self, thing: usize, has_more: bool) -> Type {
         let known = &self.names.things[thing];
         match known.what {
@@ -237,7 +236,7 @@ impl<'a> Known<'a> {
             (What::Struct(_), None) => Type::Own(thing),
             (_, Some(name)) => match self.methods.of(thing, &name) {
                 Some(method) => method.answer(self.names),
-                // A variant, or what a derived trait makes of the type.
+                // A variant, or the result of a derived trait's method.
                 None if name == "default" || matches!(known.what, What::Enum(_)) => Type::Own(thing),
                 None => Type::Unknown,
             },
@@ -261,7 +260,7 @@ fn name_of(member: &Member) -> String {
     }
 }
 
-/// What stands at an index, or what a loop goes over.
+/// The type of an indexed element.
 fn indexed(value: &Type) -> Type {
     match value {
         Type::Foreign(name, of) if name.ends_with("Map") => of.get(1).cloned().unwrap_or(Type::Unknown),
@@ -269,7 +268,7 @@ fn indexed(value: &Type) -> Type {
     }
 }
 
-/// What a closure gets to see that is given to a method of this value.
+/// The type of the argument of a closure that is passed to a method of this value.
 pub(super) fn given_by(value: &Type, method: &str) -> Type {
     match method {
         "map_err" | "or_else" | "unwrap_or_else" => value.parameter(1),
@@ -277,7 +276,7 @@ pub(super) fn given_by(value: &Type, method: &str) -> Type {
     }
 }
 
-/// What a loop over a value gets to see.
+/// The type of the items of a loop over a value.
 pub(super) fn part_of(value: &Type) -> Type {
     match value {
         Type::Foreign(name, of) if name.ends_with("Map") => Type::foreign("tuple", of.clone()),
@@ -285,7 +284,7 @@ pub(super) fn part_of(value: &Type) -> Type {
     }
 }
 
-/// What a method of std answers with; only where that says which of our own types it is.
+/// The type that a method of std returns; known only where it contains one of our own types.
 fn answer_of_std(value: &Type, method: &str) -> Type {
     let option = |inner: Type| Type::foreign("Option", vec![inner]);
     let iterator = |inner: Type| Type::foreign("Iterator", vec![inner]);

@@ -1,4 +1,4 @@
-//! Which file the method is in that a call means.
+//! Finds the file that contains a called method.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,20 +8,21 @@ use super::names::{Names, Thing, What};
 use super::tree::is_test;
 use super::types::{Place, Type, understand, understand_path};
 
-/// What std's most used types can do, as its documentation says: such a name alone says nothing.
+/// The methods of std's most used types, from its documentation. A name in this list alone does not
+/// identify a method.
 const STD: &str = include_str!("std-methods.txt");
 
-/// Fields and methods that are called as a primitive type say nothing either.
+/// Fields and methods with the name of a primitive type do not identify a method either.
 const PRIMITIVES: [&str; 5] = ["u8", "u16", "u32", "u64", "usize"];
 
-/// A method or constant that belongs to a type or a trait.
+/// A method or constant of a type or a trait.
 pub(super) struct Method<'a> {
     /// The type or trait.
     pub(super) owner: usize,
     pub(super) name: String,
-    /// Where it is written.
+    /// The place of its definition.
     place: Place,
-    /// None of a constant.
+    /// `None` for a constant.
     signature: Option<&'a Signature>,
 }
 
@@ -30,12 +31,12 @@ pub(super) struct Methods<'a> {
     all: Vec<Method<'a>>,
     by_owner: BTreeMap<(usize, String), usize>,
     by_name: BTreeMap<String, Vec<usize>>,
-    /// Names that others' types and traits have, too.
+    /// Names that types and traits of other crates use as well.
     common: BTreeSet<String>,
 }
 
 impl<'a> Methods<'a> {
-    /// Those of a target; `others` are the names of methods that come from elsewhere.
+    /// The methods of a target. `others` are the names of methods of other crates.
     pub(super) fn new(names: &Names<'a>, others: &BTreeSet<String>) -> Methods<'a> {
         let mut common = others.clone();
         common.extend(STD.split_whitespace().chain(PRIMITIVES).map(str::to_owned));
@@ -53,18 +54,18 @@ impl<'a> Methods<'a> {
         methods
     }
 
-    /// The names of all methods, for crates that call them from above.
+    /// The names of all methods, for crates that depend on this one.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// The method or constant that `Type::name` means.
+    /// The method or constant to which `Type::name` refers.
     pub(super) fn of(&self, owner: usize, name: &str) -> Option<&Method<'a>> {
         self.by_owner.get(&(owner, name.to_owned())).map(|&index| &self.all[index])
     }
 
-    /// The method that is called on a value; none if nothing can be told of it, or it is another
-    /// crate's.
+    /// The method that is called on a value; `None` if it cannot be determined, or belongs to
+    /// another crate.
     pub(super) fn called(
         &self,
         names: &Names<'_>,
@@ -133,7 +134,7 @@ impl<'a> Methods<'a> {
 }
 
 impl Method<'_> {
-    /// The file that it is written in.
+    /// The file that contains it.
     pub(super) fn file<'a>(&self, names: &Names<'a>) -> &'a str {
         names.modules[self.place.module].file
     }
@@ -143,20 +144,19 @@ impl Method<'_> {
         format!("{}::{}", names.things[self.owner].name, self.name)
     }
 
-    /// What it answers with.
+    /// The type that it returns.
     pub(super) fn answer(&self, names: &Names<'_>) -> Type {
         self.signature.map_or(Type::Unknown, |signature| answer(names, &self.place, signature))
     }
 
-    /// How many arguments it takes after the value that it is called on; none if it is called on no
-    /// value.
+    /// The number of arguments after `self`; `None` if it has no `self`.
     fn takes(&self) -> Option<usize> {
         let inputs = &self.signature?.inputs;
         matches!(inputs.first(), Some(FnArg::Receiver(_))).then(|| inputs.len() - 1)
     }
 }
 
-/// What a function answers with that is written in `place`.
+/// The return type of a function that is defined in `place`.
 pub(super) fn answer(names: &Names<'_>, place: &Place, signature: &Signature) -> Type {
     match &signature.output {
         ReturnType::Type(_, written) => understand(names, place, written),
@@ -171,7 +171,7 @@ fn functions(item: &ItemImpl) -> impl Iterator<Item = &Signature> {
     })
 }
 
-/// Any of these methods, if all are in one file.
+/// Returns one of these methods if all are in the same file.
 fn only_file<'m, 'a>(names: &Names<'_>, candidates: Vec<&'m Method<'a>>) -> Option<&'m Method<'a>> {
     let first = candidates.first()?;
     candidates.iter().all(|other| other.file(names) == first.file(names)).then_some(*first)

@@ -1,21 +1,22 @@
-//! Which file names what another one defines: an arrow from the one to the other.
+//! Finds references between files: file A names an item that file B defines. Each is an arrow from
+//! A to B.
 //!
-//! Paths are followed through imports and re-exports to the file that truly defines the item. A
-//! `use` names what it brings; a `pub use` only passes it on, and a module that is declared or used
-//! to get at what is in it is not named. A method or associated constant is named where it is
-//! called, and what counts is the file that its `impl` is in: so one type whose `impl` blocks are
-//! spread over files ties these together. Calling a trait's method names the trait, not those that
-//! implement it. Files for tests only are no part of this, nor is what `#[cfg(test)]` leaves out;
-//! any other `cfg` is taken to hold.
+//! Paths are followed through imports and re-exports to the file that defines the item. A `use` is
+//! a reference to what it imports; a `pub use` only passes it on. A module that is declared, or
+//! used as a part of a path, is not a reference. A method or associated constant is referenced
+//! where it is called; the target is the file with its `impl`. So a type whose `impl` blocks are in
+//! several files connects these files. A call of a trait's method refers to the trait, not to its
+//! implementations. Files for tests are ignored, and so are items with `#[cfg(test)]`; any other
+//! `cfg` is assumed to be set.
 //!
-//! Whose method a call means follows from the type of its value, and that from `self`, annotations,
-//! fields, patterns, and what functions and methods say that they answer. Where this tells nothing,
-//! the name must: if all methods of this target that are called so, with as many arguments, are in
-//! one file, that one is meant, unless std or another of our crates has a method of that name, too.
-//! So what is missed is a call of an ambiguous or common name on a value whose type the reader
-//! cannot tell (what a closure makes, a generic parameter, a `match`), what macros other than those
-//! that take expressions make of their tokens, and operators and conversions, which call a trait's
-//! implementation. Fields count for nothing by themselves: privacy is for the compiler to check.
+//! The method of a call follows from the type of its value. The type follows from `self`,
+//! annotations, fields, patterns, and the return types of functions and methods. If the type is
+//! unknown, the name is used: if all methods of this target with this name and number of arguments
+//! are in one file, the call refers to that file, unless std or another of our crates has a method
+//! of that name. So these references are missed: calls of ambiguous or common names on values of
+//! unknown type (from a closure, a generic parameter, or a `match`), the expansion of macros other
+//! than those that take expressions, and operators and conversions, which call a trait's
+//! implementation. Fields are not references by themselves: the compiler checks their privacy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,15 +32,15 @@ mod reader;
 mod tree;
 mod types;
 
-/// A library or a program of some package, and what its files name.
+/// A library or a program of a package, with the references between its files.
 pub(super) struct Target {
-    /// The folder that its first file is in.
+    /// The directory of its first file.
     pub(super) folder: String,
-    /// In the order of files and lines.
+    /// Its references, in the order of files and lines.
     pub(super) references: Vec<Reference>,
 }
 
-/// Every library and program among these sources.
+/// Returns each library and program among these sources.
 pub(super) fn targets(sources: &Sources, texts: &BTreeMap<String, String>) -> Vec<Target> {
     let roots = sources.keys().filter(|path| is_root(path));
     let trees: Vec<(&str, Names<'_>)> =
@@ -66,7 +67,7 @@ fn is_root(path: &str) -> bool {
     path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs") || path.contains("/src/bin/")
 }
 
-/// Whether a target's sources say the name of the library whose first file is `other`.
+/// Whether a target's sources name the library whose first file is `other`.
 fn uses(names: &Names<'_>, texts: &BTreeMap<String, String>, other: &str) -> bool {
     let Some(package) = other.strip_suffix("/src/lib.rs") else { return false };
     let folder = package.rsplit('/').next().unwrap_or(package);
@@ -85,7 +86,7 @@ fn references(names: &Names<'_>, others: &BTreeSet<String>) -> Vec<Reference> {
     found
 }
 
-/// The targets among files that a test made up.
+/// The targets of the files that a test has made up.
 #[cfg(test)]
 pub(super) fn of(files: &[(&str, &str)]) -> Vec<Target> {
     let texts: BTreeMap<String, String> =

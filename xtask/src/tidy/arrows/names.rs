@@ -1,4 +1,4 @@
-//! What a path means: through imports and re-exports to the item that is truly defined somewhere.
+//! Resolves paths: through imports and re-exports to the defined item.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use syn::{Fields, Item, ItemEnum, Signature, UseTree, Visibility};
 
 use super::tree::{Module, is_test};
 
-/// Imports of imports are followed this far; what goes on is a circle of names that rustc refuses.
+/// The largest number of imports that are followed. A longer chain is a cycle, which rustc refuses.
 const DEEPEST: usize = 16;
 
 /// An item that a path can name.
@@ -16,7 +16,7 @@ pub(super) struct Thing<'a> {
     pub(super) what: What<'a>,
 }
 
-/// What an item is, as far as types follow from it.
+/// The kind of an item, with the information that types follow from.
 pub(super) enum What<'a> {
     Struct(&'a Fields),
     Enum(&'a ItemEnum),
@@ -27,26 +27,26 @@ pub(super) enum What<'a> {
     Macro,
 }
 
-/// A path as far as it was followed.
+/// A resolved path.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Module(usize),
-    /// An item, and what the path goes on with: a variant, a method.
+    /// An item, and the rest of the path: a variant, a method.
     Thing(usize, Vec<String>),
 }
 
-/// What a name means in a module.
+/// The meaning of a name in a module.
 enum Meaning {
     Module(usize),
     Thing(usize),
-    /// It was imported from there.
+    /// An import of this path.
     Import(Vec<String>),
 }
 
 /// One name of a `use`.
 pub(super) struct Import {
     pub(super) path: Vec<String>,
-    /// What it is called here; none if all names of a module are meant.
+    /// The local name; `None` for all names of a module.
     pub(super) name: Option<String>,
     pub(super) line: usize,
 }
@@ -56,7 +56,7 @@ pub(super) struct Names<'a> {
     pub(super) modules: Vec<Module<'a>>,
     pub(super) things: Vec<Thing<'a>>,
     meanings: Vec<BTreeMap<String, Vec<Meaning>>>,
-    /// The modules of which each module imports all names.
+    /// For each module, the modules of which it imports all names.
     globs: Vec<Vec<Vec<String>>>,
 }
 
@@ -71,22 +71,22 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// The file that an item is defined in.
+    /// The file that defines an item.
     pub(super) fn file_of(&self, thing: usize) -> &'a str {
         self.modules[self.things[thing].module].file
     }
 
-    /// Whether a name means anything in a module, be it of this target or of another.
+    /// Whether a module has a meaning for a name, in this target or in another one.
     pub(super) fn knows(&self, module: usize, name: &str) -> bool {
         self.meanings[module].contains_key(name)
     }
 
-    /// Everything of this target that a path means which stands in `module`.
+    /// The items and modules of this target to which a path in `module` refers.
     pub(super) fn resolve(&self, module: usize, path: &[String]) -> Vec<Target> {
         self.follow(module, path, 0)
     }
 
-    /// The macro that is called by a name alone: one of this module, or one of those around it.
+    /// The macro that is called by its name alone: of this module, or of one that contains it.
     pub(super) fn macro_named(&self, module: usize, name: &str) -> Option<usize> {
         let is_it = |thing: &Thing<'_>| matches!(thing.what, What::Macro) && thing.name == name;
         let mut at = Some(module);
@@ -128,7 +128,8 @@ impl<'a> Names<'a> {
     fn go_on(&self, target: Target, rest: &[String], depth: usize) -> Vec<Target> {
         match target {
             Target::Module(module) => self.follow(module, rest, depth),
-            // A function may have a module's name; what is in the module is not in the function.
+            // A function may have the name of a module; the module's items do not belong to the
+            // function.
             Target::Thing(thing, _) if !rest.is_empty() && !self.has_parts(thing) => vec![],
             Target::Thing(thing, mut more) => {
                 more.extend_from_slice(rest);
@@ -189,7 +190,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The name that an item defines, other than a module's and an import's.
+/// The name that an item defines, unless the item is a module or an import.
 fn defined(item: &Item) -> Option<(String, What<'_>)> {
     let (attributes, name, what) = match item {
         Item::Struct(item) => (&item.attrs, &item.ident, What::Struct(&item.fields)),
@@ -205,7 +206,7 @@ fn defined(item: &Item) -> Option<(String, What<'_>)> {
     (!is_test(attributes)).then(|| (name.to_string(), what))
 }
 
-/// The names that a `use` brings.
+/// The names that a `use` imports.
 pub(super) fn imports(tree: &UseTree) -> Vec<Import> {
     let mut found = Vec::new();
     collect_imports(tree, &[], &mut found);
@@ -235,7 +236,7 @@ fn collect_imports(tree: &UseTree, above: &[String], found: &mut Vec<Import>) {
     }
 }
 
-/// Whether an import is there for others, too.
+/// Whether an import is a re-export.
 pub(super) fn is_re_export(visibility: &Visibility) -> bool {
     !matches!(visibility, Visibility::Inherited)
 }

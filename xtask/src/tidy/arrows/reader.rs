@@ -1,4 +1,4 @@
-//! Reads a module and writes down what it names that other files define.
+//! Reads a module, and collects its references to items that other files define.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
@@ -15,25 +15,25 @@ use super::names::{Names, Target, What, imports, is_re_export};
 use super::tree::is_test;
 use super::types::{Type, segments, thing_type};
 
-/// One place that names something.
+/// A reference to an item.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::tidy) struct Reference {
-    /// The file that names it.
+    /// The file with the reference.
     pub(in crate::tidy) from: String,
     pub(in crate::tidy) line: usize,
-    /// The file that truly defines it.
+    /// The file that defines the item.
     pub(in crate::tidy) to: String,
-    /// What is named: an item, or a method with its type.
+    /// The item, or a method with its type.
     pub(in crate::tidy) name: String,
-    /// It is only passed on to others, by a `pub use`.
+    /// A `pub use` that only passes the item on.
     pub(in crate::tidy) is_passed_on: bool,
 }
 
-/// What a module names.
+/// Returns the references of a module.
 pub(super) fn read<'a>(names: &'a Names<'a>, methods: &'a Methods<'a>, module: usize) -> Vec<Reference> {
     let mut reader = Reader { known: Known::new(names, methods, module), found: Vec::new() };
     for item in names.modules[module].items {
-        // The modules in it are read on their own.
+        // Nested modules are read separately.
         if !matches!(item, Item::Mod(_)) {
             reader.visit_item(item);
         }
@@ -52,7 +52,7 @@ impl Reader<'_> {
         self.found.push(Reference { from, line, to: to.to_owned(), name, is_passed_on });
     }
 
-    /// What a path names, and the method of it that it goes on with.
+    /// Adds the references of a path: to the item, and to the method at its end.
     fn write_down_path(&mut self, path: &[String], line: usize, is_passed_on: bool) {
         let names = self.known.names;
         if let ([first, name, ..], Type::Own(own)) = (path, &self.known.place.own)
@@ -104,8 +104,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Paths in what is not Rust's grammar, as far as tokens show them; methods' names are passed
-    /// over.
+    /// Collects the paths in the tokens of a macro. Names of methods are ignored.
     fn read_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let (mut line, mut joins, mut after_dot) = (0, false, false);
@@ -145,7 +144,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A path in quotation marks, as serde has them.
+    /// Collects a path in a string literal, as in serde's attributes.
     fn read_literal(&mut self, literal: &proc_macro2::Literal) {
         let line = literal.span().start().line;
         let text = literal.to_string();
@@ -163,20 +162,20 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads something whose variables are its own.
+    /// Reads a part of the source with variables of its own.
     fn apart(&mut self, read: impl FnOnce(&mut Self)) {
         self.known.enter();
         read(self);
         self.known.leave();
     }
 
-    /// Reads a pattern, whose names stand for parts of a value.
+    /// Reads a pattern, and binds its names to parts of a value.
     fn match_with(&mut self, pattern: &Pat, value: Type) {
         self.visit_pat(pattern);
         self.known.bind(pattern, value);
     }
 
-    /// Reads something in which `Self` is this type.
+    /// Reads a part of the source in which `Self` is this type.
     fn inside(&mut self, own: Type, read: impl FnOnce(&mut Self)) {
         let around = std::mem::replace(&mut self.known.place.own, own);
         read(self);
@@ -327,7 +326,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
         }
         for argument in &call.args {
             match argument {
-                // What is done with each part of something: `all(|part| ..)`, `map(|part| ..)`.
+                // A closure that gets each part of a value: `all(|part| ..)`, `map(|part| ..)`.
                 Expr::Closure(closure) if closure.inputs.len() == 1 => self.apart(|reader| {
                     reader.match_with(&closure.inputs[0], given_by(&value, &name));
                     reader.visit_expr(&closure.body);
@@ -383,7 +382,7 @@ fn parts(pattern: &Pat) -> (&Pat, Option<&Expr>) {
     }
 }
 
-/// What stands in the brackets of `matches!`.
+/// Parses the arguments of `matches!`.
 fn matches(input: syn::parse::ParseStream<'_>) -> syn::Result<(Expr, Pat, Option<Expr>)> {
     let expression = input.parse()?;
     input.parse::<Token![,]>()?;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What each file of a library names of the others: `from:line to name`.
+/// The references between the files of a library, each as `from:line to name`.
 fn named(files: &[(&str, &str)]) -> Vec<String> {
     let paths: Vec<(String, &str)> =
         files.iter().map(|(path, text)| (format!("crates/house/src/{path}"), *text)).collect();
@@ -105,7 +105,7 @@ fn other_crates_and_tests_are_left_out() {
     assert_eq!(found, NOTHING);
 }
 
-/// One type whose methods are in two files, and what calls them.
+/// The references of a caller to a type whose methods are in two files.
 fn with_methods(caller: &str) -> Vec<String> {
     let found = named(&[
         ("lib.rs", "mod a; mod host; mod log; mod b; mod other;"),
@@ -161,8 +161,7 @@ fn the_type_of_what_is_called_on_is_followed() {
 #[test]
 fn where_the_type_is_not_known_the_name_must_tell() {
     assert_eq!(with_methods("fn f(x: impl Fn()) { x().admit(1) }"), ["host.rs A::admit"]);
-    // Other arguments, two files that have it, a name that std has, too; and a value of another
-    // crate's.
+    // Other arguments, a name in two files, a name of std, and a value of another crate.
     for silent in [
         "fn f() { x().admit() }",
         "fn f() { x().append() }",

@@ -1,4 +1,4 @@
-//! The sources of one target as a tree of modules; what is for tests only is left out.
+//! The sources of one target as a tree of modules, without those for tests.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use syn::{Attribute, Item, ItemMod, Meta, Token};
 /// Parsed sources by their paths below the workspace's root.
 pub(in crate::tidy) type Sources = BTreeMap<String, syn::File>;
 
-/// A module: all of a file, or what stands in its braces.
+/// A module: a whole file, or the items in its braces.
 pub(super) struct Module<'a> {
     /// The path of its file.
     pub(super) file: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Module<'a> {
     pub(super) children: Vec<(String, usize)>,
 }
 
-/// The modules of the target whose first file is `root`; the first of them is the target itself.
+/// Returns the modules of the target whose first file is `root`. The first module is the root.
 pub(super) fn grow<'a>(sources: &'a Sources, root: &'a str) -> Vec<Module<'a>> {
     let mut tree = Tree { sources, modules: Vec::new() };
     if let Some(source) = sources.get(root) {
@@ -33,7 +33,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Adds a module whose children's files are in `folder`.
+    /// Adds a module; the files of its children are in `folder`.
     fn add(&mut self, file: &'a str, parent: Option<usize>, items: &'a [Item], folder: &str) -> usize {
         let index = self.modules.len();
         self.modules.push(Module { file, parent, items, children: Vec::new() });
@@ -60,7 +60,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Whether something with these attributes is there for tests only.
+/// Whether an item with these attributes is for tests only.
 pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")

@@ -1,30 +1,30 @@
-//! What a written type means, as far as methods and fields are looked up in it.
+//! Resolves a written type, to look up methods and fields in it.
 
 use syn::{Fields, GenericArgument, PathArguments, PathSegment, TypeParamBound};
 
 use super::names::{Names, Target, What};
 
-/// What can be told of a value without the compiler.
+/// The type of a value, as far as it is known without the compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Unknown,
-    /// A type, or something that has a trait, of this target: the number of the item.
+    /// A type or a trait of this target: the number of the item.
     Own(usize),
-    /// Another crate's, by its last name, with what it is a type of.
+    /// A type of another crate: its last name, and its type parameters.
     Foreign(String, Vec<Type>),
 }
 
-/// Where a type is written: its module, and what `Self` means there.
+/// The place of a written type: its module, and the meaning of `Self`.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) module: usize,
     pub(super) own: Type,
 }
 
-/// Those through which methods are called as if they were not there.
+/// Types that dereference to their content: methods are called through them.
 const TRANSPARENT: [&str; 7] = ["Box", "Rc", "Arc", "Ref", "RefMut", "MutexGuard", "Cow"];
 
-/// Types that need no import, and are no parameters.
+/// Types that need no import, and are not type parameters.
 const PRELUDE: [&str; 4] = ["Vec", "Option", "Result", "String"];
 
 impl Type {
@@ -32,7 +32,7 @@ impl Type {
         Type::Foreign(name.to_owned(), of)
     }
 
-    /// What it is a type of: the `index`th of its parameters.
+    /// The type parameter with this index.
     pub(super) fn parameter(&self, index: usize) -> Type {
         match self {
             Type::Foreign(_, of) => of.get(index).cloned().unwrap_or(Type::Unknown),
@@ -41,7 +41,7 @@ impl Type {
     }
 }
 
-/// What a type means that is written in `place`.
+/// The meaning of a type that is written in `place`.
 pub(super) fn understand(names: &Names<'_>, place: &Place, written: &syn::Type) -> Type {
     match written {
         syn::Type::Reference(written) => understand(names, place, &written.elem),
@@ -60,7 +60,7 @@ pub(super) fn understand(names: &Names<'_>, place: &Place, written: &syn::Type) 
     }
 }
 
-/// What has these traits: the first of them that is our own decides.
+/// The meaning of trait bounds: the first bound with a trait of our own decides.
 fn bounded<'b>(names: &Names<'_>, place: &Place, bounds: impl Iterator<Item = &'b TypeParamBound>) -> Type {
     for bound in bounds {
         let TypeParamBound::Trait(bound) = bound else { continue };
@@ -72,7 +72,7 @@ fn bounded<'b>(names: &Names<'_>, place: &Place, bounds: impl Iterator<Item = &'
     Type::Unknown
 }
 
-/// What a path means that names a type or a trait.
+/// The meaning of a path that names a type or a trait.
 pub(super) fn understand_path(names: &Names<'_>, place: &Place, path: &syn::Path) -> Type {
     let segments = segments(path);
     if segments.len() == 1 && segments[0] == "Self" {
@@ -88,7 +88,7 @@ pub(super) fn understand_path(names: &Names<'_>, place: &Place, path: &syn::Path
     stranger(names, place, path, &segments)
 }
 
-/// The type that an item is.
+/// The type of an item.
 pub(super) fn thing_type(names: &Names<'_>, thing: usize) -> Type {
     let known = &names.things[thing];
     match known.what {
@@ -100,13 +100,13 @@ pub(super) fn thing_type(names: &Names<'_>, thing: usize) -> Type {
     }
 }
 
-/// A path that is nothing of ours: another crate's type, or a parameter.
+/// A path to no item of ours: another crate's type, or a type parameter.
 fn stranger(names: &Names<'_>, place: &Place, path: &syn::Path, segments: &[String]) -> Type {
     let (Some(first), Some(last)) = (segments.first(), path.segments.last()) else { return Type::Unknown };
     let of: Vec<Type> = parameters(names, place, last);
     let name = last.ident.to_string();
     if TRANSPARENT.contains(&name.as_str()) {
-        // The last one, for `Cow<'_, str>` has a lifetime before, which is left out.
+        // The last parameter: `Cow<'_, str>` has a lifetime before it, which is left out.
         return of.into_iter().next().unwrap_or(Type::Unknown);
     }
     let is_primitive = first.starts_with(|letter: char| letter.is_lowercase());
@@ -116,7 +116,7 @@ fn stranger(names: &Names<'_>, place: &Place, path: &syn::Path, segments: &[Stri
     Type::Unknown
 }
 
-/// What stands in a type's angle brackets; of `Iterator<Item = T>`, T.
+/// The type parameters in angle brackets; for `Iterator<Item = T>`, T.
 fn parameters(names: &Names<'_>, place: &Place, segment: &PathSegment) -> Vec<Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return vec![] };
     let written = arguments.args.iter().filter_map(|argument| match argument {
@@ -127,12 +127,12 @@ fn parameters(names: &Names<'_>, place: &Place, segment: &PathSegment) -> Vec<Ty
     written.map(|written| understand(names, place, written)).collect()
 }
 
-/// The names in a path, without what stands in angle brackets.
+/// The names in a path, without angle brackets.
 pub(super) fn segments(path: &syn::Path) -> Vec<String> {
     path.segments.iter().map(|segment| segment.ident.to_string()).collect()
 }
 
-/// The type of a field, which a struct or a variant names or counts.
+/// The type of a field of a struct or a variant, by its name or number.
 pub(super) fn field(names: &Names<'_>, thing: usize, variant: Option<&str>, name: &str) -> Type {
     let Some(fields) = fields(names, thing, variant) else { return Type::Unknown };
     let place = Place { module: names.things[thing].module, own: Type::Own(thing) };

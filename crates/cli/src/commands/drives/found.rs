@@ -1,4 +1,4 @@
-//! A drive that is named, and why it cannot be had.
+//! Finds a drive by its name or file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use parlour_drive::validate::TraceError;
 use parlour_lab::drives::{self, FindError};
 use parlour_units::Bytes;
 
-/// Why a drive cannot be had.
+/// Why a drive cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DriveError {
     #[error(transparent)]
@@ -34,20 +34,20 @@ pub(super) struct Found {
     pub(super) model: Model,
 }
 
-/// What it is.
+/// The kind of drive.
 pub(super) enum Model {
     Moves(Box<Moving>),
     Solid(Solid),
 }
 
-/// A drive that moves, with its platters at rest at angle 0.
+/// A mechanical drive, with its platters at angle 0.
 pub(super) struct Moving {
     pub(super) mechanics: Mechanics,
     pub(super) drive: Drive,
 }
 
 impl Found {
-    /// By a name of the catalogue, or of a file.
+    /// Finds a drive by its name in the catalogue or by its file.
     pub(super) fn named(name: &str) -> Result<Found, DriveError> {
         let description = drives::find(name, Path::new(""))?;
         let looked_at = "it was looked at when it was found";
@@ -72,12 +72,12 @@ impl Found {
 }
 
 impl Moving {
-    /// Megabytes a second that pass under a head in a zone.
+    /// The media rate in a zone, in megabytes per second.
     pub(super) fn rate(&self, sectors_per_track: u64) -> f64 {
         sectors_per_track as f64 * 512.0 / 1e6 / self.mechanics.spindle.revolution.as_secs_f64()
     }
 
-    /// The rates of the first and the last zone.
+    /// The media rates of the first and the last zone.
     pub(super) fn rates(&self) -> (f64, f64) {
         let zones = self.mechanics.surface.zones();
         let rate = |index: usize| self.rate(zones[index].shape.sectors);
@@ -85,14 +85,14 @@ impl Moving {
     }
 }
 
-/// Megabytes a second that a drive without mechanics reads and writes in long accesses, with as
-/// many under way as it works on.
+/// The rates, in megabytes per second, of long reads and writes on a drive without mechanics, with
+/// as many accesses under way as it can work on.
 pub(super) fn solid_rates(solid: &Solid) -> [f64; 2] {
     const LONG: u64 = 2_048;
     [true, false].map(|reads| solid.rate(reads, LONG) * (LONG * 512) as f64 / 1e6)
 }
 
-/// A file that cannot be read.
+/// The error for a file that cannot be read.
 pub(super) fn unreadable(path: &Path, source: std::io::Error) -> DriveError {
     DriveError::Unreadable { path: path.to_owned(), source }
 }

@@ -8,7 +8,7 @@ use super::found::{Found, Model, solid_rates};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 
-/// A drive of the list. What moves is null where nothing does.
+/// A drive of the list. Mechanical values are null for a drive without mechanics.
 #[derive(Serialize)]
 struct Listed {
     drive: &'static str,
@@ -19,7 +19,8 @@ struct Listed {
     heads: Option<u32>,
     zones: Option<usize>,
     mean_seek_ms: Option<f64>,
-    /// Megabytes a second: outermost and innermost; where nothing moves, read and written.
+    /// Megabytes per second: in the outermost and the innermost zone; without mechanics, of reads
+    /// and of writes.
     rates_mb_s: [f64; 2],
 }
 

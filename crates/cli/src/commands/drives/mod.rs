@@ -1,4 +1,5 @@
-//! `parlour drives`: the models of drives, what they are, and how near they are to real ones.
+//! `parlour drives`: the drive models, their properties, and their accuracy compared with real
+//! drives.
 
 mod found;
 mod list;
@@ -22,7 +23,7 @@ pub(crate) struct Options {
     what: Option<What>,
 }
 
-/// What to do with drives.
+/// The subcommands of `parlour drives`.
 #[derive(Subcommand, Debug)]
 enum What {
     /// List the drives that come with the program

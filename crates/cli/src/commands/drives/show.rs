@@ -1,4 +1,4 @@
-//! One drive, drawn.
+//! Shows one drive, with a drawing of its seek curve.
 
 use parlour_drive::solid::Solid;
 use parlour_units::{Bytes, Duration};
@@ -8,11 +8,11 @@ use super::found::{Found, Model, Moving, solid_rates};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 
-/// Columns and rows of the drawing.
+/// The columns and rows of the drawing.
 const WIDTH: u32 = 64;
 const HEIGHT: u32 = 12;
 
-/// What a drive is.
+/// The answer: the properties of a drive.
 #[derive(Serialize)]
 struct Shown {
     name: String,
@@ -25,7 +25,7 @@ struct Shown {
     solid: Option<SolidRow>,
 }
 
-/// What moves in it.
+/// The mechanical properties.
 #[derive(Serialize)]
 struct Moves {
     revolution_ms: f64,
@@ -35,18 +35,18 @@ struct Moves {
     zones: Vec<ZoneRow>,
 }
 
-/// What it is if nothing moves.
+/// The properties of a drive without mechanics.
 #[derive(Serialize)]
 struct SolidRow {
-    /// Accesses at once.
+    /// The number of accesses that it works on at once.
     units: u16,
     read_4k_ms: f64,
     write_4k_ms: f64,
     flush_ms: f64,
-    /// Of 4 KiB each, a second.
+    /// Accesses of 4 KiB per second.
     reads_4k: f64,
     writes_4k: f64,
-    /// Read and written.
+    /// Megabytes per second, of reads and of writes.
     rates_mb_s: [f64; 2],
 }
 
@@ -56,11 +56,11 @@ struct Seek {
     single_cylinder_ms: f64,
     mean_ms: f64,
     longest_ms: f64,
-    /// Cylinders and milliseconds.
+    /// Distance in cylinders, and time in milliseconds.
     curve: Vec<(u32, f64)>,
 }
 
-/// A zone of it.
+/// A zone of the drive.
 #[derive(Serialize)]
 struct ZoneRow {
     first_cylinder: u32,
@@ -193,7 +193,7 @@ fn solid_text(solid: &SolidRow) -> String {
     text
 }
 
-/// The curve: time upwards, distance to the right.
+/// The seek curve: time upwards, distance to the right.
 fn drawing(curve: &[(u32, f64)]) -> String {
     let highest = curve.iter().map(|(_, time)| *time).fold(0.0, f64::max);
     let row_of = |time: f64| ((time / highest * f64::from(HEIGHT)).ceil() as u32).clamp(1, HEIGHT);

@@ -1,4 +1,4 @@
-//! A drive beside measurements of a real one.
+//! Compares a drive model with measurements of a real drive.
 
 use std::fs;
 use std::path::Path;
@@ -12,19 +12,19 @@ use super::found::{DriveError, Found, Model, unreadable};
 use crate::console::{Columns, Console};
 use crate::failure::Failure;
 
-/// How near a model is.
+/// The answer: the accuracy of a model.
 #[derive(Serialize)]
 struct Comparison {
     drive: String,
     requests: usize,
     /// The demerit figure.
     rms_ms: f64,
-    /// DiskSim 4.0's, where one was published for the drive.
+    /// The demerit figure of DiskSim 4.0, if one was published for the drive.
     disksim_rms_ms: Option<f64>,
     classes: Vec<ClassRow>,
 }
 
-/// Reads, or writes.
+/// The figures of reads, or of writes.
 #[derive(Serialize)]
 struct ClassRow {
     requests: &'static str,

@@ -1,4 +1,4 @@
-//! How far simulations have come, for the bar, and whether they go on.
+//! The progress of simulations, for the progress bar, and their interruption.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use parlour_lab::simulate::{Follow, Progress};
 
 use crate::console::counted;
 
-/// Who follows all runs of all files.
+/// Follows the runs of all files.
 pub(super) struct Follower<'a> {
     stop: &'a AtomicBool,
     bar: Option<&'a ProgressBar>,
@@ -21,11 +21,11 @@ pub(super) struct Follower<'a> {
 /// The runs of one file.
 pub(super) struct OfFile<'a> {
     follower: &'a Follower<'a>,
-    /// The number of its first run.
+    /// The index of its first run.
     first: usize,
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     stage: Stage,
@@ -43,15 +43,15 @@ enum Stage {
     Ended,
 }
 
-/// What the bar shows.
+/// The content of the progress bar.
 #[derive(Debug, PartialEq)]
 struct Account {
-    /// The part that is done.
+    /// The fraction that is done.
     part: f64,
     text: String,
 }
 
-/// What the bar's whole length is.
+/// The length of the progress bar.
 const LENGTH: u64 = 1_000;
 
 impl<'a> Follower<'a> {
@@ -71,7 +71,7 @@ impl<'a> Follower<'a> {
         OfFile { follower: self, first }
     }
 
-    /// Whether an interrupt has broken off what goes on.
+    /// Whether an interrupt has ended the simulations early.
     pub(super) fn is_interrupted(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -115,7 +115,7 @@ impl Run {
         (self.precision, self.wanted) = (progress.precision, progress.wanted);
     }
 
-    /// Requests that it comes to in all, if that is known.
+    /// The total number of requests of the run, if it is known.
     fn whole(&self) -> Option<u64> {
         match self.stage {
             Stage::Ended => Some(self.answered),
@@ -125,7 +125,7 @@ impl Run {
     }
 }
 
-/// What can be said of all runs after so many seconds.
+/// The progress of all runs after `seconds`.
 fn account(runs: &[Run], seconds: u64) -> Account {
     let ended = runs.iter().filter(|run| run.stage == Stage::Ended).count();
     let answered: u64 = runs.iter().map(|run| run.answered).sum();
@@ -158,8 +158,8 @@ fn account(runs: &[Run], seconds: u64) -> Account {
     Account { part: part.min(1.0), text: told.join(", ") }
 }
 
-/// Requests in all runs together, if that can be said: those that have not begun are taken to be
-/// like the others in the mean.
+/// The total number of requests of all runs, if it can be estimated: a run that has not begun
+/// counts as the mean of the others.
 fn expected(runs: &[Run]) -> Option<u64> {
     if runs.iter().any(|run| run.stage == Stage::Going && run.expected.is_none()) {
         return None;
@@ -173,7 +173,7 @@ fn expected(runs: &[Run]) -> Option<u64> {
     Some(sum + sum / known.len().max(1) as u64 * waiting)
 }
 
-/// `0:07`, `12:03`, `1:00:00`.
+/// Formats a time as `0:07`, `12:03` or `1:00:00`.
 fn clock(seconds: u64) -> String {
     let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match hours {

@@ -1,4 +1,5 @@
-//! How long a drive takes for what a phase does: each service time is worked out once.
+//! The time that a drive needs for the accesses of a phase. Each service time is computed once and
+//! kept.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -16,13 +17,13 @@ use super::refused::Unmodelled;
 use super::stage::{AccessTime, Doing, Stage};
 use crate::experiment::prepared::Prepared;
 
-/// Drives, and what was told of them.
+/// The drives seen so far, and their service times.
 #[derive(Debug, Default)]
 pub struct Clocks {
     known: Vec<Times>,
 }
 
-/// A drive, as far as an array uses it.
+/// A drive, up to the length that an array uses.
 #[derive(Debug)]
 struct Times {
     description: Description,
@@ -33,7 +34,7 @@ struct Times {
     services: BTreeMap<(Work, u64), Service>,
 }
 
-/// Tells how long phases take on an array.
+/// Computes the duration of phases on an array.
 pub(super) struct Clock<'a> {
     times: &'a mut Times,
     disks: u32,
@@ -41,7 +42,7 @@ pub(super) struct Clock<'a> {
 }
 
 impl Clocks {
-    /// The clock of an array.
+    /// Returns the clock for an array.
     pub(super) fn of(&mut self, prepared: &Prepared) -> Result<Clock<'_>, Unmodelled> {
         let (description, length) = (&prepared.description, prepared.length);
         let known = self.known.iter().position(|one| one.length == length && one.description == *description);
@@ -84,15 +85,16 @@ impl Clock<'_> {
         self.times.service(work, blocks)
     }
 
-    /// The time of a phase, and where that of each of its accesses goes. So many disks always have
-    /// the same to do: they are one queue, of which each goes on by itself.
+    /// Returns the time of a phase, and the components of the time of each of its accesses.
+    /// `in_step` disks always do the same work: together they are one queue, in which each disk
+    /// works on its own.
     pub(super) fn phase(&mut self, stage: Stage, in_step: u32) -> Result<(Phase, AccessTime), Unmodelled> {
         if in_step == 1 {
             return self.alone(stage, f64::from(stage.siblings) / f64::from(self.disks));
         }
         let (phase, time) = self.alone(stage, 1.0)?;
-        // Arms come from the same place; and platters from the same angle, if these are in step,
-        // too.
+        // The arms start from the same cylinder; the platters start from the same angle only if the
+        // spindles are synchronized.
         let last = |service: f64, last: f64| if self.synchronized { service } else { last };
         let undisturbed = phase.undisturbed.map(|mut times| {
             times.last = last(times.service, times.last);
@@ -139,8 +141,8 @@ impl Clock<'_> {
     }
 }
 
-/// Disks that write beside others that read before they do: these are done last, a revolution
-/// later.
+/// The time of a phase in which some disks write, and others read and write in one access. The
+/// latter finish last, a revolution later.
 fn mixed(
     write: &Service,
     modify: &Service,
@@ -175,7 +177,6 @@ fn of(service: &Service) -> AccessTime {
     }
 }
 
-/// At least one.
 fn positive(count: u32) -> NonZeroU32 {
     NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }

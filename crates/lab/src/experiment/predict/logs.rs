@@ -1,4 +1,5 @@
-//! What goes on behind hosts' backs: parity logging (Stodolsky et al., section 3).
+//! Parity logging (Stodolsky et al., section 3): the work that it adds in the background, after
+//! requests are answered.
 
 use parlour_drive::angle::Angle;
 use parlour_model::disk::Disk;
@@ -10,10 +11,11 @@ use super::refused::Unmodelled;
 use super::stages::Stages;
 use crate::experiment::prepared::Prepared;
 
-/// Work in the background.
+/// Background work of an array.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Background {
-    /// Milliseconds for which each request keeps disks busy later, of all of them, in the mean.
+    /// The mean disk time of the background work that each request causes, in milliseconds, summed
+    /// over all disks.
     pub(super) each_request: f64,
 }
 
@@ -24,7 +26,7 @@ impl Background {
         let Some(logs) = layout.logs().filter(|_| part > 0.0) else { return Ok(Background::default()) };
         let shape = logs.shape();
         let mechanics = prepared.description.mechanics(Angle::default())?;
-        // What is logged is as long as what is written, within a stripe unit.
+        // A log record is as long as the write, but at most a stripe unit.
         let unit = layout.unit_length().get() as f64;
         let written = Sectors::new(blocks.min(unit).round().max(1.0) as u64);
         let disk = Disk::of(&mechanics, written).map_err(parlour_model::utilization::Refused::from)?;
@@ -50,7 +52,7 @@ impl Background {
             update: if prepared.simulated.combined { Update::OneAccess } else { Update::TwoAccesses },
         };
         let work = array.model()?.small_write();
-        // A write that is longer than a stripe unit is several.
+        // A write longer than a stripe unit causes several log records.
         let pieces = (blocks / unit).max(1.0);
         Ok(Background { each_request: part * pieces * work.overhead() })
     }

@@ -1,10 +1,10 @@
-//! What closed forms say of a run, where they say anything: no events, and no time to speak of.
+//! Predicts the results of a run with closed forms, where they apply: without simulating events, in
+//! almost no time.
 //!
-//! The array itself says which accesses a request makes, phase by phase; `stages` takes the mean
-//! over a sample of requests. Each is a fork and join in a network of queues (Varki and Wang;
+//! The array itself lists the accesses of each request, phase by phase; `stages` takes the mean
+//! over a sample of requests. Each phase is a fork and join in a network of queues (Varki and Wang;
 //! [`parlour_model::fork_join`]), with service times from the drive ([`parlour_model::service`]).
-//! What an array does behind its hosts' backs, logging parity, takes its part of each disk
-//! (`logs`).
+//! The background work of parity logging takes its fraction of each disk's time (`logs`).
 
 mod clock;
 mod logs;
@@ -25,32 +25,33 @@ pub use refused::Unmodelled;
 pub use stage::AccessTime;
 use stages::{Stages, Timed};
 
-/// What closed forms say of a run. The names are those of [`Figures`](crate::figures::Figures).
+/// The prediction of closed forms for a run. The names are those of
+/// [`Figures`](crate::figures::Figures).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Requests a second.
+    /// Requests per second.
     pub throughput: f64,
-    /// The same for each member.
+    /// Requests per second, divided by the number of members.
     pub throughput_per_member: f64,
-    /// Megabytes (of 1,000,000 bytes) a second.
+    /// Megabytes (of 1,000,000 bytes) per second.
     pub mb_per_second: f64,
-    /// From a request to its answer, in the mean.
+    /// The mean time from a request to its answer.
     pub response_ms: f64,
-    /// Requests under way, in the mean.
+    /// The mean number of requests under way.
     pub under_way: f64,
-    /// The part of the time in which a member is busy.
+    /// The fraction of the time in which a member is busy.
     pub utilization: f64,
-    /// Where the time of a host's access goes, in the mean, without waiting for others.
+    /// The mean components of a host access's time, without queueing.
     pub access_ms: AccessTime,
-    /// What had to be assumed.
+    /// The assumptions of the prediction.
     pub assumed: Vec<&'static str>,
 }
 
 impl Prepared {
-    /// What closed forms say of this run. `clocks` keeps what was told of drives, for the next run.
+    /// Predicts this run. `clocks` keeps the service times of drives for the next run.
     ///
     /// # Errors
-    /// They say nothing of it, and why.
+    /// The closed forms do not apply to this run. The error says why.
     pub fn predict(&self, clocks: &mut Clocks) -> Result<Prediction, Unmodelled> {
         refused::check(self)?;
         let mut random = parlour_workload::random::Random::new(self.seed);
@@ -95,8 +96,8 @@ impl Prepared {
     }
 }
 
-/// Means of an array before hosts that wait for their answers. What goes on in the background makes
-/// disks slower by the part of their time that it takes, which is as much as requests are answered.
+/// Means of an array under a closed load. The background work slows down the disks by the fraction
+/// of their time that it takes; that fraction is proportional to the throughput.
 fn closed(
     disks: u32,
     timed: &Timed,
@@ -114,23 +115,24 @@ fn closed(
     for _ in 0..ROUNDS {
         let part = (found.throughput * of_disk).min(MOST_BEHIND);
         let next = solve(timed.phases.iter().map(|phase| slower(phase, 1.0 - part)).collect())?;
-        // Half the way each time: what is answered more often leaves less time.
+        // Each round moves half way: a higher throughput causes more background work, which lowers
+        // the throughput.
         let throughput = (found.throughput + next.throughput) / 2.0;
         found = Measures { throughput, ..next };
     }
-    // What is in the background keeps disks busy, too.
+    // The background work counts as busy time, too.
     let behind = (found.throughput * of_disk).min(MOST_BEHIND);
     let utilization = found.utilization * (1.0 - behind) + behind;
     let response = f64::from(processes) / found.throughput * 1e3 - think;
     Ok(Measures { utilization, response, queue: response * found.throughput / 1e3, ..found })
 }
 
-/// Rounds until the background and the requests that cause it fit.
+/// The number of rounds, after which the background work matches the throughput.
 const ROUNDS: usize = 30;
-/// The part of a disk's time that the background takes at the most.
+/// The largest fraction of a disk's time that the background takes.
 const MOST_BEHIND: f64 = 0.95;
 
-/// Means where requests come by chance, each disk a queue of its own (M/G/1, Pollaczek and
+/// Means of an array under Poisson arrivals; each disk is a queue of its own (M/G/1, Pollaczek and
 /// Khinchine).
 fn open(disks: u32, timed: &Timed, background: Background, gap: Delay) -> Result<Measures, Unmodelled> {
     let Delay::Exponential(gap) = gap else { return Err(Unmodelled::Arrivals) };
@@ -155,7 +157,7 @@ fn open(disks: u32, timed: &Timed, background: Background, gap: Delay) -> Result
     Ok(Measures { processes: 0, response, throughput, queue: response * rate, utilization })
 }
 
-/// A phase on disks of which only this part is left.
+/// Returns the phase on disks of which only the fraction `left` of the time is available.
 fn slower(phase: &Phase, left: f64) -> Phase {
     let undisturbed = phase.undisturbed.map(|mut times| {
         times.service /= left;

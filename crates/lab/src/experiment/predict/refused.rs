@@ -1,4 +1,4 @@
-//! What closed forms say nothing of, by the key that it hangs on.
+//! Errors of the closed forms: what they do not model, by the key concerned.
 
 use parlour_array::ExplainError;
 use parlour_array::organization::Update;
@@ -12,10 +12,10 @@ use crate::experiment::control::Control;
 use crate::experiment::prepared::Prepared;
 use crate::experiment::workload::{PlaceSetting, WorkloadError};
 
-/// Why closed forms say nothing of a run.
+/// Why the closed forms do not apply to a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Unmodelled {
-    /// They are of less than is told.
+    /// A key's setting is not modelled.
     #[error("{key}: {what}; simulate it")]
     Key {
         /// The key.
@@ -23,36 +23,36 @@ pub enum Unmodelled {
         /// What is not modelled.
         what: &'static str,
     },
-    /// Requests come when they came.
+    /// The requests of a trace arrive at recorded times.
     #[error("workload.trace: what comes at recorded times is not modelled; simulate it")]
     Recorded,
-    /// Requests do not come by chance.
+    /// The arrivals are not a Poisson process.
     #[error("workload.every: only arrivals of a Poisson process are modelled; use rate, or simulate it")]
     Arrivals,
-    /// More comes than can be served.
+    /// The load exceeds what the disks can serve.
     #[error("workload.rate: more comes than is answered: disks would be busy {:.2} times the time", .0)]
     Unstable(f64),
-    /// Nobody can ask so.
+    /// The workload is invalid.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The array says nothing of a request.
+    /// The array cannot list the accesses of a request.
     #[error("workload: {0}")]
     Request(#[from] ExplainError),
-    /// The drive cannot be made.
+    /// The drive's description is invalid.
     #[error("drive.model: {0}")]
     Description(#[from] DescriptionError),
-    /// The drive's time cannot be told.
+    /// The drive's service time cannot be computed.
     #[error("drive.model: {0}")]
     Service(#[from] ServiceError),
-    /// The network cannot be.
+    /// The network of queues cannot be solved.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// The logs cannot be.
+    /// The parity logs cannot be modelled.
     #[error("log: {0}")]
     Logs(#[from] Refused),
 }
 
-/// Whether closed forms are of all that the file says.
+/// Checks that the closed forms model all settings of the file.
 pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
     let organization = prepared.geometry.organization();
     let workload = &prepared.workloads[0];

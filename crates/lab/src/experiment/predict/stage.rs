@@ -1,4 +1,4 @@
-//! What a phase of a request does, and where the time of its accesses goes.
+//! The kinds of phases of a request, and the components of the time of an access.
 
 use serde::Serialize;
 
@@ -7,15 +7,14 @@ use serde::Serialize;
 pub(super) enum Doing {
     Read,
     Write,
-    /// Writes where the phase before has read.
+    /// Writes to the sectors that the phase before has read.
     Rewrite,
     Modify,
-    /// Some disks write, and this one part of them, in hundredths, reads before it does in the same
-    /// access.
+    /// Some disks only write; this fraction of them, in hundredths, reads and writes in one access.
     Mixed(u32),
 }
 
-/// A phase of some requests.
+/// A phase that some requests have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stage {
     pub(super) doing: Doing,
@@ -23,15 +22,15 @@ pub(super) struct Stage {
     pub(super) blocks: u64,
 }
 
-/// Where the time of an access goes, in milliseconds.
+/// The components of an access's time, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct AccessTime {
     /// Moving the arm.
     pub seek: f64,
-    /// Waiting for the platters.
+    /// Waiting for the rotation of the platters.
     pub rotation: f64,
-    /// Passing under a head.
+    /// Transferring data under the head.
     pub transfer: f64,
-    /// The rest.
+    /// Everything else.
     pub overhead: f64,
 }

@@ -1,4 +1,4 @@
-//! Which accesses requests make, phase by phase, in the mean over a sample of them.
+//! The accesses of requests, phase by phase, averaged over a sample of requests.
 
 use std::collections::BTreeMap;
 
@@ -14,29 +14,29 @@ use super::refused::Unmodelled;
 use super::stage::{AccessTime, Doing, Stage};
 use crate::experiment::prepared::Prepared;
 
-/// Requests that are looked at.
+/// The size of the sample, in requests.
 const SAMPLE: u32 = 1_000;
 
-/// What requests do.
+/// The phases of requests.
 pub(super) struct Stages {
-    /// How often a request goes through each, in the mean.
+    /// The mean number of times that a request goes through each phase.
     visits: BTreeMap<Stage, f64>,
-    /// Of a request.
+    /// The mean length of a request, in bytes.
     pub(super) bytes: f64,
-    /// The part of requests that write, and how long these are in the mean, in blocks.
+    /// The fraction of requests that write, and their mean length in blocks.
     pub(super) written: (f64, f64),
     pub(super) reads: bool,
     pub(super) writes: bool,
-    /// Whether any request had several accesses to a disk in one phase.
+    /// Whether any request has several accesses to one disk in a phase.
     pub(super) joined: bool,
-    /// By member: in which of all phases it took part, as a number.
+    /// For each member, a hash of the set of phases in which it takes part.
     taken_part: Vec<u64>,
-    /// Phases that were looked at.
+    /// The number of phases in the sample.
     looked_at: u64,
 }
 
 impl Stages {
-    /// A sample of a source's requests.
+    /// Takes a sample of a source's requests.
     pub(super) fn sample(
         prepared: &Prepared,
         source: &mut Source,
@@ -67,15 +67,15 @@ impl Stages {
         Ok(stages)
     }
 
-    /// Of the phases, the most accesses at once.
+    /// The largest number of simultaneous accesses of a phase.
     pub(super) fn most_siblings(&self) -> u32 {
         self.visits.keys().map(|stage| stage.siblings).max().unwrap_or(0)
     }
 
-    /// Disks that always have the same to do are one queue, as copies that are only written: so
-    /// many each. 1: none does.
+    /// The number of disks that always do the same work, such as copies that are only written, and
+    /// so form one queue. Returns 1 if there are no such disks.
     ///
-    /// Members that took part in just the same phases are taken for such disks.
+    /// Members that take part in exactly the same phases count as such disks.
     pub(super) fn in_step(&self) -> u32 {
         let mut groups: BTreeMap<u64, u32> = BTreeMap::new();
         for number in &self.taken_part {
@@ -114,7 +114,7 @@ impl Stages {
         Ok(())
     }
 
-    /// What the accesses of a phase come to. None: nothing.
+    /// Summarizes the accesses of a phase. Returns `None` if there are none.
     fn stage(&mut self, actions: &[Action<Slot>], before: &[(Slot, Sector)]) -> Option<Stage> {
         let mut blocks: BTreeMap<Slot, u64> = BTreeMap::new();
         let (mut count, mut read, mut modified, mut again) = (0_u64, 0, 0, 0);
@@ -132,7 +132,8 @@ impl Stages {
         self.joined |= count > blocks.len() as u64;
         self.looked_at += 1;
         for member in blocks.keys() {
-            // Numbers of phases, so mixed that other phases give another sum.
+            // A pseudo-random number for each phase, so that different sets of phases have
+            // different sums.
             let mixed = Random::new(self.looked_at).below(u64::MAX);
             let sum = &mut self.taken_part[member.as_usize()];
             *sum = sum.wrapping_add(mixed);
@@ -148,7 +149,7 @@ impl Stages {
         Some(Stage { doing, siblings: blocks.len() as u32, blocks: rounded(mean) })
     }
 
-    /// How long all that takes.
+    /// Returns the phases with their times.
     pub(super) fn timed(&self, mut clock: Clock<'_>) -> Result<Timed, Unmodelled> {
         let in_step = self.in_step();
         let mut timed = Timed { phases: Vec::new(), parts: Vec::new() };
@@ -164,17 +165,17 @@ impl Stages {
 /// Phases with their times.
 pub(super) struct Timed {
     pub(super) phases: Vec<Phase>,
-    /// By phase: accesses of a request, and where the time of each goes.
+    /// For each phase: the number of accesses of a request, and the components of the time of each.
     parts: Vec<(f64, AccessTime)>,
 }
 
 impl Timed {
-    /// Milliseconds for which a request keeps disks busy, of all of them.
+    /// The disk time of a request in milliseconds, summed over all disks.
     pub(super) fn disk_time(&self) -> f64 {
         self.phases.iter().map(|phase| phase.visits * f64::from(phase.siblings) * phase.service).sum()
     }
 
-    /// Where the time of an access goes, in the mean.
+    /// The mean components of an access's time.
     pub(super) fn access_time(&self) -> AccessTime {
         let all: f64 = self.parts.iter().map(|(weight, _)| weight).sum();
         let mean = |part: fn(&AccessTime) -> f64| {
@@ -210,8 +211,8 @@ fn length(action: &Action<Slot>) -> Option<Sectors> {
     }
 }
 
-/// With four binary digits: sizes that are drawn are of any length, and each would have a time of
-/// its own.
+/// Rounds up to four significant binary digits. Random sizes take any length; without rounding,
+/// each length would need a service time of its own.
 fn rounded(blocks: u64) -> u64 {
     let grain = 1 << (64 - blocks.leading_zeros()).saturating_sub(4);
     blocks.div_ceil(grain) * grain

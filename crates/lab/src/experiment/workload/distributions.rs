@@ -1,4 +1,4 @@
-//! Distributions of times, sizes and places, as files say them.
+//! The distributions of times, sizes and positions in an experiment file.
 
 use parlour_units::Sectors;
 use parlour_workload::delay::Delay;
@@ -15,9 +15,9 @@ use crate::settings::{self, Time};
     expecting = "a time such as \"30ms\", or { exponential = \"30ms\" }, { normal = [\"30ms\", \"5ms\"] } or { bursts = [8, \"100ms\"] }"
 )]
 pub enum DelaySetting {
-    /// Always the same.
+    /// The same time for each request.
     Fixed(Time),
-    /// Drawn.
+    /// Random times.
     Drawn(DrawnDelay),
 }
 
@@ -25,11 +25,12 @@ pub enum DelaySetting {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawnDelay {
-    /// Its mean.
+    /// Exponential; the mean.
     Exponential(Time),
-    /// Mean and standard deviation.
+    /// Normal; mean and standard deviation.
     Normal(Time, Time),
-    /// How many at once in the mean, and the mean time from one burst to the next.
+    /// Bursts; the mean number of requests of a burst, and the mean time from one burst to the
+    /// next.
     Bursts(f64, Time),
 }
 
@@ -40,9 +41,9 @@ pub enum DrawnDelay {
     expecting = "a size such as \"4KiB\", or { exponential = \"6KiB\" }, { normal = [\"512KiB\", \"128KiB\"] }, { uniform = [\"1MiB\", \"3MiB\"] } or { mix = [[\"4KiB\", 3], [\"24KiB\", 1]] }"
 )]
 pub enum SizeSetting {
-    /// Always the same.
+    /// The same size for each request.
     Fixed(settings::Size),
-    /// Drawn.
+    /// Random sizes.
     Drawn(DrawnSize),
 }
 
@@ -50,36 +51,37 @@ pub enum SizeSetting {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawnSize {
-    /// Its mean.
+    /// Exponential; the mean.
     Exponential(settings::Size),
-    /// Mean and standard deviation.
+    /// Normal; mean and standard deviation.
     Normal(settings::Size, settings::Size),
-    /// From, to.
+    /// Uniform; least and most.
     Uniform(settings::Size, settings::Size),
     /// Sizes with their weights.
     Mix(Vec<(settings::Size, f64)>),
 }
 
-/// Where requests go.
+/// The positions of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceSetting {
-    /// Anywhere.
+    /// Uniform over the whole space.
     Uniform,
-    /// Aligned to their own size, at the most to this.
+    /// Aligned to the request's own size, but at most to this.
     Natural(settings::Size),
-    /// As few parts of stripes as can be: the stripe unit, and how many of them a stripe has.
+    /// Positions that touch as few parts of stripes as possible: the stripe unit, and the number of
+    /// units of a stripe.
     Striped(settings::Size, u64),
-    /// The stripe unit, of so many units, so many hot ones, and the part of requests that goes
-    /// there.
+    /// Some units of each group are hot: the stripe unit, the units of a group, the number of hot
+    /// ones, and the fraction of requests that go to them.
     HotUnits(settings::Size, u64, u64, f64),
-    /// So large a part of requests to so large a part of places.
+    /// The first fraction of requests goes to the second fraction of positions.
     Hot(f64, f64),
-    /// From this part of all places to that.
+    /// Uniform between these two fractions of the space.
     Within(f64, f64),
-    /// With this exponent.
+    /// A Zipf distribution with this exponent.
     Zipf(f64),
-    /// So many requests in a row.
+    /// Runs of this number of sequential requests.
     Run(u64),
 }
 
@@ -114,7 +116,7 @@ impl SizeSetting {
         }
     }
 
-    /// The largest there is, if there is one.
+    /// The largest possible size, if there is a limit.
     pub(super) fn most(&self) -> Option<Sectors> {
         match self {
             SizeSetting::Fixed(size) | SizeSetting::Drawn(DrawnSize::Uniform(_, size)) => {

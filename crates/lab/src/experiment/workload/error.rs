@@ -1,4 +1,4 @@
-//! Why there is no such workload, by the key that is wrong.
+//! Errors in the `[workload]` tables, by the invalid key.
 
 use std::path::PathBuf;
 
@@ -12,70 +12,70 @@ use parlour_workload::source::SourceError;
 use parlour_workload::space::SpaceError;
 use parlour_workload::stream::StreamError;
 
-/// Why there is no such workload.
+/// Why a workload is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// Nobody asks.
+    /// It does not say when requests are issued.
     #[error(
         "workload: say who asks: processes (each waits for its answer), every or rate (of arrivals), or of a trace stretched"
     )]
     Nobody,
-    /// Closed and open at once.
+    /// Two keys contradict each other, such as a closed and an open load.
     #[error(
         "workload: {0} and {1} exclude each other; give one of them, and the other in a [[workload]] of its own"
     )]
     Both(&'static str, &'static str),
-    /// A key without what it belongs to.
+    /// A key is given without the key that it belongs to.
     #[error("workload.{key} is for {of}")]
     Useless {
-        /// Which key.
+        /// The key.
         key: &'static str,
-        /// What it is for.
+        /// The key that it belongs to.
         of: &'static str,
     },
-    /// No number.
+    /// A number is invalid.
     #[error("workload.{key}: {value} is not possible; use {possible}")]
     Number {
-        /// Which key.
+        /// The key.
         key: &'static str,
         /// Its value.
         value: f64,
-        /// What is.
+        /// The allowed values.
         possible: &'static str,
     },
-    /// The size is none.
+    /// The size is invalid.
     #[error("workload.size: {0}")]
     Size(#[from] SizeError),
-    /// The space is none.
+    /// The alignment does not fit the space.
     #[error("workload.align: {0}")]
     Space(#[from] SpaceError),
-    /// The place is none.
+    /// The positions are invalid.
     #[error("workload.place: {0}")]
     Place(#[from] PlaceError),
-    /// The stream is none.
+    /// The stream is invalid.
     #[error("workload: {0}")]
     Stream(#[from] StreamError),
-    /// The bank is none.
+    /// The bank is invalid.
     #[error("workload.accounts: {0}")]
     Bank(#[from] BankError),
-    /// The files are none.
+    /// The files are invalid.
     #[error("workload.files: {0}")]
     Files(#[from] FilesError),
-    /// The pass is none.
+    /// The pass is invalid.
     #[error("workload.pass: {0}")]
     Pass(#[from] PassError),
-    /// The same of Bonnie's.
+    /// The phase of Bonnie is invalid.
     #[error("workload.bonnie: {0}")]
     Bonnie(BonnieError),
-    /// There is no such trace.
+    /// The trace cannot be read.
     #[error("workload.trace.file: {path}: cannot be read: {source}", path = .path.display())]
     Trace {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Nobody can ask so.
+    /// The source of requests is invalid.
     #[error("workload: {0}")]
     Source(#[from] SourceError),
 }

@@ -1,4 +1,5 @@
-//! `[workload]`: what hosts ask for, and when. Several `[[workload]]` go on at the same time.
+//! `[workload]`: the hosts' requests and their times. Several `[[workload]]` tables run at the same
+//! time.
 
 mod distributions;
 mod error;
@@ -24,65 +25,66 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::Size;
 
-/// A request, unless told otherwise.
+/// The default size of a request.
 const SIZE: Sectors = Sectors::new(8);
-/// The largest that is drawn, unless told otherwise: 4 MiB.
+/// The default limit of random sizes: 4 MiB.
 const MOST: Sectors = Sectors::new(8_192);
 
 /// `[workload]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct WorkloadSettings {
-    /// What it is called in reports.
+    /// The name in reports.
     pub name: Option<String>,
-    /// Processes, each of which waits for its answer.
+    /// The number of processes, each of which waits for its answer.
     pub processes: Option<u32>,
-    /// How long each thinks before it asks again.
+    /// The think time of a process before its next request.
     pub think: Option<DelaySetting>,
-    /// From one arrival to the next, whether or not others are answered.
+    /// The time from one arrival to the next, independent of answers.
     pub every: Option<DelaySetting>,
-    /// The same as a Poisson process of so many requests a second.
+    /// The rate of a Poisson process of arrivals, in requests per second.
     pub rate: Option<f64>,
-    /// A trace at its own times, stretched by this.
+    /// The factor by which the recorded times of a trace are stretched.
     pub stretched: Option<f64>,
     /// Whether writes are answered only when they are durable.
     pub durable: Option<bool>,
 
-    /// The part of requests that read.
+    /// The fraction of requests that read.
     pub reads: Option<f64>,
-    /// How much is asked for.
+    /// The size of requests.
     pub size: Option<SizeSetting>,
     /// Several sorts of requests instead, each with its weight.
     pub sorts: Option<Vec<SortSettings>>,
-    /// Sizes and places are multiples of this: of the size, where that is fixed, or else of the
-    /// block.
+    /// Sizes and positions are multiples of this. The default is the size, if it is fixed, or else
+    /// the block.
     pub align: Option<Size>,
-    /// No request is smaller.
+    /// The smallest size of a request.
     pub least: Option<Size>,
-    /// None is larger.
+    /// The largest size of a request.
     pub most: Option<Size>,
-    /// Where requests go.
+    /// The positions of requests.
     pub place: Option<PlaceSetting>,
-    /// What is read is written back.
+    /// Whether blocks that were read are written back.
     pub write_back: Option<BackSettings>,
 
     /// A bank's transactions.
     pub accounts: Option<AccountsSettings>,
     /// Files that are read whole.
     pub files: Option<FilesSettings>,
-    /// A stretch from one end to the other.
+    /// A sequential pass over a part of the array.
     pub pass: Option<PassSettings>,
     /// A phase of Bonnie.
     pub bonnie: Option<BonnieSettings>,
-    /// What was recorded elsewhere.
+    /// A recorded trace.
     pub trace: Option<TraceSettings>,
 }
 
 impl WorkloadSettings {
-    /// A source of requests to this space. What is in files is looked for beside the experiment.
+    /// Returns the source of requests to this space. Files are looked for in the directory of the
+    /// experiment.
     ///
     /// # Errors
-    /// There is none, by the key that is wrong.
+    /// The settings are invalid. The error names the key.
     pub fn source(
         &self,
         number: usize,
@@ -103,7 +105,7 @@ impl WorkloadSettings {
         Ok(source)
     }
 
-    /// Bonnie says itself who asks.
+    /// Refuses a key that says when requests are issued: Bonnie defines that itself.
     fn refuse_loads(&self, other: &'static str) -> Result<(), WorkloadError> {
         match self.loads().next() {
             Some(key) => Err(WorkloadError::Both(key, other)),
@@ -111,7 +113,7 @@ impl WorkloadSettings {
         }
     }
 
-    /// The keys that say who asks.
+    /// The keys that are set and that say when requests are issued.
     fn loads(&self) -> impl Iterator<Item = &'static str> {
         let set = [
             (self.processes.is_some(), "processes"),
@@ -177,7 +179,7 @@ impl WorkloadSettings {
         }
     }
 
-    /// A key that is of requests that are drawn one by one.
+    /// A key that is set and that belongs to a stream of single requests.
     fn of_streams(&self) -> Option<&'static str> {
         let set = [
             (self.reads.is_some(), "reads"),
@@ -192,7 +194,7 @@ impl WorkloadSettings {
         set.into_iter().find(|(is_set, _)| *is_set).map(|(_, key)| key)
     }
 
-    /// Requests that are drawn one by one.
+    /// Returns a stream of single random requests.
     fn stream(&self, space: &Space) -> Result<Stream, WorkloadError> {
         let align = self.align(space.block());
         let place = self.place.map_or(Place::Uniform, PlaceSetting::place);
@@ -219,7 +221,7 @@ impl WorkloadSettings {
         })
     }
 
-    /// What requests are aligned to: if they are all of one size, to that.
+    /// The alignment of requests: their size, if all are of one size.
     fn align(&self, block: Sectors) -> Sectors {
         let fixed = match self.size {
             Some(SizeSetting::Fixed(size)) => size.sectors(),
@@ -241,7 +243,7 @@ impl WorkloadSettings {
     }
 }
 
-/// The same space, in larger blocks.
+/// Returns the same space with larger blocks.
 fn aligned(space: &Space, align: Sectors) -> Result<Space, WorkloadError> {
     let lengths: Vec<Sectors> = space.each().map(|(_, length)| length).collect();
     Ok(match lengths[..] {

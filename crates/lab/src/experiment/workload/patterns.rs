@@ -1,4 +1,4 @@
-//! What is asked for: requests one by one, transactions, files, passes, traces.
+//! The patterns of requests: sorts, write-backs, transactions, files, passes, Bonnie, traces.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -26,12 +26,12 @@ use crate::settings::{Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SortSettings {
-    /// How many of all, beside other sorts'.
+    /// The weight of this sort, relative to the other sorts' weights.
     pub weight: f64,
-    /// The part of them that read.
+    /// The fraction of these requests that read.
     #[serde(default = "all")]
     pub reads: f64,
-    /// How much they ask for.
+    /// The size of these requests.
     pub size: SizeSetting,
 }
 
@@ -43,10 +43,10 @@ fn all() -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BackSettings {
-    /// The part of reads after which that is done.
+    /// The fraction of reads that are followed by a write-back.
     #[serde(default = "all")]
     pub part: f64,
-    /// From the answer to the write.
+    /// The time from the read's answer to the write.
     #[serde(default = "at_once")]
     pub after: Time,
 }
@@ -61,15 +61,15 @@ fn at_once() -> Time {
 pub struct AccountsSettings {
     /// How many branches the bank has.
     pub branches: u64,
-    /// What is read and written at once.
+    /// The size of each read and write.
     pub page: Size,
-    /// From the last read to the first write.
+    /// The time from the last read to the first write.
     #[serde(default = "at_once")]
     pub thinks: Time,
-    /// Whether tellers and branches are in the host's memory.
+    /// Whether the records of tellers and branches are in the host's memory.
     #[serde(default = "yes")]
     pub cached: bool,
-    /// History records that are written together; 0: there is no history.
+    /// The number of history records that are written together; 0 for no history.
     #[serde(default)]
     pub grouped: u64,
 }
@@ -82,27 +82,27 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct FilesSettings {
-    /// Sizes of files, as many of one as of another.
+    /// The sizes of files; there are equally many of each size.
     pub sizes: Vec<Size>,
-    /// The part of the array that they fill.
+    /// The fraction of the array that the files fill.
     #[serde(default = "most_of_it")]
     pub filled: f64,
-    /// Lists that they are dealt to: process 1 reads the first, and so on. As many as processes,
-    /// unless told otherwise.
+    /// The number of lists among which the files are divided: process 1 reads the first list, and
+    /// so on. The default is the number of processes.
     #[serde(default)]
     pub lists: Option<u32>,
     /// Whether a list is read again after its end.
     #[serde(default = "yes")]
     pub again: bool,
-    /// What opening a file takes of the host.
+    /// The host's time to open a file.
     #[serde(default = "at_once")]
     pub opening: Time,
-    /// Blocks that are read when a file is opened.
+    /// The number of blocks that are read when a file is opened.
     #[serde(default)]
     pub looks: usize,
-    /// What is asked for at once.
+    /// The size of each read.
     pub read: Size,
-    /// How many of these are read ahead.
+    /// The number of reads ahead.
     #[serde(default)]
     pub ahead: u16,
 }
@@ -115,20 +115,20 @@ fn most_of_it() -> f64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PassSettings {
-    /// What is done.
+    /// The operation.
     pub way: WayName,
-    /// From where.
+    /// The beginning.
     #[serde(default)]
     pub from: Option<Size>,
-    /// How far; to the end, unless told otherwise.
+    /// The length. The default is the rest of the array.
     #[serde(default)]
     pub length: Option<Size>,
-    /// What is asked for at once.
+    /// The size of each request.
     pub part: Size,
-    /// How many of these are under way at once.
+    /// The number of requests under way at once.
     #[serde(default = "one")]
     pub at_once: NonZeroU16,
-    /// How often; again and again, unless told otherwise.
+    /// The number of passes. The default is no limit.
     #[serde(default)]
     pub passes: Option<u64>,
 }
@@ -137,15 +137,15 @@ fn one() -> NonZeroU16 {
     NonZeroU16::MIN
 }
 
-/// What is done with each part.
+/// The operation on each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WayName {
-    /// It is read.
+    /// Read it.
     Read,
-    /// It is written.
+    /// Write it.
     Write,
-    /// It is read, and written back.
+    /// Read it, then write it back.
     Rewrite,
 }
 
@@ -153,22 +153,22 @@ pub enum WayName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct BonnieSettings {
-    /// Which one.
+    /// The phase.
     pub phase: PhaseName,
-    /// How long the file is.
+    /// The length of the file.
     pub file: Size,
-    /// What is read and written at once.
+    /// The size of each read and write.
     pub block: Size,
-    /// Accesses under way at once.
+    /// The number of accesses under way at once.
     #[serde(default = "one")]
     pub at_once: NonZeroU16,
-    /// What the program does between a block's answer and what it asks for next.
+    /// The program's time between the answer for a block and the next request.
     #[serde(default = "at_once")]
     pub thinks: Time,
-    /// Of seeks: processes.
+    /// The number of processes, for seeks.
     #[serde(default = "three")]
     pub processes: u32,
-    /// Of seeks: the part that is written back.
+    /// The fraction of blocks that are written back, for seeks.
     #[serde(default = "a_tenth")]
     pub written: f64,
 }
@@ -199,45 +199,45 @@ pub enum PhaseName {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct TraceSettings {
-    /// Where it is.
+    /// The path of the trace.
     pub file: PathBuf,
-    /// How it is written.
+    /// The format of the trace.
     pub format: FormatName,
-    /// Only this device.
+    /// Use only the requests of this device.
     #[serde(default)]
     pub device: Option<u32>,
-    /// These devices one after the other, each with its length.
+    /// Concatenate these devices, each with its length.
     #[serde(default)]
     pub join: Option<Vec<(u32, Size)>>,
-    /// What becomes of a request beyond the array.
+    /// How requests beyond the end of the array are handled.
     #[serde(default)]
     pub beyond: BeyondName,
 }
 
-/// How a trace is written.
+/// The format of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FormatName {
     /// DiskSim's ASCII.
     Disksim,
-    /// SPC's, as UMass publishes them.
+    /// SPC's, as published by UMass.
     Spc,
     /// MSR Cambridge's.
     Msr,
-    /// What blkparse prints.
+    /// The output of blkparse.
     Blkparse,
     /// fio's iolog.
     Fio,
 }
 
-/// What becomes of a request beyond the array.
+/// How requests beyond the end of the array are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BeyondName {
-    /// The run ends.
+    /// The run fails.
     #[default]
     Refused,
-    /// It goes to its place modulo the array.
+    /// The position is taken modulo the array's size.
     Wrapped,
 }
 

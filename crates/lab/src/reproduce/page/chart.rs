@@ -1,4 +1,4 @@
-//! A chart in the page: its data for the script, and the same as a table.
+//! A chart in the page: its data for the script, and the same data as a table.
 
 use super::colour::Coloured;
 use crate::reproduce::figure::{Axis, Chart, Curve, Point, Scale, Source};
@@ -6,7 +6,7 @@ use crate::reproduce::value::{digits, half_width};
 
 use super::text::{data, escape};
 
-/// What the script draws, and the table of it; `id` is one of the page's own.
+/// Returns the element that the script draws, and the table. `id` is unique in the page.
 pub(super) fn drawn(id: &str, chart: &Chart) -> String {
     let chart = &zeroed(chart);
     let by_places = chart.curves.len() <= ABREAST && has_common_places(chart);
@@ -19,13 +19,13 @@ pub(super) fn drawn(id: &str, chart: &Chart) -> String {
     )
 }
 
-/// Curves that have columns side by side, on the narrowest page: of more, each point has a row.
+/// With up to this number of curves, the table has a column for each, even on a narrow page. With
+/// more, each point has a row.
 const ABREAST: usize = 2;
-/// What is less than this part of a curve's largest value is what binary fractions leave where
-/// there should be zero.
+/// Values below this fraction of a chart's largest value are rounding errors, and stand for zero.
 const NOTHING: f64 = 1e-9;
 
-/// The same where zero is zero.
+/// Returns the chart with rounding errors set to zero.
 fn zeroed(chart: &Chart) -> Chart {
     let mut chart = chart.clone();
     let largest =
@@ -34,13 +34,13 @@ fn zeroed(chart: &Chart) -> Chart {
         if point.y.abs() < NOTHING * largest {
             point.y = 0.0;
         }
-        // What is known without doubt has no interval.
+        // An exact value has no interval.
         point.interval = point.interval.filter(|half| *half > 0.0);
     }
     chart
 }
 
-/// All places on the axis at which a curve has a point.
+/// All positions on the axis at which a curve has a point.
 fn places(chart: &Chart) -> Vec<f64> {
     let mut places: Vec<f64> =
         chart.curves.iter().flat_map(|curve| &curve.points).map(|point| point.x).collect();
@@ -49,13 +49,13 @@ fn places(chart: &Chart) -> Vec<f64> {
     places
 }
 
-/// Whether one curve has points at all places where any has.
+/// Whether one curve has points at all positions at which any curve has one.
 fn has_common_places(chart: &Chart) -> bool {
     let most = chart.curves.iter().map(|curve| curve.points.len()).max().unwrap_or(0);
     places(chart).len() == most
 }
 
-/// A row a place, a column a curve.
+/// The table with a row for each position, and a column for each curve.
 fn table_of_places(chart: &Chart) -> String {
     let curves = chart.curves.iter().map(|curve| heading(&name(curve)));
     let mut table = format!(
@@ -73,7 +73,7 @@ fn table_of_places(chart: &Chart) -> String {
     table + "</tbody>\n"
 }
 
-/// A row a point.
+/// The table with a row for each point.
 fn table_of_points(chart: &Chart) -> String {
     let mut table = format!(
         "<thead><tr><th>curve</th>{}{}</tr></thead>\n<tbody>\n",
@@ -152,7 +152,7 @@ mod tests {
         assert!(drawn.contains("<tr><td>b, model</td><td class=\"number\">1.500</td>"), "{drawn}");
     }
 
-    /// A sum of stages that cancel was -3.55e-15 ms.
+    /// Regression test: stages that cancel had a sum of -3.55e-15 ms.
     #[test]
     fn what_binary_fractions_leave_is_zero() {
         let points = [(1.0, -3.55e-15), (2.0, 40.0), (3.0, 1e-7)];

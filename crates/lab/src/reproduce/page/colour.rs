@@ -1,11 +1,12 @@
-//! Colours: an organization has the same in all charts, and nothing else has it.
+//! The colours of curves: an organization has the same colour in all charts, and nothing else has
+//! that colour.
 
 use serde::Serialize;
 
 use crate::reproduce::figure::{Axis, Chart, Curve, Source};
 
-/// Organizations by the words with which their curves begin, in the order of `--g0`, `--g1` and so
-/// on in the page's style.
+/// The organizations, by the words with which their curves begin, in the order of the page style's
+/// colours `--g0`, `--g1` and so on.
 const ORGANIZATIONS: [&[&str]; 7] = [
     &["nonredundant", "RAID 0", "two RAID 0", "four in a stripe set"],
     &["mirrored", "RAID 1", "RAID 0+1", "four in a mirror", "four in a far mirror"],
@@ -16,17 +17,17 @@ const ORGANIZATIONS: [&[&str]; 7] = [
     &["simple", "six simple", "one drive"],
 ];
 
-/// Colours of what is no organization: `--o0`, `--o1` and so on.
+/// The number of colours for other curves: `--o0`, `--o1` and so on.
 const OTHERS: usize = 6;
 
-/// What a curve is drawn with.
+/// The look of a curve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Look {
-    /// The name of a colour in the page's style.
+    /// The name of its colour in the page's style.
     colour: String,
-    /// The how manieth of this colour in its chart: another shade.
+    /// The curve's number among the curves of this colour in its chart. It selects the shade.
     shade: usize,
-    /// Which mark: what is of the same has the same.
+    /// The mark of its points; curves of the same subject have the same mark.
     mark: usize,
 }
 
@@ -53,7 +54,7 @@ impl<'a> Coloured<'a> {
     }
 }
 
-/// What the curves of a chart look like, in their order.
+/// The looks of a chart's curves, in their order.
 fn looks(chart: &Chart) -> Vec<Look> {
     let mut of: Vec<&str> = Vec::new();
     for curve in &chart.curves {
@@ -81,7 +82,7 @@ fn looks(chart: &Chart) -> Vec<Look> {
     chart.curves.iter().map(look).collect()
 }
 
-/// The organization of which a curve is, if it is of one.
+/// The organization of a curve, if its subject is one.
 fn organization(of: &str) -> Option<usize> {
     let begins = |word: &&str| {
         let rest = of.strip_prefix(*word)?;

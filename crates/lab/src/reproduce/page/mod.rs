@@ -1,8 +1,8 @@
-//! What was reproduced as one page: text, tables and figures in one file, which asks no network for
-//! anything.
+//! Makes one HTML page of a report: text, tables and figures in one file, which loads nothing from
+//! the network.
 //!
-//! Numbers stand in the page as tables; charts are drawn by `page.js` from the same numbers, and
-//! each has its table beside it, so that nothing is lost without scripts.
+//! Numbers stand in the page as tables. `page.js` draws the charts from the same numbers; each
+//! chart has its table beside it, so that the page is complete without scripts.
 
 mod chart;
 mod colour;
@@ -23,7 +23,7 @@ use text::escape;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// A page of it, in HTML.
+/// Returns the report as an HTML page.
 pub fn page(report: &Report) -> String {
     let mut page = String::new();
     let chapters: String = report.papers.iter().map(chapter).collect();
@@ -106,7 +106,7 @@ fn summary(report: &Report) -> String {
     )
 }
 
-/// How many numbers of each kind came to which verdict.
+/// The table that counts the numbers by kind and verdict.
 fn by_kind(summary: &Summary) -> String {
     let kinds =
         Kind::ALL.map(|kind| counted(kind.name(), &Verdict::ALL.map(|verdict| summary.count(kind, verdict))));
@@ -154,7 +154,7 @@ fn chapter(chapter: &Chapter) -> String {
     )
 }
 
-/// Buttons that leave the rows of one verdict.
+/// The buttons that show only the rows of one verdict.
 fn filter(chapter: &Chapter) -> String {
     let button = |verdict: &str, name: &str, count: usize, pressed: bool| {
         format!(
@@ -226,10 +226,10 @@ fn row(number: &Number, notes: &Notes<'_>) -> String {
     )
 }
 
-/// A part in hundredths, with its sign.
+/// Formats a fraction as a percentage, with its sign.
 pub fn percent(part: f64) -> String {
     match part * 100.0 {
-        // Nothing but what is left of binary fractions.
+        // A rounding error.
         percent if percent.abs() < 1e-7 => "0%".to_owned(),
         percent if percent.abs() < 0.005 => format!("{percent:+.0e}%"),
         percent if percent.abs() < 0.05 => format!("{percent:+.2}%"),
@@ -293,7 +293,7 @@ fn drawn(figure: &Figure, number: usize, panel: &Panel) -> String {
     format!("<div class=\"{class}\">\n{title}{content}</div>\n")
 }
 
-/// Characters in a line from which on a drawing has all the width for itself.
+/// A drawing with lines of at least this number of characters takes the full width.
 const BROAD: usize = 44;
 
 #[cfg(test)]

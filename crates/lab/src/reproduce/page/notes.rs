@@ -1,12 +1,12 @@
-//! What is said of numbers: a sentence that is said of several stands once in a chapter, and each
-//! refers to it.
+//! Notes on numbers: a sentence that concerns several numbers stands once in a chapter, and each
+//! number refers to it.
 
 use crate::reproduce::paper::Paper;
 use crate::reproduce::report::{Chapter, Number};
 
 use super::text::escape;
 
-/// The sentences that are said of more than one number of a chapter.
+/// The sentences that concern more than one number of a chapter.
 pub(super) struct Notes<'a> {
     paper: Paper,
     shared: Vec<&'a str>,
@@ -28,7 +28,8 @@ impl<'a> Notes<'a> {
         Notes { paper: chapter.paper, shared }
     }
 
-    /// What is said of a number, or where it stands. An erratum stands in its own table.
+    /// The notes of a number, or references to shared ones. An erratum stands in a table of its
+    /// own.
     pub(super) fn of_number(&self, number: &Number) -> String {
         if number.erratum.is_some() {
             return String::new();
@@ -43,7 +44,7 @@ impl<'a> Notes<'a> {
         said.collect()
     }
 
-    /// All that is shared.
+    /// The list of shared notes.
     pub(super) fn listed(&self) -> String {
         if self.shared.is_empty() {
             return String::new();

@@ -1,4 +1,5 @@
-//! The first that is seen: ours over what is published, for all numbers, by verdicts.
+//! The overview at the top of the page: our value divided by the published one, for all numbers, by
+//! verdict.
 
 use crate::reproduce::figure::{Axis, Chart, Curve, Scale, Source};
 use crate::reproduce::report::{Number, Report};
@@ -6,10 +7,10 @@ use crate::reproduce::verdict::Verdict;
 
 use super::chart;
 
-/// The part of a paper's room on the axis in which its numbers lie.
+/// The fraction of a paper's range on the axis that its numbers take.
 const ROOM: f64 = 0.86;
 
-/// The chart, and how many numbers it has.
+/// Returns the chart, with the number of numbers that it shows.
 pub(super) fn drawn(report: &Report) -> String {
     let chart = all(report);
     let shown: usize = chart.curves.iter().map(|curve| curve.points.len()).sum();
@@ -44,8 +45,8 @@ fn all(report: &Report) -> Chart {
     }
 }
 
-/// Ours over what is published. Of a range or a bound that is kept it is 1, and beyond one it is
-/// over its end.
+/// Our value divided by the published one. For a range or a bound it is 1 within the range or
+/// bound; outside it is relative to the nearest end.
 fn ratio(number: &Number) -> Option<f64> {
     number.difference.map(|difference| 1.0 + difference).filter(|ratio| *ratio > 0.0)
 }

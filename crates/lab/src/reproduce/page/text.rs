@@ -1,8 +1,8 @@
-//! Text in a page.
+//! Escapes text and data for the page.
 
 use serde::Serialize;
 
-/// Text that means nothing but itself, between tags and in attributes.
+/// Escapes text for use between tags and in attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -17,7 +17,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Data for a script. Nothing in it ends the element that it stands in.
+/// Returns data as JSON for a script element, escaped so that it cannot end the element.
 pub(super) fn data(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("figures are plain data").replace('<', "\\u003c")
 }

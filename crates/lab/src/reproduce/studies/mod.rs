@@ -1,4 +1,4 @@
-//! How each paper is reproduced.
+//! The studies: how the numbers and figures of each paper are computed.
 
 mod chen;
 mod hauser;
@@ -9,7 +9,7 @@ mod varki;
 use super::paper::Paper;
 use super::study::Study;
 
-/// How a paper is reproduced.
+/// Returns the study of a paper.
 pub(super) fn study(paper: Paper) -> Study {
     match paper {
         Paper::Chen => chen::study(),
@@ -30,7 +30,7 @@ mod tests {
     use crate::reproduce::report::Report;
     use crate::reproduce::verdict::Verdict;
 
-    /// All papers by their models alone: what takes a simulation is not computed.
+    /// The report on all papers from models alone; numbers that need a simulation are not computed.
     fn by_models() -> (Library, Report) {
         let library = Library::carried();
         let studies: Vec<Study> = Paper::ALL.into_iter().map(study).collect();
@@ -105,7 +105,7 @@ mod tests {
         }
     }
 
-    /// A drive whose file says that it was fitted to a number cannot confirm the number.
+    /// A number to which a drive's settings were fitted cannot confirm those settings.
     #[test]
     fn what_settings_were_fitted_to_is_declared() {
         let library = Library::carried();
@@ -126,8 +126,8 @@ mod tests {
         );
     }
 
-    /// Nine numbers were called misprints that only round, or word loosely, what the paper's
-    /// formula gives.
+    /// Regression test: nine numbers that only round the formula's value, or state it loosely, were
+    /// called misprints.
     #[test]
     fn rounding_is_no_misprint() {
         let (_, report) = by_models();

@@ -1,4 +1,4 @@
-//! Molnar: copies that share reads.
+//! Molnar: mirrors whose copies share the reads.
 
 use std::path::Path;
 
@@ -21,33 +21,35 @@ use crate::reproduce::value::Value;
 const SEEKS: &str = "molnar/seeks";
 /// Bonnie's streams.
 const STREAMS: &str = "molnar/streams";
-/// The disk, and what Bonnie's file and its blocks take of it, in sectors.
+/// The drive, and the lengths of Bonnie's file and of its blocks, in sectors.
 const DRIVE: &str = "molnar-uw-scsi";
 const FILE: u64 = 500 << 11;
 const BLOCK: u32 = 16;
-/// What Bonnie ran on: one disk, and four copies; and what the experiment of streams calls it.
+/// The volumes of the mail's table, one disk and four copies, with their names in the experiment of
+/// streams.
 const COPIES: [(&str, u32, &str); 2] = [("one", 1, "one drive"), ("four", 4, "four in a mirror")];
-/// The same in the experiment of seeks: Linux's copies took turns there, too.
+/// The same volumes in the experiment of seeks. Linux's copies took turns there, too.
 const SEEKERS: [&str; 2] = [IN_TURN[0].0, IN_TURN[3].0];
-/// Mirrors whose nearest head answers, and whose copies take turns.
+/// Mirrors in which the nearest head reads, and mirrors in which copies take turns.
 const NEAREST: [(&str, u32); 4] =
     [("one drive", 1), ("two in a mirror", 2), ("three in a mirror", 3), ("four in a mirror", 4)];
 const IN_TURN: [(&str, u32); 4] =
     [("one drive", 1), ("two in turn", 2), ("three in turn", 3), ("four in turn", 4)];
-/// Bonnie's phases that move blocks, and what the experiments call them.
+/// Bonnie's phases that move blocks, with their names in the experiments.
 const STREAMED: [(&str, &str); 3] = [("block-out", "write"), ("rewrite", "rewrite"), ("block-in", "read")];
-/// Those that move characters.
+/// Bonnie's phases that move characters.
 const BY_CHARACTERS: [&str; 2] = ["per-char-out", "per-char-in"];
-/// Accesses of 64 KB under way: Linux 2.1 reads 31 pages of 4 KB ahead.
+/// The number of accesses of 64 KB under way: Linux 2.1 reads 31 pages of 4 KB ahead.
 const AHEAD: &str = "2";
-/// The same if it read farther ahead.
+/// The same with a longer read-ahead.
 const FARTHER: &str = "4";
-/// Bonnie's K are of 1,024 bytes, our megabytes of 1,000,000.
+/// Bonnie's K are 1,024 bytes; our megabytes are 1,000,000 bytes.
 const K_OF_MEGABYTE: f64 = 1e6 / 1_024.0;
-/// The seek time of the high-end disks that the mail thinks of, and how many of them.
+/// The seek time of the mail's example of high-end disks, and the number of disks.
 const HIGH_END_SEEK_MS: f64 = 6.0;
 const HIGH_END_DISKS: u32 = 4;
-/// What memory costs, in disks of its size, and the mirror that it is compared with.
+/// The price of memory in disks of the same size, least and most, and the number of copies of the
+/// mirror that the mail compares with memory.
 const MEMORY_TO_DISK: (f64, f64) = (30.0, 50.0);
 const WAYS: u32 = 10;
 /// "The current practical limit is 10-12 disks."
@@ -97,7 +99,7 @@ pub(super) fn study() -> Study {
         .figure("mo.law", "parlour simulate experiments/molnar/seeks.toml", law)
 }
 
-/// The table: blocks and seeks by simulation; what the processor does is not described.
+/// The mail's table: blocks and seeks by simulation. The processor's work is not described.
 fn bonnie(study: Study) -> Study {
     COPIES.into_iter().zip(SEEKERS).fold(study, |study, ((copies, _, machine), seeker)| {
         let id = |phase: &str| format!("mo.bonnie.{copies}.{phase}");
@@ -126,8 +128,8 @@ fn bonnie(study: Study) -> Study {
     })
 }
 
-/// What Bonnie prints of a stream, in K a second. What is rewritten counts once, though it moves
-/// twice.
+/// Bonnie's result for a stream, in K per second. A rewritten block counts once, although it is
+/// read and written.
 fn streamed(
     evidence: &Evidence,
     phase: &str,
@@ -144,7 +146,7 @@ fn scaled(Interval { mean, interval }: Interval, by: f64) -> Interval {
     Interval { mean: mean * by, interval: interval.map(|half| half * by) }
 }
 
-/// Why a stream differs, should it: the kernel's habits decide it.
+/// Why a stream differs, if it does: it depends on the kernel's read-ahead and write-back.
 fn why(evidence: &Evidence, phase: &str, machine: &str) -> Result<String, EvidenceError> {
     let farther = streamed(evidence, phase, machine, FARTHER)?.mean;
     Ok(match phase {
@@ -160,32 +162,32 @@ fn why(evidence: &Evidence, phase: &str, machine: &str) -> Result<String, Eviden
     })
 }
 
-/// What one drive moves, in MB a second.
+/// The throughput of one drive, in MB per second.
 fn rate(evidence: &Evidence, phase: &str) -> Result<Finding, EvidenceError> {
     let (_, _, machine) = COPIES[0];
     Ok(Finding::estimated(evidence.run(STREAMS, &[phase, AHEAD, machine])?.mb_per_second))
 }
 
-/// Bonnie's seeks a second. A block that is written back belongs to the seek that read it.
+/// Bonnie's seeks per second. A block that is written back belongs to the seek that read it.
 fn seeks(evidence: &Evidence, machine: &str) -> Result<Interval, EvidenceError> {
     let figures = evidence.run(SEEKS, &[machine])?;
     let tasks = figures.sources.iter().find_map(|source| source.tasks.as_ref());
     Ok(tasks.map_or(figures.throughput, |tasks| tasks.throughput))
 }
 
-/// Seeks a second as the time from one to the next, in milliseconds.
+/// Converts seeks per second to the time per seek, in milliseconds.
 fn time_of_one(Interval { mean, interval }: Interval) -> Interval {
     let time = per_second(mean);
     Interval { mean: time, interval: interval.map(|half| time * half / mean) }
 }
 
-/// Seeks a second as the time of one.
+/// The time per seek, from the printed seeks per second.
 fn seek_time(evidence: &Evidence, copies: &str) -> Result<Finding, EvidenceError> {
     let seeks = evidence.published(&format!("mo.bonnie.{copies}.seeks"))?;
     Ok(Finding::model(per_second(seeks)))
 }
 
-/// Kilobytes a second in megabytes.
+/// Converts kilobytes per second to megabytes.
 fn megabytes(evidence: &Evidence, id: &str) -> Result<Finding, EvidenceError> {
     Ok(Finding::model(evidence.published(id)? / 1_000.0))
 }
@@ -194,7 +196,7 @@ fn point(x: f64, Interval { mean, interval }: Interval) -> Point {
     Point { x, y: mean, interval }
 }
 
-/// The mail's table as far as disks decide it, and what it hangs on.
+/// The part of the mail's table that disks decide, and the parameters that it depends on.
 fn table(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
     let (mut streams, mut sought) = (Vec::new(), Vec::new());
     for ((copies, _, machine), seeker) in COPIES.into_iter().zip(SEEKERS) {
@@ -224,8 +226,8 @@ fn table(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
     ])
 }
 
-/// How a stream is read with more and more under way; the far mirror is the mail's layout for
-/// bandwidth.
+/// The read rate of a stream over the number of accesses under way. The far mirror is the mail's
+/// layout for bandwidth.
 fn under_way(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
     let curve = |machine: &str| {
         let points = ["1", "2", "4", "8"].into_iter().map(|at_once| {
@@ -240,8 +242,8 @@ fn under_way(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
         .collect()
 }
 
-/// Times of a read, one at a time, if the nearest of some heads moves: heads drawn independently,
-/// and as they come to be.
+/// The times of single reads if the nearest of several heads moves: with independent random
+/// positions of the heads, and with the positions that result from this policy.
 fn nearest_heads() -> Result<[Curve; 2], EvidenceError> {
     let description = drives::find(DRIVE, Path::new("")).map_err(EvidenceError::model)?;
     let mechanics = description.mechanics(Angle::default()).map_err(EvidenceError::model)?;
@@ -265,7 +267,7 @@ fn nearest_heads() -> Result<[Curve; 2], EvidenceError> {
     ])
 }
 
-/// Mean seek times by the mail's two laws, by what Bonnie measured, and by simulation.
+/// Mean seek times by the mail's two laws, from Bonnie's results, and by simulation.
 fn law(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
     let measured = COPIES.into_iter().map(|(name, copies, _)| {
         let seeks = evidence.published(&format!("mo.bonnie.{name}.seeks"))?;

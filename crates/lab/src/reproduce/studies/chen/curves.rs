@@ -14,7 +14,7 @@ use crate::reproduce::value::Says;
 
 const THROUGHPUT: (&str, &str) = ("throughput per disk", "MB/s");
 const RESPONSE: (&str, &str) = ("90th percentile of response times", "ms");
-/// Steps of a model's curve over the part of reads.
+/// The number of steps of a model's curve over the fraction of reads.
 const STEPS: u32 = 20;
 
 pub(super) fn of(study: Study) -> Study {
@@ -82,7 +82,7 @@ fn throughput(evidence: &Evidence, request: &str) -> Result<Chart, EvidenceError
 /// Figure 6. The text prints two of its points, at the target of 200 ms.
 fn parts(evidence: &Evidence, request: &str) -> Result<Chart, EvidenceError> {
     let curve = |(_, level): (Level, &str)| {
-        // The maximum is the same for all points, and its interval none of theirs.
+        // All points are relative to the same maximum; its interval does not widen theirs.
         let most = Interval { interval: Some(0.0), ..shown::most(evidence, LOAD, &[request, level])? };
         loaded(evidence, request, level, |shown| shown::percent(shown, most))
     };
@@ -100,7 +100,7 @@ fn parts(evidence: &Evidence, request: &str) -> Result<Chart, EvidenceError> {
     })
 }
 
-/// What disks do against response times, as more requests are under way.
+/// The throughput over response times, with a growing number of requests under way.
 fn loaded(
     evidence: &Evidence,
     request: &str,
@@ -113,7 +113,7 @@ fn loaded(
     Ok(Curve::simulated(level, points))
 }
 
-/// Figure 5: the simple model, the adjusted one, and the most that disks do.
+/// Figure 5: the simple model, the adjusted model, and the measured maximum.
 fn maximum(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
     let times = machine::disk_times(evidence)?;
     let mut curves = Vec::new();
@@ -144,7 +144,7 @@ fn read_published(evidence: &Evidence) -> Result<Curve, EvidenceError> {
     Ok(Curve { points: reads.to_vec(), ..Curve::new("RAID 1", Source::Published, []) })
 }
 
-/// A level's throughput for each of four kinds of requests, relative to RAID 0's.
+/// The throughput of a level for each of four kinds of requests, relative to RAID 0.
 fn relative(
     level: &str,
     throughput: impl Fn(usize, &str) -> Result<Interval, EvidenceError>,
@@ -158,7 +158,7 @@ fn relative(
     Ok(Curve::simulated(name, points))
 }
 
-/// Throughput for each disk as there are more disks, individual requests.
+/// The throughput per disk over the number of disks, for individual requests.
 fn scaling(evidence: &Evidence) -> Result<Chart, EvidenceError> {
     let mut curves = Vec::new();
     for (reads, way) in [("0.0", "writes"), ("1.0", "reads")] {
@@ -174,11 +174,11 @@ fn scaling(evidence: &Evidence) -> Result<Chart, EvidenceError> {
     Ok(Chart { x, y, curves })
 }
 
-/// What figures 7 and 8 begin with.
+/// The first setting of figures 7 and 8.
 enum Before {
-    /// The most of these requests.
+    /// The maximum throughput of these requests.
     Most(&'static str),
-    /// These, at equal response times.
+    /// The throughput of these requests at equal response times.
     Equal(&'static str),
 }
 
@@ -205,7 +205,7 @@ fn before_and_after(
     Ok(curves)
 }
 
-/// Figure 8 by disk-times.
+/// Figure 8, computed from disk times.
 fn distributed_model(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
     let throughput = |level, request: usize| match request {
         0 => machine::small_throughput(evidence, level, Direction::Write),
@@ -224,7 +224,7 @@ fn distributed_model(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
     REDUNDANT.into_iter().map(curve).collect()
 }
 
-/// What section 8.1 says of large requests to RAID 5.
+/// The statements of section 8.1 on large requests to RAID 5.
 fn distributed_published(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceError> {
     let (writes, reads) = (2.0, 3.0);
     let read = 100.0 - evidence.published("ch.5pct")?;
@@ -235,7 +235,7 @@ fn distributed_published(evidence: &Evidence) -> Result<Vec<Curve>, EvidenceErro
     ])
 }
 
-/// Figure 9: throughput over the part of reads.
+/// Figure 9: throughput over the fraction of reads.
 fn mixture(
     evidence: &Evidence,
     request: &str,

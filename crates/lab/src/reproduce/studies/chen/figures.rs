@@ -1,5 +1,5 @@
-//! The paper's figures: layouts, the simple model, lifetimes. What takes load is in
-//! [`curves`](super::curves).
+//! The paper's figures of layouts, of the simple model and of lifetimes. Figures of arrays under
+//! load are in [`curves`](super::curves).
 
 use parlour_array::LogCreation;
 use parlour_model::raid::efficiency::efficiency;
@@ -15,7 +15,7 @@ use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Source};
 use crate::reproduce::study::Study;
 use crate::settings::{OrganizationSettings, RotationName};
 
-/// Disks of data in figure 1, and rows that are drawn.
+/// The data disks of figure 1, and the number of rows drawn.
 const DRAWN: (u16, usize) = (4, 5);
 /// The stages of figure 3, and their sum.
 const STAGES: [&str; 6] = ["request overhead", "I/O CPU", "disconnect", "synchronization", "connect", "all"];
@@ -31,19 +31,19 @@ pub(super) fn of(study: Study) -> Study {
         .figure("ch.fig1", layouts.join("\n"), |_| three_layouts())
         .figure("ch.fig2", "parlour reproduce chen --report out", |evidence| {
             let mut curves = simple_model()?;
-            // The only one of its percentages that the text prints as a number.
+            // The only percentage of this figure that the text prints as a number.
             curves.push(Curve::new("RAID 5", Source::Published, [(0.0, evidence.published("ch.small25")?)]));
             Ok(vec![Panel::only(Content::Chart(relative_throughput(&FIXED, curves)))])
         })
         .figure("ch.fig3", simulate("figure-4"), lifetimes)
 }
 
-/// The command that shows an experiment's numbers.
+/// The command that shows the numbers of an experiment.
 pub(super) fn simulate(experiment: &str) -> String {
     format!("parlour simulate experiments/chen/{experiment}.toml")
 }
 
-/// A chart of percents of RAID 0's throughput, by requests.
+/// A chart of throughput in percent of RAID 0's, by request.
 pub(super) fn relative_throughput(requests: &[&str], curves: Vec<Curve>) -> Chart {
     Chart {
         x: Axis::names("requests", requests.iter().copied()),
@@ -70,7 +70,7 @@ fn three_layouts() -> Result<Vec<Panel>, EvidenceError> {
     LAYOUTS.into_iter().map(panel).collect()
 }
 
-/// What the requests of `FIXED` are.
+/// The requests that `FIXED` names.
 pub(super) const REQUESTS: [(Direction, Request); 4] = [
     (Direction::Write, INDIVIDUAL),
     (Direction::Read, INDIVIDUAL),
@@ -78,12 +78,12 @@ pub(super) const REQUESTS: [(Direction, Request); 4] = [
     (Direction::Read, FULL),
 ];
 
-/// Values at the places of names.
+/// The values as points of an axis of names.
 pub(super) fn at_names<const N: usize>(values: [f64; N]) -> impl Iterator<Item = (f64, f64)> {
     values.into_iter().enumerate().map(|(place, value)| (place as f64, value))
 }
 
-/// Figure 2: by counting accesses.
+/// Figure 2: efficiencies by counting accesses.
 pub(super) fn simple_model() -> Result<Vec<Curve>, EvidenceError> {
     let curve = |(level, name): (Level, &str)| {
         let array = array(level)?;
@@ -93,7 +93,7 @@ pub(super) fn simple_model() -> Result<Vec<Curve>, EvidenceError> {
     REDUNDANT.into_iter().map(curve).collect()
 }
 
-/// Figure 3, a panel for each kind of request.
+/// Figure 3, with a panel for each kind of request.
 fn lifetimes(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
     let panel = |(name, request): (&str, (Direction, Request))| {
         let mut curves = Vec::new();
@@ -120,9 +120,9 @@ fn modelled(
     idle.lifetime(array(level)?, direction, request.units).map_err(EvidenceError::model)
 }
 
-/// How far the mean response of an idle machine is from the sum of its stages, in percent: of all
-/// levels and requests, the farthest, and which it is. Synchronization is calculated, and all else
-/// is what is shown (section 7.1).
+/// The largest difference, in percent, between the mean response time of an idle machine and the
+/// sum of its stages, over all levels and requests, and where it occurs. Synchronization is
+/// computed, the other stages are simulated (section 7.1).
 pub(super) fn farthest_sum(evidence: &Evidence) -> Result<(f64, String), EvidenceError> {
     let mut farthest = (0.0, String::new());
     for (name, request) in FIXED.into_iter().zip(REQUESTS) {
@@ -144,8 +144,8 @@ pub(super) fn farthest_sum(evidence: &Evidence) -> Result<(f64, String), Evidenc
     Ok(farthest)
 }
 
-/// Accesses of each disk that a request uses, one after the other: a small write of RAID 5 reads
-/// first.
+/// The number of accesses to each disk that a request makes in sequence. A small write of RAID 5
+/// reads first.
 fn accesses(level: Level, (direction, request): (Direction, Request)) -> f64 {
     match (level, direction, request.units) {
         (Level::Raid5, Direction::Write, 1) => 2.0,
@@ -153,8 +153,8 @@ fn accesses(level: Level, (direction, request): (Direction, Request)) -> f64 {
     }
 }
 
-/// Where the mean response time went. A request's overhead is the system's, and what its accesses
-/// wait for processors; what is left of its time, its disks wait for one another.
+/// The stages of the mean response time. A request's overhead is that of the system and the time
+/// that its accesses wait for processors; the remainder of the time, its disks wait for each other.
 fn simulated(
     evidence: &Evidence,
     shown: &Figures,

@@ -1,4 +1,4 @@
-//! Numbers that follow from what the paper prints.
+//! Numbers that follow from other printed numbers.
 
 use parlour_drive::seek::SeekCurve;
 use parlour_model::mirror::Distance;
@@ -12,11 +12,11 @@ use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::{Finding, Study};
 use crate::reproduce::value::Value;
 
-/// Sizes of arrays for which a formula in N is tried.
+/// The numbers of disks for which a formula in N is tried.
 const TRIED: std::ops::RangeInclusive<u32> = 2..=20;
 /// "An average size (4 full stripes, or 40 tracks) request" (section 8.1.3).
 const AVERAGE: Request = Request { first: 0, units: 4 * DATA_DISKS };
-/// Two ways to the same number are this near one another.
+/// The accepted relative difference between two ways to compute the same number.
 const SAME: f64 = 1e-9;
 
 pub(super) fn of(study: Study) -> Study {
@@ -31,7 +31,7 @@ pub(super) fn of(study: Study) -> Study {
             Ok(Finding::model(times.of(array(Level::Raid0)?, Direction::Write, INDIVIDUAL)))
         })
         .number("ch.72", |evidence| Ok(Finding::model(machine::disk_times(evidence)?.read_and_rewrite())))
-        // These two go on from what is printed before: 72, and about 40 over 144.
+        // These two continue from printed numbers: 72, and about 40 over 144.
         .number("ch.144", |evidence| Ok(Finding::model(2.0 * evidence.published("ch.72")?)))
         .number("ch.28", |evidence| {
             Ok(Finding::model(100.0 * evidence.published("ch.40")? / evidence.published("ch.144")?))
@@ -55,12 +55,13 @@ pub(super) fn of(study: Study) -> Study {
         })
 }
 
-/// An individual request's throughput relative to RAID 0, by disk-times.
+/// The throughput of individual requests relative to RAID 0, from disk times.
 fn relative(times: DiskTimes, level: Level, direction: Direction) -> Result<f64, EvidenceError> {
     Ok(times.relative_throughput(array(level)?, direction, INDIVIDUAL))
 }
 
-/// The part of RAID 5 that holds data, and its large writes by their accesses, are (N-1)/N.
+/// Checks that RAID 5's fraction of data, and the efficiency of its large writes by their accesses,
+/// are (N-1)/N.
 fn raid5_efficiency() -> Result<Finding, EvidenceError> {
     let mut holds = true;
     for disks in TRIED {
@@ -73,8 +74,8 @@ fn raid5_efficiency() -> Result<Finding, EvidenceError> {
     Ok(Finding::model(Value::Holds(holds)))
 }
 
-/// The formula for the last of N rotations, against the longest of N that are drawn, worked out
-/// from their distribution.
+/// Compares the formula for the longest of N rotations with the mean of the maximum of N random
+/// rotations, computed from their distribution.
 fn rotations() -> Result<Finding, EvidenceError> {
     let still = SeekCurve::table(&[(1, 1.0), (2, 1.0)], 1).map_err(EvidenceError::model)?;
     let nowhere = Distance::independent(1, 1).map_err(EvidenceError::model)?;

@@ -1,4 +1,4 @@
-//! The Amdahl: its arrays, drives and requests, as the closed forms take them.
+//! The Amdahl machine: its arrays, drives and requests, as input of the closed forms.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use parlour_model::raid::{Array, Direction, Level, Request};
 use crate::drives;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 
-/// The paper's levels, as the experiments call them.
+/// The paper's levels, with their names in the experiments.
 pub(super) const LEVELS: [(Level, &str); 3] =
     [(Level::Raid0, "RAID 0"), (Level::Raid1, "RAID 1"), (Level::Raid5, "RAID 5")];
-/// The same without the one that they are relative to.
+/// The levels without RAID 0, to which they are compared.
 pub(super) const REDUNDANT: [(Level, &str); 2] = [LEVELS[1], LEVELS[2]];
 
 /// Disks of user data (section 6).
@@ -29,54 +29,54 @@ const TRACK_KB: f64 = 40.0 * 1.024;
 const SEEK_MS: f64 = 15.0;
 /// A revolution (section 7.1.1).
 pub(super) const REVOLUTION_MS: f64 = 16.7;
-/// The maximum transfer rate in MB/s (table 1), and a track in the same MB.
+/// The maximum transfer rate in MB/s (table 1), and the length of a track in the same MB.
 const RATE: f64 = 2.4;
 const TRACK_MB: f64 = 40.0 / 1_024.0;
-/// The processor's time for an access, as in the experiments; between 1.5 and 1.8 (section 7.1).
+/// The processor time of an access, as in the experiments; between 1.5 and 1.8 (section 7.1).
 pub(super) const IO_CPU_MS: f64 = 1.65;
-/// What the nearer of two heads saves in section 7.2.
+/// The seek time that the nearer of two heads saves in section 7.2.
 const SEEK_SAVED_MS: f64 = 4.0;
-/// The mean small request of section 8.1, as a part of a track.
+/// The mean small request of section 8.1, as a fraction of a track.
 const SMALL: f64 = 6.0 / 40.0;
-/// The smallest and largest request, its mean and standard deviation in tracks, as in the
-/// experiments.
+/// The smallest and largest of the large requests, their mean and their standard deviation, in
+/// tracks, as in the experiments.
 const LARGE_TRACKS: (i32, i32) = (1, 150);
 const LARGE_MEAN: f64 = 37.5;
 const LARGE_DEVIATION: f64 = 37.5;
-/// Standard deviations from the mean beyond which there is nothing.
+/// Where distributions are cut off, in standard deviations from the mean.
 const TAIL: f64 = 8.0;
 
 pub(super) const INDIVIDUAL: Request = Request { first: 0, units: 1 };
 pub(super) const FULL: Request = Request { first: 0, units: DATA_DISKS };
 
-/// A level with room for ten disks' data.
+/// An array of this level with room for ten disks of data.
 pub(super) fn array(level: Level) -> Result<Array, EvidenceError> {
     Array::for_data(level, DATA_DISKS).map_err(EvidenceError::model)
 }
 
-/// The drive of the experiments.
+/// The mechanics of the drive of the experiments.
 pub(super) fn mechanics() -> Result<Mechanics, EvidenceError> {
     let description = drives::find("amdahl-6380", Path::new("")).map_err(EvidenceError::model)?;
     description.mechanics(Default::default()).map_err(EvidenceError::model)
 }
 
-/// A revolution of that drive, in milliseconds.
+/// The revolution of that drive, in milliseconds.
 pub(super) fn revolution() -> Result<f64, EvidenceError> {
     Ok(mechanics()?.spindle.revolution.as_secs_f64() * 1e3)
 }
 
-/// A track's transfer at the drive's rate, in milliseconds.
+/// The transfer time of a track at the drive's rate, in milliseconds.
 pub(super) fn transfer() -> f64 {
     TRACK_MB / RATE * 1e3
 }
 
-/// What a disk takes for a track, by what the paper prints.
+/// The disk times of a track, from printed numbers.
 pub(super) fn disk_times(evidence: &Evidence) -> Result<DiskTimes, EvidenceError> {
     let transfer = evidence.published("ch.xfer")?;
     Ok(DiskTimes { seek: SEEK_MS, revolution: REVOLUTION_MS, transfer, seek_saved: SEEK_SAVED_MS })
 }
 
-/// The same for a small request.
+/// The disk times of a small request.
 pub(super) fn small_disk_times(evidence: &Evidence) -> Result<DiskTimes, EvidenceError> {
     let times = disk_times(evidence)?;
     Ok(DiskTimes { transfer: times.transfer * SMALL, ..times })
@@ -87,13 +87,13 @@ pub(super) fn large_sizes() -> Vec<(u32, f64)> {
     let (least, most) = LARGE_TRACKS;
     let reach = (TAIL * LARGE_DEVIATION) as i32;
     let around = -reach..=reach + LARGE_MEAN as i32;
-    // Sizes are rounded up: in the mean, half a track is missing.
+    // Sizes are rounded up: on average by half a track.
     let weight =
         |tracks: i32| (-0.5 * ((f64::from(tracks) - 0.5 - LARGE_MEAN) / LARGE_DEVIATION).powi(2)).exp();
     around.map(|tracks| (tracks.clamp(least, most).unsigned_abs(), weight(tracks))).collect()
 }
 
-/// Megabytes a second of each disk, when disks are saturated with requests for tracks.
+/// The throughput of each disk in MB/s, when disks are saturated with requests for tracks.
 pub(super) fn track_throughput(
     evidence: &Evidence,
     level: Level,
@@ -104,7 +104,7 @@ pub(super) fn track_throughput(
     Ok(throughput_per_disk(f64::from(request.units) * TRACK_KB, time))
 }
 
-/// The same of small requests.
+/// The same for small requests.
 pub(super) fn small_throughput(
     evidence: &Evidence,
     level: Level,
@@ -114,7 +114,7 @@ pub(super) fn small_throughput(
     Ok(throughput_per_disk(SMALL * TRACK_KB, time))
 }
 
-/// The same of large requests.
+/// The same for large requests.
 pub(super) fn large_throughput(
     evidence: &Evidence,
     level: Level,
@@ -132,7 +132,7 @@ pub(super) fn large_throughput(
     Ok(throughput_per_disk(kilobytes, taken) * relative)
 }
 
-/// An idle machine, for requests of the printed overhead.
+/// The model of an idle machine, for requests with the printed overhead.
 pub(super) fn idle(evidence: &Evidence, overhead: &str) -> Result<Idle, EvidenceError> {
     let mechanics = mechanics()?;
     let cylinders = mechanics.seek.longest() + 1;
@@ -150,8 +150,8 @@ pub(super) fn idle(evidence: &Evidence, overhead: &str) -> Result<Idle, Evidence
     Ok(Idle { positioning: positioning(&single)?, nearer: positioning(&nearer)?, costs })
 }
 
-/// How long small requests transfer, in milliseconds and with weights: whole sectors, as
-/// exponentially distributed sizes fill them.
+/// The transfer times of small requests in milliseconds, with their weights: whole sectors, for
+/// exponentially distributed sizes.
 pub(super) fn small_transfers(evidence: &Evidence) -> Result<Vec<(f64, f64)>, EvidenceError> {
     let sector = evidence.published("ch.xfer")? / SECTORS;
     let further = 1.0 - 1.0 / (SMALL * SECTORS);

@@ -1,4 +1,4 @@
-//! Numbers that were measured on the Amdahl, and what our experiments show of it.
+//! Numbers that were measured on the Amdahl, and the results of our experiments.
 
 use parlour_model::raid::efficiency::{Alignment, efficiency, mean_efficiency};
 use parlour_model::raid::{Direction, Level};
@@ -13,9 +13,9 @@ use crate::reproduce::value::Value;
 
 /// "Four times the minimum 90th percentile response time" (section 7.3).
 const TARGET: f64 = 4.0;
-/// Of requests, this part is to be answered in time.
+/// The fraction of requests to be answered in time.
 const PART: f64 = 0.9;
-/// The levels as the experiments call them.
+/// The names of the levels in the experiments.
 const RAID0: &str = LEVELS[0].1;
 const RAID1: &str = LEVELS[1].1;
 const RAID5: &str = LEVELS[2].1;
@@ -38,7 +38,7 @@ fn idle_machine(study: Study) -> Study {
         .number("ch.ovh.full", issuing)
 }
 
-/// What the nearer of two heads saves an idle machine.
+/// The time that the nearer of two heads saves on an idle machine.
 fn saved(evidence: &Evidence, time: fn(&Figures) -> f64) -> Result<Finding, EvidenceError> {
     let of = |level| Ok::<f64, EvidenceError>(time(shown::idle(evidence, LOAD, FIXED[1], level)?));
     let idle = machine::idle(evidence, "ch.ovh.ind")?;
@@ -46,16 +46,16 @@ fn saved(evidence: &Evidence, time: fn(&Figures) -> f64) -> Result<Finding, Evid
     Ok(Finding::simulated(of(RAID0)? - of(RAID1)?).with_model(model))
 }
 
-/// The overhead of a request that has to start each of its accesses on an idle disk before the next
-/// (section 7.1.2): what it has on a busy machine, and how long the last access waits for a
-/// processor. They start one after the other, so that is twice the mean.
+/// The overhead of a request that starts each of its accesses on an idle disk before the next
+/// (section 7.1.2): the overhead on a busy machine, plus the time that the last access waits for a
+/// processor. The accesses start one after the other, so the last waits twice the mean.
 fn issuing(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     let shown = shown::idle(evidence, LOAD, FIXED[3], RAID0)?;
     let last = 2.0 * shown::waited_for_processors(shown);
     Ok(Finding::simulated(evidence.published("ch.ovh.busy")? + last))
 }
 
-/// Section 7.3: targets, and mean response times when they are kept.
+/// Section 7.3: targets, and mean response times at the targets.
 fn response_times(study: Study) -> Study {
     study
         .number("ch.tgt.individual", |evidence| {
@@ -94,7 +94,7 @@ fn response(evidence: &Evidence, request: &str) -> Result<Finding, EvidenceError
     Ok(Finding::estimated(Interval { mean: response.mean, interval: response.interval }))
 }
 
-/// Sections 7.2, 7.3 and 8.1: the most that disks do, and what is left of it at equal response
+/// Sections 7.2, 7.3 and 8.1: the maximum throughput, and the fraction of it at equal response
 /// times.
 fn shares(study: Study) -> Study {
     study
@@ -141,7 +141,7 @@ fn shares(study: Study) -> Study {
         })
 }
 
-/// From the least to the most.
+/// The range from the least value to the largest.
 fn range(values: &[f64]) -> Value {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     Value::Range(least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
@@ -152,8 +152,8 @@ fn most_written(evidence: &Evidence, level: Level, name: &str) -> Result<Finding
     Ok(Finding::estimated(shown::most(evidence, LOAD, &[FIXED[0], name])?).with_model(model))
 }
 
-/// By how many percent throughput changes from requests of one kind to those of another, at equal
-/// response times; of all levels.
+/// The change of throughput, in percent, from one kind of requests to another at equal response
+/// times, for each level.
 fn gains(evidence: &Evidence, from_to: [(&str, &str); 2]) -> Result<Vec<f64>, EvidenceError> {
     let mut gains = Vec::new();
     for (distributed, fixed) in from_to {
@@ -166,14 +166,14 @@ fn gains(evidence: &Evidence, from_to: [(&str, &str); 2]) -> Result<Vec<f64>, Ev
     Ok(gains)
 }
 
-/// Sizes of requests.
+/// The sizes of requests.
 #[derive(Clone, Copy)]
 enum Sizes {
     Fixed,
     Distributed,
 }
 
-/// Small writes at the target, as a part of the most that there is.
+/// The throughput of small writes at the target, as a fraction of the maximum.
 fn share(evidence: &Evidence, sizes: Sizes, level: &str) -> Result<Finding, EvidenceError> {
     let (equal, load, request) = match sizes {
         Sizes::Fixed => (EQUAL, LOAD, FIXED[0]),
@@ -184,7 +184,7 @@ fn share(evidence: &Evidence, sizes: Sizes, level: &str) -> Result<Finding, Evid
     Ok(if level == RAID5 { found.because(queued_twice(evidence)?) } else { found })
 }
 
-/// Why small writes of RAID 5 wait longer in ours.
+/// Why small writes of RAID 5 wait longer in our simulation.
 fn queued_twice(evidence: &Evidence) -> Result<String, EvidenceError> {
     let request = [FIXED[0], RAID5];
     let loaded = shown::runs(evidence, LOAD, &request)?;
@@ -197,7 +197,7 @@ fn queued_twice(evidence: &Evidence) -> Result<String, EvidenceError> {
     ))
 }
 
-/// Sections 8.1.4 and 8.2: large writes of RAID 5, and where RAID 1 overtakes it.
+/// Sections 8.1.4 and 8.2: large writes of RAID 5, and where RAID 1 overtakes RAID 5.
 fn mixed_writes(study: Study) -> Study {
     study
         .number("ch.90", |evidence| {
@@ -234,8 +234,8 @@ fn mixed_writes(study: Study) -> Study {
         })
 }
 
-/// How busy drives are with distributed requests at equal response times, beside RAID 0's: of few
-/// large requests at once some drives have none.
+/// How busy drives are with distributed requests at equal response times, compared with RAID 0.
+/// With few large requests at once, some drives have no work.
 fn less_busy(evidence: &Evidence, request: &str, level: &str) -> Result<String, EvidenceError> {
     let busy =
         |level| Ok::<_, EvidenceError>(100.0 * evidence.run(SIZES_EQUAL, &[request, level])?.utilization);
@@ -258,14 +258,14 @@ fn written(
     Ok(Finding::estimated(shown::percent(of(RAID5)?, of(RAID0)?)))
 }
 
-/// By counting the accesses of large writes.
+/// The efficiency of large writes, by counting accesses.
 fn partial_stripes(alignment: Alignment) -> Result<f64, EvidenceError> {
     let sizes = machine::large_sizes();
     Ok(100.0 * mean_efficiency(array(Level::Raid5)?, Direction::Write, &sizes, alignment))
 }
 
-/// Up to which part of reads, in percent, RAID 5 is above RAID 1: between two runs as if both went
-/// straight on.
+/// The fraction of reads, in percent, up to which RAID 5 is faster than RAID 1, by linear
+/// interpolation between two runs.
 fn crossing_shown(evidence: &Evidence) -> Result<Value, EvidenceError> {
     let mut before: Option<(f64, f64)> = None;
     for (reads, above) in above_raid1(evidence)? {
@@ -278,7 +278,7 @@ fn crossing_shown(evidence: &Evidence) -> Result<Value, EvidenceError> {
     Ok(Value::Absent)
 }
 
-/// By how much RAID 5 is above RAID 1, in MB/s of each disk, by the part of reads in percent.
+/// By how many MB/s per disk RAID 5 is faster than RAID 1, over the fraction of reads in percent.
 fn above_raid1(evidence: &Evidence) -> Result<Vec<(f64, f64)>, EvidenceError> {
     let of = |level| shown::runs(evidence, MIXED, &["large", level]);
     let both = of(RAID5)?.into_iter().zip(of(RAID1)?);
@@ -288,7 +288,7 @@ fn above_raid1(evidence: &Evidence) -> Result<Vec<(f64, f64)>, EvidenceError> {
     Ok(above.collect())
 }
 
-/// What is to be said where the two do not cross.
+/// The explanation for two curves that do not cross.
 fn never_crossed(evidence: &Evidence) -> Result<String, EvidenceError> {
     let above = above_raid1(evidence)?;
     let nearest = above.iter().map(|(_, above)| *above).fold(f64::INFINITY, f64::min);
@@ -299,13 +299,13 @@ fn never_crossed(evidence: &Evidence) -> Result<String, EvidenceError> {
     ))
 }
 
-/// The same of saturated disks.
+/// The crossing for saturated disks, by the model.
 fn crossing_modelled(evidence: &Evidence) -> Result<Value, EvidenceError> {
     let time = |level, direction| {
         let throughput = machine::large_throughput(evidence, level, direction, Alignment::Unaligned)?;
         Ok::<f64, EvidenceError>(1.0 / throughput)
     };
-    // What RAID 1 takes more than RAID 5, of writes and of reads.
+    // The additional time of RAID 1 over RAID 5, for writes and for reads.
     let more =
         |direction| Ok::<f64, EvidenceError>(time(Level::Raid1, direction)? - time(Level::Raid5, direction)?);
     let (writes, reads) = (more(Direction::Write)?, more(Direction::Read)?);

@@ -10,7 +10,7 @@ mod shown;
 use crate::reproduce::paper::Paper;
 use crate::reproduce::study::Study;
 
-/// What was measured of software that is not described, and that our machine takes as given.
+/// Measured numbers of software that the paper does not describe. Our machine takes them as given.
 const GIVEN: [&str; 4] = ["ch.ovh.ind", "ch.ovh.busy", "ch.iocpu", "ch.r1.ovh"];
 
 pub(super) fn study() -> Study {

@@ -1,18 +1,18 @@
-//! What the experiments show of the Amdahl.
+//! Reads the results of the experiments on the Amdahl.
 
 use crate::figures::{Figures, Interval};
 use crate::reproduce::evidence::{Evidence, EvidenceError, Experimented};
 use crate::reproduce::figure::Point;
 
-/// Fixed sizes, more and more at once.
+/// Fixed sizes, with a growing number of requests at once.
 pub(super) const LOAD: &str = "chen/figure-4";
 /// Fixed sizes, at equal response times.
 pub(super) const EQUAL: &str = "chen/figure-7";
-/// Distributed sizes, alone and saturated.
+/// Distributed sizes, one request at a time and saturated.
 pub(super) const SIZES: &str = "chen/sizes";
 /// Distributed sizes, at equal response times.
 pub(super) const SIZES_EQUAL: &str = "chen/figure-8";
-/// The same, unaligned, reads and writes mixed.
+/// Distributed sizes, unaligned, with reads and writes mixed.
 pub(super) const MIXED: &str = "chen/figure-9";
 /// Arrays of 5, 10 and 20 disks of data.
 pub(super) const SCALING: &str = "chen/scaling";
@@ -23,17 +23,17 @@ pub(super) const FIXED: [&str; 4] =
     ["individual writes", "individual reads", "full stripe writes", "full stripe reads"];
 pub(super) const DISTRIBUTED: [&str; 4] = ["small writes", "small reads", "large writes", "large reads"];
 
-/// Megabytes a second of each disk.
+/// Megabytes per second of each disk.
 pub(super) fn per_disk(figures: &Figures) -> Interval {
     scaled(figures.mb_per_second, 1.0 / figures.members.len().max(1) as f64)
 }
 
-/// So many times as much.
+/// The interval multiplied by a factor.
 pub(super) fn scaled(Interval { mean, interval }: Interval, by: f64) -> Interval {
     Interval { mean: mean * by, interval: interval.map(|half| half * by) }
 }
 
-/// One over the other; the two are independent.
+/// The quotient of two independent values.
 pub(super) fn ratio(over: Interval, under: Interval) -> Interval {
     let mean = over.mean / under.mean;
     let relative = |of: Interval| of.interval.map(|half| half / of.mean);
@@ -62,19 +62,19 @@ pub(super) fn runs<'a>(
     values.collect()
 }
 
-/// The most of each disk, whatever the number of requests at once.
+/// The maximum throughput of each disk over all numbers of requests at once.
 pub(super) fn most(evidence: &Evidence, experiment: &str, first: &[&str]) -> Result<Interval, EvidenceError> {
     let none = || EvidenceError::NoRun { experiment: experiment.to_owned(), values: first.join(", ") };
     let found = runs(evidence, experiment, first)?.into_iter().map(|(_, figures)| per_disk(figures));
     found.max_by(|one, other| one.mean.total_cmp(&other.mean)).ok_or_else(none)
 }
 
-/// What each disk does in the run with these values.
+/// The throughput of each disk in the run with these values.
 pub(super) fn of(evidence: &Evidence, experiment: &str, values: &[&str]) -> Result<Interval, EvidenceError> {
     Ok(per_disk(evidence.run(experiment, values)?))
 }
 
-/// One request at a time.
+/// The run with one request at a time.
 pub(super) fn idle<'a>(
     evidence: &'a Evidence,
     experiment: &str,
@@ -84,20 +84,20 @@ pub(super) fn idle<'a>(
     evidence.run(experiment, &[request, level, "1"])
 }
 
-/// How long an access waits for a processor, in milliseconds, where requests come one at a time and
-/// never wait for one themselves.
+/// The time that an access waits for a processor, in milliseconds. Requests come one at a time and
+/// never wait for a processor themselves.
 pub(super) fn waited_for_processors(shown: &Figures) -> f64 {
     let accesses = shown.members.iter().map(|member| member.accesses).sum::<u64>() as f64;
     let served = accesses + shown.requests as f64;
     shown.paths.iter().map(|path| path.waited_ms * served / accesses.max(1.0)).sum()
 }
 
-/// Relative to RAID 0, in percent.
+/// The quotient in percent.
 pub(super) fn percent(over: Interval, under: Interval) -> Interval {
     scaled(ratio(over, under), 100.0)
 }
 
-/// A part of reads, as the experiments have it, in percent.
+/// A fraction of reads, as written in the experiments, in percent.
 pub(super) fn percent_of_reads(value: &str) -> f64 {
     value.parse::<f64>().map_or(f64::NAN, |part| 100.0 * part)
 }

@@ -1,4 +1,4 @@
-//! The figures, whose bars and lines are table I's.
+//! The figures, whose bars and lines show table I's numbers.
 
 use super::measured::{FIGURE_8, HOSTS, additional, time_of_host, time_with};
 use super::printed::{SIZES, printed, sizes};
@@ -8,8 +8,8 @@ use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source
 use crate::reproduce::study::Study;
 use crate::reproduce::value::digits;
 
-/// Volumes of a figure, by rows of table I: of narrow stripes, and of wide ones. What has no
-/// stripes is both.
+/// The volumes of a figure, by rows of table I: with narrow stripe units, and with wide ones. For a
+/// volume without stripes, both are the same row.
 struct Volumes {
     name: &'static str,
     narrow: usize,
@@ -28,12 +28,12 @@ const SIX: [Volumes; 3] = [volumes("RAID 0", 8, 2), volumes("two RAID 0", 7, 4),
 /// Figures 6 and 7.
 const REDUNDANT: [Volumes; 3] =
     [volumes("RAID 5", 14, 10), volumes("RAID 0+1", 3, 1), volumes("simple", 6, 6)];
-/// Files that figure 8 goes up to.
+/// The largest number of files in figure 8.
 const MOST_FILES: u32 = 12;
-/// What figure 8 calls its rows.
+/// The names of figure 8's rows.
 const NAMES_8: [&str; 4] = ["RAID 5", "RAID 0", "RAID 0+1", "simple"];
 
-/// All of them.
+/// Adds all figures to the study.
 pub(super) fn drawn(study: Study) -> Study {
     let command = |name: &str| format!("parlour simulate experiments/{name}.toml");
     let files = command("hauser/files");
@@ -59,8 +59,8 @@ fn point(x: f64, Interval { mean, interval }: Interval) -> Point {
     Point { x, y: mean, interval }
 }
 
-/// The ten sizes of the study, of each of which there are as many files: MIRS's own distribution is
-/// drawn only.
+/// The ten sizes of the study, with equally many files of each. MIRS's own distribution is printed
+/// only as a drawing.
 fn drawn_sizes() -> Content {
     let share = 100.0 / f64::from(SIZES.2);
     let points = sizes().enumerate().map(|(place, _)| (place as f64, share));
@@ -81,7 +81,7 @@ fn added(evidence: &Evidence, volumes: &[Volumes]) -> Result<Content, EvidenceEr
     bars(volumes, "additional time per file per process", printed, |row| additional(evidence, row))
 }
 
-/// What is printed and what we find, of narrow and of wide stripes.
+/// Our values and the printed ones, for narrow and wide stripe units.
 fn bars(
     volumes: &[Volumes],
     what: &str,
@@ -102,8 +102,8 @@ fn bars(
     Ok(Content::Chart(Chart { x, y: Axis::linear(what, "s"), curves }))
 }
 
-/// Times of files of hosts that read before a file, and in parts, other than the one that is taken
-/// elsewhere.
+/// The times of files with hosts other than the one of the main experiment: hosts that read more or
+/// fewer blocks before a file, and that read it in parts of other sizes.
 fn hosts(evidence: &Evidence, processes: &str) -> Result<Content, EvidenceError> {
     let mut hosts: Vec<&str> =
         evidence.experiment(HOSTS)?.runs.iter().map(|run| run.values[0].as_str()).collect();
@@ -120,7 +120,7 @@ fn hosts(evidence: &Evidence, processes: &str) -> Result<Content, EvidenceError>
     Ok(Content::Chart(Chart { x: Axis::names("host", hosts), y, curves }))
 }
 
-/// Total retrieval times of some files: by table I's indicators, and by simulation.
+/// Total retrieval times of several files: from table I's indicators, and by simulation.
 fn together(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
     let (mut sequential, mut concurrent) = (Vec::new(), Vec::new());
     for (name, row) in NAMES_8.into_iter().zip(FIGURE_8) {

@@ -1,4 +1,4 @@
-//! What was measured: table I's two indicators, rates by regression, and the most that was moved.
+//! The measured numbers: table I's two indicators, rates by regression, and the largest throughput.
 
 use parlour_model::retrieval::{Line, mean};
 
@@ -14,11 +14,11 @@ const FILES: &str = "hauser/files";
 const SIZES: &str = "hauser/sizes";
 /// Two stripe sets of three, and many processes.
 const MOST: &str = "hauser/most";
-/// Hosts that ask otherwise.
+/// Hosts that issue other requests.
 pub(super) const HOSTS: &str = "hauser/hosts";
 /// "Three programs, and so forth up to twelve."
 const PROCESSES: u32 = 12;
-/// The rows of table I, as the experiment calls them.
+/// The rows of table I, by their names in the experiment.
 pub(super) const VOLUMES: [&str; ROWS] = [
     "RAID 0+1 of 6, 160 KB",
     "RAID 0 of 6, 160 KB",
@@ -35,20 +35,20 @@ pub(super) const VOLUMES: [&str; ROWS] = [
     "RAID 0 of 4, 16 KB",
     "RAID 5 of 6, 16 KB",
 ];
-/// The rows of RAID 0 on six disks, of which reasons are told.
+/// The rows of RAID 0 on six disks, which the explanations refer to.
 const WIDE: usize = 2;
 const NARROW: usize = 8;
 const SIX: f64 = 6.0;
 /// Rows of figure 8: RAID 5, RAID 0, RAID 0+1, and simple volumes, of six disks each.
 pub(super) const FIGURE_8: [usize; 4] = [10, 2, 1, 6];
-/// Stripe units of which rates are compared, the narrowest and the widest.
+/// The stripe units whose rates are compared, from the narrowest to the widest.
 const UNITS: [&str; 4] = ["16KiB", "32KiB", "64KiB", "160KiB"];
-/// What the paper itself makes of it ("Results").
+/// The paper's own explanation ("Results").
 const HOST_TIME: &str = "drives, wires and 3 ms of the host for a file are all that ours counts; the paper puts its small \
                          gain from more drives \
                          down to latencies of interfaces and operating system, which it does not give";
 
-/// All of them.
+/// Adds all measured numbers to the study.
 pub(super) fn measured(study: Study) -> Study {
     let study = [FILES, SIZES, MOST, HOSTS].into_iter().fold(study, Study::experiment);
     let study = (1..=ROWS).fold(study, |study, row| {
@@ -72,7 +72,7 @@ pub(super) fn measured(study: Study) -> Study {
         )
 }
 
-/// Files of a run.
+/// The figures of the files of a run.
 fn files(figures: &Figures) -> Result<&TaskFigures, EvidenceError> {
     let found = figures.sources.iter().find_map(|source| source.tasks.as_ref());
     found.ok_or_else(|| EvidenceError::NoNumber("the times of files".to_owned()))
@@ -84,8 +84,8 @@ fn time(figures: &Figures) -> Result<Interval, EvidenceError> {
     Ok(Interval { mean: time.mean / 1e3, interval: time.interval.map(|half| half / 1e3) })
 }
 
-/// What is moved of files whose sizes are told in KB, in MB a second as table I has them: files a
-/// second times their mean size.
+/// The throughput of files whose sizes are given in KB, in MB per second as table I computes it:
+/// files per second times their mean size.
 fn files_moved(figures: &Figures) -> Result<Interval, EvidenceError> {
     let files = files(figures)?;
     let each = files.bytes / 1_024.0 / 1e3;
@@ -93,30 +93,30 @@ fn files_moved(figures: &Figures) -> Result<Interval, EvidenceError> {
     Ok(Interval { mean: mean * each, interval: interval.map(|half| half * each) })
 }
 
-/// The mean time of a file with so many processes, in seconds.
+/// The mean time of a file with this number of processes, in seconds.
 pub(super) fn time_with(evidence: &Evidence, row: usize, processes: u32) -> Result<Interval, EvidenceError> {
     time(evidence.run(FILES, &[VOLUMES[row - 1], &processes.to_string()])?)
 }
 
-/// Average Retrieval Time of a row of table I.
+/// The Average Retrieval Time of a row of table I.
 fn retrieval_time(evidence: &Evidence, row: usize) -> Result<Finding, EvidenceError> {
     let found = Finding::estimated(time_with(evidence, row, 1)?);
     Ok(found.because(because_of_stripes(evidence)?).because(HOST_TIME))
 }
 
-/// Average Additional Time per File per Process of a row of table I.
+/// The Average Additional Time per File per Process of a row of table I.
 fn additional_time(evidence: &Evidence, row: usize) -> Result<Finding, EvidenceError> {
     Ok(Finding::estimated(additional(evidence, row)?).because(because_of_others(evidence)?))
 }
 
-/// The slope of retrieval time over processes, with the interval that those of the times give it.
+/// The slope of retrieval time over processes, with its interval from those of the times.
 pub(super) fn additional(evidence: &Evidence, row: usize) -> Result<Interval, EvidenceError> {
     let times =
         (1..=PROCESSES).map(|processes| Ok((f64::from(processes), time_with(evidence, row, processes)?)));
     slope(&times.collect::<Result<Vec<_>, EvidenceError>>()?)
 }
 
-/// The slope of the line through independent estimates: a weighted sum of them, so that its
+/// The slope of the line through independent estimates. It is a weighted sum of them, so its
 /// variance is that of the sum.
 fn slope(points: &[(f64, Interval)]) -> Result<Interval, EvidenceError> {
     let line: Vec<(f64, f64)> = points.iter().map(|(x, time)| (*x, time.mean)).collect();
@@ -129,8 +129,8 @@ fn slope(points: &[(f64, Interval)]) -> Result<Interval, EvidenceError> {
     Ok(Interval { mean: slope, interval })
 }
 
-/// What striping in narrow units saves of a file here and there, on six disks; it decides the order
-/// of rows as well.
+/// How much time narrow stripe units save per file on six disks, in our results and in the paper.
+/// The difference also decides the order of rows.
 fn because_of_stripes(evidence: &Evidence) -> Result<String, EvidenceError> {
     let ours = time_with(evidence, WIDE, 1)?.mean - time_with(evidence, NARROW, 1)?.mean;
     let theirs = printed(evidence, WIDE)?.retrieval - printed(evidence, NARROW)?.retrieval;
@@ -142,7 +142,7 @@ fn because_of_stripes(evidence: &Evidence) -> Result<String, EvidenceError> {
     ))
 }
 
-/// How long a file keeps drives busy here, and what it adds there.
+/// How long a file keeps drives busy in our simulation, and how much time it adds in the paper.
 fn because_of_others(evidence: &Evidence) -> Result<String, EvidenceError> {
     let busy = |row: usize| {
         let figures = evidence.run(FILES, &[VOLUMES[row - 1], &PROCESSES.to_string()])?;
@@ -162,12 +162,12 @@ fn because_of_others(evidence: &Evidence) -> Result<String, EvidenceError> {
     ))
 }
 
-/// The most that two stripe sets of three moved.
+/// The largest throughput of two stripe sets of three.
 fn most(evidence: &Evidence, files: &str) -> Result<Finding, EvidenceError> {
     Ok(Finding::estimated(files_moved(evidence.run(MOST, &[files])?)?).because(HOST_TIME))
 }
 
-/// The rates of a stripe set of six by regression of time over size, over all stripe units.
+/// The rates of a stripe set of six by regression of time over size, for all stripe units.
 fn rates(evidence: &Evidence, of: &str) -> Result<Finding, EvidenceError> {
     let found = UNITS.into_iter().map(|unit| rate(evidence, of, unit)).collect::<Result<Vec<_>, _>>()?;
     let (least, most) = found
@@ -179,7 +179,7 @@ fn rates(evidence: &Evidence, of: &str) -> Result<Finding, EvidenceError> {
     ))
 }
 
-/// The inverse of the slope of time over size, in MB/s, of files whose sizes are told in a unit.
+/// The inverse of the slope of time over size, in MB/s, for files whose sizes are given in a unit.
 fn rate(evidence: &Evidence, of: &str, unit: &str) -> Result<f64, EvidenceError> {
     let sizes = &evidence.experiment(SIZES)?.runs;
     let of_unit = sizes.iter().filter(|run| run.values[0].ends_with(of) && run.values[1] == unit);
@@ -192,7 +192,7 @@ fn rate(evidence: &Evidence, of: &str, unit: &str) -> Result<f64, EvidenceError>
     Ok(rate)
 }
 
-/// The time of a file of a host that asks otherwise, in seconds.
+/// The time of a file with a host that issues other requests, in seconds.
 pub(super) fn time_of_host(
     evidence: &Evidence,
     host: &str,
@@ -211,7 +211,7 @@ mod tests {
         let at = |x: f64, half| (x, Interval { mean: 2.0 + 3.0 * x, interval: half });
         let found = slope(&[at(1.0, Some(0.3)), at(2.0, Some(9.0)), at(3.0, Some(0.4))]).expect("a line");
         assert!((found.mean - 3.0).abs() < 1e-12);
-        // (y3 - y1) / 2, and the time in the middle does not matter.
+        // (y3 - y1) / 2; the interval of the middle time does not matter.
         assert!((found.interval.expect("all are known") - 0.25).abs() < 1e-12);
         assert_eq!(slope(&[at(1.0, None), at(2.0, Some(1.0))]).expect("a line").interval, None);
         assert!(slope(&[at(1.0, None)]).is_err());

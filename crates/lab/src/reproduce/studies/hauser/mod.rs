@@ -1,7 +1,7 @@
 //! Hauser, Berman and Thoma: files on arrays, Bang, and Bang per Buck.
 //!
-//! What follows from printed numbers is in [`printed`]; what was measured is in [`measured`], and
-//! drawn in [`figures`].
+//! Numbers that follow from printed numbers are in [`printed`], measured ones in [`measured`], and
+//! drawings in [`figures`].
 
 mod figures;
 mod measured;

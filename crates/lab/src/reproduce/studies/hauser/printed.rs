@@ -1,4 +1,4 @@
-//! What follows from printed numbers: means, costs, and Bang for them.
+//! Numbers that follow from printed numbers: means, costs, and Bang per Buck.
 
 use std::path::Path;
 
@@ -10,15 +10,15 @@ use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::study::{Finding, Study};
 use crate::reproduce::value::Value;
 
-/// Rows of table I.
+/// The number of rows of table I.
 pub(super) const ROWS: usize = 14;
-/// Volumes of six disks, one of which parity takes.
+/// A volume of six disks, with one disk's space for parity.
 const RAID5: Configuration = Configuration::Raid5 { disks: 6 };
-/// The sizes of files, in KB: from so much, at even distances, so many ("Procedures").
+/// The sizes of files, in KB: the smallest, the step, and the number of sizes ("Procedures").
 pub(super) const SIZES: (f64, f64, u8) = (50.0, 25.0, 10);
-/// The disks.
+/// The drive.
 const DRIVE: &str = "seagate-st31200w";
-/// What the paper takes as given: nothing leads to it.
+/// Numbers that the paper takes as given.
 const PREMISES: [&str; 4] = ["ha.price", "ha.price.plain", "ha.disks", "ha.disk.space"];
 
 pub(super) fn numbers(study: Study) -> Study {
@@ -37,7 +37,7 @@ pub(super) fn numbers(study: Study) -> Study {
     })
 }
 
-/// Table II: what a gigabyte costs, and Bang for it.
+/// Table II: the cost of a gigabyte, and Bang per Buck.
 fn costs(study: Study) -> Study {
     let managed = [
         ("ha.t2.cost.raid01", "ha.t2.bpb.3-disk_RAID_0+1", 1, Configuration::Raid01),
@@ -64,26 +64,26 @@ fn costs(study: Study) -> Study {
         })
 }
 
-/// A gigabyte of simple volumes without management in K$, and as printed: by the capacity of RAID
-/// 5.
+/// The cost of a gigabyte of simple volumes without management in K$: correctly, and as printed
+/// (with the capacity of RAID 5).
 fn plain(evidence: &Evidence) -> Result<[f64; 2], EvidenceError> {
     let cost = |configuration| cost(evidence, "ha.price.plain", configuration);
     Ok([cost(Configuration::Simple)?, cost(RAID5)?])
 }
 
-/// What a gigabyte costs, in K$.
+/// The cost of a gigabyte, in K$.
 fn cost(evidence: &Evidence, price: &str, configuration: Configuration) -> Result<f64, EvidenceError> {
     Ok(retrieval::cost(evidence.published(price)? / 1e3, capacity(evidence, configuration)?))
 }
 
-/// Gigabytes for data.
+/// The capacity for data, in gigabytes.
 fn capacity(evidence: &Evidence, configuration: Configuration) -> Result<f64, EvidenceError> {
     let disks = evidence.published("ha.disks")? as u32;
     let each = evidence.published("ha.disk.space")? / 1e3;
     configuration.capacity(disks, each).map_err(EvidenceError::model)
 }
 
-/// Bang of a row of table I by its other two columns, in MB/s.
+/// The Bang of a row of table I, computed from its other two columns, in MB/s.
 fn bang(evidence: &Evidence, row: usize) -> Result<f64, EvidenceError> {
     Ok(printed(evidence, row)?.bang(mean_size()))
 }
@@ -105,8 +105,7 @@ pub(super) fn sizes() -> impl Iterator<Item = f64> {
     (0..sizes).map(move |size| least + step * f64::from(size))
 }
 
-/// What passes under a head of our model of the drive, from the innermost zone to the outermost, in
-/// MB/s.
+/// The media rate of our model of the drive, from the innermost zone to the outermost, in MB/s.
 fn rates() -> Result<Finding, EvidenceError> {
     let description = drives::find(DRIVE, Path::new("")).map_err(EvidenceError::model)?;
     let mechanics = description.mechanics(Angle::default()).map_err(EvidenceError::model)?;

@@ -46,7 +46,7 @@ fn modelled(of: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Curve {
     Curve::new(of, Source::Model, points)
 }
 
-/// Values of a model at each of some numbers.
+/// The values of a model at each of these numbers.
 fn along<T: Into<f64> + Copy>(
     over: impl IntoIterator<Item = T>,
     value: impl Fn(T) -> Result<f64, EvidenceError>,
@@ -54,7 +54,7 @@ fn along<T: Into<f64> + Copy>(
     over.into_iter().map(|x| Ok((x.into(), value(x)?))).collect()
 }
 
-/// Evenly from one number to another.
+/// Numbers at even distances from one number to another.
 fn even(from: f64, to: f64, steps: u32) -> impl Iterator<Item = f64> {
     (0..=steps).map(move |step| from + (to - from) * f64::from(step) / f64::from(steps))
 }
@@ -184,7 +184,7 @@ fn track_sizes() -> Panels {
     Ok(only(Axis::linear("data units a track (D)", ""), writes(), curves))
 }
 
-/// Figure 17: (a) what a log write costs, (b) the throughput.
+/// Figure 17: (a) the cost of a log write, (b) the throughput.
 fn segments() -> Panels {
     let with = |segment, zero_latency| {
         known(Organization::ParityLogging(Logging { segment, zero_latency, ..Logging::default() }))
@@ -273,8 +273,8 @@ fn airline() -> Vec<Panel> {
     only(Axis::names("size", names), Axis::linear("part of all requests", "%"), curves.collect())
 }
 
-/// Figure 30: the rate against the failures that are survived. Of none it is the nonredundant
-/// array's.
+/// Figure 30: the rate over the number of failures that the array survives. The point for no
+/// failure is the nonredundant array.
 fn several_failures() -> Panels {
     let mut panels = Vec::new();
     for (preread, title) in PREREADS {

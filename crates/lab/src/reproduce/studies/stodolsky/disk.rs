@@ -1,4 +1,5 @@
-//! The drive of figure 12, its bandwidths (figure 3), and what §2 reckons from those.
+//! The drive of figure 12, its bandwidths (figure 3), and the rough estimates that §2 derives from
+//! them.
 
 use std::path::Path;
 
@@ -16,11 +17,11 @@ use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::Study;
 use parlour_model::utilization::{Logging, Organization, Sublogs};
 
-/// The drive in the catalogue.
+/// The drive's name in the catalogue.
 const DRIVE: &str = "ibm-0661";
-/// Sectors of a track's skew (figure 12).
+/// The track skew in sectors (figure 12).
 const SKEW: f64 = 4.0;
-/// Sectors of a data unit.
+/// The length of a data unit.
 const UNIT: Sectors = Sectors::new(4);
 
 pub(super) fn numbers(study: Study) -> Study {
@@ -49,8 +50,8 @@ fn bandwidths(study: Study) -> Study {
     modelled(study, "st.bw.track_over_block", || Ok(Bandwidths::of(&DISK).track_over_block))
 }
 
-/// §2 and §2.3: the work of maintaining parity in random small accesses, by two ratios of
-/// bandwidths; and its space.
+/// §2 and §2.3: the work of maintaining parity for small random accesses, estimated from two ratios
+/// of bandwidths; and the space for parity.
 fn rough(study: Study) -> Study {
     const LORE: Bandwidths = Bandwidths::LORE;
     let study = modelled(study, "st.coarse.quarter", || {
@@ -65,8 +66,8 @@ fn rough(study: Study) -> Study {
     misread(study, "st.space.A0.5", || space(0.5))
 }
 
-/// What parity and logs take up with so much log for each parity, in percent; and as printed, by
-/// the overhead of RAID 5 with two digits for each.
+/// The space for parity and logs, in percent, with this ratio of log to parity; and the printed
+/// reading, which uses RAID 5's overhead rounded to one decimal for each.
 fn space(ratio: f64) -> Result<[f64; 2], EvidenceError> {
     let logging = Logging { ratio, sublogs: Sublogs::Striped(1), ..Logging::default() };
     let ours = 100.0 * blind(Organization::ParityLogging(logging))?.space_overhead();
@@ -74,7 +75,7 @@ fn space(ratio: f64) -> Result<[f64; 2], EvidenceError> {
     Ok([ours, (1.0 + ratio) * raid5])
 }
 
-/// The drive's file.
+/// The drive's description.
 pub(super) fn description() -> Result<Description, EvidenceError> {
     drives::find(DRIVE, Path::new("")).map_err(EvidenceError::model)
 }
@@ -84,13 +85,13 @@ pub(super) fn drive() -> Result<Mechanics, EvidenceError> {
     description()?.mechanics(Angle::default()).map_err(EvidenceError::model)
 }
 
-/// A seek to a cylinder so many cylinders beyond the next one, in milliseconds: the paper's `dist`
-/// does not count the destination.
+/// The time of a seek that passes over this number of cylinders, in milliseconds. The paper's
+/// `dist` does not count the destination.
 pub(super) fn seek_over(passed: u32) -> Result<f64, EvidenceError> {
     Ok(milliseconds(drive()?.seek.time(passed + 1)))
 }
 
-/// What that drive comes to as a disk of the models: with its curve's own mean seek.
+/// This drive as a disk of the models, with the mean seek of its own seek curve.
 pub(super) fn own() -> Result<Disk, EvidenceError> {
     Disk::of(&drive()?, UNIT).map_err(EvidenceError::model)
 }

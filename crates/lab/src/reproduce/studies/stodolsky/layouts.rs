@@ -1,5 +1,5 @@
-//! Figures of layouts: 1, 6 to 9, 14, 28 and 29. Those of arrays that this array can be are drawn
-//! by the array itself; the others by the paper's rule, and they say so.
+//! Figures of layouts: 1, 6 to 9, 14, 28 and 29. The array draws those layouts that it supports;
+//! the others are drawn by the paper's rule, and their titles say so.
 
 use parlour_array::{Geometry, LogCreation};
 use parlour_units::{Region, Sectors};
@@ -11,10 +11,10 @@ use crate::reproduce::figure::{Content, Panel};
 use crate::reproduce::study::Study;
 use crate::settings::{ConsistencyName, OrganizationSettings};
 
-/// Disks of the paper's drawings.
+/// The numbers of disks in the paper's drawings.
 const FEW: u16 = 4;
 const SOME: u16 = 5;
-/// Stripe units: as small as they are by default, and so long that all of a region can be drawn.
+/// The stripe units: the default, and one so long that a whole region can be drawn.
 const UNIT: Sectors = Sectors::new(128);
 const LONG_UNIT: Sectors = Sectors::new(2048);
 
@@ -84,8 +84,9 @@ fn named(organization: &str) -> OrganizationSettings {
     OrganizationSettings { organization: Some(organization.to_owned()), ..Default::default() }
 }
 
-/// Figures 6 and 7: parity and log of each region on a disk each, which are always the last two, or
-/// move left from region to region. (The array of this program goes on to figures 8 and 9.)
+/// Figures 6 and 7: each region has a disk for parity and one for its log. They are always the last
+/// two disks, or move left from region to region. (This program's array supports only the layouts
+/// of figures 8 and 9.)
 fn roles(rotated: bool) -> String {
     let disks = usize::from(SOME);
     let role = |region: usize, disk: usize| {
@@ -103,17 +104,17 @@ fn roles(rotated: bool) -> String {
     )
 }
 
-/// Figure 14: the cylinder of an example, a unit of which is replaced: the first place that is free
-/// and passes after the unit was read and another head was chosen.
+/// Figure 14: the cylinder of an example. A unit is replaced: its new place is the first free place
+/// that passes under a head after the old unit was read and the head was switched.
 fn floating() -> String {
     const TRACKS: usize = 4;
     const UNITS: usize = 6;
-    /// Free places, a track's worth: by track and offset.
+    /// The free places by track and offset; together as many as a track has.
     const FREE: [(usize, usize); UNITS] = [(0, 5), (1, 1), (1, 3), (2, 0), (2, 2), (3, 4)];
-    /// Where the unit is that is replaced.
+    /// The place of the replaced unit.
     const OLD: (usize, usize) = (0, 1);
     let switch = (DISK.head_switch / DISK.transfer()).ceil() as usize;
-    // How many units pass from the end of the old one to the beginning of a place.
+    // The number of units that pass from the end of the old unit to the beginning of a place.
     let wait = |(track, offset): (usize, usize)| {
         let least = if track == OLD.0 { 0 } else { switch };
         (least..least + UNITS).find(|passed| (OLD.1 + 1 + passed) % UNITS == offset).unwrap_or(UNITS)
@@ -133,8 +134,8 @@ fn floating() -> String {
     aligned(&lines)
 }
 
-/// Figure 28: data disks in a square, a parity disk for each row and each column; what a write to
-/// disk 1 updates is marked. (Disk 5 occurs once here.)
+/// Figure 28: data disks in a square, with a parity disk for each row and each column. The units
+/// that a write to disk 1 updates are marked. (Disk 5 occurs only once here.)
 fn two_dimensional() -> String {
     const SIDE: usize = 3;
     const WRITTEN: usize = 1;
@@ -148,8 +149,8 @@ fn two_dimensional() -> String {
     aligned(&lines)
 }
 
-/// Figure 29: a region that survives two failures. Its log is kept twice, each time on two disks;
-/// the data, and the two sets of check units, are on the others.
+/// Figure 29: a region that survives two failures. Its log has two copies, each on two disks; the
+/// data and the two sets of check units are on the other disks.
 fn double() -> String {
     const FAILURES: usize = 2;
     const SUBLOGS: usize = 2;

@@ -1,4 +1,4 @@
-//! How long until data is lost (§7, figure 20).
+//! Mean times to data loss and survival probabilities (§7, figure 20).
 
 use parlour_model::reliability::{
     HOURS_PER_YEAR, Lifetimes, Redundancy, ReliabilityError, SparedArray, Spares, mttdl, survival,
@@ -9,19 +9,19 @@ use super::modelled::modelled;
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::{Finding, Study};
 
-/// A disk's life, and its rebuild onto a spare, in hours.
+/// The mean lifetime of a disk, and the time of its rebuild onto a spare, in hours.
 const LIFETIMES: Lifetimes = Lifetimes { failure: 300_000.0, repair: 1.0 };
-/// Figure 20(b): the spare, and how many hours its replacement takes.
+/// Figure 20(b): one spare, and the hours until it is replaced.
 const SINGLE: Spares = Spares::Kept { spares: 1, replacement: 72.0 };
-/// What figure 20(b) goes by: a disk of one group at a time.
+/// The assumption of figure 20(b): one group is degraded at a time.
 const DEGRADED_AT_ONCE: u32 = 1;
-/// After how many years it is asked whether data is still there.
+/// The numbers of years after which survival is computed.
 const YEARS: [(u32, &str); 2] = [(5, "5"), (10, "10")];
 
-/// Makes the groups of an array.
+/// Makes the redundancy groups of an array.
 type Groups = fn() -> Result<Redundancy, ReliabilityError>;
 
-/// What the paper compares: pairs, a group of all disks, and no redundancy.
+/// The groups that the paper compares: pairs, one group of all disks, and no redundancy.
 const MIRRORED: (&str, Groups) = ("mirror", || Redundancy::mirrored(DISKS, 2));
 const LOGGED: (&str, Groups) = ("pl", || Redundancy::checked(DISKS, 1));
 const NONREDUNDANT: (&str, Groups) = ("nr", || Redundancy::nonredundant(DISKS));

@@ -1,5 +1,5 @@
-//! What parity logging costs: disks' time (§3, §5, §8.1, §9), memory (§2), and how logs are
-//! balanced and emptied (§6).
+//! The costs of parity logging: disk time (§3, §5, §8.1, §9) and memory (§2); and how logs are
+//! balanced and reintegrated (§6).
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::reintegration::Targets;
@@ -12,7 +12,7 @@ use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::Study;
 use crate::reproduce::value::Value;
 
-/// Track sizes up to which crossovers are looked for (figure 16), in data units.
+/// The longest track at which a crossover is looked for (figure 16), in data units.
 const LONGEST_TRACK: u32 = 60;
 
 /// "A range of ±10% around the optimum number of regions" (§2.4).
@@ -39,7 +39,7 @@ fn memory(study: Study) -> Study {
     )
 }
 
-/// Figure 13, and what follows from it.
+/// Figure 13, and the numbers that follow from it.
 fn overheads(study: Study) -> Study {
     let study = modelled(study, "st.fig13.logwrite", || Ok(blind(unstriped())?.small_write().log_write));
     let study = misread(study, "st.fig13.logread", || by_both(|model| model.small_write().log_read, true));
@@ -53,7 +53,7 @@ fn overheads(study: Study) -> Study {
     misread(study, "st.36.7", || by_both(|model| model.throughput_per_disk(1.0), false))
 }
 
-/// By our reading of the formulas, and by the one that figure 13 comes nearest to.
+/// The values by our reading of the formulas, and by the reading that comes nearest to figure 13.
 fn by_both(of: fn(&Model) -> f64, preread: bool) -> Result<[f64; 2], EvidenceError> {
     let by = |reading| Ok(of(&example(read_as(reading), preread)?));
     Ok([by(Reading::Corrected)?, by(Reading::Figure13)?])
@@ -88,19 +88,21 @@ fn geometry(study: Study) -> Study {
     })
 }
 
-/// What three long accesses of a small write's parity spend between tracks.
+/// The time that the three long accesses for a small write's parity spend on track switches.
 fn switching(disk: Disk) -> f64 {
     3.0 * disk.track_switch() / disk.units
 }
 
-/// Figure 16: from where on parity logging is better, and up to where others are.
+/// Figure 16: the track length from which parity logging is better than other organizations, and up
+/// to which they are better.
 fn track_sizes(study: Study) -> Study {
     let study = modelled(study, "st.fig16.mirror", || Ok(f64::from(behind(Organization::Mirrored)? + 1)));
     let study = modelled(study, "st.fig16.text", || Ok(f64::from(behind(Organization::Mirrored)?)));
     modelled(study, "st.fig16.raid5", || Ok(f64::from(behind(Organization::Raid5)?)))
 }
 
-/// The longest track, in data units, with which another organization still writes more.
+/// The longest track, in data units, with which another organization still has the higher rate of
+/// writes.
 fn behind(other: Organization) -> Result<u32, EvidenceError> {
     let mut last = 0;
     for units in 1..=LONGEST_TRACK {
@@ -111,7 +113,8 @@ fn behind(other: Organization) -> Result<u32, EvidenceError> {
     Ok(last)
 }
 
-/// Blind small writes a second of each disk whose tracks have so many data units.
+/// The rate of blind small writes per second of each disk, with tracks of this number of data
+/// units.
 pub(super) fn rate_with(units: u32, organization: Organization) -> Result<f64, EvidenceError> {
     let disk = Disk { units: units.into(), ..DISK };
     Ok(model(Array { disk, ..Array::example(organization) })?.throughput_per_disk(1.0))
@@ -133,8 +136,8 @@ fn balance(study: Study) -> Study {
     modelled(study, "st.fig22.seconds", || Ok(logs(&blind(striped(1))?).sublog_read() / 1e3))
 }
 
-/// The part of the disks that balances a hot region, and the one that is printed: that of the other
-/// kind of writes.
+/// The fraction of the disks that balances a hot region, and the printed one, which is that of the
+/// other kind of writes.
 fn balanced(preread: bool) -> Result<[f64; 2], EvidenceError> {
     let of = |preread| Ok(example(unstriped(), preread)?.balance().unwrap_or_default());
     Ok([of(preread)?, of(!preread)?])
@@ -157,14 +160,15 @@ fn failures(study: Study) -> Study {
     modelled(study, "st.fig30.float", || surviving(Organization::Floating, 3, false))
 }
 
-/// What is left of a nonredundant array's blind writes where three failures are survived, in
-/// percent.
+/// The rate of blind writes of an array that survives three failures, in percent of a nonredundant
+/// array's.
 fn of_nonredundant(organization: Organization) -> Result<f64, EvidenceError> {
     let nonredundant = blind(Organization::Nonredundant)?.throughput_per_disk(1.0);
     Ok(100.0 * surviving(organization, 3, true)? / nonredundant)
 }
 
-/// Small writes a second of each disk where so many failures are survived.
+/// The rate of small writes per second of each disk, in an array that survives this number of
+/// failures.
 pub(super) fn surviving(
     organization: Organization,
     failures: u32,
@@ -174,7 +178,7 @@ pub(super) fn surviving(
     Ok(model(array)?.throughput_per_disk(1.0))
 }
 
-/// Figure 20, whose 90% do not say on how many disks a log is.
+/// Figure 20. Its 90% do not say over how many disks a log is striped.
 fn capacities(study: Study) -> Study {
     let study = modelled(study, "st.cap.L1", || Ok(100.0 * blind(striped(1))?.user_capacity()));
     let study = modelled(study, "st.cap.L3", || Ok(100.0 * blind(striped(3))?.user_capacity()));

@@ -1,9 +1,8 @@
 //! Stodolsky, Holland, Courtright and Gibson: parity logging.
 //!
-//! Numbers, in the order of the paper: the [`disk`] and what §2 reckons roughly, what [`logging`]
-//! costs, what the [`others`] cost and need, and how long until data is lost ([`lifetimes`]).
-//! Figures: [`curves`] that follow from formulas, [`layouts`], [`tables`], and [`peaks`] that were
-//! simulated.
+//! Numbers, in the order of the paper: the [`disk`] and the rough estimates of §2, the costs of
+//! [`logging`], the costs of the [`others`], and mean times to data loss ([`lifetimes`]). Figures:
+//! [`curves`] from formulas, [`layouts`], [`tables`], and [`peaks`] from simulations.
 
 mod curves;
 mod disk;

@@ -1,10 +1,10 @@
-//! Numbers that models alone give.
+//! Helpers for numbers that models alone give.
 
 use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::{Finding, Study};
 use crate::reproduce::value::Value;
 
-/// A number that a model alone gives.
+/// Adds a number that a model alone gives.
 pub(super) fn modelled<T: Into<Value> + 'static>(
     study: Study,
     id: &'static str,
@@ -13,7 +13,7 @@ pub(super) fn modelled<T: Into<Value> + 'static>(
     study.number(id, move |_| Ok(Finding::model(value()?)))
 }
 
-/// A number for which a model gives two: by our reading, and by the printed one.
+/// Adds a number for which a model gives two values: by our reading, and by the printed one.
 pub(super) fn misread(
     study: Study,
     id: &'static str,

@@ -1,5 +1,5 @@
-//! What else is reckoned: floating's maps (§4), LRAID-X4 (§10), and what arrays are asked for
-//! (figures 2, 12 and 26).
+//! Other computed numbers: floating's maps (§4), LRAID-X4 (§10), and the workloads (figures 2, 12
+//! and 26).
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::load::{AIRLINE, PROCESSES_PER_DISK, Way, mean_size, share, tpc_a_bytes};
@@ -14,13 +14,13 @@ use crate::reproduce::evidence::EvidenceError;
 use crate::reproduce::study::{Finding, Study};
 use crate::reproduce::value::Value;
 
-/// Tracks of a cylinder and disks with which footnote 6 is tried.
+/// The tracks of a cylinder and the numbers of disks with which footnote 6 is checked.
 const SHAPES: [(u32, u32); 4] = [(14, 22), (2, 2), (5, 9), (19, 4)];
-/// The cylinders that `Tfewtrackseek` passes, and the tracks of a subsequence with memory for 2% of
-/// a disk (§10).
+/// The number of cylinders that `Tfewtrackseek` passes over, and the number of tracks of a
+/// subsequence with memory for 2% of a disk (§10).
 const FEW_TRACKS: u32 = 5;
 const SUBSEQUENCE: f64 = 2.4;
-/// Transactions a second of figure 2's system.
+/// The transactions per second of figure 2's system.
 const TRANSACTIONS: f64 = 250.0;
 const BITS_PER_KB: f64 = 8.0 * 1024.0;
 
@@ -42,7 +42,7 @@ fn floating(study: Study) -> Study {
     })
 }
 
-/// Whether free tracks and parity take up `(T+N-1)/(TN)`.
+/// Checks that free tracks and parity take `(T+N-1)/(TN)` of the space.
 fn footnote_6() -> Result<bool, EvidenceError> {
     let mut holds = true;
     for (tracks, disks) in SHAPES {

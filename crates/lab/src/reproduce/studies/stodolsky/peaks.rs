@@ -1,5 +1,5 @@
-//! What was simulated, beside the models: peak loads (figures 21, 24 and 25), response times
-//! (figure 23), and the airline's mix (figure 27); and the four numbers that the paper has from
+//! Simulated results compared with the models: peak loads (figures 21, 24 and 25), response times
+//! (figure 23), and the airline's mix (figure 27); and the four numbers that the paper takes from
 //! simulations.
 
 use parlour_model::utilization::load::AIRLINE;
@@ -20,17 +20,17 @@ const LOADS: &str = "stodolsky/figure-23-load";
 const AIRLINE_PEAKS: &str = "stodolsky/figure-27";
 const AIRLINE_LOADS: &str = "stodolsky/figure-27-load";
 
-/// Log striping of the array that is compared with others (§8.1).
+/// The log striping of the array that is compared with other organizations (§8.1).
 const STRIPED: u32 = 6;
-/// Degrees of log striping that are simulated.
+/// The degrees of log striping that are simulated.
 const SIMULATED: [&str; 9] = ["1", "2", "3", "4", "5", "6", "8", "10", "13"];
-/// Think times, from light load to heavy.
+/// Think times, from light load to heavy load.
 const THINKS: [&str; 7] = ["5000 ms", "1200 ms", "600 ms", "300 ms", "150 ms", "75 ms", "30 ms"];
 const AIRLINE_THINKS: [&str; 3] = ["300 ms", "100 ms", "40 ms"];
-/// How near model and simulation are, according to §8.2, in percent.
+/// How closely model and simulation agree according to §8.2, in percent.
 const AGREEMENT: f64 = 5.0;
 
-/// What the paper compares, by its name in the experiments.
+/// The organizations that the paper compares, by their names in the experiments.
 const ORGANIZATIONS: [(&str, Make); 5] = [
     ("nonredundant", || Organization::Nonredundant),
     ("mirrored", || Organization::Mirrored),
@@ -39,7 +39,7 @@ const ORGANIZATIONS: [(&str, Make); 5] = [
     (LOGGING, || striped(STRIPED)),
 ];
 const LOGGING: &str = "parity logging, bitmap";
-/// Whether old data is known, in the experiments' word and ours.
+/// Whether old data is known: the value in the experiments, and the text for figures.
 const KNOWN: [(&str, &str); 2] = [("false", "with prereads"), ("true", "without prereads")];
 
 pub(super) fn numbers(study: Study) -> Study {
@@ -66,7 +66,7 @@ pub(super) fn figures(study: Study) -> Study {
     })
 }
 
-/// How much longer a lightly loaded array with parity logging takes than mirrors (§8.1).
+/// The additional response time of parity logging over mirroring in a lightly loaded array (§8.1).
 fn later_than_mirroring(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     let responses = |organization| {
         let figures = evidence.run(LOADS, &[KNOWN[0].0, THINKS[0], organization])?;
@@ -84,8 +84,7 @@ fn later_than_mirroring(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     )))
 }
 
-/// The part of the drives' time that a write of parity logging needs less when its old data is
-/// known (§8.1).
+/// The fraction of disk time that a write of parity logging saves if its old data is known (§8.1).
 fn saved_without_prereads(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     let saved = |blind: f64, known: f64| 1.0 - known / blind;
     let simulated = |known| {
@@ -103,7 +102,7 @@ fn saved_without_prereads(evidence: &Evidence) -> Result<Finding, EvidenceError>
     })
 }
 
-/// Requests a second of a drive, with the interval of all.
+/// The requests per second of each drive, with the interval scaled from that of the whole array.
 fn rate(x: f64, figures: &Figures) -> Point {
     let part = figures.throughput_per_member / figures.throughput.mean;
     let interval = figures.throughput.interval.map(|interval| interval * part);
@@ -161,13 +160,13 @@ fn striping(evidence: &Evidence) -> Panels {
     ])
 }
 
-/// Runs of an organization from light load to the peak.
+/// The runs of an organization, from light load to the peak.
 fn loaded<'a>(evidence: &'a Evidence, known: &str, name: &str) -> Result<Vec<&'a Figures>, EvidenceError> {
     let light = THINKS.into_iter().map(|think| evidence.run(LOADS, &[known, think, name]));
     light.chain([evidence.run(PEAKS, &[known, name])]).collect()
 }
 
-/// Figure 23. Of the models there are the bounds: the response of an idle array, and the rate at
+/// Figure 23. The models give only its bounds: the response time of an idle array, and the rate at
 /// which disks are always busy.
 fn responses(evidence: &Evidence) -> Panels {
     let mut panels = Vec::new();
@@ -215,16 +214,16 @@ fn utilizations(evidence: &Evidence) -> Panels {
     Ok(vec![Panel::only(Content::Chart(chart))])
 }
 
-/// By how many percent a model's rate is above the simulated one of the peak, its disks being used
-/// so far.
+/// By how many percent a model's rate, at this utilization of the disks, exceeds the simulated peak
+/// rate.
 fn above(model: &Model, figures: &Figures, utilization: f64) -> Point {
     let y = 100.0 * (model.throughput_per_disk(utilization) / figures.throughput_per_member - 1.0);
     let interval = figures.throughput.interval.map(|interval| 100.0 * interval / figures.throughput.mean);
     Point { x: 0.0, y, interval }
 }
 
-/// How far a model is from the simulation of its peak, at the utilization that was achieved: of
-/// all, the farthest, in percent.
+/// The largest deviation of a model from the simulated peak, at the utilization that was achieved,
+/// in percent.
 fn farthest_model(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     let mut farthest = (0.0, None, String::new());
     for (known, title) in KNOWN {
@@ -242,7 +241,7 @@ fn farthest_model(evidence: &Evidence) -> Result<Finding, EvidenceError> {
     Ok(found.noted(which.clone()).because(which))
 }
 
-/// Figure 25, scaled as in the paper and not.
+/// Figure 25, scaled as in the paper and unscaled.
 fn errors(evidence: &Evidence) -> Panels {
     let (mut scaled, mut unscaled, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
     for (known, title) in KNOWN {
@@ -273,12 +272,13 @@ fn errors(evidence: &Evidence) -> Panels {
     Ok(panels)
 }
 
-/// Logs fill in step, because they all begin empty and are written alike: over fewer fillings than
-/// this it matters with which part of one a measurement ends.
+/// The least number of fillings of all logs for a reliable measurement. All logs begin empty and
+/// fill at the same rate; with fewer fillings, the result depends on the point at which the
+/// measurement ends.
 const FILLINGS: f64 = 5.0;
 
-/// Whether a run saw too few fillings of all logs to tell what reintegrations cost; where there are
-/// any.
+/// If the array has logs and a run saw too few fillings of them to measure the cost of
+/// reintegrations, returns an explanation.
 fn too_short(model: &Model, figures: &Figures) -> Option<String> {
     let logs = model.logging()?;
     let fillings = figures.requests as f64 / (logs.cycle() * f64::from(Logging::default().regions));
@@ -287,12 +287,12 @@ fn too_short(model: &Model, figures: &Figures) -> Option<String> {
     })
 }
 
-/// Why the model of an organization is far off, where that is known.
+/// Why the model of an organization deviates, if the reason is known.
 fn explained(model: &Model, figures: &Figures) -> String {
     too_short(model, figures).unwrap_or_else(|| "not explained".to_owned())
 }
 
-/// Organizations of figure 27, by their names in the experiments; whether old data is known.
+/// The organizations of figure 27 by their names in the experiments, and whether old data is known.
 const AIRLINE_ORGANIZATIONS: [(&str, Make, bool); 6] = [
     ("nonredundant", || Organization::Nonredundant, false),
     ("mirrored", || Organization::Mirrored, false),
@@ -302,7 +302,7 @@ const AIRLINE_ORGANIZATIONS: [(&str, Make, bool); 6] = [
     ("parity logging, known", || striped(STRIPED), true),
 ];
 
-/// Figure 27. The models know of first come, first served only.
+/// Figure 27. The models cover only first come, first served.
 fn airline(evidence: &Evidence) -> Panels {
     let queues = [("fcfs", "FIFO"), ("cvscan", "CVSCAN")];
     let mut panels = Vec::new();

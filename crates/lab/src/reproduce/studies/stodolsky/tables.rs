@@ -1,4 +1,4 @@
-//! Figures that are tables: 2, 4, 5, 12 and 20. Ours stands beside what is printed.
+//! Figures that are tables: 2, 4, 5, 12 and 20. Our values stand beside the printed ones.
 
 use std::path::PathBuf;
 
@@ -17,9 +17,9 @@ use crate::reproduce::paper::Paper;
 use crate::reproduce::study::{How, Study};
 use crate::reproduce::value::digits;
 
-/// The experiment that has the parameters of figure 12.
+/// The experiment with the parameters of figure 12.
 const EXPERIMENT: &str = "stodolsky/figure-23";
-/// Data disks of figure 4.
+/// The number of data disks of figure 4.
 const DATA_DISKS: usize = 3;
 
 pub(super) fn figures(study: Study) -> Study {
@@ -98,7 +98,7 @@ fn symbols() -> Result<Lines, EvidenceError> {
     Ok(lines)
 }
 
-/// Figure 12: what is printed, and what is simulated.
+/// Figure 12: the printed parameters, and the simulated ones.
 fn parameters() -> Result<Lines, EvidenceError> {
     let (drive, disk) = (drive()?, own()?);
     let setup = serde_json::to_value(experiment()?.setup).map_err(EvidenceError::model)?;
@@ -147,7 +147,8 @@ fn experiment() -> Result<Point, EvidenceError> {
     Ok(experiment.points().map_err(EvidenceError::model)?.swap_remove(0))
 }
 
-/// The rows of a table of figure 20 by numbers of mirrors, parity logging, and no redundancy.
+/// The rows of a table of figure 20: the ids of the numbers for mirrors, parity logging, and no
+/// redundancy.
 type Rows = [(&'static str, [Option<&'static str>; 3]); 4];
 
 const CAPACITY: (&str, [Option<&str>; 3]) = ("user capacity (%)", [None, Some("st.cap.L6"), None]);
@@ -170,7 +171,7 @@ const SINGLE: Rows = [
     ("10 year reliability (%)", [Some("st.relb.mirror.10"), Some("st.relb.pl.10"), Some("st.rel.nr.10")]),
 ];
 
-/// Figure 20: ours, and what is printed.
+/// Figure 20: our values, and the printed ones.
 fn reliability(evidence: &Evidence, rows: Rows) -> Result<Lines, EvidenceError> {
     let study = lifetimes::numbers(logging::numbers(Study::of(Paper::Stodolsky)));
     let cell = |id: Option<&str>| {

@@ -1,4 +1,4 @@
-//! The figures.
+//! The figures of the paper: layouts, and mean response times over siblings and processes.
 
 use parlour_array::LogCreation;
 
@@ -10,11 +10,11 @@ use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source
 use crate::reproduce::study::Study;
 use crate::settings::{OrganizationSettings, RotationName};
 
-/// Multiprogramming levels that are drawn against k.
+/// The multiprogramming levels of the curves over k.
 const PROCESSES: [u32; 4] = [1, 4, 10, 20];
-/// Disks of a request that are drawn against the multiprogramming level.
+/// The numbers of disks of a request for the curves over the multiprogramming level.
 const SIBLINGS: [u32; 5] = [1, 4, 7, 14, 21];
-/// What the paper's mean error is below, in percent (§4).
+/// The upper bound of the paper's mean error, in percent (§4).
 const PUBLISHED: &str = "the paper's mean, at the most";
 const AT_MOST: f64 = 6.0;
 
@@ -36,14 +36,14 @@ const MODEL: &str = "\
 const LAYOUT: &str =
     "parlour layout --organization raid5 --rotation left-symmetric --members 8 --parity stripe --rows 8";
 
-/// Figure 2, as far as the text tells of it.
+/// Figure 2, as far as the text describes it.
 const CONFIGURATION: &str = "\
 main system
   ├── SCSI bus ── ▯ ▯ ▯ ▯ ▯ ▯ ▯ ▯   group 0: drives 0 to 7
   ├── SCSI bus ── ▯ ▯ ▯ ▯ ▯ ▯ ▯ ▯   group 1: drives 8 to 15
   └── SCSI bus ── ▯ ▯ ▯ ▯ ▯ ▯ ▯ ▯   group 2: drives 16 to 23
 ";
-/// Drives of a group: seven data units and one of parity in a row.
+/// The number of drives of a group: seven data units and one parity unit in a row.
 const GROUP: u16 = 8;
 
 pub(super) fn figures(study: Study) -> Study {
@@ -72,7 +72,7 @@ pub(super) fn figures(study: Study) -> Study {
         .figure("va.fig4", command, |evidence| panels(evidence, |think| think > 0.0))
 }
 
-/// Responses by size, against k and against the processes; then how far the model is off.
+/// Response times by size, over k and over the processes; then the model's errors.
 fn panels(evidence: &Evidence, thinks: fn(f64) -> bool) -> Result<Vec<Panel>, EvidenceError> {
     let cells: Vec<Cell> = grid(evidence)?.into_iter().filter(|cell| thinks(cell.think)).collect();
     let by_size: Vec<&[Cell]> = cells.chunk_by(|one, next| one.load.size == next.load.size).collect();
@@ -115,7 +115,7 @@ fn against_processes(cells: &[Cell]) -> Chart {
     Chart { x: Axis::linear("processes, m", ""), y: response(), curves: curves.collect() }
 }
 
-/// The paper's model and the simulated array.
+/// The curves of the paper's model and of the simulated array.
 fn pair<'a>(of: &str, cells: impl Iterator<Item = &'a Cell> + Clone, x: fn(&Cell) -> f64) -> [Curve; 2] {
     let simulated = cells.clone().map(|cell| Point {
         x: x(cell),
@@ -128,7 +128,7 @@ fn pair<'a>(of: &str, cells: impl Iterator<Item = &'a Cell> + Clone, x: fn(&Cell
     ]
 }
 
-/// The x of some cells' mean, and the cells.
+/// The position on the horizontal axis of some cells' mean, and the cells.
 type Part<'a> = (f64, Vec<&'a Cell>);
 
 fn errors_by_siblings(cells: &[Cell]) -> Chart {
@@ -149,7 +149,7 @@ fn errors_by_load(cells: &[Cell]) -> Chart {
     errors(Axis::names("size of requests", sizes), &parts)
 }
 
-/// Mean errors, by what the model is told of the last sibling, and the paper's.
+/// The mean errors of the model by the distribution of the last sibling's time, and the paper's.
 fn errors(x: Axis, parts: &[Part]) -> Chart {
     let ours = Maximum::ALL.map(|maximum| {
         let points = parts.iter().map(|(x, cells)| (*x, mean_error(cells.iter().copied(), maximum)));

@@ -1,4 +1,4 @@
-//! The grid of §4: each run of `experiments/varki/units.toml` beside what the model says of it.
+//! The grid of §4: each run of `experiments/varki/units.toml` with the model's prediction for it.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -13,23 +13,23 @@ use crate::figures::{Figures, Interval};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::study::{Finding, Study};
 
-/// K: drives of the array (§3.1).
+/// K: the number of drives of the array (§3.1).
 pub(super) const DISKS: u32 = 24;
 
-/// How long the last of k siblings takes: what the model is told of it.
+/// The model's assumption about the time of the last of k siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Maximum {
     /// p + σ√(2 ln k) + t, as printed.
     Printed,
-    /// Normal positioning, and its exact maximum.
+    /// Normally distributed positioning, and its exact maximum.
     Normal,
-    /// The drive's own times, each sibling's for itself.
+    /// The drive's own times, independent for each sibling.
     Independent,
-    /// The drive's own times of siblings that go to one place of each drive, as in an array.
+    /// The drive's own times for siblings at the same position of each drive, as in an array.
     Together,
 }
 
-/// A request of a size, in so many units of so many sectors.
+/// A request of a size: the number of its units, and the sectors of each.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) size: String,
@@ -37,28 +37,28 @@ pub(super) struct Load {
     pub(super) sectors: u64,
 }
 
-/// How long drives take for a load.
+/// The drives' times for a load.
 pub(super) struct Times {
-    /// The fork and join, by `Maximum::ALL`.
+    /// The fork and join, in the order of `Maximum::ALL`.
     phases: [Phase; Maximum::ALL.len()],
-    /// A unit on a drive.
+    /// The time of a unit on a drive.
     pub(super) unit: Distribution,
 }
 
-/// A run, and the model beside it. Times are in ms.
+/// A run with the model's predictions. Times are in milliseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Cell {
     pub(super) load: Load,
     pub(super) think: f64,
     pub(super) processes: u32,
     pub(super) requests: u64,
-    /// Mean response of the simulated array.
+    /// The mean response time of the simulated array.
     pub(super) simulated: Interval,
-    /// And of the model, by `Maximum::ALL`.
+    /// The mean response time of the model, in the order of `Maximum::ALL`.
     pub(super) model: [f64; Maximum::ALL.len()],
 }
 
-/// A run's values are none of the grid.
+/// The error for a run whose values are not in the grid.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "experiments/{UNITS}.toml: '{0}' is no run of the grid; a load is named '128KiB/4/64', a time to think 'none' or '30 ms'"
@@ -69,7 +69,7 @@ impl Maximum {
     pub(super) const ALL: [Maximum; 4] =
         [Maximum::Printed, Maximum::Normal, Maximum::Independent, Maximum::Together];
 
-    /// What people call it.
+    /// Its name in the report.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Maximum::Printed => "σ√(2 ln k), as printed",
@@ -99,11 +99,11 @@ impl Load {
         parts.next().is_none().then_some(load)
     }
 
-    /// What models take of it. That takes some time, and numbers and figures ask for the same: it
-    /// is worked out once.
+    /// The drives' times for this load. They take long to compute and are needed for several
+    /// numbers and figures, so they are computed once and kept.
     pub(super) fn times(&self) -> Result<Arc<Times>, EvidenceError> {
         static KNOWN: Mutex<BTreeMap<(NonZeroU32, u64), Arc<Times>>> = Mutex::new(BTreeMap::new());
-        // What is in it is whole, whatever became of others who looked.
+        // Every entry of the map is complete, even if another thread has panicked.
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (self.siblings, self.sectors);
         match known.get(&key) {
@@ -129,19 +129,19 @@ impl Times {
 }
 
 impl Cell {
-    /// Mean response by the model.
+    /// The model's mean response time.
     pub(super) fn model(&self, maximum: Maximum) -> f64 {
         let at = Maximum::ALL.iter().position(|one| *one == maximum).expect("ALL has all of them");
         self.model[at]
     }
 
-    /// How far the model is off, as a part of what was simulated.
+    /// The model's error, as a fraction of the simulated response time.
     fn error(&self, maximum: Maximum) -> f64 {
         (self.model(maximum) / self.simulated.mean - 1.0).abs()
     }
 }
 
-/// What models say of a load, with so much thinking.
+/// The model's networks for a load and a think time.
 struct Modelled {
     load: Load,
     think: f64,
@@ -167,10 +167,10 @@ impl Modelled {
     }
 }
 
-/// All runs.
+/// Returns all runs.
 pub(super) fn grid(evidence: &Evidence) -> Result<Vec<Cell>, EvidenceError> {
     let experiment = evidence.experiment(UNITS)?;
-    // Runs of one load and time to think follow one another.
+    // The runs of one load and think time are consecutive.
     let mut modelled: Option<Modelled> = None;
     let cells = experiment.runs.iter().map(|run| {
         let unnamed = || EvidenceError::model(Unnamed(run.values.join(", ")));
@@ -185,7 +185,8 @@ pub(super) fn grid(evidence: &Evidence) -> Result<Vec<Cell>, EvidenceError> {
     cells.collect()
 }
 
-/// A run by its values: what is asked for, how long processes think in ms, and how many there are.
+/// Parses the values of a run: the load, the think time in milliseconds, and the number of
+/// processes.
 fn named(values: &[String]) -> Option<(Load, f64, u32)> {
     let [load, think, processes] = values else { return None };
     let think = match think.as_str() {
@@ -195,7 +196,7 @@ fn named(values: &[String]) -> Option<(Load, f64, u32)> {
     Some((Load::parse(load)?, think, processes.parse().ok()?))
 }
 
-/// Each value of something, in the order in which it first comes.
+/// The distinct values of the cells, in the order of their first occurrence.
 pub(super) fn each<'a, T: PartialEq>(cells: &'a [Cell], of: impl Fn(&'a Cell) -> T) -> Vec<T> {
     cells.iter().fold(Vec::new(), |mut found, cell| {
         let value = of(cell);
@@ -206,7 +207,7 @@ pub(super) fn each<'a, T: PartialEq>(cells: &'a [Cell], of: impl Fn(&'a Cell) ->
     })
 }
 
-/// The mean error over some cells, in percent.
+/// The mean error of these cells, in percent.
 pub(super) fn mean_error<'a>(cells: impl IntoIterator<Item = &'a Cell>, maximum: Maximum) -> f64 {
     mean(cells.into_iter().map(|cell| cell.error(maximum) * 100.0))
 }
@@ -221,8 +222,8 @@ pub(super) fn numbers(study: Study) -> Study {
     study.experiment(UNITS).number("va.6pct", |evidence| {
         let cells = grid(evidence)?;
         let error = mean_error(&cells, Maximum::Printed);
-        // All runs draw from one seed, so nobody knows how they hang together: of a mean it is
-        // never less sure than so.
+        // All runs use one seed, so their correlation is unknown. The mean of the half widths is an
+        // upper bound of the half width of the mean.
         let halves: Option<Vec<f64>> =
             cells.iter().map(|cell| Some(cell.simulated.interval? / cell.simulated.mean * 100.0)).collect();
         let interval = halves.map(mean);

@@ -1,4 +1,4 @@
-//! The drive, and the array that is made of it (§3.1).
+//! The drive, and the array of these drives (§3.1).
 
 use std::path::{Path, PathBuf};
 
@@ -13,11 +13,11 @@ use crate::reproduce::experiments;
 use crate::reproduce::study::{Finding, Study};
 use crate::reproduce::value::Value;
 
-/// The HP C2240 of 13 surfaces (table 2).
+/// The HP C2240 with 13 surfaces (table 2).
 const DRIVE: &str = "hp-c2247a";
-/// The experiment on the array: requests of just k units.
+/// The experiment on the array: requests of exactly k units.
 pub(super) const UNITS: &str = "varki/units";
-/// Bytes of a sector.
+/// The bytes of a sector.
 const SECTOR: f64 = 512.0;
 
 pub(super) fn numbers(study: Study) -> Study {
@@ -43,7 +43,7 @@ pub(super) fn drive() -> Result<(Mechanics, Electronics), EvidenceError> {
     Ok((mechanics, description.electronics().map_err(EvidenceError::model)?))
 }
 
-/// Data units in a row of all groups, by the layout of the array that is simulated.
+/// The number of data units in a row of all groups, from the layout of the simulated array.
 fn data_drives() -> Result<f64, EvidenceError> {
     let path = PathBuf::from(format!("experiments/{UNITS}.toml"));
     let text = experiments::find(UNITS).ok_or_else(|| EvidenceError::NoExperiment(UNITS.to_owned()))?;

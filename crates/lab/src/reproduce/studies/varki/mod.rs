@@ -1,7 +1,7 @@
 //! Varki and Wang: a closed model of disk arrays.
 //!
 //! Numbers of the [`hardware`] (§3.1), the [`grid`] on which model and simulated array are compared
-//! (§4), the [`network`] of figure 1 simulated as it stands, and the [`figures`].
+//! (§4), a direct simulation of the [`network`] of figure 1, and the [`figures`].
 
 mod figures;
 mod grid;

@@ -1,8 +1,8 @@
-//! The network of figure 1 simulated as it stands, without an array: siblings' service times are
-//! drawn each for itself.
+//! Simulates the network of figure 1 directly, without an array: siblings' service times are
+//! independent random numbers.
 //!
-//! An array's siblings lie at one place of each drive, so their times are not independent, as the
-//! model takes them to be. What that does to the error shows where it is not so.
+//! An array's siblings lie at the same position of each drive, so their times are not independent,
+//! as the model assumes. This simulation shows the model's error when they are independent.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,11 +14,11 @@ use super::grid::{Cell, DISKS, Maximum, grid, mean};
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::study::{Finding, Study};
 
-/// Requests that are answered before any counts, in thousandths of those that do.
+/// The requests of the warm-up, in thousandths of the counted requests.
 const WARM_UP: u64 = 125;
-/// What all is drawn from.
+/// The seed of the random numbers.
 const SEED: u64 = 1;
-/// Service times of which each is as likely: quantiles at even distances.
+/// The number of service times, each equally likely: quantiles at even distances.
 const TIMES: usize = 4_096;
 
 pub(super) fn numbers(study: Study) -> Study {
@@ -31,8 +31,8 @@ pub(super) fn numbers(study: Study) -> Study {
     })
 }
 
-/// Mean error of the model with the printed maximum, in percent. As many requests count as of the
-/// array.
+/// The mean error of the model with the printed maximum, in percent. The number of counted requests
+/// is that of the simulated array.
 fn error(evidence: &Evidence) -> Result<f64, EvidenceError> {
     let cells = grid(evidence)?;
     let of_one_load = cells.chunk_by(|one, next| one.load == next.load).map(|cells| {
@@ -46,10 +46,10 @@ fn quantiles(times: &Distribution) -> Vec<f64> {
     (0..TIMES).map(|number| times.quantile((number as f64 + 0.5) / TIMES as f64)).collect()
 }
 
-/// Mean response with these service times, in ms.
+/// The mean response time with these service times, in milliseconds.
 ///
-/// Requests come in the order of time, and each disk serves in the order of coming: it is enough to
-/// know when each is free again.
+/// Requests are handled in the order of time, and each disk serves them in the order of arrival. So
+/// the only state is the time at which each disk is free again.
 fn response(cell: &Cell, times: &[f64]) -> f64 {
     let mut random = Random::new(SEED);
     let mut free = [0.0_f64; DISKS as usize];
@@ -72,7 +72,7 @@ fn response(cell: &Cell, times: &[f64]) -> f64 {
     sum / cell.requests as f64
 }
 
-/// A time that is a number.
+/// A time with a total order, for the heap.
 #[derive(Clone, Copy, Debug)]
 struct Moment(f64);
 
@@ -117,13 +117,13 @@ mod tests {
 
     #[test]
     fn a_single_process_waits_for_the_last_of_its_siblings() {
-        // Of 1 and 3, each as likely, the larger of four is 1 in one of sixteen cases.
+        // Two times, 1 and 3, are equally likely: the largest of four is 1 in one case of sixteen.
         near(response(&cell(4, 1, 5.0), &halves()), 3.0 - 2.0 / 16.0);
     }
 
     #[test]
     fn processes_that_are_on_all_disks_wait_for_one_another() {
-        // Fixed times: each waits for the two before it.
+        // Fixed times: each request waits for the two before it.
         near(response(&cell(24, 3, 0.0), &[2.0; TIMES]), 6.0);
     }
 

@@ -16,10 +16,10 @@ use std::collections::VecDeque;
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Sectors};
 
-use crate::bad_blocks::BadBlocks;
 use crate::buffer::{BufferId, Slice};
 use crate::cache::PrereadCache;
 use crate::context::{Context, Start};
+use crate::durable::bad_blocks::BadBlocks;
 use crate::effect::{Effect, EffectId, Fault, Outcome};
 use crate::exec::job::FailedAccess;
 use crate::exec::run::{Answered, Progress};
@@ -230,7 +230,7 @@ impl Array {
     }
 
     /// Does what a plan needs of its owner.
-    fn follow(&mut self, id: JobId, mut progress: Progress) {
+    pub(crate) fn follow(&mut self, id: JobId, mut progress: Progress) {
         loop {
             match progress {
                 Progress::Running => return,

@@ -30,6 +30,8 @@ pub(crate) struct Context {
     pub(crate) simulated: Simulated,
     pub(crate) identity: Identity,
     pub(crate) mode: Mode,
+    /// Whether members may be written to.
+    pub(crate) writes: bool,
     pub(crate) now: Instant,
     pub(crate) roster: Roster,
     pub(crate) jobs: Jobs<Kind>,
@@ -68,6 +70,7 @@ impl Context {
             simulated,
             identity,
             mode,
+            writes,
             now,
             roster,
             jobs: Jobs::default(),

@@ -9,13 +9,13 @@
 mod abandon;
 mod array;
 mod assembly;
-mod bad_blocks;
 mod buffer;
 mod cache;
 mod code;
 mod columns;
 mod context;
 mod draw;
+mod durable;
 mod effect;
 mod errors;
 mod exec;

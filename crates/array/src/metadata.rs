@@ -8,6 +8,7 @@
 //! One superblock writing and one map writing are under way at a time; what comes meanwhile goes
 //! into the next.
 
+mod bad_blocks;
 mod informed;
 mod stop;
 mod table;

@@ -4,8 +4,8 @@ use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 
 use crate::array::{Array, Parts};
 use crate::assembly::{Assembly, AssemblyError};
-use crate::bad_blocks::BadBlocks;
 use crate::context::Start;
+use crate::durable::bad_blocks::BadBlocks;
 use crate::format::banks::Banks;
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::format::commit_entry::{Found, FoundLog};

@@ -5,6 +5,7 @@
 //! most; what it waits for behind the lock (a map, a superblock, a reintegration) needs no stripe
 //! lock. So nothing waits in a circle.
 
+mod blind;
 mod cached;
 
 use parlour_codec::sector::digest;

@@ -26,6 +26,7 @@ use super::{LoadState, Logs};
 use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Window};
+use crate::durable::bad_blocks;
 use crate::effect::{Action, Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::Committed;
@@ -435,7 +436,7 @@ impl Array {
             let stripe = self.cx.geometry.layout().stripe_in(region, (*stripe).into());
             let stripe = stripe.expect("it was looked up before");
             let window = Window { stripe, columns: Columns::new(*from, *from + block) };
-            let _full = self.record_uncompared(window, *unit);
+            let _full = bad_blocks::record_uncompared(&mut self.cx, window, *unit);
         }
     }
 

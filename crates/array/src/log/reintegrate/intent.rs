@@ -10,6 +10,7 @@ use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 use super::state::Run;
 use crate::array::Array;
 use crate::columns::Window;
+use crate::durable::bad_blocks;
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
@@ -230,7 +231,10 @@ impl Array {
             self.windows_at(intent.slot, self.cx.geometry.absolute(Sector::new(intent.at)), intent.length())
         };
         let windows: Vec<(Window, Unit)> = single.iter().flat_map(unread).collect();
-        if windows.into_iter().any(|(window, unit)| self.record_uncompared(window, unit).is_err()) {
+        if windows
+            .into_iter()
+            .any(|(window, unit)| bad_blocks::record_uncompared(&mut self.cx, window, unit).is_err())
+        {
             return self.give_up_half_done(region);
         }
         self.probe_parity(region, intents, again);

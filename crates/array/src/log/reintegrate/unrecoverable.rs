@@ -9,6 +9,7 @@ use super::sectors;
 use super::state::is_suspect;
 use crate::array::Array;
 use crate::columns::Window;
+use crate::durable::bad_blocks;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 
@@ -74,7 +75,10 @@ impl Array {
             (!unrecoverable.is_empty()).then_some(unrecoverable)
         });
         let Some(unrecoverable) = unrecoverable.collect::<Option<Vec<_>>>() else { return false };
-        unrecoverable.into_iter().flatten().all(|(window, unit)| self.record_bad_blocks(window, unit).is_ok())
+        unrecoverable
+            .into_iter()
+            .flatten()
+            .all(|(window, unit)| bad_blocks::record(&mut self.cx, window, unit).is_ok())
     }
 
     /// The parity that lacks what stands in an unreadable segment. None where no data is missing:

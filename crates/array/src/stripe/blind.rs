@@ -1,0 +1,135 @@
+//! A stripe of which something can be neither read nor computed: a rebuild passes over it, a host
+//! writes data without parity, and what cannot be had goes on the bad-block log.
+
+use parlour_units::Unit;
+
+use super::{Gate, hull};
+use crate::array::Array;
+use crate::code::UnitSet;
+use crate::columns::Window;
+use crate::durable::bad_blocks;
+use crate::ids::JobId;
+use crate::job::{Blind, Purpose, Stage};
+use crate::planted::{Bug, is_planted};
+use crate::request::RequestError;
+
+impl Array {
+    /// A stripe job's plan is done. Who wrote to blocks of the list waits until that is known.
+    pub(crate) fn stripe_carried_out(&mut self, id: JobId) {
+        if self.pass_unlisted(id) {
+            self.stripe_done(id);
+        }
+    }
+
+    /// Passes when who wrote to blocks of the list may go on: it is durable that they are off it.
+    fn pass_unlisted(&mut self, id: JobId) -> bool {
+        let durable = self.bad_blocks.is_durable(&self.cx.roster.listed);
+        let job = self.cx.jobs.get_mut(id);
+        let passes = !job.unlisted || durable;
+        if passes {
+            job.unlisted = false;
+        } else {
+            self.bad_blocks.wait(id);
+        }
+        passes
+    }
+
+    /// A rebuild or resync cannot compute what it should: it goes on block by block, and what it
+    /// cannot compute then goes on the list. Says whether it goes on.
+    pub(crate) fn pass_over(&mut self, id: JobId) -> bool {
+        let block = self.cx.geometry.block();
+        let job = self.cx.jobs.stripe(id);
+        if job.window.columns.length() > block {
+            job.block_by_block = true;
+            job.window.columns.to = job.window.columns.from + block;
+            job.stage = Stage::Plan;
+            self.cx.runnable.push_back(id);
+            return true;
+        }
+        let (window, targets) = (job.window, job.targets);
+        let units = self.cx.geometry.layout().units().filter(|unit| targets.has(*unit));
+        let units: Vec<Unit> = units.filter(|_| !is_planted(Bug::PassedOverUnlisted)).collect();
+        if units.into_iter().any(|unit| bad_blocks::record(&mut self.cx, window, unit).is_err()) {
+            return false;
+        }
+        self.next_window(id);
+        true
+    }
+
+    /// A host's write cannot read what it needs for parity, nor can that be computed. What it
+    /// writes is known all the same: block by block, it is written without parity, which goes on
+    /// the list. Says whether it goes on.
+    pub(crate) fn write_blindly(&mut self, id: JobId) -> bool {
+        let job = self.cx.jobs.stripe(id);
+        let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
+        let whole = self.cx.roster.missing(&self.cx.geometry, stripe).is_empty();
+        let parity = self.cx.geometry.code().has_checks() && !self.cx.geometry.keeps_copies();
+        if purpose != Purpose::Write || blind != Blind::No || !whole || !parity {
+            return false;
+        }
+        let columns = hull(&self.cx.jobs.stripe(id).pieces).expect("a write writes something");
+        if columns.length() > self.cx.geometry.block() {
+            self.begin_blocks(id, columns);
+            self.end_stripe(id, Ok(()));
+            return true;
+        }
+        self.give_back_reservations(id);
+        self.cx.jobs.stripe(id).blind = Blind::Writes;
+        self.replan(id);
+        true
+    }
+
+    /// A write was done in part, and parity does not fit: what it says of a unit that is missing is
+    /// wrong. It goes on the list.
+    pub(crate) fn lose_missing(&mut self, id: JobId) {
+        let job = self.cx.jobs.stripe(id);
+        let (region, stripe) = (job.region, job.window.stripe);
+        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
+        let data_missing = self.cx.roster.view(&self.cx.geometry, stripe).any_data(missing);
+        if self.cx.geometry.keeps_copies() || !data_missing {
+            return;
+        }
+        let columns = hull(&self.cx.jobs.stripe(id).pieces).expect("a write writes something");
+        let check = Unit::new(self.cx.geometry.layout().data_units());
+        if bad_blocks::record(&mut self.cx, Window { stripe, columns }, check).is_err() {
+            self.give_records_up(region);
+        }
+    }
+
+    /// Passes when it is durable that parity is unrecoverable where the job is about to write
+    /// without it.
+    pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
+        let job = self.cx.jobs.stripe(id);
+        let (stripe, blind) = (job.window.stripe, job.blind);
+        if blind != Blind::Writes {
+            return Gate::Pass;
+        }
+        let check = Unit::new(self.cx.geometry.layout().data_units());
+        for piece in job.pieces.clone() {
+            let window = Window { stripe, columns: piece.columns };
+            if bad_blocks::record(&mut self.cx, window, check).is_err() {
+                return self.end_stripe(id, Err(RequestError::Lost));
+            }
+        }
+        if self.bad_blocks.additions_are_durable(&self.cx.roster.listed)
+            || is_planted(Bug::WritesBeforeListed)
+        {
+            return Gate::Pass;
+        }
+        self.bad_blocks.wait(id);
+        Gate::Wait
+    }
+
+    /// What was written without parity is there: parity is computed from it, where that is
+    /// possible.
+    pub(crate) fn recompute_parity(&mut self, id: JobId) {
+        let job = self.cx.jobs.stripe(id);
+        job.blind = Blind::Wrote;
+        let (stripe, pieces) = (job.window.stripe, job.pieces.clone());
+        self.let_go_of_stripe(id);
+        let check = Unit::new(self.cx.geometry.layout().data_units());
+        for piece in pieces {
+            self.start_repair(id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
+        }
+    }
+}

@@ -16,7 +16,7 @@ use crate::status::Event;
 impl Array {
     /// Whether the array was left as it is: nothing is handed out any more.
     pub fn is_abandoned(&self) -> bool {
-        matches!(self.cx.mode, Mode::Superseded | Mode::Halted)
+        self.cx.mode.is_abandoned()
     }
 
     pub(crate) fn abandon(&mut self, mode: Mode, event: Event) {

@@ -20,7 +20,6 @@ mod effect;
 mod errors;
 mod exec;
 mod explain;
-mod fence;
 mod floated;
 mod format;
 mod frontier;

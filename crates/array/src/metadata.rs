@@ -9,6 +9,7 @@
 //! into the next.
 
 mod bad_blocks;
+mod fence;
 mod informed;
 mod stop;
 mod table;
@@ -17,6 +18,7 @@ use parlour_units::{Instant, Member, Region, Sectors, Slot};
 
 use self::stop::Stop;
 use crate::array::Array;
+use crate::durable::fence::note_epochs;
 use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
 use crate::format::banks::sequence_of_session;
@@ -480,11 +482,10 @@ impl Array {
     /// Starts what is due; says whether it did.
     pub(crate) fn pump_records(&mut self) -> bool {
         self.renew_session();
-        if self.is_looking() {
+        if self.fence.is_looking() {
             return false;
         }
-        if self.look_is_due(self.superblock_due()) {
-            self.look();
+        if self.look_if_due() {
             true
         } else if self.bad_block_log_due() {
             self.write_bad_block_log();
@@ -526,7 +527,7 @@ impl Array {
     fn write_superblocks(&mut self) {
         self.records.writing = Some(self.records.wanted);
         self.records.sequence += 1;
-        self.look_is_used();
+        self.fence.superblocks_change();
         let id = self.cx.jobs.start(Kind::Superblock, Class::Metadata);
         let members = self.superblock_members();
         let table = if self.records.opening { self.records.found.clone() } else { self.member_table() };
@@ -680,7 +681,7 @@ impl Array {
 
     fn note_epochs_of_superblocks(&mut self, id: JobId, failures: &[FailedAccess]) {
         if matches!(self.cx.jobs.get(id).kind, Some(Kind::Superblock)) {
-            self.note_epochs(id, failures);
+            note_epochs(&mut self.cx, id, failures);
         }
     }
 

@@ -17,3 +17,10 @@ pub enum Mode {
     /// requests fail.
     Halted,
 }
+
+impl Mode {
+    /// Whether the array was left as it is: nothing is handed out any more.
+    pub(crate) fn is_abandoned(self) -> bool {
+        matches!(self, Mode::Superseded | Mode::Halted)
+    }
+}

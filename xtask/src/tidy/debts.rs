@@ -19,7 +19,7 @@ pub(super) const CIRCLES: &[Circle] = &[
             "abandon.rs",
             "array.rs",
             "returning.rs",
-            "fence.rs",
+            "metadata/fence.rs",
             "host.rs",
             "metadata/bad_blocks.rs",
             "stripe/blind.rs",
@@ -72,7 +72,7 @@ pub(super) const CIRCLES: &[Circle] = &[
 pub(super) const NAMING_ARRAY: &[&str] = &[
     "abandon.rs",
     "returning.rs",
-    "fence.rs",
+    "metadata/fence.rs",
     "floated.rs",
     "host.rs",
     "metadata/bad_blocks.rs",

@@ -18,7 +18,8 @@ use crate::plan::{
     Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, Strategy, StripeView,
 };
 use crate::plan::{StripeWrite, Target};
-use crate::tuning::{LargeWrite, Simulated, Tuning};
+use crate::tuning::{Simulated, Tuning};
+use crate::update;
 
 /// What the host asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -408,76 +409,50 @@ impl<'a> Case<'a> {
         let pieces = self.pieces(window);
         let cached = self.known(&pieces);
         let view = StripeView { cached: &cached, ..self.view(window.stripe) };
-        let stripe = Some(window.stripe);
+        let content = Content::Host;
+        let region = self.layout().region_of(window.stripe).0;
+        let log_stands = update::log_slots(self.layout(), region).all(|slot| !self.failed.contains(&slot));
+        let method = update::goes_to_log(self.geometry, log_stands, self.failed.is_empty()).then(|| {
+            let known = self.simulated.old_data_known;
+            update::method(builder, view, (&pieces, content), self.tuning, known)
+        });
+        // No record of the stripe is in the log, which a record without payload would void.
+        let told = method.filter(|method| !method.is_bare());
+        let fragments = told.map_or_else(Vec::new, |method| builder.fragments(view, &pieces, method));
+        let write = StripeWrite { pieces: &pieces, content, durable: false };
         let mut plan = Plan::default();
+        update::plan(builder, &mut plan, view, write, method, &fragments)
+            .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
+        let notes = self.write_notes(window.stripe, method, &fragments);
+        Ok(Planned { stripe: Some(window.stripe), plan, notes })
+    }
+
+    /// What else happens to a write: to its records, now and later.
+    fn write_notes(&self, stripe: Stripe, method: Option<LogMethod>, fragments: &[Fragment]) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.geometry.is_logged() && self.log_stands(window.stripe) {
-            return self.write_durably_logged(builder, window);
-        }
-        // Else a degraded array updates parity in place.
-        if self.layout().logs().is_some() && self.failed.is_empty() {
-            let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
-            let method = builder.log_method(view, &pieces, cancels, self.simulated.old_data_known);
-            if !method.is_bare() {
-                let fragments = builder.fragments(view, &pieces, method);
-                let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
-                builder.write_logged(&mut plan, view, write, method, &fragments);
-                notes = self.log_notes(window.stripe, &fragments);
-                return Ok(Planned { stripe, plan, notes });
-            }
+        if self.geometry.is_logged() && method.is_some() {
+            let region = self.layout().region_of(stripe).0;
+            let sublogs: Vec<Slot> = update::log_slots(self.layout(), region).collect();
+            let slot = sublogs[region.as_usize() % sublogs.len()];
+            notes.push(format!(
+                "before new data is written, its records and the checksums of old and new are made durable in the commit log of \
+                 {slot}, in one access for all writes that wait for it"
+            ));
+        } else if method.is_some_and(LogMethod::is_bare) {
             notes.push(
                 "where the log holds records of this stripe, a cancel record voids them first".to_owned(),
             );
         }
-        builder
-            .write_in_place(
-                &mut plan,
-                view,
-                StripeWrite { pieces: &pieces, content: Content::Host, durable: false },
-            )
-            .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
-        Ok(Planned { stripe, plan, notes })
-    }
-
-    /// Whether the members that hold the log of `stripe`'s region are there.
-    fn log_stands(&self, stripe: Stripe) -> bool {
-        let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
-        let region = self.layout().region_of(stripe).0;
-        let mut slots = (0..shape.sublogs).filter_map(|sublog| self.layout().sublog_slot(region, sublog));
-        slots.all(|slot| !self.failed.contains(&slot))
-    }
-
-    /// A write whose record is durable before its data is written.
-    fn write_durably_logged(&self, builder: &mut Builder, window: Window) -> Result<Planned, ExplainError> {
-        let pieces = self.pieces(window);
-        let cached = self.known(&pieces);
-        let view = StripeView { cached: &cached, ..self.view(window.stripe) };
-        let cancels = self.tuning.large_write(self.geometry) == LargeWrite::Cancel;
-        let method = builder.durable_method(view, &pieces, Content::Host, cancels);
-        let fragments = builder.fragments(view, &pieces, method);
-        let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
-        let mut plan = Plan::default();
-        builder
-            .write_durably_logged(&mut plan, view, write, Some(method), &fragments)
-            .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
-        let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
-        let region = self.layout().region_of(window.stripe).0;
-        let sublog = (region.get() % u32::from(shape.sublogs)) as u16;
-        let slot = self.layout().sublog_slot(region, sublog).expect("a logged layout");
-        let mut notes = vec![format!(
-            "before new data is written, its records and the checksums of old and new are made durable in the commit log of \
-             {slot}, in one access for all writes that wait for it"
-        )];
-        if method == LogMethod::Update {
-            notes.extend(self.log_notes(window.stripe, &fragments));
+        if !fragments.is_empty() {
+            notes.extend(self.log_notes(stripe, fragments));
         }
-        Ok(Planned { stripe: Some(window.stripe), plan, notes })
+        notes
     }
 
     /// What is written later, when a log buffer is full.
     fn log_notes(&self, stripe: Stripe, fragments: &[Fragment]) -> Vec<String> {
         let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
-        let logged = fragments.iter().fold(Sectors::ZERO, |sum, fragment| sum + fragment.columns.length());
+        let logged = update::logged(fragments);
         let region = self.layout().region_of(stripe).0.get();
         let segment = Sectors::new(shape.segment);
         let writes = (segment / logged).max(1);

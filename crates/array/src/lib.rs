@@ -50,6 +50,7 @@ mod roster;
 mod status;
 mod stripe;
 mod tuning;
+mod update;
 
 pub use array::Array;
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};

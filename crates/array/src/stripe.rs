@@ -27,7 +27,7 @@ use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, is_whole};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::roster::SlotState;
-use crate::tuning::LargeWrite;
+use crate::update;
 
 /// What a gate says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,11 +150,14 @@ impl Array {
         if self.logs.is_none() || self.records.resync.get(region) {
             return false;
         }
-        if self.cx.geometry.is_logged() {
-            let open = matches!(self.cx.mode, Mode::Serving | Mode::Stopping) && !self.takes_no_writes();
-            return open && self.records.enabled && self.log_stands(region);
-        }
-        self.is_durably_whole() && self.cx.mode == Mode::Serving
+        let open = match self.cx.geometry.is_logged() {
+            true => {
+                let serves = matches!(self.cx.mode, Mode::Serving | Mode::Stopping);
+                serves && !self.takes_no_writes() && self.records.enabled
+            }
+            false => self.cx.mode == Mode::Serving,
+        };
+        open && update::goes_to_log(&self.cx.geometry, self.log_stands(region), self.is_durably_whole())
     }
 
     /// Whether all members that hold `region`'s log stand and are whole.
@@ -164,9 +167,7 @@ impl Array {
 
     /// The slots that hold `region`'s log.
     pub(crate) fn log_slots(&self, region: Region) -> impl Iterator<Item = Slot> + '_ {
-        let layout = self.cx.geometry.layout();
-        let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
-        (0..sublogs).filter_map(move |sublog| layout.sublog_slot(region, sublog))
+        update::log_slots(self.cx.geometry.layout(), region)
     }
 
     fn log_space_gate(&mut self, id: JobId) -> Gate {
@@ -182,19 +183,11 @@ impl Array {
             gate => return gate,
         }
         let view = self.cx.roster.view(&self.cx.geometry, window.stripe);
-        let large = self.cx.tuning.large_write(&self.cx.geometry);
         let durable = self.cx.geometry.is_logged();
+        let known = self.cx.simulated.old_data_known;
         let job = self.cx.jobs.stripe(id);
-        let cancels = large == LargeWrite::Cancel || job.content.unmaps();
-        let method = match durable {
-            // What new parity is made of is not known if a crash comes between its units: only
-            // differences are told, and whole stripes.
-            true => {
-                let cancels = large == LargeWrite::Cancel;
-                self.builder.durable_method(view, &job.pieces, job.content, cancels)
-            }
-            false => self.builder.log_method(view, &job.pieces, cancels, self.cx.simulated.old_data_known),
-        };
+        let write = (&job.pieces[..], job.content);
+        let method = update::method(&mut self.builder, view, write, &self.cx.tuning, known);
         job.method = Some(method);
         if durable && !self.pass_commit_space(id) {
             return Gate::Wait;
@@ -539,18 +532,8 @@ impl Array {
                 if stripe_job.blind != Blind::No {
                     return builder.write_data_alone(plan, view, write);
                 }
-                if self.cx.geometry.is_logged() && method.is_some() {
-                    return builder.write_durably_logged(plan, view, write, *method, fragments);
-                }
-                if let Some(method @ (LogMethod::Update | LogMethod::Overwrite)) = *method {
-                    builder.write_logged(plan, view, write, method, fragments);
-                    return Ok(());
-                }
-                builder.write_in_place(plan, view, write)?;
-                if !reservations.is_empty() {
-                    plan.commit_before = plan.steps.last().map(|step| step.phase);
-                }
-                Ok(())
+                let told = if reservations.is_empty() { &[][..] } else { fragments };
+                update::plan(builder, plan, view, write, *method, told)
             }
             // Parity that may not fit its data makes good data bad; what it should be follows from
             // the data alone.

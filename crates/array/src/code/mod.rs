@@ -23,6 +23,10 @@ pub(crate) struct Table {
     data: u16,
     /// By check unit, then by data unit.
     rows: Vec<Vec<u8>>,
+    /// By check unit: the data units that it depends on, …
+    depends: Vec<UnitSet>,
+    /// … and the one that it is a copy of, if it is one.
+    copied: Vec<Option<Unit>>,
 }
 
 /// What a scrub can compare.
@@ -41,7 +45,20 @@ impl Table {
             // (There are no rows.)
             Code::None | Code::Copy | Code::Xor => vec![1; data.into()],
         };
-        Table { data, rows: vec![row; checks.into()] }
+        Table::of(data, vec![row; checks.into()])
+    }
+
+    fn of(data: u16, rows: Vec<Vec<u8>>) -> Table {
+        let terms = |row: &[u8]| -> Vec<Term> {
+            let terms = (0..data).map(Unit::new).zip(row.iter().copied());
+            terms.filter(|(_, coefficient)| *coefficient != 0).collect()
+        };
+        let depends = rows.iter().map(|row| terms(row).into_iter().map(|(unit, _)| unit).collect());
+        let copied = rows.iter().map(|row| match terms(row)[..] {
+            [(unit, 1)] => Some(unit),
+            _ => None,
+        });
+        Table { data, depends: depends.collect(), copied: copied.collect(), rows }
     }
 
     /// Whether there is any redundancy.
@@ -51,7 +68,7 @@ impl Table {
 
     /// Whether each check unit is a copy of a data unit, and there are check units.
     pub(crate) fn is_repetition(&self) -> bool {
-        self.has_checks() && self.checks().all(|check| self.repeats(check).is_some())
+        self.has_checks() && self.copied.iter().all(Option::is_some)
     }
 
     fn data(&self) -> impl Iterator<Item = Unit> + use<> {
@@ -72,18 +89,14 @@ impl Table {
         terms.filter(|(_, coefficient)| *coefficient != 0)
     }
 
-    /// Whether `check` changes when `data` does.
-    pub(crate) fn covers(&self, check: Unit, data: Unit) -> bool {
-        self.coefficient(check, data) != 0
+    /// The data units that `check` depends on.
+    pub(crate) fn depends(&self, check: Unit) -> UnitSet {
+        self.depends[usize::from(check.get() - self.data)]
     }
 
     /// The data unit that `check` is a copy of, if it is one.
     pub(crate) fn repeats(&self, check: Unit) -> Option<Unit> {
-        let mut terms = self.encode(check);
-        match (terms.next(), terms.next()) {
-            (Some((data, 1)), None) => Some(data),
-            _ => None,
-        }
+        self.copied[usize::from(check.get() - self.data)]
     }
 
     /// What `wanted` is the sum of when the units in `missing` cannot be used, nor itself; none
@@ -140,12 +153,12 @@ mod tests {
 
     /// Two check units over different data units: what neither xor nor copies are.
     fn halves() -> Table {
-        Table { data: 4, rows: vec![vec![1, 1, 1, 0], vec![0, 1, 1, 1]] }
+        Table::of(4, vec![vec![1, 1, 1, 0], vec![0, 1, 1, 1]])
     }
 
     /// Reed and Solomon's code with two check units.
     fn double() -> Table {
-        Table { data: 4, rows: vec![vec![1, 1, 1, 1], vec![1, 2, 4, 8]] }
+        Table::of(4, vec![vec![1, 1, 1, 1], vec![1, 2, 4, 8]])
     }
 
     fn units(numbers: &[u16]) -> UnitSet {

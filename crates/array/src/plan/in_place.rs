@@ -240,6 +240,7 @@ fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Meth
 
 /// The data units that are not written, and that check units which are there depend on.
 fn unwritten(view: StripeView<'_>, written: UnitSet) -> impl Iterator<Item = Unit> {
-    let needed = move |unit: &Unit| view.present_checks().any(|check| view.code().covers(check, *unit));
-    view.data().filter(move |unit| !written.has(*unit)).filter(needed)
+    let depends = view.present_checks().map(|check| view.code().depends(check));
+    let needed = depends.fold(UnitSet::NONE, UnitSet::or);
+    view.data().filter(move |unit| needed.has(*unit) && !written.has(*unit))
 }

@@ -101,9 +101,7 @@ impl StripeView<'_> {
 
     /// The check units that are there and change when one of `data` does.
     pub(super) fn changed_checks(&self, data: UnitSet) -> impl Iterator<Item = Unit> {
-        let changes =
-            move |check: &Unit| self.data().any(|unit| data.has(unit) && self.code().covers(*check, unit));
-        self.present_checks().filter(changes)
+        self.present_checks().filter(move |check| !self.code().depends(*check).and(data).is_empty())
     }
 }
 

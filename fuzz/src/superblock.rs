@@ -65,7 +65,7 @@ fn check_geometry(geometry: &Geometry) {
     let end = Sector::ZERO + Sectors::new(geometry.stored().layout.length);
     assert!(geometry.least_member_length() >= geometry.data_start().from_start());
     assert!(geometry.table_at(1) >= geometry.bitmap_at(1));
-    assert!(!geometry.peers(parlour_units::Slot::new(0)).is_empty());
+    assert!(!geometry.layout().peers(parlour_units::Slot::new(0)).is_empty());
     for stripe in [0, layout.stripes() / 2, layout.stripes().saturating_sub(1)] {
         if stripe < layout.stripes() {
             check_stripe(layout, Stripe::new(stripe), end);

@@ -65,7 +65,7 @@ impl Array {
     /// An array from its parts, with nothing under way.
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
         let Parts { start, records, bad_blocks, logs } = parts;
-        let combined = start.simulated.combined && !start.geometry.is_logged();
+        let combined = start.simulated.combined && !start.geometry.is_journaled();
         Array {
             hosts: Hosts::default(),
             records,
@@ -247,7 +247,7 @@ impl Array {
     fn commit_plan(&mut self, id: JobId) -> bool {
         match self.cx.jobs.get(id).kind {
             Some(Kind::Reintegrate { region }) => return self.start_intent(id, region),
-            _ if self.cx.geometry.is_logged() => self.await_commit(id),
+            _ if self.cx.geometry.is_journaled() => self.await_commit(id),
             _ => {
                 self.commit_records(id);
                 return true;

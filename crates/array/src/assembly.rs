@@ -274,7 +274,7 @@ impl Assembly {
         let tolerance = usize::from(self.geometry.fault_tolerance());
         (0..self.geometry.members()).all(|slot| {
             let others = (0..self.geometry.members()).filter(|other| {
-                !whole(*other) && self.geometry.share_stripes(Slot::new(slot), Slot::new(*other))
+                !whole(*other) && self.geometry.layout().share_stripes(Slot::new(slot), Slot::new(*other))
             });
             others.count() <= tolerance
         })
@@ -313,7 +313,7 @@ impl Assembly {
         let newest = Newest::of(self.of_whole(tables), decode);
         // Where it is written only when a session ends, one of an earlier session says nothing.
         let sequence = newest.sequence();
-        let counts = self.geometry.is_logged() || sequence >> 32 == self.superblock.session_number;
+        let counts = self.geometry.is_journaled() || sequence >> 32 == self.superblock.session_number;
         (newest.sure().filter(|_| counts), sequence)
     }
 

@@ -399,7 +399,7 @@ impl<'a> Case<'a> {
     // Writes, as stripe.rs carries them out.
 
     fn write(&self) -> Result<Vec<Planned>, ExplainError> {
-        let mut builder = Builder::new(self.tuning, self.simulated.combined && !self.geometry.is_logged());
+        let mut builder = Builder::new(self.tuning, self.simulated.combined && !self.geometry.is_journaled());
         windows(self.layout(), self.at, self.length, self.tuning.slice)
             .map(|window| self.write_window(&mut builder, window))
             .collect()
@@ -430,7 +430,7 @@ impl<'a> Case<'a> {
     /// What else happens to a write: to its records, now and later.
     fn write_notes(&self, stripe: Stripe, method: Option<LogMethod>, fragments: &[Fragment]) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.geometry.is_logged() && method.is_some() {
+        if self.geometry.is_journaled() && method.is_some() {
             let region = self.layout().region_of(stripe).0;
             let sublogs: Vec<Slot> = update::log_slots(self.layout(), region).collect();
             let slot = sublogs[region.as_usize() % sublogs.len()];

@@ -12,7 +12,7 @@ use crate::ids::{HostId, JobId};
 use crate::job::{Kind, Purpose, StripeJob};
 use crate::map::{pieces, windows};
 use crate::mode::Mode;
-use crate::organization::{Code, ReadChoice};
+use crate::organization::ReadChoice;
 use crate::plan::{Content, Source, Span};
 use crate::planted::{Bug, is_planted};
 use crate::request::{Completion, Operation, Request, RequestError};
@@ -244,12 +244,12 @@ impl Array {
     /// are.
     fn durability_is_shared(&self, request: Request) -> bool {
         !self.is_durably_whole()
-            && self.cx.geometry.organization().code == Code::Xor
+            && self.cx.geometry.keeps_parity()
             && !is_planted(Bug::DegradedDurableNotFlushed)
             && self.stripes_of(request).any(|stripe| {
                 // Unless a durable record says what each write changes.
                 let recorded =
-                    self.cx.geometry.is_logged() && self.logs_writes(self.cx.geometry.region_of(stripe).0);
+                    self.cx.geometry.is_journaled() && self.logs_writes(self.cx.geometry.region_of(stripe).0);
                 !recorded && self.is_short_of_members(stripe)
             })
     }
@@ -286,7 +286,7 @@ impl Array {
     /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each
     /// stripe where something is missing.
     fn begin_read(&mut self, host: HostId, request: Request) {
-        let logged = self.cx.geometry.is_logged();
+        let logged = self.cx.geometry.is_journaled();
         let refused =
             |stripe| self.is_stalled(self.cx.geometry.region_of(stripe).0) || self.is_left_to_redo(stripe);
         if logged && self.stripes_of(request).any(refused) {
@@ -339,13 +339,13 @@ impl Array {
     fn waits_for_recovery(&self, request: Request) -> bool {
         let layout = self.cx.geometry.layout();
         let unrecorded = self.cx.geometry.keeps_copies() && self.records.barrier();
-        if !self.cx.geometry.is_logged() && !unrecorded {
+        if !self.cx.geometry.is_journaled() && !unrecorded {
             return false;
         }
         self.stripes_of(request).any(|stripe| {
             let region = layout.region_of(stripe).0;
             let recorded = !self.records.enabled || self.records.resync_is_durable(region);
-            let given_up = self.cx.geometry.is_logged() && !recorded;
+            let given_up = self.cx.geometry.is_journaled() && !recorded;
             self.is_recovering(region) || given_up || unrecorded && self.records.resync.get(region)
         })
     }
@@ -724,13 +724,13 @@ impl Array {
     /// the next opening.
     fn flush_lacks_parity(&self) -> bool {
         let lacks =
-            self.cx.counters.out_of_space && !self.cx.geometry.is_logged() && !self.is_durably_whole();
+            self.cx.counters.out_of_space && !self.cx.geometry.is_journaled() && !self.is_durably_whole();
         lacks && self.logs.as_ref().is_some_and(|logs| logs.any_stalled())
     }
 
     /// Where a member is missing its data is in the parity alone, which must first be up to date.
     fn flush_may_start(&mut self) -> bool {
-        let behind = !self.cx.geometry.is_logged()
+        let behind = !self.cx.geometry.is_journaled()
             && !self.is_durably_whole()
             && self.logs.as_ref().is_some_and(|logs| logs.any_live())
             && !is_planted(Bug::DegradedFlushBeforeParity);

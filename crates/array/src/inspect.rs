@@ -4,7 +4,6 @@ use crate::array::Array;
 use crate::effect::Class;
 use crate::layout::{Location, Occupant};
 use crate::mode::Mode;
-use crate::organization::Code;
 use crate::roster::{SlotState, Traffic};
 use crate::status::{Held, LogStatus, MemberStatus, Status, TrafficStatus};
 use parlour_units::{Member, Region, Sector, Slot};
@@ -54,7 +53,7 @@ impl Array {
 
     /// Counts regions whose parity may not fit and stands in for data. A copy is read by itself.
     fn doubtful_regions(&self) -> u32 {
-        if self.cx.geometry.organization().code != Code::Xor || !self.cx.roster.is_degraded() {
+        if !self.cx.geometry.keeps_parity() || !self.cx.roster.is_degraded() {
             return 0;
         }
         let layout = self.cx.geometry.layout();
@@ -117,7 +116,8 @@ impl Array {
     fn missing_beside(&self, slot: Slot) -> u16 {
         let others = (0..self.cx.geometry.members()).map(Slot::new);
         let missing = |other: &Slot| {
-            self.cx.geometry.share_stripes(slot, *other) && self.known_state(*other) != SlotState::Active
+            self.cx.geometry.layout().share_stripes(slot, *other)
+                && self.known_state(*other) != SlotState::Active
         };
         others.filter(missing).count() as u16
     }

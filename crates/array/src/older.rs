@@ -35,7 +35,7 @@ pub(crate) fn older_slots(
     let mut older = older_of(assembly, bitmaps, map, bitmap_sequence);
     // Where no commit log is kept it is written when the array stops: who came later has it since
     // then.
-    if assembly.geometry.is_logged() || assembly.superblock.clean {
+    if assembly.geometry.is_journaled() || assembly.superblock.clean {
         older.extend(older_of(assembly, tables, table, table_sequence));
     }
     older.extend(older_of(assembly, bad_block_logs, list, bad_block_log_sequence));

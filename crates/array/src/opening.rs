@@ -20,7 +20,7 @@ use crate::log::{CommitLogContent, CommitLogs, LoadState, Logs, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::mode::Mode;
 use crate::older::older_slots;
-use crate::organization::{Code, Update};
+use crate::organization::Update;
 use crate::planted::{Bug, is_planted};
 use crate::returning;
 use crate::roster::epoch::Epoch;
@@ -172,7 +172,7 @@ impl Array {
         let (table, table_sequence) = assembly.newest_table(&opening.tables);
         let table = table.unwrap_or_default();
         let logged = geometry.layout().logs().is_some();
-        let redo = geometry.is_logged() && !table.is_empty();
+        let redo = geometry.is_journaled() && !table.is_empty();
         if !superblock.clean && !redo || logged && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
@@ -357,7 +357,7 @@ fn gone(assembly: &Assembly) -> Vec<Slot> {
 /// Regions whose parity may not fit and has to stand in for data of a member that is gone. Copies
 /// need no other copy to be read.
 fn trusted_regions(assembly: &Assembly, map: &StoredBitmap) -> Vec<Region> {
-    if assembly.geometry.organization().code != Code::Xor {
+    if !assembly.geometry.keeps_parity() {
         return Vec::new();
     }
     let gone = gone(assembly);
@@ -431,10 +431,10 @@ fn open_logs(
     let geometry = &assembly.geometry;
     let regions = geometry.layout().region_count() as usize;
     let clean = assembly.superblock.clean;
-    let whole = (clean || geometry.is_logged()) && table.len() == regions;
+    let whole = (clean || geometry.is_journaled()) && table.len() == regions;
     let nothing = TableEntry { applied: first_sequence, stored: Stored::default() };
     let mut table = if whole { table } else { vec![nothing; regions] };
-    if !geometry.is_logged() {
+    if !geometry.is_journaled() {
         // Their parity follows from their data: nothing that their logs held counts any more, also
         // when it has followed.
         map.resync.iter().for_each(|region| table[region.as_usize()] = nothing);
@@ -445,7 +445,7 @@ fn open_logs(
             logs.region(region).load = LoadState::Unknown;
         }
     }
-    if geometry.is_logged() {
+    if geometry.is_journaled() {
         map.resync.iter().for_each(|region| logs.stay_given_up(region));
         open_commit_logs(geometry, map, found, first_sequence, &mut logs);
     }

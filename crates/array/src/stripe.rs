@@ -150,7 +150,7 @@ impl Array {
         if self.logs.is_none() || self.records.resync.get(region) {
             return false;
         }
-        let open = match self.cx.geometry.is_logged() {
+        let open = match self.cx.geometry.is_journaled() {
             true => {
                 let serves = matches!(self.cx.mode, Mode::Serving | Mode::Stopping);
                 serves && !self.takes_no_writes() && self.records.enabled
@@ -183,7 +183,7 @@ impl Array {
             gate => return gate,
         }
         let view = self.cx.roster.view(&self.cx.geometry, window.stripe);
-        let durable = self.cx.geometry.is_logged();
+        let durable = self.cx.geometry.is_journaled();
         let known = self.cx.simulated.old_data_known;
         let job = self.cx.jobs.stripe(id);
         let write = (&job.pieces[..], job.content);
@@ -309,7 +309,7 @@ impl Array {
             }
             return self.settled_gate(region, stripe, false, id);
         }
-        let stale = self.cx.geometry.is_logged() && self.cx.jobs.stripe(id).method.is_some();
+        let stale = self.cx.geometry.is_journaled() && self.cx.jobs.stripe(id).method.is_some();
         if logged || (cancels || stale) && !logs_writes {
             // The array has changed since the room was reserved.
             self.give_back_reservations(id);
@@ -435,7 +435,7 @@ impl Array {
     fn method_holds(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (stripe, method, holds) = (job.window.stripe, job.method, job.holds_parity);
-        if !self.cx.geometry.is_logged() || method.is_none() {
+        if !self.cx.geometry.is_journaled() || method.is_none() {
             return true;
         }
         let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
@@ -467,7 +467,7 @@ impl Array {
     fn pass_without_record(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.method);
-        if purpose == Purpose::Read || !self.cx.geometry.is_logged() || !self.records.enabled {
+        if purpose == Purpose::Read || !self.cx.geometry.is_journaled() || !self.records.enabled {
             return true;
         }
         if purpose != Purpose::Write {

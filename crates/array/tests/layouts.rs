@@ -293,9 +293,11 @@ fn a_stream_over_far_copies_takes_all_members_in_turn_and_passes_over_nothing() 
             let (row, member) = (stripe.get() / u64::from(members), stripe.get() % u64::from(members));
             assert_eq!(location.slot, Slot::new(member as u16));
             assert_eq!(location.at, Sector::ZERO + layout.unit_length() * row);
-            assert_eq!(geometry.peers(location.slot).len(), usize::from(copies));
+            assert_eq!(geometry.layout().peers(location.slot).len(), usize::from(copies));
             for unit in layout.units() {
-                assert!(geometry.peers(location.slot).contains(&layout.locate(stripe, unit).slot.get()));
+                assert!(
+                    geometry.layout().peers(location.slot).contains(&layout.locate(stripe, unit).slot.get())
+                );
             }
         }
     }

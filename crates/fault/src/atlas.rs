@@ -2,7 +2,6 @@
 //! state. The tester injects no other faults, unless `Limits::beyond` is set.
 
 use parlour_array::layout::{Location, Occupant};
-use parlour_array::organization::Code;
 use parlour_array::{MemberStatus, Mode};
 use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
 
@@ -81,12 +80,14 @@ impl Run<'_> {
     fn can_do_without(&mut self, slot: u16) -> bool {
         let tolerance = usize::from(self.geometry.fault_tolerance());
         let peers: Vec<u16> = (0..self.geometry.members())
-            .filter(|other| *other != slot && self.geometry.share_stripes(Slot::new(slot), Slot::new(*other)))
+            .filter(|other| {
+                *other != slot && self.geometry.layout().share_stripes(Slot::new(slot), Slot::new(*other))
+            })
             .collect();
         let weak = peers.iter().filter(|other| self.is_weak(**other)).count();
         // A copy is complete by itself. With the journal, records are redone after a crash, so the
         // lost member leaves no region unsynced.
-        let copies = self.geometry.organization().code == Code::Copy;
+        let copies = self.geometry.keeps_copies();
         weak < tolerance && (copies || !self.is_unsynced())
     }
 
@@ -157,7 +158,7 @@ impl Run<'_> {
     /// Whether the data of `unit` of `stripe` at this column is unrecoverable: no copy is left, or
     /// a unit that parity needs is missing.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
-        let copies = self.geometry.organization().code == Code::Copy;
+        let copies = self.geometry.keeps_copies();
         let mut others = self.geometry.layout().units().filter(|other| *other != unit);
         match copies {
             true => others.all(|other| self.is_hurt(stripe, other, column)),
@@ -198,7 +199,7 @@ impl Run<'_> {
         }
         let layout = self.geometry.layout();
         let data = layout.stripe_data().get();
-        let unsure = (self.unsure || self.is_unsynced()) && self.geometry.organization().code == Code::Xor;
+        let unsure = (self.unsure || self.is_unsynced()) && self.geometry.keeps_parity();
         (at / data..(at + length.max(1)).div_ceil(data)).any(|stripe| {
             let stripe = Stripe::new(stripe);
             if self.given_up.range((stripe, 0)..=(stripe, u64::MAX)).next().is_some() {

@@ -2,7 +2,6 @@
 //! that check units fit, and the array holds no unused resources.
 
 use parlour_array::layout::{Location, Occupant};
-use parlour_array::organization::Code;
 use parlour_array::{LogPool, Mode, Repair};
 use parlour_codec::xor::{is_zero, xor_into};
 use parlour_units::{Bytes, Sector, Sectors, Stripe, Unit};
@@ -184,7 +183,7 @@ impl Run<'_> {
     pub(crate) fn columns_that_do_not_fit(&self) -> Vec<(Stripe, u64)> {
         let layout = self.geometry.layout();
         let disks: Vec<Option<usize>> = (0..self.geometry.members()).map(|slot| self.disk_at(slot)).collect();
-        let copies = self.geometry.organization().code == Code::Copy;
+        let copies = self.geometry.keeps_copies();
         let mut wrong = Vec::new();
         let mut sum = [0; SECTOR];
         for stripe in (0..layout.stripes()).map(Stripe::new) {
@@ -356,7 +355,7 @@ impl Run<'_> {
         if report.mismatches != 1 {
             return Err(Violation::Repair(format!("a scrub found {} rotten places of 1", report.mismatches)));
         }
-        let copies = self.geometry.organization().code == Code::Copy;
+        let copies = self.geometry.keeps_copies();
         // With two copies it is unknown which one is right. Where data and parity do not fit, the
         // data is trusted.
         let unknown = if copies { self.geometry.layout().check_units() == 1 } else { data };

@@ -41,7 +41,7 @@ impl What {
         let banked = Area::all_of(geometry).into_iter().filter(|area| area.has_two_copies());
         let copies = banked.flat_map(|area| [What::OneCopy(area), What::BothCopies(area)]);
         let of_logs = [What::SegmentHeaders, What::Segment].into_iter().filter(|_| logs);
-        let entry = [What::Entry].into_iter().filter(|_| geometry.is_logged());
+        let entry = [What::Entry].into_iter().filter(|_| geometry.is_journaled());
         let all: Vec<What> = copies.chain(of_logs).chain(entry).collect();
         all[(number % all.len() as u64) as usize]
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use parlour_array::organization::{Code, Consistency, NamedOrganization};
+use parlour_array::organization::{Consistency, NamedOrganization};
 use parlour_array::{
     Event as Told, FailureCause, Geometry, Mode, NewArray, Operation, Repair, RequestError, SUPERBLOCK,
     Superblock, create,
@@ -414,7 +414,7 @@ impl<'a> Run<'a> {
                 if cause == FailureCause::Older {
                     self.must_be_damaged(&told)?;
                 }
-                if !chosen && self.is_unsynced() && self.geometry.organization().code == Code::Xor {
+                if !chosen && self.is_unsynced() && self.geometry.keeps_parity() {
                     let regions = self.geometry.layout().region_count();
                     forgive(&mut self.oracle, &self.geometry, &[slot], (0..regions).map(Region::new));
                 }
@@ -539,9 +539,7 @@ impl<'a> Run<'a> {
             true if fault == Fault::FailedFlush => false,
             // Copies on members without space may differ, and the copy that was read may not
             // remain.
-            true if fault.is_of_space() && self.geometry.organization().code == Code::Copy => {
-                self.survives(fault, slot)
-            }
+            true if fault.is_of_space() && self.geometry.keeps_copies() => self.survives(fault, slot),
             true => true,
             false => self.survives(fault, slot),
         };
@@ -597,13 +595,13 @@ impl<'a> Run<'a> {
 
     /// Whether there are copies that are not yet equal to the first one.
     fn is_not_copied(&self) -> bool {
-        self.geometry.organization().code == Code::Copy && self.is_unsynced()
+        self.geometry.keeps_copies() && self.is_unsynced()
     }
 
     /// Whether there are copies that are equal to the first one, but perhaps not on stable storage.
     /// After a power cut they are updated again, unless the first copy is lost before.
     fn may_be_uncopied(&self) -> bool {
-        let copies = self.geometry.organization().code == Code::Copy;
+        let copies = self.geometry.keeps_copies();
         copies && self.geometry.fault_tolerance() > 0 && self.world.array.status().dirty_regions > 0
     }
 
@@ -780,7 +778,7 @@ impl<'a> Run<'a> {
     }
 
     fn scrub(&mut self, repair: bool) -> Result<(), Violation> {
-        let copies = self.geometry.organization().code == Code::Copy;
+        let copies = self.geometry.keeps_copies();
         let how = match (repair, copies) {
             (false, _) => Repair::Nothing,
             (true, false) => Repair::ParityFromData,

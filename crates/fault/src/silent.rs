@@ -153,7 +153,7 @@ impl Area {
             Area::Bitmap => both(&|bank| geometry.bitmap_at(bank), geometry.bitmap_length()),
             Area::Table if logs => both(&|bank| geometry.table_at(bank), geometry.table_length()),
             Area::BadBlockLog => (0..2).filter_map(|bank| geometry.bad_block_log_at(bank)).collect(),
-            Area::CommitLog if geometry.is_logged() => {
+            Area::CommitLog if geometry.is_journaled() => {
                 [CommitPart::Records, CommitPart::Intents].map(|part| geometry.commit_part(part)).to_vec()
             }
             _ => Vec::new(),

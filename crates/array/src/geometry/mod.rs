@@ -13,7 +13,7 @@ mod sizes;
 mod sound;
 mod stored;
 
-use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Region, Sector, Sectors, Stripe};
 
 use crate::code::Table;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
@@ -113,30 +113,9 @@ impl Geometry {
         self.stored.organization.code == Code::Copy
     }
 
-    /// The slots that hold the same stripes as `slot`, itself included.
-    pub fn peers(&self, slot: Slot) -> std::ops::Range<u16> {
-        let n = self.stored.layout.group_members;
-        match self.stored.organization.layout {
-            LayoutChoice::Neighbours | LayoutChoice::Far => {
-                let first = slot.get() / self.stored.copies * self.stored.copies;
-                first..first + self.stored.copies
-            }
-            _ => {
-                let first = slot.get() / n * n;
-                first..first + n
-            }
-        }
-    }
-
-    /// Whether `slot` and `other` hold units of the same stripes.
-    pub fn share_stripes(&self, slot: Slot, other: Slot) -> bool {
-        match self.stored.organization.layout {
-            LayoutChoice::Shadows => {
-                let sets = self.members() / self.stored.copies;
-                slot.get() % sets == other.get() % sets
-            }
-            _ => self.peers(slot).contains(&other.get()),
-        }
+    /// Whether check units are parity, which stands in for data that is lost.
+    pub fn keeps_parity(&self) -> bool {
+        self.code.has_checks() && !self.keeps_copies()
     }
 
     /// Where the data area starts on each member.
@@ -207,7 +186,7 @@ impl Geometry {
     }
 
     /// Whether records are durable before the data that they tell of.
-    pub fn is_logged(&self) -> bool {
+    pub fn is_journaled(&self) -> bool {
         self.stored.consistency == Consistency::Journal
     }
 

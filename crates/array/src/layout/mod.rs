@@ -187,6 +187,27 @@ impl Layout {
         }
     }
 
+    /// The slots that may hold units of the same stripes as `slot`, itself included.
+    pub fn peers(&self, slot: Slot) -> std::ops::Range<u16> {
+        let width = match self.kind {
+            Kind::Arranged(Arrangement::Neighbours { copies } | Arrangement::Far { copies }) => copies,
+            Kind::Arranged(_) | Kind::Regions(_) => self.group_members,
+        };
+        let first = slot.get() / width * width;
+        first..first + width
+    }
+
+    /// Whether `slot` and `other` hold units of the same stripes.
+    pub fn share_stripes(&self, slot: Slot, other: Slot) -> bool {
+        match self.kind {
+            Kind::Arranged(Arrangement::Shadows { copies }) => {
+                let sets = self.members() / copies;
+                slot.get() % sets == other.get() % sets
+            }
+            _ => self.peers(slot).contains(&other.get()),
+        }
+    }
+
     /// The parity groups.
     pub fn groups(&self) -> u16 {
         self.groups

@@ -37,7 +37,7 @@ impl Array {
         if self.is_recovering(region) {
             return;
         }
-        if self.cx.geometry.is_logged() && self.records.resync.get(region) {
+        if self.cx.geometry.is_journaled() && self.records.resync.get(region) {
             let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(region));
             if live && self.misses_data(region) {
                 // What is missing is computed from its parity, which needs what the log holds.
@@ -57,7 +57,7 @@ impl Array {
             return;
         }
         // Where the log cannot be written, what is in memory goes to the parity.
-        let stands = if self.cx.geometry.is_logged() {
+        let stands = if self.cx.geometry.is_journaled() {
             self.log_stands(region)
         } else {
             !self.cx.roster.is_degraded()
@@ -146,7 +146,7 @@ impl Array {
             job.metadata.extend(block.encode(self.cx.identity, logs.header));
         }
         // What the commit log forgets from here on must not be lost.
-        let durable = self.cx.geometry.is_logged() && !is_planted(Bug::AppendNotDurable);
+        let durable = self.cx.geometry.is_journaled() && !is_planted(Bug::AppendNotDurable);
         for (at, spans) in self.append_accesses(&segments, at) {
             let length = spans.iter().fold(Sectors::ZERO, |sum, span| sum + span.length);
             self.cx

@@ -27,7 +27,7 @@ impl Array {
         // Elsewhere the table is written at a stop alone. Here it must not say that its records do
         // not count before it is durable that the region is to be resynced: when the region is
         // closed it does.
-        if !self.cx.geometry.is_logged() {
+        if !self.cx.geometry.is_journaled() {
             logs.outdate_positions(region);
         } else if logs.region(region).load != LoadState::Known {
             logs.give_up_positions(region);
@@ -51,7 +51,7 @@ impl Array {
 
     /// Drops what is known of `region`'s log. Granted that are not filled yet stay.
     pub(crate) fn drop_log(&mut self, region: Region) {
-        let logged = self.cx.geometry.is_logged();
+        let logged = self.cx.geometry.is_journaled();
         let logs = self.logs.as_mut().expect("only logs are discarded");
         if logged {
             logs.give_up_positions(region);
@@ -92,7 +92,7 @@ impl Array {
             // taken for good.
             let loading = log.load == LoadState::Loading && on_it;
             let folding =
-                log.reintegrating.is_some() && (self.cx.geometry.is_logged() || self.log_is_lost(region));
+                log.reintegrating.is_some() && (self.cx.geometry.is_journaled() || self.log_is_lost(region));
             if loading || folding && on_it {
                 self.give_records_up(region);
                 continue;
@@ -103,14 +103,14 @@ impl Array {
             // Records that were durable on it alone are in memory only from here on, and a crash
             // would take them.
             let live = log.load == LoadState::Known && logs.region_is_live(region);
-            let undurable = self.cx.geometry.is_logged() && on_it && live;
+            let undurable = self.cx.geometry.is_journaled() && on_it && live;
             if unknown && log.recovery.is_some() {
                 self.give_log_up(region);
             } else if (unknown || log.suspended && undurable) && log.half_done.is_some() {
                 self.give_up_half_done(region);
             } else if unknown || undurable || self.log_is_lost(region) {
                 self.discard_log(region);
-            } else if !unknown && logs.region_is_live(region) && !self.cx.geometry.is_logged() {
+            } else if !unknown && logs.region_is_live(region) && !self.cx.geometry.is_journaled() {
                 self.want_parity(region);
             }
         }

@@ -228,7 +228,7 @@ impl Logs {
         // Where no data is overwritten before its record is durable, each write must fit.
         let longest =
             tuning.slice.min(geometry.layout().unit_length()) * u64::from(geometry.layout().data_units());
-        let least = if geometry.is_logged() { longest / (segment_length - header * 2) + 3 } else { 2 };
+        let least = if geometry.is_journaled() { longest / (segment_length - header * 2) + 3 } else { 2 };
         let pool_limit = (tuning.log_memory / segment_length).max(least);
         Some(Logs {
             segment_length,

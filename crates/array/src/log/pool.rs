@@ -21,7 +21,7 @@ impl Array {
             let job = self.cx.jobs.stripe(job);
             (job.region, job.commit_space)
         };
-        let commit = self.cx.geometry.is_logged().then(|| (self.commit_slot(region), space));
+        let commit = self.cx.geometry.is_journaled().then(|| (self.commit_slot(region), space));
         let whole = !self.cx.roster.is_degraded();
         let logs = self.logs.as_mut().expect("writes are logged");
         let plain = whole && !method.is_bare() && logs.fits_one_buffer(fragments);

@@ -80,14 +80,14 @@ impl Array {
                 let slot = self.commit_slot(*region);
                 let logs = self.logs.as_ref().expect("it was there");
                 let mut running = logs.regions.iter().filter(|(_, log)| log.reintegrating.is_some());
-                !self.cx.geometry.is_logged() || running.all(|(other, _)| self.commit_slot(*other) != slot)
+                !self.cx.geometry.is_journaled() || running.all(|(other, _)| self.commit_slot(*other) != slot)
             };
             let logs = self.logs.as_ref().expect("only logs are reintegrated");
             let mut queue = logs.queue.iter();
             let free = queue.position(|region| {
                 // Records that were given up count after a crash until it is durable that they do
                 // not: the table must not say before that they are in the parity.
-                let given_up = self.cx.geometry.is_logged() && !self.records.resync_is_durable(*region);
+                let given_up = self.cx.geometry.is_journaled() && !self.records.resync_is_durable(*region);
                 // One at a time tells of its parity; one that a crash cut off, before all others.
                 let slot = self.commit_slot(*region);
                 let log = &logs.regions[region];
@@ -250,7 +250,7 @@ impl Array {
     fn reintegration_budget(&self) -> Sectors {
         let regions = self.cx.geometry.layout().logs().expect("a logged layout");
         let log = Sectors::new(regions.shape().segment) * u64::from(regions.segments());
-        let least = if self.cx.geometry.is_logged() { log * 2 } else { Sectors::ZERO };
+        let least = if self.cx.geometry.is_journaled() { log * 2 } else { Sectors::ZERO };
         self.cx.tuning.reintegration_memory.max(least)
     }
 
@@ -338,7 +338,7 @@ impl Array {
         for (run, buffer) in runs.iter().zip(&parity) {
             plan.read(run.member, run.at, Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length));
         }
-        let logged = self.cx.geometry.is_logged();
+        let logged = self.cx.geometry.is_journaled();
         let stored = self.stored_segments(&applies, &reintegration.held);
         let chunk = self.chunk_segments(runs).min(stored.len().max(1));
         let segment_length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
@@ -507,7 +507,7 @@ impl Array {
     /// before the records are dropped: the data is waited for, all members are flushed, and the
     /// table of applied records is written.
     fn reintegrated(&mut self, region: Region) {
-        if !self.cx.geometry.is_logged() {
+        if !self.cx.geometry.is_journaled() {
             return self.drop_reintegrated(region);
         }
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);

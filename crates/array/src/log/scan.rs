@@ -90,7 +90,7 @@ impl CommitLogReader {
 
     /// All of it was taken. What was taken of a log in part is worth nothing.
     pub fn finish(self) -> CommitLogContent {
-        if self.records.left() + self.intents.left() > 0 || !self.geometry.is_logged() {
+        if self.records.left() + self.intents.left() > 0 || !self.geometry.is_journaled() {
             return CommitLogContent::default();
         }
         let block = self.geometry.block();

@@ -53,13 +53,13 @@ impl Array {
 
     /// Whether what waits to be resynced does so for a rebuild alone, and for nobody.
     fn resync_follows_rebuild(&self) -> bool {
-        self.cx.geometry.is_logged()
+        self.cx.geometry.is_journaled()
             && self.maintenance.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
     }
 
     fn next_resync(&self) -> Option<Region> {
         // While nothing can be logged, what is resynced would have to be again and again.
-        let unlogged = self.cx.geometry.is_logged() && self.cx.roster.is_degraded();
+        let unlogged = self.cx.geometry.is_journaled() && self.cx.roster.is_degraded();
         self.records.resync.next(self.maintenance.resync_from).filter(|_| !unlogged)
     }
 
@@ -164,7 +164,7 @@ impl Array {
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
         } else if incomplete {
             self.maintenance.resync_from = region.get() + 1;
-        } else if self.cx.geometry.is_logged() {
+        } else if self.cx.geometry.is_journaled() {
             self.close_region(region);
             return true;
         } else {

@@ -27,7 +27,7 @@ impl Array {
     pub(crate) fn inform_members(&mut self) {
         let records = &mut self.records;
         records.bitmap_wanted = true;
-        records.table_wanted = self.cx.geometry.is_logged();
+        records.table_wanted = self.cx.geometry.is_journaled();
         records.informed_from = (records.bitmap_sequence + 1, records.table_sequence + 1);
     }
 
@@ -72,13 +72,13 @@ impl Array {
 
     pub(super) fn table_is_due_for_joining_member(&self) -> bool {
         let misses = self.records.table_sequence < self.records.both_from.1;
-        self.cx.geometry.is_logged() && misses && self.both_banks_may_be_written()
+        self.cx.geometry.is_journaled() && misses && self.both_banks_may_be_written()
     }
 
     fn records_are_written_from(&self, (map, table): (u64, u64)) -> bool {
         let records = &self.records;
         let bitmap_written = records.bitmap_sequence - u64::from(records.bitmap_writing.is_some());
         let table_written = records.table_sequence - u64::from(records.table_writing.is_some());
-        bitmap_written >= map && (table_written >= table || !self.cx.geometry.is_logged())
+        bitmap_written >= map && (table_written >= table || !self.cx.geometry.is_journaled())
     }
 }

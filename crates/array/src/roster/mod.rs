@@ -281,7 +281,9 @@ impl Roster {
     /// Whether the data of `slot` could still be had without it.
     pub(crate) fn can_lose(&self, geometry: &Geometry, slot: Slot) -> bool {
         let others = (0..self.slots.len() as u16).map(Slot::new).filter(|other| {
-            *other != slot && geometry.share_stripes(slot, *other) && self.state(*other) != SlotState::Active
+            *other != slot
+                && geometry.layout().share_stripes(slot, *other)
+                && self.state(*other) != SlotState::Active
         });
         others.count() < usize::from(geometry.fault_tolerance())
     }

@@ -19,7 +19,7 @@ pub(crate) fn log_slots(layout: &Layout, region: Region) -> impl Iterator<Item =
 /// Whether writes go through a log as the members now stand: where records are durable before their
 /// data, as long as the log's members are whole (`log_stands`); elsewhere, only while all are.
 pub(crate) fn goes_to_log(geometry: &Geometry, log_stands: bool, all_stand: bool) -> bool {
-    let stands = if geometry.is_logged() { log_stands } else { all_stand };
+    let stands = if geometry.is_journaled() { log_stands } else { all_stand };
     geometry.layout().logs().is_some() && stands
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn method(
     known: bool,
 ) -> LogMethod {
     let cancels = tuning.large_write(view.geometry) == LargeWrite::Cancel;
-    match view.geometry.is_logged() {
+    match view.geometry.is_journaled() {
         // What new parity is made of is not known if a crash comes between its units: only
         // differences are told, and whole stripes.
         true => builder.durable_method(view, pieces, content, cancels),
@@ -51,7 +51,7 @@ pub(crate) fn plan(
     method: Option<LogMethod>,
     fragments: &[Fragment],
 ) -> Result<(), Lost> {
-    if view.geometry.is_logged() && method.is_some() {
+    if view.geometry.is_journaled() && method.is_some() {
         return builder.write_durably_logged(plan, view, write, method, fragments);
     }
     if let Some(method) = method.filter(|method| !method.is_bare()) {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use parlour_array::organization::{Code, Consistency};
+use parlour_array::organization::Consistency;
 use parlour_array::{Assembly, AssemblyError, Candidate, EntryState, Verdict as Standing};
 use parlour_units::Bytes;
 use serde::Serialize;
@@ -71,7 +71,7 @@ impl Offline {
         let mut offline = Offline {
             verdict: None,
             survives: assembly.survives(),
-            keeps_parity: geometry.organization().code == Code::Xor,
+            keeps_parity: geometry.keeps_parity(),
             served: false,
             name: assembly.superblock.name.clone(),
             identity: assembly.superblock.array.to_string(),
@@ -102,7 +102,7 @@ impl Offline {
         self.mode == "stopped"
     }
 
-    fn is_logged(&self) -> bool {
+    fn is_journaled(&self) -> bool {
         self.consistency == Consistency::Journal
     }
 
@@ -226,7 +226,7 @@ fn idle_unclean(offline: &Offline) -> Option<Finding> {
     }
     let whole = offline.absent().is_empty();
     let told = "not served, and it was not shut down cleanly";
-    let (health, reason) = match (offline.is_logged(), whole || !offline.keeps_parity) {
+    let (health, reason) = match (offline.is_journaled(), whole || !offline.keeps_parity) {
         (true, _) => (Health::Degraded, format!("{told}: it is recovered from its logs when it is served")),
         (false, true) => {
             (Health::Degraded, format!("{told}: what was being written is resynced when it is served"))

@@ -122,7 +122,7 @@ impl Records {
             bitmaps: [0, 1].map(|bank| read(geometry.bitmap_at(bank), geometry.bitmap_length())),
             tables: if logs { [0, 1].map(table) } else { Banks::default() },
             bad_block_logs: [0, 1].map(list),
-            commits: if geometry.is_logged() {
+            commits: if geometry.is_journaled() {
                 read_commit_log(member, assembly, last)
             } else {
                 CommitLogContent::default()

@@ -21,7 +21,7 @@ impl Array {
     /// was suspended, or one that is to be finished before any other that tells of its parity in
     /// the same commit log.
     pub(crate) fn is_suspended(&self, region: Region) -> bool {
-        let Some(logs) = self.logs.as_ref().filter(|_| self.cx.geometry.is_logged()) else { return false };
+        let Some(logs) = self.logs.as_ref().filter(|_| self.cx.geometry.is_journaled()) else { return false };
         let own = logs.regions.get(&region).is_some_and(|log| log.suspended);
         own || logs.blocked.contains(&self.commit_slot(region))
     }
@@ -35,7 +35,7 @@ impl Array {
     }
 
     fn keeps_log_without_space(&self, region: Region) -> bool {
-        self.cx.geometry.is_logged()
+        self.cx.geometry.is_journaled()
             && self.cx.counters.out_of_space
             && !self.log_is_lost(region)
             && !is_planted(Bug::LogGivenUpForSpace)

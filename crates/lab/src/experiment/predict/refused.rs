@@ -72,7 +72,7 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
         (prepared.discipline != Discipline::Fcfs, "drive.queue", "only fcfs is modelled"),
         (prepared.people_first, "drive.people-first", "accesses that yield to others are not modelled"),
         (
-            prepared.geometry.is_logged(),
+            prepared.geometry.is_journaled(),
             "array.consistency",
             "records that are durable before their data are not modelled",
         ),

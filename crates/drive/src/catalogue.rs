@@ -2,7 +2,7 @@
 
 macro_rules! catalogue {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../drives/", $name, ".toml")))),*]
+        [$(($name, include_str!(concat!("../drives/", $name, ".toml")))),*]
     };
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -66,10 +67,12 @@ fn copy_workspace(copy: &Path) -> Result<(), MutantsError> {
         .map_err(|source| CommandError::NotStarted { line: "git ls-files".to_owned(), source })?;
     for name in output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         let name = String::from_utf8_lossy(name).into_owned();
-        let from = root().join(&name);
-        // A removed file is listed by git until its removal is committed.
-        if from.is_file() {
-            put(&copy.join(&name), &fs::read(&from).map_err(unusable(&from))?)?;
+        let (from, to) = (root().join(&name), copy.join(&name));
+        if from.is_symlink() {
+            link(&to, &fs::read_link(&from).map_err(unusable(&from))?)?;
+        } else if from.is_file() {
+            // A removed file is listed by git until its removal is committed.
+            put(&to, &fs::read(&from).map_err(unusable(&from))?)?;
         }
     }
     Ok(())
@@ -79,9 +82,21 @@ fn put(path: &Path, content: &[u8]) -> Result<(), MutantsError> {
     if fs::read(path).is_ok_and(|there| there == content) {
         return Ok(());
     }
-    let folder = path.parent().expect("a file is in a folder");
-    fs::create_dir_all(folder).map_err(unusable(folder))?;
+    make_folder_of(path)?;
     fs::write(path, content).map_err(unusable(path))
+}
+
+fn link(path: &Path, aim: &Path) -> Result<(), MutantsError> {
+    if fs::read_link(path).is_ok_and(|there| there == aim) {
+        return Ok(());
+    }
+    make_folder_of(path)?;
+    symlink(aim, path).map_err(unusable(path))
+}
+
+fn make_folder_of(path: &Path) -> Result<(), MutantsError> {
+    let folder = path.parent().expect("a file is in a folder");
+    fs::create_dir_all(folder).map_err(unusable(folder))
 }
 
 /// Writes the woven texts to the copy, and returns them with their files.

@@ -2,7 +2,7 @@
 
 macro_rules! catalogue {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../../experiments/", $name, ".toml")))),*]
     };
 }
 

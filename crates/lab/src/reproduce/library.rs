@@ -159,9 +159,9 @@ impl Library {
     /// Returns the data that are built into the program.
     pub fn carried() -> Library {
         let library = Library::parse(
-            include_str!("../../../../papers/published.json"),
-            include_str!("../../../../papers/errata.json"),
-            include_str!("../../../../papers/figures.json"),
+            include_str!("../../papers/published.json"),
+            include_str!("../../papers/errata.json"),
+            include_str!("../../papers/figures.json"),
         );
         library.expect("it was built in, and a test has read it")
     }

@@ -11,7 +11,11 @@ use crate::console::Console;
 use crate::control::{self, ArrayOption};
 use crate::failure::Failure;
 
-/// Add a spare: it takes the place of a member that fails, or has failed, by itself
+/// Add a spare, which takes the slot of a failed member by itself
+///
+/// A member of this array that was removed and may return goes back into its own slot. Then only
+/// the regions that were written since are rebuilt (unless --force is given, which makes it a new
+/// member).
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// A file or block device, as long as the other members

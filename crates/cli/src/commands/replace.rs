@@ -10,18 +10,18 @@ use crate::console::Console;
 use crate::control::{self, ArrayOption};
 use crate::failure::Failure;
 
-/// Put a new member into the place of another, and rebuild what that held
+/// Put a new member into a slot, and rebuild what the old one held
 ///
-/// If the member itself comes back that was there, whole, when it failed, only what it has missed
-/// is rebuilt (unless --force is given, which makes it a new one).
+/// If the path is the member that stood in the slot, and it was whole when it failed, only the
+/// regions that were written since are rebuilt (unless --force is given, which makes it a new
+/// member).
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// The number of the member to be replaced, as `parlour status` shows it
     member: u16,
     /// A file or block device, as long as the other members
     path: PathBuf,
-    /// Overwrite what is on it; and even if the old member holds what no other does, which is lost
-    /// then
+    /// Overwrite what is on it, and go on even if data that only the old member holds is lost
     #[arg(long)]
     force: bool,
     /// Wait until it is rebuilt

@@ -364,7 +364,7 @@ impl World {
                     let sums = vec![sum; sectors as usize];
                     self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));
                 }
-                Action::Xor | Action::XorInto | Action::Compare => {
+                Action::Xor | Action::Accumulate { .. } | Action::Compare => {
                     self.array.complete(self.now, effect.id, Outcome::Done);
                 }
                 _ => self.pending.push(effect),

@@ -97,7 +97,7 @@ impl Driver {
                 Outcome::Done
             }
             // The first slice is both a source and where the result goes.
-            (Action::XorInto, _) => {
+            (Action::Accumulate { coefficient: 1 }, _) => {
                 self.put(&slices[..1], &xor(&parts));
                 Outcome::Done
             }

@@ -160,8 +160,12 @@ pub enum Action<M = Member> {
     /// First slice = xor of all the others (none: zeroes; one: a copy). The first overlaps no
     /// other.
     Xor,
-    /// First slice ^= each of the others.
-    XorInto,
+    /// First slice += `coefficient` × each of the others, over GF(2⁸)
+    /// ([`galois`](parlour_codec::galois)): with 1, first slice ^= each of the others.
+    Accumulate {
+        /// What the others are multiplied by.
+        coefficient: u8,
+    },
     /// Compare the first slice with each of the others.
     Compare,
     /// The checksum of each sector of the slices, in their order, under the array's key
@@ -179,7 +183,7 @@ impl<M: Copy> Action<M> {
             | Action::Float { member, .. }
             | Action::Zero { member, .. }
             | Action::Flush { member } => Some(*member),
-            Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => None,
+            Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum => None,
         }
     }
 
@@ -212,7 +216,7 @@ impl<M: Copy> Action<M> {
             Action::Zero { member, at, length } => Action::Zero { member: name(member), at, length },
             Action::Flush { member } => Action::Flush { member: name(member) },
             Action::Xor => Action::Xor,
-            Action::XorInto => Action::XorInto,
+            Action::Accumulate { coefficient } => Action::Accumulate { coefficient },
             Action::Compare => Action::Compare,
             Action::Checksum => Action::Checksum,
         }

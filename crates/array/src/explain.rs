@@ -537,7 +537,7 @@ impl Names<'_> {
             Action::Flush { member } => ExplainedStep::Flush { member: member.get() },
             Action::Xor | Action::Compare => self.computed(spans[0], &spans[1..]),
             Action::Checksum => self.computed(spans[0], spans),
-            Action::XorInto => self.computed(spans[0], spans),
+            Action::Accumulate { .. } => self.computed(spans[0], spans),
         }
     }
 

@@ -4,9 +4,11 @@
 //! here, behind safe functions that choose the widest instructions of the processor at run time.
 //!
 //! - [`xor`] has parity, deltas and comparisons;
+//! - [`galois`] has the field of 256 elements, for codes with coefficients;
 //! - [`checksum`] has CRC-32C;
 //! - [`sector`] has the keyed checksums of sectors in log records.
 
 pub mod checksum;
+pub mod galois;
 pub mod sector;
 pub mod xor;

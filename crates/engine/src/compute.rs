@@ -4,6 +4,7 @@
 //! the same length. Nothing is allocated. The functions panic if parts overlap that must not, or if
 //! an access is filling a part: the plan is wrong, and would corrupt a check unit.
 
+use parlour_codec::galois::multiply_into;
 use parlour_codec::sector::{SECTOR_BYTES, SectorKey};
 use parlour_codec::xor as codec;
 
@@ -18,17 +19,20 @@ const GROUP: usize = 16;
 /// # Panics
 /// If there is no first part, lengths differ, or the first overlaps another.
 pub fn xor(memory: &mut Memory, parts: &[Part]) {
-    combine(memory, parts, codec::xor_of);
+    combine(memory, parts, codec::xor_of, codec::xor_into);
 }
 
-/// XORs each of the other parts into the first part.
+/// Adds each of the other parts, times `coefficient`, to the first part: over GF(2⁸), so that with
+/// 1 they are XORed into it.
 ///
 /// # Panics
 /// As [`xor()`].
-pub fn xor_into(memory: &mut Memory, parts: &[Part]) {
-    combine(memory, parts, |destination, sources| {
-        sources.iter().for_each(|source| codec::xor_into(destination, source));
-    });
+pub fn accumulate(memory: &mut Memory, parts: &[Part], coefficient: u8) {
+    let add = |destination: &mut [u8], source: &[u8]| multiply_into(destination, source, coefficient);
+    let add_all = |destination: &mut [u8], sources: &[&[u8]]| {
+        sources.iter().for_each(|source| add(destination, source));
+    };
+    combine(memory, parts, add_all, add);
 }
 
 /// Whether any part differs from the first.
@@ -64,9 +68,14 @@ fn differ(memory: &Memory, a: Part, b: Part) -> bool {
     }
 }
 
-/// Applies `first` to the destination and the first group of sources, then XORs the remaining
-/// sources into the destination.
-fn combine(memory: &mut Memory, parts: &[Part], first: impl FnOnce(&mut [u8], &[&[u8]])) {
+/// Applies `first` to the destination and the first group of sources, then `rest` to each of the
+/// remaining sources.
+fn combine(
+    memory: &mut Memory,
+    parts: &[Part],
+    first: impl FnOnce(&mut [u8], &[&[u8]]),
+    rest: impl Fn(&mut [u8], &[u8]),
+) {
     let (destination, sources) = split(parts);
     // While the destination is lent, a source that overlaps it is refused.
     let mut lease = memory.lend_mut(destination);
@@ -84,7 +93,7 @@ fn combine(memory: &mut Memory, parts: &[Part], first: impl FnOnce(&mut [u8], &[
     }
     first(bytes, &group[..filled]);
     for source in sources {
-        codec::xor_into(bytes, memory.read(*source));
+        rest(bytes, memory.read(*source));
     }
     memory.give_back(lease);
 }
@@ -97,6 +106,7 @@ fn split(parts: &[Part]) -> (Part, &[Part]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parlour_codec::galois;
     use parlour_units::Bytes;
 
     const LENGTH: usize = 4096;
@@ -144,8 +154,22 @@ mod tests {
     #[test]
     fn sources_may_lie_in_the_destinations_buffer() {
         let mut memory = filled(2);
-        xor_into(&mut memory, &[part(0, LENGTH), part(0, 0), part(1, 0), ZEROES]);
+        accumulate(&mut memory, &[part(0, LENGTH), part(0, 0), part(1, 0), ZEROES], 1);
         assert_eq!(memory.read(part(0, LENGTH)), expected(&[(0, LENGTH), (0, 0), (1, 0)]));
+    }
+
+    #[test]
+    fn any_number_of_sources_is_multiplied_and_added() {
+        for count in [0, 1, 15, 16, 17, 40] {
+            let mut memory = filled(count + 1);
+            let parts: Vec<Part> = (0..=count).map(|number| part(number, 0)).collect();
+            accumulate(&mut memory, &parts, 0x1d);
+            let sources: Vec<_> = (1..=count).map(|number| (number, 0)).collect();
+            let sums = expected(&sources).into_iter().zip(expected(&[(0, 0)]));
+            // Multiplication distributes over addition.
+            let sums: Vec<u8> = sums.map(|(sum, before)| before ^ galois::product(0x1d, sum)).collect();
+            assert_eq!(memory.read(part(0, 0)), sums, "{count} sources");
+        }
     }
 
     #[test]

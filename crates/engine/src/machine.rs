@@ -382,8 +382,8 @@ impl Machine {
                 compute::xor(memory, parts);
                 Outcome::Done
             }),
-            Task::XorInto => self.compute(effect.id, |memory, parts| {
-                compute::xor_into(memory, parts);
+            Task::Accumulate(coefficient) => self.compute(effect.id, |memory, parts| {
+                compute::accumulate(memory, parts, coefficient);
                 Outcome::Done
             }),
             Task::Compare => self.compute(effect.id, |memory, parts| {

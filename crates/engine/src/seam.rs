@@ -13,8 +13,8 @@ pub(crate) enum Task {
     Access(Member, Operation, (Sector, Sectors)),
     /// [`compute::xor`](crate::compute::xor)
     Xor,
-    /// [`compute::xor_into`](crate::compute::xor_into)
-    XorInto,
+    /// [`compute::accumulate`](crate::compute::accumulate)
+    Accumulate(u8),
     /// [`compute::differs`](crate::compute::differs)
     Compare,
     /// [`compute::checksums`](crate::compute::checksums)
@@ -35,7 +35,7 @@ impl From<Action> for Task {
             }
             Action::Flush { member } => Task::Access(member, Operation::Flush, (Sector::ZERO, Sectors::ZERO)),
             Action::Xor => Task::Xor,
-            Action::XorInto => Task::XorInto,
+            Action::Accumulate { coefficient } => Task::Accumulate(coefficient),
             Action::Compare => Task::Compare,
             Action::Checksum => Task::Checksum,
         }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
+use parlour_codec::galois::multiply_into;
 use parlour_codec::sector::SectorKey;
 use parlour_codec::xor::{is_zero, xor_into};
 
@@ -135,6 +136,18 @@ impl SectorBytes {
             *new = *first.bytes();
             xor_into(new, second.bytes());
             others.for_each(|other| xor_into(new, other.bytes()));
+        })
+    }
+
+    /// This sector, and each of `others` times `coefficient`.
+    pub(crate) fn plus<'a>(
+        &self,
+        others: impl Iterator<Item = &'a SectorBytes>,
+        coefficient: u8,
+    ) -> SectorBytes {
+        SectorBytes::filled_by(Whose::Unknown, |new| {
+            *new = *self.bytes();
+            others.for_each(|other| multiply_into(new, other.bytes(), coefficient));
         })
     }
 

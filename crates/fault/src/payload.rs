@@ -175,7 +175,9 @@ impl Payload {
                     });
                 }
                 Action::Xor => self.add(result, others, index),
-                _ => self.add(result, slices, index),
+                Action::Accumulate { coefficient: 1 } => self.add(result, slices, index),
+                Action::Accumulate { coefficient } => self.multiply(result, others, index, coefficient),
+                action => unreachable!("{action:?} is no computation"),
             }
         }
         alike
@@ -191,6 +193,15 @@ impl Payload {
             Some(second) => SectorBytes::sum(first, second, others),
             None => first.clone(),
         };
+        let at = in_sectors(result).start + index;
+        self.memory(result.buffer).sectors[at] = sum;
+    }
+
+    /// Adds the same sector of each of `sources`, times `coefficient`, to a sector of `result`.
+    fn multiply(&mut self, result: &Slice, sources: &[Slice], index: usize, coefficient: u8) {
+        let sources = sources.iter().filter(|source| source.buffer != BufferId::ZEROES);
+        let others = sources.map(|source| self.sector(source, index));
+        let sum = self.sector(result, index).plus(others, coefficient);
         let at = in_sectors(result).start + index;
         self.memory(result.buffer).sectors[at] = sum;
     }

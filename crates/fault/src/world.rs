@@ -468,7 +468,7 @@ impl World {
     /// Begins an effect.
     fn begin(&mut self, effect: Effect) -> Result<(), Violation> {
         let (member, at, length) = match effect.action {
-            Action::Xor | Action::XorInto | Action::Compare => {
+            Action::Xor | Action::Accumulate { .. } | Action::Compare => {
                 // Computations are carried out in the order in which they are issued.
                 let alike = self.payload.compute(&self.array, effect);
                 let outcome = if alike { Outcome::Done } else { Outcome::Differs };

@@ -488,7 +488,7 @@ impl World {
     fn begin(&mut self, volume: u16, effect: Effect) {
         let array = &mut self.volumes[usize::from(volume)].array;
         let length = match effect.action {
-            Action::Xor | Action::XorInto | Action::Compare => {
+            Action::Xor | Action::Accumulate { .. } | Action::Compare => {
                 return array.complete(self.now, effect.id, Outcome::Done);
             }
             Action::Checksum => {

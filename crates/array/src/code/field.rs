@@ -1,30 +1,6 @@
-//! Arithmetic in GF(2⁸), the field of 256 elements: bytes as polynomials, modulo
-//! x⁸ + x⁴ + x³ + x² + 1 (0x11d), as RAID 6 uses it (H. P. Anvin, *The mathematics of RAID-6*).
+//! Systems of linear equations over GF(2⁸).
 
-const MODULUS: u8 = 0x1d;
-
-/// The product of two elements.
-pub(super) fn product(mut a: u8, mut b: u8) -> u8 {
-    let mut sum = 0;
-    while b != 0 {
-        if b & 1 == 1 {
-            sum ^= a;
-        }
-        let carries = a & 0x80 != 0;
-        a <<= 1;
-        if carries {
-            a ^= MODULUS;
-        }
-        b >>= 1;
-    }
-    sum
-}
-
-/// The element whose product with `a`, which is not 0, is 1.
-fn inverse(a: u8) -> u8 {
-    // The group of the 255 others: a²⁵⁴ = a⁻¹.
-    (0..253).fold(a, |power, _| product(power, a))
-}
+use parlour_codec::galois::{inverse, product};
 
 /// Factors of `rows` whose sum is `target`; none where it is no such sum. Rows that come first are
 /// taken where several would do; factors of the others are 0.
@@ -59,21 +35,6 @@ pub(super) fn combine(rows: Vec<Vec<u8>>, target: Vec<u8>) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_element_but_0_has_an_inverse() {
-        assert!((1..=255).all(|a| product(a, inverse(a)) == 1));
-    }
-
-    #[test]
-    fn two_is_a_generator() {
-        let mut power = 1;
-        let order = (1..).find(|_| {
-            power = product(power, 2);
-            power == 1
-        });
-        assert_eq!(order, Some(255));
-    }
 
     #[test]
     fn a_target_is_the_sum_of_rows_or_is_not() {

@@ -8,6 +8,7 @@
 mod field;
 mod set;
 
+use parlour_codec::galois::product;
 use parlour_units::Unit;
 
 use crate::organization::Code;
@@ -71,7 +72,7 @@ impl Table {
         self.has_checks() && self.copied.iter().all(Option::is_some)
     }
 
-    fn data(&self) -> impl Iterator<Item = Unit> + use<> {
+    fn data(&self) -> impl Iterator<Item = Unit> + Clone + use<> {
         (0..self.data).map(Unit::new)
     }
 
@@ -84,7 +85,7 @@ impl Table {
     }
 
     /// What check unit `check` is the sum of.
-    pub(crate) fn encode(&self, check: Unit) -> impl Iterator<Item = Term> + '_ {
+    pub(crate) fn encode(&self, check: Unit) -> impl Iterator<Item = Term> + Clone + '_ {
         let terms = self.data().map(move |data| (data, self.coefficient(check, data)));
         terms.filter(|(_, coefficient)| *coefficient != 0)
     }
@@ -120,8 +121,7 @@ impl Table {
         let present = self.data().filter(|unit| !missing.has(*unit));
         let of_data = present.map(|data| {
             let by_checks = known.iter().zip(&factors);
-            let by_checks =
-                by_checks.map(|(check, factor)| field::product(*factor, self.coefficient(*check, data)));
+            let by_checks = by_checks.map(|(check, factor)| product(*factor, self.coefficient(*check, data)));
             (data, by_checks.fold(of_wanted(data), |sum, term| sum ^ term))
         });
         let terms = of_data.chain(known.iter().copied().zip(factors.iter().copied()));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn contents(table: &Table, data: &[u8]) -> Vec<u8> {
-        let of = |term: Term| field::product(term.1, data[usize::from(term.0.get())]);
+        let of = |term: Term| product(term.1, data[usize::from(term.0.get())]);
         let checks = table.checks().map(|check| table.encode(check).map(of).fold(0, |sum, term| sum ^ term));
         data.iter().copied().chain(checks).collect()
     }
@@ -206,7 +206,7 @@ mod tests {
                 let contents = contents(&table, &data);
                 for wanted in table.data().chain(table.checks()) {
                     let Some(terms) = table.decode(wanted, lost) else { continue };
-                    let of = |(unit, factor): &Term| field::product(*factor, contents[usize::from(unit.get())]);
+                    let of = |(unit, factor): &Term| product(*factor, contents[usize::from(unit.get())]);
                     prop_assert!(terms.iter().all(|(unit, _)| !lost.has(*unit) && *unit != wanted));
                     let sum = terms.iter().map(of).fold(0, |sum, term| sum ^ term);
                     prop_assert_eq!(sum, contents[usize::from(wanted.get())]);

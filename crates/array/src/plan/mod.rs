@@ -382,20 +382,38 @@ impl Plan {
 
     /// `destination` ^= each of the sources.
     pub(crate) fn xor_into(&mut self, destination: Span, sources: impl IntoIterator<Item = Span>) {
+        self.accumulate(destination, 1, sources);
+    }
+
+    /// `destination` += `coefficient` × each of the sources.
+    fn accumulate(&mut self, destination: Span, coefficient: u8, sources: impl IntoIterator<Item = Span>) {
         let from = self.spans.len() as u32;
         self.spans.push(destination);
         self.spans.extend(sources);
-        self.close(Action::XorInto, from);
+        self.close(Action::Accumulate { coefficient }, from);
     }
 
     /// `destination` = the sum of the terms: what each span holds, times a coefficient.
-    pub(crate) fn sum(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)>) {
-        self.xor(destination, terms.into_iter().map(once));
+    pub(crate) fn sum(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
+        self.xor(destination, with(terms.clone(), 1));
+        self.add_multiples(destination, terms);
     }
 
     /// The sum of the terms is added to `destination`.
-    pub(crate) fn add(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)>) {
-        self.xor_into(destination, terms.into_iter().map(once));
+    pub(crate) fn add(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
+        self.xor_into(destination, with(terms.clone(), 1));
+        self.add_multiples(destination, terms);
+    }
+
+    /// Adds the terms whose coefficient is not 1. (Computations keep their order.)
+    fn add_multiples(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
+        let mut coefficients: Vec<u8> =
+            terms.clone().into_iter().map(|(_, by)| by).filter(|by| *by > 1).collect();
+        coefficients.sort_unstable();
+        coefficients.dedup();
+        for coefficient in coefficients {
+            self.accumulate(destination, coefficient, with(terms.clone(), coefficient));
+        }
     }
 
     pub(crate) fn compare(&mut self, a: Span, b: Span) {
@@ -438,14 +456,37 @@ impl Plan {
         self.steps
             .iter()
             .filter(|step| {
-                !matches!(step.action, Action::Xor | Action::XorInto | Action::Compare | Action::Checksum)
+                !matches!(
+                    step.action,
+                    Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum
+                )
             })
             .count()
     }
 }
 
-/// The span of a term. (Effects have no coefficients: no code that can be chosen needs others.)
-fn once((span, coefficient): (Span, u8)) -> Span {
-    assert!(coefficient == 1, "codes of one and zero are computed by exclusive or");
-    span
+/// The spans of the terms with this coefficient.
+fn with(terms: impl IntoIterator<Item = (Span, u8)>, coefficient: u8) -> impl Iterator<Item = Span> {
+    terms.into_iter().filter(move |(_, by)| *by == coefficient).map(|(span, _)| span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(plan: &Plan, step: usize) -> Vec<u64> {
+        let spans = plan.steps[step].spans.clone();
+        plan.spans[spans.start as usize..spans.end as usize].iter().map(|span| span.start.get()).collect()
+    }
+
+    #[test]
+    fn a_sum_is_an_exclusive_or_and_one_step_for_each_other_coefficient() {
+        let span = |at: u64| Span::new(Source::Host, Sectors::new(at), Sectors::new(1));
+        let mut plan = Plan::default();
+        plan.sum(span(0), [(span(1), 2), (span(2), 1), (span(3), 7), (span(4), 2), (span(5), 1)]);
+        let actions: Vec<Action<Target>> = plan.steps.iter().map(|step| step.action).collect();
+        let [two, seven] = [2, 7].map(|coefficient| Action::Accumulate { coefficient });
+        assert_eq!(actions, [Action::Xor, two, seven]);
+        assert_eq!([0, 1, 2].map(|step| spans(&plan, step)), [vec![0, 2, 5], vec![0, 1, 4], vec![0, 3]]);
+    }
 }

@@ -465,7 +465,7 @@ impl World {
                 match effect.action {
                     _ if self.shuffle => self.pending.push(effect),
                     // Computations are done in the order in which they are handed out.
-                    Action::Xor | Action::XorInto | Action::Compare | Action::Checksum => {
+                    Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum => {
                         self.compute(effect)
                     }
                     _ => self.pending.push(effect),
@@ -506,7 +506,10 @@ impl World {
     pub fn step_at(&mut self, index: usize) {
         let effect = self.pending.swap_remove(index);
         self.now = self.now + Duration::from_nanoseconds(1 + self.random.below(1_000_000));
-        if matches!(effect.action, Action::Xor | Action::XorInto | Action::Compare | Action::Checksum) {
+        if matches!(
+            effect.action,
+            Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum
+        ) {
             self.compute(effect);
         } else {
             self.access(effect);

@@ -1,4 +1,4 @@
-//! How taking all log buffers out of memory goes on.
+//! Taking all log buffers out of memory before a stop: the results, and when to give up.
 
 /// What has come of taking all log buffers out of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

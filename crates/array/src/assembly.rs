@@ -172,7 +172,8 @@ pub struct Assembly {
 impl Assembly {
     /// Puts `candidates` together to an array.
     ///
-    /// # Errors They make no array.
+    /// # Errors
+    /// They make no array.
     pub fn new(candidates: &[Candidate]) -> Result<Assembly, AssemblyError> {
         let array = choose_array(candidates)?;
         let of_array: Vec<(usize, &Superblock)> = candidates

@@ -144,7 +144,8 @@ impl Array {
 
     /// The same for simulations: on models of drives and without payload. Not for real data.
     ///
-    /// # Errors As [`Array::open`].
+    /// # Errors
+    /// As [`Array::open`].
     pub fn open_simulated(
         now: Instant,
         mut opening: Opening,

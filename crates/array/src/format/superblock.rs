@@ -169,7 +169,8 @@ pub enum SuperblockError {
 impl Superblock {
     /// The bytes of the superblock.
     ///
-    /// # Panics If the table or the name is too long; creation limits both.
+    /// # Panics
+    /// If the table or the name is too long; creation limits both.
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
         let mut out = Writer::new(SUPERBLOCK_BYTES);
@@ -265,8 +266,8 @@ impl Superblock {
 
     /// The better of a member's two copies.
     ///
-    /// # Errors Neither can be used. The error is that of the first copy, unless only the second
-    /// exists.
+    /// # Errors
+    /// Neither can be used. The error is that of the first copy, unless only the second exists.
     pub fn decode_copies(first: &[u8], second: &[u8]) -> Result<Superblock, SuperblockError> {
         match (Superblock::decode(first), Superblock::decode(second)) {
             (Ok(a), Ok(b)) if b.array == a.array && b.sequence >= a.sequence => {

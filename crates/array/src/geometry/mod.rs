@@ -38,22 +38,24 @@ pub struct Geometry {
 impl Geometry {
     /// Computes all values that `creation` leaves open.
     ///
-    /// # Errors The array is not possible.
+    /// # Errors
+    /// The array is not possible.
     pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
         Ok(Geometry::from_stored(creation.settle(None)?))
     }
 
     /// The same for members whose cylinders are known: there, units may float.
     ///
-    /// # Errors The array is not possible.
+    /// # Errors
+    /// The array is not possible.
     pub fn create_on(creation: &Creation, cylinder: Cylinder) -> Result<Geometry, CreationError> {
         Ok(Geometry::from_stored(creation.settle(Some(cylinder))?))
     }
 
     /// The shape from its stored values.
     ///
-    /// # Panics If `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`]
-    /// checks this.
+    /// # Panics
+    /// If `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] checks this.
     pub fn from_stored(stored: StoredGeometry) -> Geometry {
         let layout = match (stored.organization.layout, stored.regions) {
             (LayoutChoice::Regions, Some(shape)) => Layout::regions(shape, stored.layout),

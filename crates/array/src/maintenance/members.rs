@@ -105,7 +105,8 @@ impl Array {
 
     /// Excludes the member in `slot` on an administrator's request. See [`Array::may_lose`].
     ///
-    /// # Errors The array would lose data without it, or it is not there.
+    /// # Errors
+    /// The array would lose data without it, or it is not there.
     pub fn fail(&mut self, now: Instant, slot: Slot) -> Result<(), AdminError> {
         self.advance_clock(now);
         self.writes()?;
@@ -123,7 +124,8 @@ impl Array {
     /// Removes the failed member from `slot`; it may return later if it was whole. Returns the
     /// driver's number of the member, which is to be closed.
     ///
-    /// # Errors It is active, or is not there.
+    /// # Errors
+    /// It is active, or is not there.
     pub fn remove(&mut self, now: Instant, slot: Slot) -> Result<Option<Member>, AdminError> {
         self.advance_clock(now);
         self.writes()?;
@@ -140,7 +142,8 @@ impl Array {
     /// Adds a spare, which takes the slot of a failed member by itself. Returns the number by which
     /// effects name it.
     ///
-    /// # Errors It is too small, or there are too many.
+    /// # Errors
+    /// It is too small, or there are too many.
     pub fn add_spare(&mut self, now: Instant, info: MemberInfo) -> Result<Member, AdminError> {
         self.advance_clock(now);
         self.writes()?;
@@ -174,7 +177,8 @@ impl Array {
     /// regions that are out of sync are rebuilt. Returns the number by which effects name the new
     /// member.
     ///
-    /// # Errors It is too small, or the array would lose data without the old one.
+    /// # Errors
+    /// It is too small, or the array would lose data without the old one.
     pub fn replace(&mut self, now: Instant, slot: Slot, info: MemberInfo) -> Result<Member, AdminError> {
         self.advance_clock(now);
         self.writes()?;
@@ -195,7 +199,8 @@ impl Array {
 
     /// Goes on with a rebuild that has stopped, or starts one onto a spare.
     ///
-    /// # Errors There is nothing to rebuild, or nothing to rebuild onto.
+    /// # Errors
+    /// There is nothing to rebuild, or nothing to rebuild onto.
     pub fn rebuild(&mut self, now: Instant) -> Result<Slot, AdminError> {
         self.advance_clock(now);
         self.writes()?;

@@ -13,7 +13,8 @@ impl Array {
     /// Checks that all data of the member in `slot` can be had from the others. [`Array::fail`] and
     /// [`Array::replace`] do not check this, since an administrator may accept the loss.
     ///
-    /// # Errors What would be lost, and what to do about it.
+    /// # Errors
+    /// What would be lost, and what to do about it.
     pub fn may_lose(&self, slot: Slot) -> Result<(), AdminError> {
         let slot = self.check_slot(slot)?;
         match self.cx.roster.state(slot) {

@@ -229,7 +229,7 @@ impl Array {
         self.follow(id, progress);
     }
 
-    /// Does what a plan needs of its owner.
+    /// Does what the plan needs from its owner, until the plan waits or has ended.
     pub(crate) fn follow(&mut self, id: JobId, mut progress: Progress) {
         loop {
             match progress {

@@ -584,7 +584,7 @@ impl Array {
         self.host_job_done(host, Err(error));
     }
 
-    /// What `id` could not read is repaired: the host's read begins again.
+    /// The data that `id` could not read is repaired: the host's read begins again.
     pub(crate) fn read_again(&mut self, id: JobId, host: HostId) {
         self.end_job(id);
         let entry = self.hosts.get(host);

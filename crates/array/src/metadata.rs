@@ -64,7 +64,8 @@ pub(crate) struct Records {
     found: Vec<Entry>,
     /// All members have a superblock that records the end of this session's opening.
     begun: bool,
-    /// Versions of the superblock's content: the newest, the one being written, the last written.
+    /// Versions of the superblock's content: the newest, the one being written, and the last
+    /// written one.
     pub(crate) wanted: u64,
     writing: Option<u64>,
     pub(crate) written: u64,

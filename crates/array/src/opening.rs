@@ -134,7 +134,7 @@ impl Array {
     /// Opens an array. Its first effects record the new session; hosts may be served at once.
     ///
     /// # Errors
-    /// Too much is missing, or something may be lost and [`Opening::force`] is not set.
+    /// Too much is missing, or data may be lost and [`Opening::force`] is not set.
     pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
         match opening.assembly.geometry.organization().update {
             Update::Floating => Err(AssemblyError::NobodyPlaces),

@@ -92,12 +92,12 @@ impl Update {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consistency {
-    /// Records are buffered and the data is overwritten at once; after a crash, regions that were
+    /// Records are buffered, and the data is overwritten at once. After a crash, regions that were
     /// being written are resynced from their data (the papers' behaviour).
     #[default]
     #[serde(alias = "resync")]
     Bitmap,
-    /// No data is overwritten before its record is durable; after a crash records are redone, and
+    /// No data is overwritten before its record is durable. After a crash records are redone, and
     /// no parity is computed anew.
     #[serde(alias = "logged")]
     Journal,
@@ -160,7 +160,7 @@ pub struct Organization {
     pub read: ReadChoice,
 }
 
-/// Why a combination makes no sense.
+/// Why a combination of choices makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedCombination {
     /// A layout without check units has nothing to encode.
@@ -181,10 +181,10 @@ pub enum RefusedCombination {
     /// Regions without logging waste the log's space.
     #[error("with parity updated in place the regions' logs would be wasted space; use a parity layout")]
     UnusedLog,
-    /// Only the layout in cylinders has free room.
+    /// Only the layout in cylinders has free positions.
     #[error("this layout has no free room for units to float in; use layout = cylinders")]
     NoRoom,
-    /// Free room without floating is wasted.
+    /// Free positions without floating units are wasted.
     #[error("with units that stay in place the cylinders' free room would be wasted; use a parity layout")]
     UnusedRoom,
     /// There is no choice of copies.

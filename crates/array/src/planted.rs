@@ -42,7 +42,7 @@ pub enum Bug {
     RebuildWithoutLock,
     /// Exclusive stripe locks exclude no other job.
     LocksShared,
-    /// Some parity is not written when a log is reintegrated.
+    /// A reintegration leaves some parity unwritten.
     LogTruncatedBeforeParity,
     /// Records that a later overwrite record covers are reintegrated too.
     OverwriteOrderIgnored,
@@ -75,7 +75,7 @@ pub enum Bug {
     DirtyBitClearedEarly,
     /// Data is written without parity before it is durable that the parity is unrecoverable.
     WritesBeforeListed,
-    /// A block comes off the bad-block log before what was written there is durable.
+    /// A block comes off the bad-block log before the data that was written there is durable.
     ListedWithoutFlush,
     /// A block that cannot be computed in a rebuild is passed over without going on the bad-block
     /// log.

@@ -28,7 +28,7 @@ pub enum Operation {
         /// Whether to answer only when it is durable.
         durable: bool,
     },
-    /// The content is no longer needed; what is read there afterwards is not defined.
+    /// The content is no longer needed; later reads of it are undefined.
     Trim,
     /// Make all requests durable that were answered before.
     Flush,

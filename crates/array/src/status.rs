@@ -42,7 +42,7 @@ pub enum Event {
     },
     /// A rebuild is complete.
     RebuildDone {
-        /// The slot that is whole again.
+        /// The slot, which is whole again.
         slot: Slot,
     },
     /// A rebuild stopped, because a block that it needs cannot be read.

@@ -23,9 +23,10 @@ pub(crate) enum RecordKind {
     Update,
     /// New parity: replaces the parity and all that was logged before.
     Overwrite,
-    /// Parity was written in place: all that was logged before is void.
+    /// Parity was written in place: earlier records of the stripe no longer count.
     Cancel,
-    /// All units became zeroes, parity too: all that was logged before is void.
+    /// All units became zeroes, including the parity: earlier records of the stripe no longer
+    /// count.
     Zero,
 }
 

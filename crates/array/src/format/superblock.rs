@@ -312,7 +312,8 @@ impl Superblock {
 }
 
 impl EntryState {
-    /// Its number, bitmaps, sequence number, and frontier or session.
+    /// The bytes of an entry's state: its number, the count of bitmaps, a sequence number, and the
+    /// frontier or session.
     fn encode(self) -> (u8, u32, u32, u64) {
         match self {
             EntryState::Vacant => (0, 0, 0, 0),

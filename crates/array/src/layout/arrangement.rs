@@ -1,5 +1,4 @@
-//! The layouts that are one rule for the whole member: concatenated, striped, copied, rotated
-//! parity.
+//! The layouts with one rule for the whole member: concatenated, striped, copied, rotated parity.
 //!
 //! Rows count units from the start of a member's data area; members count within their group.
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use arrangement::{Arrangement, Rotation};
 pub use regions::{RegionShape, Regions, ShapeRequest};
 
-/// A sector of the data area of whichever member stands in a slot.
+/// A sector of the data area of the member in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The slot.

@@ -79,7 +79,7 @@ impl Array {
         fits
     }
 
-    /// Gives back what [`Array::pass_commit_space`] reserved.
+    /// Gives back the space that [`Array::pass_commit_space`] reserved.
     pub(crate) fn give_back_commit_space(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
@@ -322,7 +322,7 @@ impl Array {
         self.write_entry(slot, header, spans, kind);
     }
 
-    /// Gives an entry its number and its place.
+    /// Assigns a number and a place to a new entry.
     pub(crate) fn begin_entry(
         &mut self,
         slot: Slot,

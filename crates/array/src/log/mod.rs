@@ -78,7 +78,7 @@ pub(crate) enum SegmentState {
     /// Takes no more reservations. Waits until they are committed or given back, then for its turn
     /// to be appended.
     Sealed,
-    /// Is being written to its position.
+    /// It is being written to its position.
     Appending,
     /// Is written to its position.
     Stored,
@@ -586,7 +586,7 @@ impl Logs {
         }
     }
 
-    /// The commit log is to hold a segment's records until [`CommitLogs::adopt`].
+    /// The commit log keeps a segment's records until [`CommitLogs::adopt`].
     pub(crate) fn orphan_records(&mut self, index: u32) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
         let Some(commits) = &mut self.commits else { return };

@@ -187,7 +187,7 @@ impl Array {
         if let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| rebuild.slot != slot) {
             return Err(AdminError::RebuildUnderWay(rebuild.slot));
         }
-        // A spare must not take the slot meanwhile.
+        // (`fail_slot` is not used here: it would let a spare take the slot.)
         if self.cx.roster.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
             return Err(AdminError::Needed(slot));
         }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Task {
-    /// Done, in the unit of `total`.
+    /// The amount that is done, in the unit of `total`.
     pub done: u64,
     /// The whole amount.
     pub total: u64,

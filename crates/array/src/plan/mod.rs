@@ -43,14 +43,16 @@ pub enum Strategy {
     DegradedRead,
     /// All data units of the stripe are written: check units follow from them alone.
     FullStripe,
-    /// Old data and old check are read, and the difference put in (Chen §3, method 1).
+    /// Old data and old check units are read, and the difference is applied to both (Chen §3,
+    /// method 1).
     ReadModifyWrite,
     /// Read-modify-write in two accesses: each unit is read, and written where the heads come first
     /// (Stodolsky §4).
     Floating,
     /// The rest of the stripe is read, and check units are computed anew (Chen §3, method 2).
     ReconstructWrite,
-    /// Some columns are modified, others reconstructed, because members are missing.
+    /// Some columns use read-modify-write and others reconstruct-write, because members are
+    /// missing.
     DegradedWrite,
     /// Every copy is written.
     Copies,
@@ -150,7 +152,7 @@ pub(crate) enum Held {
 /// The target of a step's access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    /// The member that stands in the slot when the step is handed out.
+    /// The member that is in the slot when the step is handed out.
     Slot(Slot),
     /// This member, in any slot or as a spare.
     Member(Member),

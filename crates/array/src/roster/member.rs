@@ -1,4 +1,4 @@
-//! A member as a device: its length, its queue, its errors, and what is not flushed yet.
+//! A member as a device: its length, its queue, its errors, and whether it has unflushed writes.
 
 use std::ops::Add;
 

@@ -38,7 +38,7 @@ impl Random {
     }
 }
 
-/// A member: its bytes and what is wrong with it.
+/// A member: its bytes and its faults.
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     pub bytes: Vec<u8>,
@@ -845,7 +845,7 @@ pub fn candidate(disk: &Disk, index: usize) -> Candidate {
     }
 }
 
-/// Payload of `length` sectors that differs from any other.
+/// Payload of `length` sectors; no two payloads are equal.
 pub fn payload(random: &mut Random, length: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(length as usize * 512);
     while bytes.len() < length as usize * 512 {

@@ -31,7 +31,7 @@ pub(in crate::log) struct Run {
 #[derive(Debug)]
 pub(crate) struct Redo {
     pub(in crate::log) region: Region,
-    /// By stripe of this part: its records in their order.
+    /// By stripe of this part: the indices of its records, in order.
     pub(in crate::log) stripes: BTreeMap<u32, Vec<usize>>,
     /// Whether the region has more parts.
     pub(in crate::log) goes_on: bool,

@@ -28,7 +28,7 @@ pub(super) struct Remembered {
     pub(super) name: EntryName,
 }
 
-/// What commit logs hold of a region.
+/// The content of commit logs that concerns one region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     /// Records, in the order of sequence numbers.

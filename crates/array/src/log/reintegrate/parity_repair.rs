@@ -149,7 +149,7 @@ impl Array {
         list
     }
 
-    /// Where the payload of a segment is: in memory, or on the log's member.
+    /// Where the payload of a record is: in memory, or on the log's member.
     fn held_at(&mut self, id: JobId, region: Region, segment: u32, start: Sectors, columns: Columns) -> Held {
         let logs = self.logs.as_ref().expect("only logs are mended");
         if let Some(buffer) = logs.segment(segment).buffer {

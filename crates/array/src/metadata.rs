@@ -382,7 +382,7 @@ impl Array {
         self.expect_cleaning();
     }
 
-    /// Some dirty region may become clean. Without a bitmap no region is ever marked dirty, and
+    /// Some dirty region may become clean. Without a bitmap no region is durably marked dirty, and
     /// there is nothing to do.
     pub(crate) fn expect_cleaning(&mut self) {
         if self.cx.tuning.bitmap && self.records.clean_at.is_none() {

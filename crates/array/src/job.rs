@@ -24,7 +24,7 @@ pub(crate) enum Kind {
     CleanFlush,
     /// Writes superblocks.
     Superblock,
-    /// Reads superblocks: see [`Fence`](crate::fence::Fence).
+    /// Reads superblocks: see [`Fence`](crate::durable::fence::Fence).
     Look,
     /// Writes the write-intent bitmap.
     Bitmap,
